@@ -1,0 +1,13 @@
+// Shared by every package's jest.config.mjs. Sources run as they are: Node strips the types, nothing is compiled.
+import { fileURLToPath } from 'node:url';
+
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/{src,test}/**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': fileURLToPath(new URL('scripts/strip-types.mjs', import.meta.url)) },
+  // pnpm's links point at packages/*, so no transformed file lies under node_modules.
+  transformIgnorePatterns: ['/node_modules/'],
+  injectGlobals: false,
+  restoreMocks: true,
+};

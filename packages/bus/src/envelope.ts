@@ -1,0 +1,121 @@
+import { KubusError } from '@kubus/ports';
+
+/** Header names. Case matters to NATS. */
+export const HEADER = {
+  type: 'Kubus-Type',
+  source: 'Kubus-Source',
+  epoch: 'Kubus-Epoch',
+  seq: 'Kubus-Seq',
+  time: 'Kubus-Time',
+  node: 'Kubus-Node',
+  pod: 'Kubus-Pod',
+  causes: 'Kubus-Causes',
+  trace: 'traceparent',
+  /** Facts: the owner's counter; with the epoch it orders the values of one key. */
+  version: 'Kubus-Version',
+  /** Facts: present on the mark that a key is gone. */
+  removed: 'Kubus-Removed',
+  /** Commands: `<epoch of the sender's hold>.<number>.<lowest number still open>`. */
+  command: 'Kubus-Command',
+  /** Replies: `accepted`, `attached`, `done`, `failed` or `refused`. */
+  status: 'Kubus-Status',
+} as const;
+
+/** What a later message may name as its cause. */
+export interface Cause {
+  /** `<source>.<epoch>.<seq>`: unique for ever on a node. */
+  readonly id: string;
+  /** W3C trace id, 32 hexadecimal digits: the same from the first cause on. */
+  readonly traceId: string;
+  /** W3C span id, 16 hexadecimal digits: this message. */
+  readonly spanId: string;
+}
+
+/** What every message says about itself (DESIGN rule 8). */
+export interface Envelope {
+  readonly type: string;
+  /** The publishing instance, such as `pod-workers-0`. */
+  readonly source: string;
+  /** Grows with every start of the instance. */
+  readonly epoch: number;
+  /** The publisher's running number; a gap shows a loss. */
+  readonly seq: number;
+  /** RFC 3339, microseconds, UTC. */
+  readonly time: string;
+  readonly node: string;
+  /** UID of the pod that the message is about. */
+  readonly pod: string | undefined;
+  /** Ids of the messages that it depended on, the last awaited first. */
+  readonly causes: readonly string[];
+  readonly cause: Cause;
+}
+
+export class EnvelopeError extends KubusError {}
+
+/** Milliseconds since the epoch, with a fraction, as RFC 3339 with microseconds. */
+export function formatTime(ms: number): string {
+  const whole = Math.floor(ms);
+  const micros = Math.min(999, Math.floor((ms - whole) * 1000));
+  return `${new Date(whole).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** The inverse of {@link formatTime}. NaN when the text is no time. */
+export function parseTime(text: string): number {
+  const match = /^(.*\.\d{3})(\d{3})Z$/.exec(text);
+  if (match?.[1] === undefined || match[2] === undefined) return Date.parse(text);
+  return Date.parse(`${match[1]}Z`) + Number(match[2]) / 1000;
+}
+
+export function encodeEnvelope(envelope: Envelope): Record<string, string> {
+  const headers: Record<string, string> = {
+    [HEADER.type]: envelope.type,
+    [HEADER.source]: envelope.source,
+    [HEADER.epoch]: String(envelope.epoch),
+    [HEADER.seq]: String(envelope.seq),
+    [HEADER.time]: envelope.time,
+    [HEADER.node]: envelope.node,
+    [HEADER.trace]: `00-${envelope.cause.traceId}-${envelope.cause.spanId}-01`,
+  };
+  if (envelope.pod !== undefined) headers[HEADER.pod] = envelope.pod;
+  if (envelope.causes.length > 0) headers[HEADER.causes] = envelope.causes.join(',');
+  return headers;
+}
+
+/** Reads the headers of a message. Throws {@link EnvelopeError} naming the first header that is missing or wrong. */
+export function decodeEnvelope(headers: Readonly<Record<string, string>>): Envelope {
+  const text = (name: string): string => {
+    const value = headers[name];
+    if (value === undefined || value === '') throw new EnvelopeError('bad-envelope', `header ${name} is missing`);
+    return value;
+  };
+  const count = (name: string): number => {
+    const value = Number(text(name));
+    if (!Number.isSafeInteger(value) || value < 0) {
+      throw new EnvelopeError('bad-envelope', `header ${name} is not a whole number: ${text(name)}`);
+    }
+    return value;
+  };
+  const source = text(HEADER.source);
+  const epoch = count(HEADER.epoch);
+  const seq = count(HEADER.seq);
+  const trace = /^00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/.exec(text(HEADER.trace));
+  if (trace?.[1] === undefined || trace[2] === undefined) {
+    throw new EnvelopeError('bad-envelope', `header ${HEADER.trace} is not a W3C trace context`);
+  }
+  const causes = headers[HEADER.causes];
+  return {
+    type: text(HEADER.type),
+    source,
+    epoch,
+    seq,
+    time: text(HEADER.time),
+    node: text(HEADER.node),
+    pod: headers[HEADER.pod],
+    causes: causes === undefined || causes === '' ? [] : causes.split(','),
+    cause: { id: messageId(source, epoch, seq), traceId: trace[1], spanId: trace[2] },
+  };
+}
+
+export function messageId(source: string, epoch: number, seq: number): string {
+  return `${source}.${epoch}.${seq}`;
+}

@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import { COMPLETE, ROOT, encodeToken } from './subject.ts';
+
+/** Every process that has an identity on the bus. */
+export const serviceNames = [
+  'config-sources',
+  'sync-loop',
+  'pod-workers',
+  'cri-bridge',
+  'cni-bridge',
+  'launcher',
+  'cli',
+] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+/** The first token after the node: whose business the message is. */
+export type Area = 'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'node' | 'service';
+
+/** What a message's key (the sixth token of its subject) means. */
+export type KeyKind = 'pod' | 'instance' | 'name';
+
+interface Declaration {
+  readonly area: Area;
+  readonly name: string;
+  readonly key: KeyKind;
+  /** Grows when a payload changes so that an older reader would misread it. */
+  readonly version: number;
+  /** One sentence for people: what it says and when it is sent. Goes into the published contract. */
+  readonly about: string;
+}
+
+/** The last value per key; a late reader gets the present state at once. `owner` alone writes it. */
+export interface FactDeclaration<T> extends Declaration {
+  readonly kind: 'fact';
+  /** `each`: every service writes its own key. */
+  readonly owner: ServiceName | 'each';
+  readonly payload: z.ZodType<T>;
+}
+
+/** A request to do something: answered at once, result kept until read (docs/architecture.md, commands). */
+export interface CommandDeclaration<Request, Result> extends Declaration {
+  readonly kind: 'cmd';
+  readonly server: ServiceName;
+  /** True: only the holder of the pod's fence may send it. */
+  readonly fenced: boolean;
+  readonly request: z.ZodType<Request>;
+  readonly result: z.ZodType<Result>;
+}
+
+/** Something that happened; published after the state behind it is stored. Never the only way to learn a state. */
+export interface EventDeclaration<T> extends Declaration {
+  readonly kind: 'event';
+  readonly publisher: ServiceName | 'each';
+  readonly payload: z.ZodType<T>;
+}
+
+export type AnyFact = FactDeclaration<unknown>;
+export type AnyCommand = CommandDeclaration<unknown, unknown>;
+export type AnyEvent = EventDeclaration<unknown>;
+export type AnyDeclaration = AnyFact | AnyCommand | AnyEvent;
+
+type Options<D> = Omit<D, 'kind' | 'version'> & { version?: number };
+
+export function fact<T>(options: Options<FactDeclaration<T>>): FactDeclaration<T> {
+  return { version: 1, ...options, kind: 'fact' };
+}
+
+export function command<Request, Result>(
+  options: Options<CommandDeclaration<Request, Result>>,
+): CommandDeclaration<Request, Result> {
+  return { version: 1, ...options, kind: 'cmd' };
+}
+
+export function event<T>(options: Options<EventDeclaration<T>>): EventDeclaration<T> {
+  return { version: 1, ...options, kind: 'event' };
+}
+
+/** `config.fact.file/1`: what a message's type header says. */
+export function typeOf(declaration: Pick<AnyDeclaration, 'area' | 'kind' | 'name' | 'version'>): string {
+  return `${declaration.area}.${declaration.kind}.${declaration.name}/${declaration.version}`;
+}
+
+/** The key of a fact in the key-value bucket: its subject without `kubus.<node>.`. */
+export function factKey(declaration: Pick<AnyFact, 'area' | 'name'>, key: string): string {
+  return `${declaration.area}.fact.${declaration.name}.${encodeToken(key)}`;
+}
+
+/** The bucket key under which `instance` marks its part of a fact set as complete. */
+export function completeKey(declaration: Pick<AnyFact, 'area' | 'name'>, instance: string): string {
+  return `${declaration.area}.fact.${declaration.name}.${COMPLETE}.${encodeToken(instance)}`;
+}
+
+/** Covers every key of a fact, its completion marks too; relative to `kubus.<node>.`. */
+export function factPattern(declaration: Pick<AnyFact, 'area' | 'name'>): string {
+  return `${declaration.area}.fact.${declaration.name}.>`;
+}
+
+/** The subject of one message. */
+export function subjectOf(node: string, declaration: AnyDeclaration, key: string): string {
+  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${declaration.name}.${encodeToken(key)}`;
+}
+
+/** Covers every message of a declaration. */
+export function patternOf(node: string, declaration: AnyDeclaration): string {
+  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${declaration.name}.>`;
+}
+
+/** Where the replies to one instance's commands go; only that instance may read them. */
+export function replySubject(node: string, service: ServiceName, instance: string, key: string): string {
+  return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.${encodeToken(key)}`;
+}

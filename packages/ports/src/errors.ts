@@ -1,0 +1,23 @@
+/** What an error is about: names and ids that a person needs to find the place, never a secret value. */
+export type ErrorContext = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/**
+ * The base of every error that Kubus raises on purpose. `code` is for programs (one word, stable), `message` for people,
+ * `context` says what it is about and `cause` what led to it.
+ */
+export class KubusError extends Error {
+  readonly code: string;
+  readonly context: ErrorContext;
+
+  constructor(code: string, message: string, options: { cause?: unknown; context?: ErrorContext } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = new.target.name;
+    this.code = code;
+    this.context = options.context ?? {};
+  }
+}
+
+/** Whatever was thrown, as an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
