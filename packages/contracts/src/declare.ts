@@ -109,3 +109,8 @@ export function patternOf(node: string, declaration: AnyDeclaration): string {
 export function replySubject(node: string, service: ServiceName, instance: string, key: string): string {
   return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.${encodeToken(key)}`;
 }
+
+/** Covers every reply to one instance. */
+export function replyPattern(node: string, service: ServiceName, instance: string): string {
+  return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.*`;
+}

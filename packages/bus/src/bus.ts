@@ -1,0 +1,233 @@
+import {
+  type AnyDeclaration,
+  type CommandDeclaration,
+  type EventDeclaration,
+  type FactDeclaration,
+  type ServiceContract,
+  type ServiceInstance,
+  type ServiceName,
+  decodeToken,
+  patternOf,
+  refusedMessage,
+  serviceInstance,
+  subjectOf,
+  typeOf,
+} from '@kubus/contracts';
+import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import { CommandClient, type CommandResult, type Hold } from './command-client.ts';
+import { type CommandHandler, CommandServer } from './command-server.ts';
+import { type Cause, decodeEnvelope } from './envelope.ts';
+import { FactOwner } from './fact-owner.ts';
+import { type FactHandlers, FactReader } from './fact-reader.ts';
+import { Publisher, type Speaker } from './publisher.ts';
+import { Refusals } from './refusals.ts';
+import type { Transport } from './transport.ts';
+
+/** A service said or heard something that its contract does not list. */
+export class UndeclaredError extends KubusError {}
+
+export interface Heard<T> {
+  readonly payload: T;
+  readonly key: string;
+  readonly source: string;
+  readonly time: string;
+  readonly cause: Cause;
+}
+
+export interface BusOptions {
+  readonly node: string;
+  readonly service: ServiceName;
+  /** `<service>-<slot>`. */
+  readonly instance: string;
+  /** Epoch of this life, greater than that of every earlier life of the service. */
+  readonly epoch: number;
+  readonly contract: ServiceContract;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/** One instance's way to the bus: facts, commands and events, as far as its contract goes. */
+export class Bus {
+  readonly node: string;
+  readonly instance: string;
+  readonly epoch: number;
+  readonly transport: Transport;
+  readonly #options: BusOptions;
+  readonly #speaker: Speaker;
+  readonly #publisher: Publisher;
+  readonly #refusals: Refusals;
+  readonly #client: CommandClient;
+  readonly #server: CommandServer;
+  readonly #self: FactOwner<ServiceInstance>;
+  readonly #peers: FactReader<ServiceInstance>;
+  readonly #peerListeners: ((service: ServiceName, instance: string, epoch: number) => void)[] = [];
+  readonly #unused: Set<AnyDeclaration>;
+
+  constructor(options: BusOptions) {
+    const { node, instance, epoch, transport, clock, ids, logger } = options;
+    this.node = node;
+    this.instance = instance;
+    this.epoch = epoch;
+    this.transport = transport;
+    this.#options = options;
+    this.#speaker = { node, instance, epoch };
+    this.#publisher = new Publisher({ speaker: this.#speaker, clock, ids });
+    this.#refusals = new Refusals({
+      declaration: refusedMessage,
+      node,
+      instance,
+      publisher: this.#publisher,
+      transport,
+      logger,
+    });
+    this.#client = new CommandClient({
+      speaker: this.#speaker,
+      service: options.service,
+      transport,
+      publisher: this.#publisher,
+      clock,
+      refusals: this.#refusals,
+    });
+    this.#server = new CommandServer({ node, transport, publisher: this.#publisher, refusals: this.#refusals, logger });
+    this.#unused = new Set<AnyDeclaration>([
+      ...options.contract.owns,
+      ...options.contract.reads,
+      ...options.contract.serves,
+      ...options.contract.hears,
+    ]);
+    this.#self = this.#owner(serviceInstance);
+    this.#peers = this.#reader(serviceInstance, {
+      changed: ({ key, value }) => {
+        this.#client.peerAnnounced(value.service, value.epoch);
+        for (const listener of this.#peerListeners) listener(value.service, key, value.epoch);
+      },
+    });
+  }
+
+  /** Messages that did not validate since the start. */
+  get refused(): number {
+    return this.#refusals.count;
+  }
+
+  /** The instances that have announced themselves on this bus, this one among them. */
+  get peers(): Iterable<ServiceInstance & { instance: string }> {
+    return [...this.#peers].map((fact) => ({ ...fact.value, instance: fact.key }));
+  }
+
+  /**
+   * To be called when everything is wired: fails when the contract lists something that the code does not do, then tells
+   * the others that this instance serves.
+   */
+  announce(self: Omit<ServiceInstance, 'service' | 'epoch'>): void {
+    if (this.#unused.size > 0) {
+      const types = [...this.#unused].map((declaration) => typeOf(declaration)).join(', ');
+      throw new UndeclaredError(
+        'unused-declaration',
+        `the contract lists what ${this.instance} does not use: ${types}`,
+      );
+    }
+    this.#self.put(this.instance, { ...self, service: this.#options.service, epoch: this.epoch });
+  }
+
+  /** Calls `listener` for each instance that announces itself, again after each of its restarts. */
+  onPeer(listener: (service: ServiceName, instance: string, epoch: number) => void): void {
+    this.#peerListeners.push(listener);
+    for (const { key, value } of this.#peers) listener(value.service, key, value.epoch);
+  }
+
+  owner<T>(declaration: FactDeclaration<T>): FactOwner<T> {
+    this.#use(declaration, this.#options.contract.owns);
+    return this.#owner(declaration);
+  }
+
+  reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T> = {}): FactReader<T> {
+    this.#use(declaration, this.#options.contract.reads);
+    return this.#reader(declaration, handlers);
+  }
+
+  serve<Request, Result>(
+    declaration: CommandDeclaration<Request, Result>,
+    handler: CommandHandler<Request, Result>,
+  ): void {
+    this.#use(declaration, this.#options.contract.serves);
+    this.#server.serve(declaration, handler);
+  }
+
+  /** See {@link CommandServer.fence}. */
+  fence(pod: string, source: string, hold: number): Promise<void> {
+    return this.#server.fence(pod, source, hold);
+  }
+
+  call<Request, Result>(
+    declaration: CommandDeclaration<Request, Result>,
+    key: string,
+    request: Request,
+    options: { causes?: readonly Cause[] | undefined; hold?: Hold | undefined } = {},
+  ): Promise<CommandResult<Result>> {
+    this.#use(declaration, this.#options.contract.calls);
+    return this.#client.call(declaration, key, request, options);
+  }
+
+  /** See {@link CommandClient.hold}. */
+  hold(pod: string, number: number): Hold {
+    return this.#client.hold(pod, number);
+  }
+
+  /** See {@link CommandClient.release}. */
+  release(hold: Hold): void {
+    this.#client.release(hold);
+  }
+
+  emit<T>(
+    declaration: EventDeclaration<T>,
+    key: string,
+    payload: T,
+    options: { pod?: string | undefined; causes?: readonly Cause[] | undefined } = {},
+  ): Cause {
+    this.#use(declaration, this.#options.contract.publishes);
+    const { headers, cause } = this.#publisher.stamp(declaration, {
+      ...options,
+      pod: options.pod ?? (declaration.key === 'pod' ? key : undefined),
+    });
+    this.transport.publish({ subject: subjectOf(this.node, declaration, key), headers, data: JSON.stringify(payload) });
+    return cause;
+  }
+
+  hear<T>(declaration: EventDeclaration<T>, listener: (heard: Heard<T>) => void): Cancel {
+    this.#use(declaration, this.#options.contract.hears);
+    return this.transport.subscribe(patternOf(this.node, declaration), (message) => {
+      try {
+        const envelope = decodeEnvelope(message.headers);
+        const payload = declaration.payload.parse(JSON.parse(message.data));
+        const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+        listener({ payload, key, source: envelope.source, time: envelope.time, cause: envelope.cause });
+      } catch (error) {
+        this.#refusals.refuse(message, toError(error));
+      }
+    });
+  }
+
+  #owner<T>(declaration: FactDeclaration<T>): FactOwner<T> {
+    const { transport, clock, logger } = this.#options;
+    return new FactOwner({ declaration, speaker: this.#speaker, publisher: this.#publisher, transport, clock, logger });
+  }
+
+  #reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T>): FactReader<T> {
+    const { transport, logger } = this.#options;
+    return new FactReader({ declaration, node: this.node, transport, handlers, refusals: this.#refusals, logger });
+  }
+
+  #use(declaration: unknown, allowed: readonly AnyDeclaration[]): void {
+    const listed = allowed.find((one) => one === declaration);
+    if (listed === undefined) {
+      const type = typeOf(declaration as AnyDeclaration);
+      throw new UndeclaredError(
+        'undeclared',
+        `${this.#options.service} uses ${type}, which its contract does not list`,
+      );
+    }
+    this.#unused.delete(listed);
+  }
+}
