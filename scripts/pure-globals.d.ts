@@ -13,3 +13,9 @@ declare class AbortController {
 }
 
 declare function structuredClone<T>(value: T): T;
+
+declare class TextEncoder {
+  encode(text: string): Uint8Array;
+}
+
+declare function btoa(binary: string): string;

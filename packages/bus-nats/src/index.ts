@@ -1,1 +1,14 @@
-export {};
+export { connectNats } from './connect.ts';
+export {
+  bucketName,
+  bucketStream,
+  inboxPrefix,
+  nodeSubject,
+  recordStream,
+  storePattern,
+  storeSubject,
+} from './names.ts';
+export { MessageTooLarge, NatsTransport, type NatsTransportOptions } from './nats-transport.ts';
+export { type RecordLimits, defaultRecordLimits, ensureStreams } from './streams.ts';
+export { type KeyedIdentity, MAX_PAYLOAD, type ServerOptions, createIdentity, serverConfig } from './identities.ts';
+export { type Identity, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';

@@ -111,6 +111,11 @@ export class Bus {
     return this.#refusals.count;
   }
 
+  /** Messages published since the start. */
+  get published(): number {
+    return this.#publisher.count;
+  }
+
   /** The instances that have announced themselves on this bus, this one among them. */
   get peers(): Iterable<ServiceInstance & { instance: string }> {
     return [...this.#peers].map((fact) => ({ ...fact.value, instance: fact.key }));

@@ -27,6 +27,11 @@ export class Publisher {
     this.#spanPrefix = options.ids.hex(4);
   }
 
+  /** Messages stamped so far. */
+  get count(): number {
+    return this.#seq;
+  }
+
   /** Headers for the next message, and its identity for messages that it will cause. */
   stamp(
     type: string | AnyDeclaration,

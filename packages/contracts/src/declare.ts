@@ -110,7 +110,7 @@ export function replySubject(node: string, service: ServiceName, instance: strin
   return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.${encodeToken(key)}`;
 }
 
-/** Covers every reply to one instance. */
-export function replyPattern(node: string, service: ServiceName, instance: string): string {
-  return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.*`;
+/** Covers every reply to one instance, or to every instance of a service. */
+export function replyPattern(node: string, service: ServiceName, instance?: string): string {
+  return `${ROOT}.${encodeToken(node)}.reply.${service}.${instance === undefined ? '*' : encodeToken(instance)}.*`;
 }

@@ -1,8 +1,16 @@
-import type { AnyCommand, AnyEvent, AnyFact } from './declare.ts';
+import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
+import { configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { networkCondition, pluginRun } from './messages/network.ts';
+import { processEvent, restartService } from './messages/node.ts';
+import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
+import { serviceInstance } from './messages/service.ts';
+import { podWake, podWork } from './messages/sync.ts';
+import { podEvent, podStatus, podWorker } from './messages/worker.ts';
 
 /**
  * What one service says and hears. The start-up check, the broker's permissions, `kubus graph` and the published
- * contract all read these lists; nothing else gives a service the right to a subject.
+ * contract all read these lists; nothing else gives a service the right to a subject. Besides them, every service
+ * announces itself (`service.fact.instance`), reads these announcements and may publish `service.event.refused`.
  */
 export interface ServiceContract {
   readonly about: string;
@@ -13,3 +21,94 @@ export interface ServiceContract {
   readonly publishes: readonly AnyEvent[];
   readonly hears: readonly AnyEvent[];
 }
+
+const everyDesiredPod = Object.values(desiredPods);
+
+export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = {
+  'config-sources': {
+    about: 'Reads the pod sources and merges them into PodUpdates.',
+    owns: [...everyDesiredPod, configuredSources, manifest],
+    reads: [],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [],
+  },
+  'sync-loop': {
+    about: 'Holds the desired pods and decides which pod needs work and which worker has it.',
+    owns: [podWork, podWake],
+    reads: [...everyDesiredPod, configuredSources, runtimePod, podWorker],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [],
+  },
+  'pod-workers': {
+    about: 'One ordered worker per pod: decides what to start, stop and remove, and has it done.',
+    owns: [podWorker, podStatus],
+    reads: [podWork, podWake, runtimePod, runtimeCondition, networkCondition],
+    serves: [],
+    calls: [
+      fencePod,
+      readPod,
+      criCommands.RunPodSandbox,
+      criCommands.StopPodSandbox,
+      criCommands.RemovePodSandbox,
+      criCommands.CreateContainer,
+      criCommands.StartContainer,
+      criCommands.StopContainer,
+      criCommands.RemoveContainer,
+      criCommands.ImageStatus,
+      criCommands.PullImage,
+    ],
+    publishes: [podEvent],
+    hears: [],
+  },
+  'cri-bridge': {
+    about: 'The one connection to the container runtime: commands in lanes, PLEG.',
+    owns: [runtimePod, runtimeCondition],
+    reads: [],
+    serves: [fencePod, readPod, ...Object.values(criCommands)],
+    calls: [],
+    publishes: [runtimeHint],
+    hears: [],
+  },
+  'cni-bridge': {
+    about: 'Runs the CNI plugin chains that the runtime asks for through the shim.',
+    owns: [networkCondition],
+    reads: [runtimePod],
+    serves: [],
+    calls: [],
+    publishes: [pluginRun],
+    hears: [],
+  },
+  launcher: {
+    about: 'Starts the node’s processes, keeps them running and takes everything down.',
+    owns: [],
+    reads: [],
+    serves: [restartService],
+    calls: [],
+    publishes: [processEvent],
+    hears: [],
+  },
+  cli: {
+    about: 'What people type.',
+    owns: [],
+    reads: [
+      ...everyDesiredPod,
+      configuredSources,
+      manifest,
+      networkCondition,
+      podStatus,
+      podWork,
+      podWorker,
+      runtimeCondition,
+      runtimePod,
+      serviceInstance,
+    ],
+    serves: [],
+    calls: [criCommands.Exec, criCommands.ReopenContainerLog, restartService],
+    publishes: [],
+    hears: [],
+  },
+};

@@ -22,7 +22,7 @@ export function encodeToken(text: string): string {
   if (/^[A-Za-z0-9_-]+$/.test(text)) return text;
   if (text === '') return '=';
   let token = '';
-  for (const byte of utf8(text)) {
+  for (const byte of new TextEncoder().encode(text)) {
     const char = String.fromCharCode(byte);
     token += /[A-Za-z0-9_-]/.test(char) ? char : `=${byte.toString(16).toUpperCase().padStart(2, '0')}`;
   }
@@ -34,14 +34,6 @@ export function decodeToken(token: string): string {
   if (token === '=') return '';
   if (!token.includes('=')) return token;
   return decodeURIComponent(token.replace(/%/g, '%25').replace(/=([0-9A-F]{2})/g, '%$1'));
-}
-
-function utf8(text: string): number[] {
-  const bytes: number[] = [];
-  for (const match of encodeURIComponent(text).matchAll(/%([0-9A-F]{2})|(.)/g)) {
-    bytes.push(match[1] === undefined ? (match[2] ?? '').charCodeAt(0) : Number.parseInt(match[1], 16));
-  }
-  return bytes;
 }
 
 /** True when `pattern` (with `*` and `>`) covers `subject`. Both are plain NATS subjects. */

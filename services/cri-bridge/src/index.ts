@@ -1,1 +1,41 @@
-export {};
+import { connectCri } from '@kubus/cri';
+import type { ServiceDefinition } from '@kubus/service-kit';
+import { Gauge } from 'prom-client';
+import { CriBridge } from './cri-bridge.ts';
+
+export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
+export type { Runtime } from './runtime.ts';
+
+/** The service `cri-bridge`. */
+export const criBridge: ServiceDefinition = {
+  name: 'cri-bridge',
+  start: ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+    const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
+    const runtime = connectCri({
+      socket,
+      logger,
+      clock,
+      ids,
+      ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
+    });
+    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce });
+    health.ready('runtime', () => bridge.problem);
+    new Gauge({
+      name: 'kubus_sandboxes',
+      help: 'Sandboxes being made, and waiting for their turn.',
+      labelNames: ['state'],
+      registers: [metrics],
+      collect() {
+        this.set({ state: 'making' }, bridge.sandboxes.making);
+        this.set({ state: 'waiting' }, bridge.sandboxes.waiting);
+      },
+    });
+    return Promise.resolve({
+      stop: () => {
+        bridge.stop();
+        runtime.close();
+        return Promise.resolve();
+      },
+    });
+  },
+};

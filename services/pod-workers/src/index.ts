@@ -1,1 +1,45 @@
-export {};
+import { PodCgroupTree } from '@kubus/cgroup';
+import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import { Gauge } from 'prom-client';
+import { createPodFiles } from './pod-files.ts';
+import { PodWorkers } from './pod-workers.ts';
+
+export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
+export type { PodCgroups, PodFiles } from './ports.ts';
+
+/** The service `pod-workers`. */
+export const podWorkers: ServiceDefinition = {
+  name: 'pod-workers',
+  start: async ({ config, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+    const workers = await PodWorkers.start({
+      bus,
+      clock,
+      ids,
+      logger,
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      files: createPodFiles(config.pods),
+      cgroups: new PodCgroupTree({ root: config.runtime.cgroupRoot }),
+      nextEpoch: () => slot.nextEpoch(),
+      nodeIps: config.nodeIps,
+      memoryCapacity: BigInt(totalmem()),
+      syncEveryMs: config.pods.syncEveryMs,
+    });
+    health.ready('state folder', () => workers.saveError);
+    new Gauge({
+      name: 'kubus_pod_workers',
+      help: 'Pods that this instance has.',
+      registers: [metrics],
+      collect() {
+        this.set(workers.count);
+      },
+    });
+    return {
+      stop: () => {
+        workers.stop();
+        return Promise.resolve();
+      },
+    };
+  },
+};

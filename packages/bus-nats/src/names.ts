@@ -1,0 +1,39 @@
+import { ROOT, encodeToken, factPattern, type AnyFact } from '@kubus/contracts';
+
+/**
+ * Names on the broker for one node. A node name is a DNS subdomain, so replacing its dots by `_` keeps names apart and
+ * valid for JetStream.
+ */
+export function bucketName(node: string): string {
+  return `kubus_${node.replaceAll('.', '_')}`;
+}
+
+/** The stream behind the bucket. */
+export function bucketStream(node: string): string {
+  return `KV_${bucketName(node)}`;
+}
+
+/** The subject under which a fact is stored. Its copy for readers goes to {@link nodeSubject}. */
+export function storeSubject(node: string, key: string): string {
+  return `$KV.${bucketName(node)}.${key}`;
+}
+
+/** The subject under which everybody sees a fact. */
+export function nodeSubject(node: string, key: string): string {
+  return `${ROOT}.${encodeToken(node)}.${key}`;
+}
+
+/** The stream that keeps the node's recent messages. */
+export function recordStream(node: string): string {
+  return `KUBUS_${node.replaceAll('.', '_')}`;
+}
+
+/** Prefix of the subjects on which an identity gets answers of the broker itself. */
+export function inboxPrefix(instance: string): string {
+  return `_INBOX.${instance}`;
+}
+
+/** What a consumer that loads the present values of a fact filters by. */
+export function storePattern(node: string, declaration: Pick<AnyFact, 'area' | 'name'>): string {
+  return storeSubject(node, factPattern(declaration));
+}

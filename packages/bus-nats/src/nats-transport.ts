@@ -1,0 +1,241 @@
+import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import { AckPolicy, DeliverPolicy, type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import {
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type Subscription,
+  headers as natsHeaders,
+} from '@nats-io/nats-core';
+import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
+
+/** How long a store or a consumer request may take before it counts as lost. */
+const REQUEST_MS = 5_000;
+/** Waits between looks for the bucket after a connection; the launcher makes it. */
+const BUCKET_FIRST_MS = 20;
+const BUCKET_MAX_MS = 1_000;
+/** A loading consumer that nobody reads any more is dropped by the server after this. */
+const LOADER_LIFE_MS = 10_000;
+
+export class MessageTooLarge extends KubusError {}
+
+export interface NatsTransportOptions {
+  readonly connection: NatsConnection;
+  readonly node: string;
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/**
+ * The bus on NATS. Facts are stored in a key-value bucket in memory, which republishes each change on the node's
+ * subjects; a watch is a plain subscription to these, plus one ephemeral consumer that delivers what is stored already.
+ * The two may overlap and overtake each other: readers order values by version. A plain subscription loses messages only
+ * together with its connection, and every new connection loads everything anew.
+ */
+export class NatsTransport implements Transport {
+  readonly #connection: NatsConnection;
+  readonly #jetstream: JetStreamClient;
+  readonly #node: string;
+  readonly #instance: string;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #logger: Logger;
+  readonly #listeners: ((connected: boolean) => void)[] = [];
+  #connected = false;
+  #attempt = 0;
+  #retry: Cancel | undefined;
+
+  constructor(options: NatsTransportOptions) {
+    this.#connection = options.connection;
+    this.#node = options.node;
+    this.#instance = options.instance;
+    this.#clock = options.clock;
+    this.#ids = options.ids;
+    this.#logger = options.logger;
+    this.#jetstream = jetstream(options.connection, { timeout: REQUEST_MS });
+    void this.#follow();
+    this.#awaitBucket(BUCKET_FIRST_MS);
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  onConnection(listener: (connected: boolean) => void): Cancel {
+    this.#listeners.push(listener);
+    return () => {
+      this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+    };
+  }
+
+  publish(message: WireMessage): void {
+    if (!this.#connected) return;
+    this.#checkSize(message.subject, message.data);
+    this.#connection.publish(message.subject, message.data, {
+      headers: toNats(message.headers),
+      ...(message.reply !== undefined && { reply: message.reply }),
+    });
+  }
+
+  subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel {
+    const subscription = this.#connection.subscribe(pattern, {
+      callback: (error, message) => {
+        if (error !== null) this.#logger.error({ pattern, err: error }, 'subscription ended');
+        // A message without headers is the broker's own, such as "no responders".
+        else if (message.headers !== undefined && message.headers.code === 0) listener(fromNats(message));
+        else if (message.headers === undefined)
+          listener({ subject: message.subject, headers: {}, data: message.string() });
+      },
+    });
+    return () => this.#end(subscription);
+  }
+
+  async storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const subject = storeSubject(this.#node, key);
+    this.#checkSize(subject, data);
+    await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });
+  }
+
+  watchFacts(pattern: string, listener: FactListener): Cancel {
+    let ended = false;
+    const live = this.subscribe(nodeSubject(this.#node, pattern), (message) => listener.message(message));
+    const inbox = `${inboxPrefix(this.#instance)}.load.${this.#ids.hex(8)}`;
+    let awaited = Number.POSITIVE_INFINITY;
+    let received = 0;
+    const loader = this.#connection.subscribe(inbox, {
+      callback: (error, message) => {
+        if (error !== null || ended || message.headers === undefined) return;
+        received += 1;
+        const { headers, data, subject } = fromNats(message);
+        const key = subject.slice(storeSubject(this.#node, '').length);
+        listener.message({ subject: nodeSubject(this.#node, key), headers, data });
+        if (received === awaited) finish();
+      },
+    });
+    const finish = () => {
+      this.#end(loader);
+      if (!ended) listener.present();
+    };
+    this.#createLoader(pattern, inbox).then(
+      (stored) => {
+        awaited = stored;
+        if (received >= awaited) finish();
+      },
+      (error: unknown) => {
+        this.#end(loader);
+        if (ended || !this.#connected) return;
+        this.#logger.warn({ pattern, err: toError(error) }, 'stored facts could not be loaded; connecting anew');
+        this.#reset();
+      },
+    );
+    return () => {
+      ended = true;
+      live();
+      this.#end(loader);
+    };
+  }
+
+  /** Makes the server deliver every last value under `pattern` to `inbox`; returns how many there are. */
+  async #createLoader(pattern: string, inbox: string): Promise<number> {
+    const stream = bucketStream(this.#node);
+    const name = `load-${this.#instance}-${this.#ids.hex(8)}`;
+    const filter = storeSubject(this.#node, pattern);
+    const request = {
+      stream_name: stream,
+      config: {
+        name,
+        ack_policy: AckPolicy.None,
+        deliver_policy: DeliverPolicy.LastPerSubject,
+        deliver_subject: inbox,
+        filter_subject: filter,
+        inactive_threshold: LOADER_LIFE_MS * 1_000_000,
+        mem_storage: true,
+        num_replicas: 1,
+      },
+    };
+    const subject = `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`;
+    const answer = await this.#connection.request(subject, JSON.stringify(request), { timeout: REQUEST_MS });
+    const created = answer.json<{ num_pending?: number; error?: { description: string } }>();
+    if (created.error !== undefined) throw new KubusError('load-failed', created.error.description);
+    return created.num_pending ?? 0;
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'disconnect') this.#setConnected(false);
+      if (status.type === 'reconnect') this.#awaitBucket(BUCKET_FIRST_MS);
+      if (status.type === 'error') this.#logger.error({ err: status.error }, 'the broker refused something');
+      if (status.type === 'slowConsumer')
+        this.#logger.warn({ pending: status.pending }, 'messages queue up in this client');
+    }
+  }
+
+  /** Connected means more than a TCP connection: the fact store must answer too. */
+  #awaitBucket(wait: number): void {
+    const attempt = ++this.#attempt;
+    this.#retry?.();
+    const again = () => {
+      if (attempt !== this.#attempt || this.#connection.isClosed()) return;
+      this.#retry = this.#clock.after(wait, () => this.#awaitBucket(Math.min(wait * 2, BUCKET_MAX_MS)));
+    };
+    this.#connection.request(`$JS.API.STREAM.INFO.${bucketStream(this.#node)}`, '', { timeout: REQUEST_MS }).then(
+      (answer) => {
+        if (answer.json<{ error?: unknown }>().error !== undefined) again();
+        else if (attempt === this.#attempt) this.#setConnected(true);
+      },
+      () => again(),
+    );
+  }
+
+  #reset(): void {
+    this.#setConnected(false);
+    this.#awaitBucket(BUCKET_FIRST_MS);
+  }
+
+  #setConnected(connected: boolean): void {
+    if (!connected) this.#attempt += 1;
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    for (const listener of [...this.#listeners]) listener(connected);
+  }
+
+  #checkSize(subject: string, data: string): void {
+    const limit = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    // Only a long text can be too large: UTF-8 has at most three bytes for one UTF-16 unit.
+    if (data.length * 3 < limit) return;
+    const bytes = Buffer.byteLength(data);
+    if (bytes < limit) return;
+    throw new MessageTooLarge('too-large', `a message of ${bytes} bytes on ${subject}: the bus carries ${limit}`, {
+      context: { subject, bytes, limit },
+    });
+  }
+
+  #end(subscription: Subscription): void {
+    if (!this.#connection.isClosed() && !subscription.isClosed()) subscription.unsubscribe();
+  }
+}
+
+function toNats(headers: Readonly<Record<string, string>>): MsgHdrs {
+  const converted = natsHeaders();
+  for (const [name, value] of Object.entries(headers)) converted.set(name, value);
+  return converted;
+}
+
+function fromNats(message: Msg): WireMessage {
+  const headers: Record<string, string> = {};
+  if (message.headers !== undefined) {
+    for (const name of message.headers.keys()) {
+      // The broker adds headers of its own to stored and republished messages.
+      if (!name.startsWith('Nats-')) headers[name] = message.headers.get(name);
+    }
+  }
+  return {
+    subject: message.subject,
+    headers,
+    data: message.string(),
+    ...(message.reply !== undefined && message.reply !== '' && { reply: message.reply }),
+  };
+}

@@ -1,0 +1,198 @@
+import { Bus } from '@kubus/bus';
+import { type ServiceContract, type ServiceName, command, event, fact, serviceNames } from '@kubus/contracts';
+import { type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
+import { TestNatsServer } from './nats-server.ts';
+
+const color = fact({
+  area: 'config',
+  name: 'color',
+  key: 'name',
+  owner: 'config-sources',
+  payload: z.string(),
+  about: 'x',
+});
+const paint = command({
+  area: 'runtime',
+  name: 'paint',
+  key: 'name',
+  server: 'cri-bridge',
+  fenced: false,
+  request: z.object({ color: z.string() }),
+  result: z.object({ painted: z.string() }),
+  about: 'x',
+});
+const dried = event({
+  area: 'runtime',
+  name: 'dried',
+  key: 'pod',
+  publisher: 'cri-bridge',
+  payload: z.number(),
+  about: 'x',
+});
+
+const nothing: ServiceContract = { about: 'x', owns: [], reads: [], serves: [], calls: [], publishes: [], hears: [] };
+const contracts: Record<ServiceName, ServiceContract> = {
+  ...(Object.fromEntries(serviceNames.map((name) => [name, nothing])) as Record<ServiceName, ServiceContract>),
+  'config-sources': { ...nothing, owns: [color] },
+  'cri-bridge': { ...nothing, serves: [paint], publishes: [dried] },
+  'pod-workers': { ...nothing, reads: [color], calls: [paint], hears: [dried] },
+};
+const identities = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
+
+const clock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (ms, action) => {
+    const timer = setTimeout(action, ms);
+    return () => clearTimeout(timer);
+  },
+};
+const ids: Ids = { hex: (bytes) => randomBytes(bytes).toString('hex'), fraction: Math.random };
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silent,
+};
+
+const server = new TestNatsServer();
+const open: NatsConnection[] = [];
+
+async function connection(service: ServiceName): Promise<NatsConnection> {
+  const seed = server.identities.get(`${service}-0`)?.seed ?? '';
+  const made = await connectNats({ servers: server.url, instance: `${service}-0`, seed });
+  open.push(made);
+  return made;
+}
+
+async function join(service: ServiceName, epoch = 1) {
+  const nats = await connection(service);
+  const instance = `${service}-0`;
+  const transport = new NatsTransport({ connection: nats, node: 'n', instance, clock, ids, logger: silent });
+  const contract = contracts[service];
+  return {
+    nats,
+    bus: new Bus({ node: 'n', service, instance, epoch, contract, transport, clock, ids, logger: silent }),
+  };
+}
+
+/** Resolves with the first value for which `wanted` holds; every value goes through `push`. */
+function awaiting<T>(wanted: (value: T) => boolean): { push: (value: T) => void; found: Promise<T> } {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  return { push: (value) => wanted(value) && resolve(value), found: promise };
+}
+
+beforeAll(async () => {
+  await server.start('n', contracts, identities);
+  await ensureStreams(await connection('launcher'), 'n', defaultRecordLimits);
+});
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+afterAll(() => server.stop());
+
+describe('facts over NATS', () => {
+  test('a late reader gets present values, then changes, removals and completion', async () => {
+    const { bus } = await join('config-sources', 1);
+    const owner = bus.owner(color);
+    for (let i = 0; i < 200; i++) owner.put(`c${i}`, String(i));
+    owner.complete();
+    const reader = await join('pod-workers');
+    const complete = awaiting<number>((epoch) => epoch === 1);
+    const gone = awaiting<string>((key) => key === 'c7');
+    const changed = awaiting<string>((value) => value === 'new');
+    const facts = reader.bus.reader(color, {
+      changed: ({ value }) => changed.push(value),
+      removed: ({ key }) => gone.push(key),
+      complete: (_instance, epoch) => complete.push(epoch),
+    });
+    await complete.found;
+    await facts.whenPresent();
+    expect([...facts]).toHaveLength(200);
+    owner.remove('c7');
+    owner.put('c8', 'new');
+    await gone.found;
+    await changed.found;
+  });
+
+  test('a server that comes back empty is filled again and readers follow', async () => {
+    const writer = await join('config-sources', 2);
+    const owner = writer.bus.owner(color);
+    owner.put('sky', 'blue');
+    owner.complete();
+    const reader = await join('pod-workers');
+    const first = awaiting<number>((epoch) => epoch === 2);
+    const fresh = awaiting<string>((value) => value === 'green');
+    const removed: string[] = [];
+    const facts = reader.bus.reader(color, {
+      changed: ({ value }) => fresh.push(value),
+      removed: ({ key }) => removed.push(key),
+      complete: (_instance, epoch) => first.push(epoch),
+    });
+    await first.found;
+    // What the life before left behind is gone by now.
+    expect([...facts].map(({ key }) => key)).toEqual(['sky']);
+    removed.length = 0;
+    await server.kill();
+    owner.put('grass', 'green');
+    await server.restart();
+    await ensureStreams(await connection('launcher'), 'n', defaultRecordLimits);
+    await fresh.found;
+    expect(facts.get('sky')?.value).toBe('blue');
+    expect(removed).toEqual([]);
+    const late = await join('cli');
+    expect(late.bus.instance).toBe('cli-0');
+  });
+});
+
+describe('commands and events over NATS', () => {
+  test('a command is answered, also when it was asked before the server was there', async () => {
+    const client = await join('pod-workers', 3);
+    const painting = client.bus.call(paint, 'wall', { color: 'red' });
+    const { bus } = await join('cri-bridge', 3);
+    bus.serve(paint, ({ request }) => Promise.resolve({ painted: request.color }));
+    bus.announce({ version: '0', pid: 1, startedAt: 'now' });
+    expect((await painting).result).toEqual({ painted: 'red' });
+  });
+
+  test('the reply is the server’s, not JetStream’s, although the record stream takes every message', async () => {
+    const { bus } = await join('cri-bridge', 4);
+    bus.serve(paint, () => Promise.reject(new KubusError('dry', 'no paint left')));
+    const client = await join('pod-workers', 4);
+    await expect(client.bus.call(paint, 'wall', { color: 'red' })).rejects.toMatchObject({ code: 'dry' });
+  });
+
+  test('an event arrives; one of the wrong form is refused and kept', async () => {
+    const { bus, nats } = await join('cri-bridge', 5);
+    const client = await join('pod-workers', 5);
+    const watcher = await connection('cli');
+    const refused = awaiting<string>((text) => text.includes('"payload":"\\"wet\\""'));
+    watcher.subscribe('kubus.n.service.event.refused.>', {
+      callback: (_error, message) => refused.push(message.string()),
+    });
+    await watcher.flush();
+    const heard = awaiting<number>((value) => value === 7);
+    client.bus.hear(dried, ({ payload }) => heard.push(payload));
+    await client.nats.flush();
+    bus.emit(dried, 'pod-1', 'wet');
+    bus.emit(dried, 'pod-1', 7);
+    await nats.flush();
+    await heard.found;
+    await refused.found;
+    expect(client.bus.refused).toBe(1);
+  });
+
+  test('a message above 8 MiB fails with its size and the limit', async () => {
+    const client = await join('pod-workers', 6);
+    const { bus } = await join('cri-bridge', 6);
+    bus.serve(paint, ({ request }) => Promise.resolve({ painted: request.color }));
+    await expect(client.bus.call(paint, 'wall', { color: 'red' })).resolves.toBeDefined();
+    const huge = client.bus.call(paint, 'wall', { color: 'x'.repeat(9_000_000) });
+    await expect(huge).rejects.toThrow(/9000\d{3} bytes.*8388608/);
+  });
+});

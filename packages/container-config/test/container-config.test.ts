@@ -1,0 +1,133 @@
+import { pod } from '@kubus/pod-lifecycle/testing';
+import { describe, expect, test } from '@jest/globals';
+import type { Container } from '@kubus/contracts';
+import { containerConfig, expand, sandboxConfig } from '../src/index.ts';
+
+const settings = { attempt: 2, imageId: 'sha256:b', memoryCapacity: 8n * 1024n ** 3n };
+const config = (container: Partial<Container>, spec: Parameters<typeof pod>[0] = {}) => {
+  const whole = { name: 'c', image: 'busybox', ...container };
+  return containerConfig(pod({ ...spec, containers: [whole] }), whole, settings);
+};
+
+test.each([
+  ['$(A)', 'one'],
+  ['x$(A)y$(B)', 'xoneytwo'],
+  ['$(C)', '$(C)'],
+  ['$$(A)', '$(A)'],
+  ['$$$(A)', '$one'],
+  ['$A', '$A'],
+  ['$(A', '$(A'],
+])('%s expands to %s', (text, expected) => {
+  const variables = new Map([
+    ['A', 'one'],
+    ['B', 'two'],
+  ]);
+  expect(expand(text, variables)).toBe(expected);
+});
+
+describe('containerConfig', () => {
+  test('as the reference makes it for a simple pod', () => {
+    const made = config({ command: ['sh', '-c', 'sleep 1'] }, { terminationGracePeriodSeconds: 30 });
+    expect(made).toMatchObject({
+      metadata: { name: 'c', attempt: 2 },
+      image: { image: 'sha256:b', userSpecifiedImage: 'busybox' },
+      command: ['sh', '-c', 'sleep 1'],
+      labels: {
+        'io.kubernetes.container.name': 'c',
+        'io.kubernetes.pod.name': 'p',
+        'io.kubernetes.pod.namespace': 'default',
+        'io.kubernetes.pod.uid': 'u1',
+      },
+      annotations: {
+        'io.kubernetes.container.restartCount': '2',
+        'io.kubernetes.container.terminationMessagePath': '/dev/termination-log',
+        'io.kubernetes.container.terminationMessagePolicy': 'File',
+        'io.kubernetes.pod.terminationGracePeriod': '30',
+      },
+      logPath: 'c/2.log',
+      linux: {
+        resources: { cpuPeriod: '100000', cpuShares: '2', oomScoreAdj: '1000' },
+        securityContext: { namespaceOptions: { pid: 'CONTAINER' }, seccomp: { profileType: 'Unconfined' } },
+      },
+    });
+  });
+
+  test('variables refer to earlier ones, and command and args to all', () => {
+    const made = config({
+      env: [
+        { name: 'A', value: 'ä' },
+        { name: 'B', value: '$(A)$(C)' },
+        { name: 'C', value: 'c' },
+      ],
+      command: ['$(B)'],
+      args: ['$(C)'],
+    });
+    // Values travel as base64 of their bytes.
+    expect(made.envs).toEqual([
+      { key: 'A', value: 'w6Q=' },
+      { key: 'B', value: 'w6QkKEMp' },
+      { key: 'C', value: 'Yw==' },
+    ]);
+    expect([made.command, made.args]).toEqual([['ä$(C)'], ['c']]);
+  });
+
+  test.each([
+    [{ requests: { cpu: '500m', memory: '1Gi' } }, { cpuShares: '512', oomScoreAdj: '875' }],
+    [{ limits: { cpu: '1500m' } }, { cpuShares: '1536', cpuQuota: '150000' }],
+    [{ limits: { cpu: '1m' } }, { cpuShares: '2', cpuQuota: '1000' }],
+    [{ limits: { cpu: '1', memory: '64Mi' } }, { memoryLimitInBytes: '67108864', oomScoreAdj: '-997' }],
+  ])('resources %j', (resources, expected) => expect(config({ resources }).linux?.resources).toMatchObject(expected));
+
+  test('security: the container’s own word before the pod’s', () => {
+    const made = config(
+      {
+        securityContext: {
+          runAsUser: 7,
+          readOnlyRootFilesystem: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+        },
+      },
+      { securityContext: { runAsUser: 5, runAsGroup: 6, supplementalGroups: [8] } },
+    );
+    expect(made.linux?.securityContext).toMatchObject({
+      runAsUser: { value: '7' },
+      runAsGroup: { value: '6' },
+      supplementalGroups: ['8'],
+      readonlyRootfs: true,
+      noNewPrivs: true,
+      capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] },
+    });
+  });
+});
+
+describe('sandboxConfig', () => {
+  const sandbox = (spec: Parameters<typeof pod>[0], metadata: Parameters<typeof pod>[1] = {}) =>
+    sandboxConfig(pod(spec, metadata), { attempt: 1, logDirectory: '/logs/p', cgroupParent: '/kubepods/podu1' });
+
+  test('names, labels, ports and cgroup', () => {
+    const containers = [{ name: 'c', ports: [{ containerPort: 80, hostPort: 8080, protocol: 'UDP' }] }];
+    expect(sandbox({ containers }, { labels: { app: 'web' }, annotations: { a: 'b' } })).toMatchObject({
+      metadata: { name: 'p', namespace: 'default', uid: 'u1', attempt: 1 },
+      hostname: 'p',
+      logDirectory: '/logs/p',
+      portMappings: [{ protocol: 'UDP', containerPort: 80, hostPort: 8080 }],
+      labels: { app: 'web', 'io.kubernetes.pod.uid': 'u1' },
+      annotations: { a: 'b' },
+      linux: {
+        cgroupParent: '/kubepods/podu1',
+        securityContext: { namespaceOptions: { network: 'POD', pid: 'CONTAINER' } },
+      },
+    });
+  });
+
+  test('the host’s namespaces', () => {
+    const made = sandbox({ hostNetwork: true, hostPID: true, hostIPC: true });
+    expect(made.hostname).toBeUndefined();
+    expect(made.linux?.securityContext?.namespaceOptions).toEqual({ network: 'NODE', pid: 'NODE', ipc: 'NODE' });
+  });
+
+  test('a host name is cut to what the kernel takes', () => {
+    expect(sandbox({}, { name: `${'a'.repeat(62)}-b` }).hostname).toBe('a'.repeat(62));
+  });
+});

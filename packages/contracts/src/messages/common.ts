@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** A pod by name, for people and for logs; its UID identifies it. */
+export const podRefSchema = z.object({ namespace: z.string(), name: z.string(), uid: z.string() });
+export type PodRef = z.infer<typeof podRefSchema>;
+
+/**
+ * A moment in cri-bridge's order of things: its epoch and a counter that grows with every read of a pod and every end of a
+ * command (DESIGN rule 4). A read with a greater stamp than a command's end began after that end.
+ */
+export const stampSchema = z.object({ epoch: z.int().nonnegative(), counter: z.int().nonnegative() });
+export type Stamp = z.infer<typeof stampSchema>;
+
+/** Negative when `a` is before `b`, 0 when they are the same moment. */
+export function compareStamps(a: Stamp, b: Stamp): number {
+  return a.epoch - b.epoch || a.counter - b.counter;
+}
+
+export function podRefOf(pod: { metadata: PodRef }): PodRef {
+  const { namespace, name, uid } = pod.metadata;
+  return { namespace, name, uid };
+}

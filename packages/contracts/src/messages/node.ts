@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { command, event, serviceNames } from '../declare.ts';
+
+export const restartService = command({
+  area: 'node',
+  name: 'restart',
+  key: 'name',
+  server: 'launcher',
+  fenced: false,
+  request: z.object({}),
+  result: z.object({ instances: z.array(z.string()) }),
+  about: 'End every process of the service named by the key; the launcher starts them again at once.',
+});
+
+export const processEvent = event({
+  area: 'node',
+  name: 'process',
+  key: 'instance',
+  publisher: 'launcher',
+  payload: z.object({
+    service: z.enum([...serviceNames, 'nats-server', 'containerd']),
+    what: z.enum(['started', 'ended']),
+    pid: z.int().positive(),
+    /** Exit code or signal name of an ended process. */
+    status: z.string().optional(),
+  }),
+  about: 'The launcher started a process, or one of its processes ended.',
+});

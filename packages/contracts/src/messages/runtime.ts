@@ -1,0 +1,198 @@
+import { type CriMethods, type UnaryCriMethod, criMethods } from '@kubus/proto/cri';
+import { z } from 'zod';
+import { type CommandDeclaration, command, event, fact } from '../declare.ts';
+import { podRefSchema, stampSchema } from './common.ts';
+
+export const runtimeSandboxSchema = z.object({
+  id: z.string(),
+  attempt: z.int().nonnegative(),
+  ready: z.boolean(),
+  /** Nanoseconds since the Unix epoch, decimal. */
+  createdAt: z.string(),
+  /** The first is the primary one; empty for a pod in the host's network. */
+  ips: z.array(z.string()),
+  /** True when the sandbox shares the host's network. */
+  hostNetwork: z.boolean(),
+  runtimeHandler: z.string(),
+});
+export type RuntimeSandbox = z.infer<typeof runtimeSandboxSchema>;
+
+export const containerStates = ['created', 'running', 'exited', 'unknown'] as const;
+
+export const runtimeContainerSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  attempt: z.int().nonnegative(),
+  sandboxId: z.string(),
+  state: z.enum(containerStates),
+  /** Nanoseconds since the Unix epoch, decimal; `0` where it has not happened. */
+  createdAt: z.string(),
+  startedAt: z.string(),
+  finishedAt: z.string(),
+  exitCode: z.int(),
+  /** The runtime's word, such as `OOMKilled`, `Error` or `Completed`. */
+  reason: z.string(),
+  message: z.string(),
+  /** As the user wrote it. */
+  image: z.string(),
+  imageRef: z.string(),
+  imageId: z.string(),
+  /** Absolute path of the log file. */
+  logPath: z.string(),
+  /** The `io.kubernetes.*` annotations with which the container was made. */
+  annotations: z.record(z.string(), z.string()),
+});
+export type RuntimeContainer = z.infer<typeof runtimeContainerSchema>;
+
+export const runtimePodSchema = z.object({
+  ref: podRefSchema,
+  /** Taken before the first of the calls from which this was read. */
+  stamp: stampSchema,
+  /** Newest attempt first. */
+  sandboxes: z.array(runtimeSandboxSchema),
+  /** Newest attempt first within a name. */
+  containers: z.array(runtimeContainerSchema),
+});
+export type RuntimePod = z.infer<typeof runtimePodSchema>;
+
+export const runtimePod = fact({
+  area: 'runtime',
+  name: 'pod',
+  key: 'pod',
+  owner: 'cri-bridge',
+  payload: runtimePodSchema,
+  about: 'What the container runtime has of a pod. Gone when it has nothing of it any more.',
+});
+
+export const runtimeConditionSchema = z.object({
+  ready: z.boolean(),
+  /** Why not, as the runtime says it, or that it can not be reached. */
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  name: z.string().optional(),
+  version: z.string().optional(),
+  /** Whether cni-bridge runs the pods’ network, or the runtime itself because it has no handler for that. */
+  network: z.enum(['cni-bridge', 'runtime']),
+  /** The runtime’s own word on its network; counts only where the runtime runs it. */
+  networkReady: z.boolean(),
+  networkMessage: z.string().optional(),
+  /** Where the runtime’s events come from; `none` means that only relists find changes. */
+  events: z.enum(['cri', 'containerd', 'none']),
+});
+export type RuntimeCondition = z.infer<typeof runtimeConditionSchema>;
+
+export const runtimeCondition = fact({
+  area: 'runtime',
+  name: 'condition',
+  key: 'name',
+  owner: 'cri-bridge',
+  payload: runtimeConditionSchema,
+  about: 'Whether the container runtime answers and is ready, and what it can do.',
+});
+
+export const runtimeHint = event({
+  area: 'runtime',
+  name: 'hint',
+  key: 'pod',
+  publisher: 'cri-bridge',
+  payload: z.object({
+    containerId: z.string(),
+    kind: z.string(),
+    /** RFC 3339, the runtime’s clock. */
+    at: z.string(),
+  }),
+  about: 'The runtime told of a change; the pod is read again because of it.',
+});
+
+export const fencePod = command({
+  area: 'runtime',
+  name: 'fence',
+  key: 'pod',
+  server: 'cri-bridge',
+  fenced: false,
+  request: z.object({ hold: z.int().nonnegative() }),
+  result: z.object({ pod: runtimePodSchema.optional(), at: stampSchema }),
+  about: 'Take over a pod: drops queued commands of earlier holders, waits for those in flight, reads the pod.',
+});
+
+export const readPod = command({
+  area: 'runtime',
+  name: 'read',
+  key: 'pod',
+  server: 'cri-bridge',
+  fenced: false,
+  request: z.object({}),
+  result: z.object({ pod: runtimePodSchema.optional(), at: stampSchema }),
+  about: 'Read the pod from the runtime now.',
+});
+
+export interface CriRequest<M extends UnaryCriMethod> {
+  params: CriMethods[M]['request'];
+  /** Lists only: at most `limit` items, after the item with the id `after`. */
+  page?: { limit: number; after?: string | undefined } | undefined;
+}
+
+export interface CriResult<M extends UnaryCriMethod> {
+  response: CriMethods[M]['response'];
+  /** The end of the call. */
+  at: { epoch: number; counter: number };
+  /** Lists only: the id after which the next page begins; missing on the last one. */
+  next?: string | undefined;
+}
+
+/** Calls that change a pod: only the holder of the pod's fence may make them, and they take their turn in its lane. */
+export const fencedMethods = [
+  'RunPodSandbox',
+  'StopPodSandbox',
+  'RemovePodSandbox',
+  'CreateContainer',
+  'StartContainer',
+  'StopContainer',
+  'RemoveContainer',
+  'UpdateContainerResources',
+  'UpdatePodSandboxResources',
+] as const satisfies readonly UnaryCriMethod[];
+export type FencedMethod = (typeof fencedMethods)[number];
+
+/** Calls about one pod that wait for nobody. */
+const podMethods: readonly string[] = [
+  ...fencedMethods,
+  'PodSandboxStatus',
+  'ContainerStatus',
+  'ExecSync',
+  'Exec',
+  'Attach',
+  'PortForward',
+  'ReopenContainerLog',
+  'CheckpointContainer',
+  'ContainerStats',
+  'PodSandboxStats',
+];
+
+type CriCommands = { readonly [M in UnaryCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+
+/** Every unary CRI call as a command. A call that the runtime does not have fails with the code `Unimplemented`. */
+export const criCommands = Object.fromEntries(
+  (Object.keys(criMethods) as (keyof CriMethods)[])
+    .filter((method) => criMethods[method].kind === 'unary')
+    .map((method) => [
+      method,
+      command({
+        area: 'runtime',
+        name: method,
+        key: podMethods.includes(method) ? 'pod' : 'name',
+        server: 'cri-bridge',
+        fenced: (fencedMethods as readonly string[]).includes(method),
+        request: z.object({
+          params: criMethods[method].request,
+          page: z.object({ limit: z.int().positive(), after: z.string().optional() }).optional(),
+        }),
+        result: z.object({
+          response: criMethods[method].response,
+          at: stampSchema,
+          next: z.string().optional(),
+        }),
+        about: `CRI ${criMethods[method].service}.${method}, in the proto3 JSON mapping.`,
+      }),
+    ]),
+) as unknown as CriCommands;

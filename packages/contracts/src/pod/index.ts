@@ -1,0 +1,17 @@
+export * from './annotations.ts';
+export * from './container.ts';
+export * from './environment.ts';
+export type { IntOrString, ResourceList } from './fields.ts';
+export { apiObject, intOrString, quantity } from './fields.ts';
+export * from './image-name.ts';
+export * from './metadata.ts';
+export * from './pod.ts';
+export * from './pod-update.ts';
+export * from './probe.ts';
+export * from './quantity.ts';
+export * from './resources.ts';
+export * from './scheduling.ts';
+export * from './security.ts';
+export * from './spec.ts';
+export * from './status.ts';
+export * from './volume.ts';

@@ -1,0 +1,76 @@
+import type { Pod, PodWork, WorkerState } from '@kubus/contracts';
+import { isSet } from './restart.ts';
+
+/** Where a pod's worker stands. Kept in its record, so that a restarted worker goes on instead of starting anew. */
+export interface WorkerMachine {
+  readonly state: WorkerState;
+  /** Seconds that containers have to end; only ever smaller. Set from `terminating` on. */
+  readonly graceSeconds: number | undefined;
+  /** Why the pod is being ended. */
+  readonly reason: string | undefined;
+  /** True when its source does not want the pod any more: then what is left of it is removed too. */
+  readonly forget: boolean;
+}
+
+export const initialMachine: WorkerMachine = {
+  state: 'syncing',
+  graceSeconds: undefined,
+  reason: undefined,
+  forget: false,
+};
+
+export type WorkerInput =
+  /** The work to do changed. */
+  | { readonly kind: 'work'; readonly work: PodWork }
+  /** A pass of the present state ended without anything left to do. `terminal`: the pod has run its course. */
+  | { readonly kind: 'passed'; readonly terminal: boolean };
+
+/**
+ * The state machine of one pod UID (kubelet behaviour 1.3): sync, terminating, terminated, finished; never backwards.
+ */
+export function stepWorker(machine: WorkerMachine, input: WorkerInput): WorkerMachine {
+  return input.kind === 'work' ? onWork(machine, input.work) : onPassed(machine, input.terminal);
+}
+
+function onWork(machine: WorkerMachine, work: PodWork): WorkerMachine {
+  const ending = endReason(work);
+  if (ending === undefined) return machine;
+  const grace = gracePeriod(work.pod, work.graceSeconds);
+  const forget = machine.forget || work.work === 'kill';
+  if (machine.state === 'syncing') return { state: 'terminating', graceSeconds: grace, reason: ending, forget };
+  const graceSeconds = machine.graceSeconds === undefined ? grace : Math.min(machine.graceSeconds, grace);
+  return { ...machine, graceSeconds, forget };
+}
+
+function onPassed(machine: WorkerMachine, terminal: boolean): WorkerMachine {
+  switch (machine.state) {
+    case 'syncing':
+      return terminal ? { ...machine, state: 'terminating', reason: 'the pod has run its course' } : machine;
+    case 'terminating':
+      return { ...machine, state: 'terminated' };
+    case 'terminated':
+      return machine.forget ? { ...machine, state: 'finished' } : machine;
+    case 'finished':
+      return machine;
+  }
+}
+
+function endReason(work: PodWork): string | undefined {
+  if (work.work === 'kill') return work.reason;
+  if (isSet(work.pod?.metadata.deletionTimestamp)) return 'the pod is being deleted';
+  const phase = work.pod?.status?.phase;
+  if (phase === 'Failed' || phase === 'Succeeded') return `the pod has ${phase.toLowerCase()}`;
+  return undefined;
+}
+
+/** Grace of a pod without a spec: one that only the runtime knows (kubelet behaviour 1.3, orphans). */
+const ORPHAN_SECONDS = 1;
+/** The least that a pod gets (kubelet behaviour 1.3, grace period). */
+const LEAST_SECONDS = 1;
+
+/** Seconds between TERM and KILL for a pod that is being ended. */
+export function gracePeriod(pod: Pod | undefined, overrideSeconds: number | undefined): number {
+  if (pod === undefined) return Math.max(LEAST_SECONDS, overrideSeconds ?? ORPHAN_SECONDS);
+  const own = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+  return Math.max(LEAST_SECONDS, overrideSeconds === undefined ? own : Math.min(own, overrideSeconds));
+}

@@ -1,0 +1,51 @@
+import type { Container } from '@kubus/contracts';
+import { describe, expect, test } from '@jest/globals';
+import { restartDecision } from '../src/index.ts';
+import { exited, pod, run } from './states.ts';
+
+const container: Container = { name: 'c', image: 'busybox' };
+
+describe('restartDecision', () => {
+  test.each([
+    ['Always', undefined, true],
+    ['Always', run(), false],
+    ['Always', exited(0), true],
+    ['Always', exited(1), true],
+    ['OnFailure', exited(0), false],
+    ['OnFailure', exited(1), true],
+    ['Never', undefined, true],
+    ['Never', exited(0), false],
+    ['Never', exited(1), false],
+    ['Never', run({ state: 'created' }), true],
+    ['Never', run({ state: 'unknown' }), true],
+    [undefined, exited(0), true],
+  ])('policy %s', (restartPolicy, newest, restart) => {
+    expect(restartDecision(pod({ restartPolicy }), container, newest).restart).toBe(restart);
+  });
+
+  test('a container’s own policy goes before the pod’s', () => {
+    const own = { ...container, restartPolicy: 'Never' };
+    expect(restartDecision(pod({ restartPolicy: 'Always' }), own, exited(1)).restart).toBe(false);
+  });
+
+  test.each([
+    ['In', [42], 42, true],
+    ['In', [42], 1, false],
+    ['NotIn', [42], 1, true],
+    ['NotIn', [42], 42, false],
+  ])('a rule %s %j with exit code %i', (operator, values, code, restart) => {
+    const ruled = {
+      ...container,
+      restartPolicy: 'Never',
+      restartPolicyRules: [{ action: 'Restart', exitCodes: { operator, values } }],
+    };
+    expect(restartDecision(pod(), ruled, exited(code)).restart).toBe(restart);
+  });
+
+  test('a pod that is being deleted starts nothing', () => {
+    const deleted = pod({ restartPolicy: 'Always' }, { deletionTimestamp: '2030-01-01T00:00:00Z' });
+    for (const newest of [undefined, exited(1), run({ state: 'unknown' })]) {
+      expect(restartDecision(deleted, container, newest)).toEqual({ restart: false, why: 'deleted' });
+    }
+  });
+});

@@ -1,0 +1,135 @@
+import {
+  type Pod,
+  type PodRef,
+  type PodUpdate,
+  type PodWork,
+  type PodWorkerReport,
+  type RuntimePod,
+  type SourceName,
+} from '@kubus/contracts';
+import { type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
+
+/** A change that a decision asks for: the work under `uid` is now this, or gone. */
+export interface WorkChange {
+  readonly uid: string;
+  readonly work: PodWork | undefined;
+}
+
+/**
+ * What the sync loop knows of the whole node. It takes in what others say and answers with the works that change by it;
+ * it does nothing itself.
+ */
+export class NodeState {
+  readonly #assign: (uid: string) => string;
+  readonly #desired = new Map<string, { source: SourceName; update: PodUpdate }>();
+  readonly #runtime = new Map<string, RuntimePod>();
+  readonly #workers = new Map<string, PodWorkerReport>();
+  readonly #works = new Map<string, PodWork>();
+  readonly #complete = new Set<SourceName>();
+  #sources: readonly SourceName[] | undefined;
+  #runtimeComplete = false;
+
+  /** @param assign which worker instance has a pod; the same answer for the same UID. */
+  constructor(assign: (uid: string) => string) {
+    this.#assign = assign;
+  }
+
+  get sourcesComplete(): boolean {
+    return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
+  }
+
+  work(uid: string): PodWork | undefined {
+    return this.#works.get(uid);
+  }
+
+  configured(sources: readonly SourceName[]): void {
+    this.#sources = sources;
+  }
+
+  sourceComplete(source: SourceName): void {
+    this.#complete.add(source);
+  }
+
+  runtimeComplete(): void {
+    this.#runtimeComplete = true;
+  }
+
+  desired(source: SourceName, update: PodUpdate): void {
+    this.#desired.set(update.pod.metadata.uid, { source, update });
+  }
+
+  undesired(source: SourceName, uid: string): void {
+    if (this.#desired.get(uid)?.source === source) this.#desired.delete(uid);
+  }
+
+  runtime(uid: string, pod: RuntimePod | undefined): void {
+    setOrDelete(this.#runtime, uid, pod);
+  }
+
+  worker(uid: string, report: PodWorkerReport | undefined): void {
+    setOrDelete(this.#workers, uid, report);
+  }
+
+  /** Decides about one pod, and about those that waited for it. */
+  decide(uid: string, now: string): WorkChange[] {
+    const changes = this.#decideOne(uid, now);
+    if (changes.some(({ work }) => work === undefined)) changes.push(...this.#decideWaiting(now));
+    return changes;
+  }
+
+  /** Decides about every pod: the repair of whatever a single decision has missed. */
+  decideAll(now: string): WorkChange[] {
+    const uids = new Set([
+      ...this.#desired.keys(),
+      ...this.#works.keys(),
+      ...this.#workers.keys(),
+      ...this.#runtime.keys(),
+    ]);
+    return [...uids].flatMap((uid) => this.decide(uid, now));
+  }
+
+  #decideWaiting(now: string): WorkChange[] {
+    return [...this.#desired.keys()].filter((uid) => !this.#works.has(uid)).flatMap((uid) => this.#decideOne(uid, now));
+  }
+
+  #decideOne(uid: string, now: string): WorkChange[] {
+    const before = this.#works.get(uid);
+    const after = podWork(
+      {
+        desired: this.#desired.get(uid),
+        runtime: this.#runtime.get(uid),
+        worker: this.#workers.get(uid),
+        work: before,
+      },
+      this.#nodeView(now),
+    );
+    if (sameWork(before, after)) return [];
+    setOrDelete(this.#works, uid, after);
+    return [{ uid, work: after }];
+  }
+
+  #nodeView(now: string): NodeView {
+    return {
+      sourcesComplete: this.sourcesComplete,
+      runtimeComplete: this.#runtimeComplete,
+      now,
+      assign: this.#assign,
+      blocker: (pod) => this.#blocker(pod),
+    };
+  }
+
+  #blocker(pod: Pod): PodRef | undefined {
+    const { uid, name, namespace } = pod.metadata;
+    for (const [other, work] of this.#works) {
+      const sameName = work.ref.name === name && work.ref.namespace === namespace;
+      if (other === uid || !sameName || (work.source !== 'runtime' && !isStatic(work.source))) continue;
+      if (this.#workers.get(other)?.state !== 'finished') return work.ref;
+    }
+    return undefined;
+  }
+}
+
+function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {
+  if (value === undefined) map.delete(key);
+  else map.set(key, value);
+}

@@ -1,0 +1,82 @@
+import type { Pod, PodRef, PodUpdate, PodWork, PodWorkerReport, RuntimePod, SourceName } from '@kubus/contracts';
+
+/** Everything that is known of one pod UID, each part from its owner; missing where nobody says anything. */
+export interface PodView {
+  readonly desired: { readonly source: SourceName; readonly update: PodUpdate } | undefined;
+  readonly runtime: RuntimePod | undefined;
+  readonly worker: PodWorkerReport | undefined;
+  /** The work as it stands. */
+  readonly work: PodWork | undefined;
+}
+
+export interface NodeView {
+  /** The sets of all configured sources are complete: what is in none of them is not wanted. */
+  readonly sourcesComplete: boolean;
+  /** The runtime's pods are all known. */
+  readonly runtimeComplete: boolean;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Which worker instance has a pod. */
+  assign(uid: string): string;
+  /** Another static pod of the same namespace and name that is not finished yet, if there is one. */
+  blocker(pod: Pod): PodRef | undefined;
+}
+
+/**
+ * The work that a pod's state calls for; `undefined` when there is nothing to do, or nothing to do yet. A function of
+ * the present state alone, so that it does not matter which messages led to it or how often they came.
+ */
+export function podWork(view: PodView, node: NodeView): PodWork | undefined {
+  const { desired, work, worker } = view;
+  const gone = worker?.state === 'finished';
+  if (desired !== undefined) {
+    // A UID that is being ended is ended first; when its worker is through, it may start anew (kubelet behaviour 1.3).
+    if (work?.work === 'kill' && !gone) return work;
+    return wanted(desired.source, desired.update.pod, view, node);
+  }
+  // Nothing is ended before every source has said what it wants (DESIGN rule 3).
+  if (!node.sourcesComplete) return work;
+  if (gone) return undefined;
+  if (work !== undefined) return { ...work, work: 'kill', reason: 'the pod is no longer in its source' };
+  return unwanted(view, node);
+}
+
+function wanted(source: SourceName, pod: Pod, view: PodView, node: NodeView): PodWork | undefined {
+  const { uid, name, namespace } = pod.metadata;
+  if (view.work === undefined && view.worker === undefined && isStatic(source) && node.blocker(pod) !== undefined) {
+    return undefined;
+  }
+  return {
+    ref: { uid, name, namespace },
+    pod,
+    source,
+    work: 'sync',
+    reason: 'desired',
+    worker: node.assign(uid),
+    firstSeen: view.work?.firstSeen ?? node.now,
+  };
+}
+
+/** A pod that no source wants and that this loop does not know: its worker, or the runtime, still has something of it. */
+function unwanted(view: PodView, node: NodeView): PodWork | undefined {
+  const ref = view.worker?.ref ?? (node.runtimeComplete ? view.runtime?.ref : undefined);
+  if (ref === undefined) return undefined;
+  return {
+    ref,
+    source: 'runtime',
+    work: 'kill',
+    reason: 'the pod is in no source',
+    worker: node.assign(ref.uid),
+    firstSeen: node.now,
+  };
+}
+
+/** Static pods come from files and URLs: their sources can not wait for the end of an older pod of the same name. */
+export function isStatic(source: SourceName): boolean {
+  return source !== 'api';
+}
+
+/** Whether two works ask for the same, so that nothing has to be told anew. */
+export function sameWork(a: PodWork | undefined, b: PodWork | undefined): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}

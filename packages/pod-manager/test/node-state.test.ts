@@ -1,0 +1,160 @@
+import type { Pod, PodWorkerReport, WorkerState } from '@kubus/contracts';
+import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { NodeState, type WorkChange } from '../src/index.ts';
+
+const NOW = '2030-01-01T00:00:00Z';
+let state: NodeState;
+
+beforeEach(() => {
+  state = new NodeState(() => 'pod-workers-0');
+  state.configured(['file']);
+});
+
+const pod = (uid: string, name = uid): Pod => makePod({}, { uid, name });
+const want = (one: Pod) => state.desired('file', { operation: 'ADD', source: 'file', pod: one });
+const report = (uid: string, workerState: WorkerState, name = uid): PodWorkerReport => ({
+  ref: { namespace: 'default', name, uid },
+  state: workerState,
+  since: NOW,
+});
+const said = (changes: WorkChange[]) => changes.map(({ uid, work }) => `${uid} ${work?.work ?? 'gone'}`);
+
+function everythingKnown() {
+  state.sourceComplete('file');
+  state.runtimeComplete();
+}
+
+describe('NodeState', () => {
+  test('a desired pod is synced at once, also before everything is known', () => {
+    want(pod('a'));
+    expect(said(state.decide('a', NOW))).toEqual(['a sync']);
+    expect(state.decide('a', NOW)).toEqual([]);
+  });
+
+  test('a changed pod is told anew, and keeps when it was first seen', () => {
+    want(pod('a'));
+    state.decide('a', NOW);
+    want(makePod({ restartPolicy: 'Never' }, { uid: 'a', name: 'a' }));
+    const [change] = state.decide('a', '2031-01-01T00:00:00Z');
+    expect(change?.work).toMatchObject({ work: 'sync', firstSeen: NOW, pod: { spec: { restartPolicy: 'Never' } } });
+  });
+
+  test('a removed pod is killed, and its work goes when its worker is through', () => {
+    want(pod('a'));
+    state.decide('a', NOW);
+    everythingKnown();
+    state.undesired('file', 'a');
+    expect(said(state.decide('a', NOW))).toEqual(['a kill']);
+    state.worker('a', report('a', 'terminating'));
+    expect(said(state.decide('a', NOW))).toEqual([]);
+    state.worker('a', report('a', 'finished'));
+    expect(said(state.decide('a', NOW))).toEqual(['a gone']);
+  });
+
+  test('nothing is killed before every source is complete', () => {
+    state.configured(['file', 'http']);
+    state.sourceComplete('file');
+    state.runtimeComplete();
+    state.runtime('old', { ...runtime([]), ref: { namespace: 'default', name: 'old', uid: 'old' } });
+    state.worker('w', report('w', 'syncing'));
+    expect(state.decideAll(NOW)).toEqual([]);
+    state.sourceComplete('http');
+    expect(said(state.decideAll(NOW)).sort()).toEqual(['old kill', 'w kill']);
+  });
+
+  test('a pod that only the runtime knows is killed once the runtime is known whole', () => {
+    state.sourceComplete('file');
+    state.runtime('old', runtime([]));
+    expect(state.decideAll(NOW)).toEqual([]);
+    state.runtimeComplete();
+    const [change] = state.decideAll(NOW);
+    expect(change?.work).toMatchObject({ work: 'kill', source: 'runtime', reason: 'the pod is in no source' });
+    expect(change?.work?.pod).toBeUndefined();
+  });
+
+  test('a UID that is wanted again while it ends is ended first', () => {
+    everythingKnown();
+    want(pod('a'));
+    state.decide('a', NOW);
+    state.undesired('file', 'a');
+    state.decide('a', NOW);
+    want(pod('a'));
+    state.worker('a', report('a', 'terminating'));
+    expect(said(state.decide('a', NOW))).toEqual([]);
+    state.worker('a', report('a', 'finished'));
+    expect(said(state.decide('a', NOW))).toEqual(['a sync']);
+  });
+
+  test('a static pod waits for the end of an older one of the same name', () => {
+    everythingKnown();
+    want(pod('v1', 'web'));
+    state.decide('v1', NOW);
+    state.undesired('file', 'v1');
+    want(pod('v2', 'web'));
+    expect(said([...state.decide('v1', NOW), ...state.decide('v2', NOW)])).toEqual(['v1 kill']);
+    state.worker('v1', report('v1', 'finished', 'web'));
+    expect(said(state.decide('v1', NOW))).toEqual(['v1 gone', 'v2 sync']);
+  });
+
+  test('a restarted loop takes up what its workers are still ending', () => {
+    everythingKnown();
+    state.worker('a', report('a', 'terminating'));
+    expect(said(state.decideAll(NOW))).toEqual(['a kill']);
+    state.worker('a', report('a', 'finished'));
+    expect(said(state.decideAll(NOW))).toEqual(['a gone']);
+  });
+
+  test('whatever the order of news, the works end as the present state calls for', () => {
+    const uid = fc.constantFrom('a', 'b', 'c');
+    const news = fc.oneof(
+      fc.record({ want: uid }),
+      fc.record({ drop: uid }),
+      fc.record({ worker: uid, to: fc.constantFrom<WorkerState>('syncing', 'terminating', 'terminated', 'finished') }),
+      fc.record({ runtime: uid, there: fc.boolean() }),
+      fc.constant('complete' as const),
+    );
+    fc.assert(
+      fc.property(fc.array(news, { maxLength: 30 }), (all) => {
+        const one = new NodeState(() => 'w');
+        one.configured(['file']);
+        const wanted = new Set<string>();
+        const killed = new Set<string>();
+        const check = (changes: WorkChange[]) => {
+          for (const { uid: changed, work } of changes) {
+            if (work?.work === 'kill') killed.add(changed);
+            else killed.delete(changed);
+            // What is wanted is never killed, unless it was being ended before it was wanted.
+            if (work?.work === 'kill') expect(wanted.has(changed)).toBe(false);
+            if (work?.work === 'sync') expect(wanted.has(changed)).toBe(true);
+          }
+        };
+        for (const each of all) {
+          if (each === 'complete') {
+            one.sourceComplete('file');
+            one.runtimeComplete();
+            check(one.decideAll(NOW));
+          } else if ('want' in each) {
+            wanted.add(each.want);
+            one.desired('file', { operation: 'ADD', source: 'file', pod: pod(each.want) });
+            check(one.decide(each.want, NOW));
+          } else if ('drop' in each) {
+            wanted.delete(each.drop);
+            one.undesired('file', each.drop);
+            check(one.decide(each.drop, NOW));
+          } else if ('worker' in each) {
+            one.worker(each.worker, report(each.worker, each.to));
+            check(one.decide(each.worker, NOW));
+          } else {
+            one.runtime(each.runtime, each.there ? runtime([]) : undefined);
+            check(one.decide(each.runtime, NOW));
+          }
+        }
+        // Nothing changes by deciding once more: decisions depend on the state alone.
+        one.decideAll(NOW);
+        expect(one.decideAll(NOW)).toEqual([]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,26 @@
+import { type Container, type Pod, parseQuantity } from '@kubus/contracts';
+
+export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
+
+const COMPUTE = ['cpu', 'memory'] as const;
+
+/** The quality-of-service class of a pod (kubelet behaviour 1.20): by the CPU and memory of all its containers. */
+export function qosClass(pod: Pick<Pod, 'spec'>): QosClass {
+  const containers: Container[] = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  let some = false;
+  let all = true;
+  for (const { resources } of containers) {
+    for (const name of COMPUTE) {
+      const request = amount(resources?.requests?.[name]);
+      const limit = amount(resources?.limits?.[name]);
+      if (request > 0n || limit > 0n) some = true;
+      if (limit === 0n || (request !== 0n && request !== limit)) all = false;
+    }
+  }
+  if (!some) return 'BestEffort';
+  return all ? 'Guaranteed' : 'Burstable';
+}
+
+function amount(text: string | undefined): bigint {
+  return text === undefined ? 0n : (parseQuantity(text)?.nano ?? 0n);
+}

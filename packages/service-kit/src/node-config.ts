@@ -1,0 +1,76 @@
+import { KubusError, toError } from '@kubus/ports';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/** What every service of a node is told at its start: one JSON file, written by the launcher or by hand. */
+export const nodeConfigSchema = z.strictObject({
+  /** Node name, a DNS subdomain. */
+  node: z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/),
+  /** The node's addresses, the primary one first. */
+  nodeIps: z.array(z.string()).default([]),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  nats: z.strictObject({
+    url: z.string(),
+    /** Folder with one nkey seed per identity, `<instance>.nk`, mode 0600. */
+    identities: z.string(),
+  }),
+  /** Folder of the services' own state; one folder per service below it. */
+  state: z.string(),
+  /** Fixed HTTP ports by instance name; others are chosen by the system. */
+  httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
+  manifests: z.strictObject({
+    /** A file or a folder of static pods. */
+    path: z.string(),
+    /** How often it is read again without a change being seen, in milliseconds (fileCheckFrequency). */
+    checkEveryMs: z.number().positive().default(20_000),
+  }),
+  runtime: z.strictObject({
+    /** Socket of the container runtime (CRI). */
+    socket: z.string(),
+    /** The holding relay's binary; without it a killed cri-bridge aborts its calls half way. */
+    relay: z.string().optional(),
+    /** Runtime handler whose CNI folder holds the shim; without it the runtime runs CNI itself. */
+    handler: z.string().optional(),
+    /** RunPodSandbox calls at once over all pods. */
+    sandboxesAtOnce: z.number().int().positive().default(8),
+    /** Cgroup below which the node's pods live, such as `/kubus-node0`. */
+    cgroupRoot: z.string().default('/'),
+  }),
+  network: z.strictObject({
+    /** Folder of the CNI configurations that cni-bridge runs. */
+    configDir: z.string(),
+    /** Where plugin binaries are looked for. */
+    pluginDirs: z.array(z.string()).min(1),
+    /** Socket on which the shim reaches cni-bridge. */
+    socket: z.string(),
+    /** Plugin chains at once over all pods. */
+    chainsAtOnce: z.number().int().positive().default(8),
+    /** Time limit of one plugin, in milliseconds. */
+    pluginTimeoutMs: z.number().positive().default(30_000),
+  }),
+  pods: z.strictObject({
+    /** Folder of the pods' own files (the kubelet's root). */
+    root: z.string(),
+    /** Folder of the pods' logs. */
+    logs: z.string(),
+    /** How long a pod that is in its desired state waits for its next look, in milliseconds (syncFrequency). */
+    syncEveryMs: z.number().positive().default(60_000),
+  }),
+});
+export type NodeConfig = z.infer<typeof nodeConfigSchema>;
+
+export class ConfigError extends KubusError {}
+
+/** Reads and checks the file; the error names the file and every wrong field. */
+export function readNodeConfig(path: string): NodeConfig {
+  let document: unknown;
+  try {
+    document = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new ConfigError('bad-config', `${path}: ${toError(error).message}`, { cause: error, context: { path } });
+  }
+  const parsed = nodeConfigSchema.safeParse(document);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+  throw new ConfigError('bad-config', `${path}: ${fields}`, { context: { path } });
+}

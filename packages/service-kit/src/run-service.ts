@@ -1,0 +1,154 @@
+import { Bus } from '@kubus/bus';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Registry } from 'prom-client';
+import { systemClock, systemIds } from './clock.ts';
+import { answerDiscovery } from './discovery.ts';
+import { Health } from './health.ts';
+import { serveHttp } from './http.ts';
+import { createLogger } from './logger.ts';
+import { addBusMetrics, createMetrics } from './metrics.ts';
+import { type NodeConfig, readNodeConfig } from './node-config.ts';
+import { type Slot, claimSlot } from './slot.ts';
+import { version } from './version.ts';
+
+/** What a service's code gets: everything outside of it. */
+export interface ServiceContext {
+  readonly config: NodeConfig;
+  readonly instance: string;
+  readonly slot: Slot;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly metrics: Registry;
+  /** The service's own folder, made already, mode 0700. */
+  readonly stateDir: string;
+}
+
+export interface RunningService {
+  /** Ends cleanly; pods stay as they are. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceDefinition {
+  readonly name: ServiceName;
+  /** Wires the service to the bus and starts it; afterwards it is announced to the others. */
+  start(context: ServiceContext): Promise<RunningService>;
+}
+
+/**
+ * Runs services as this process: reads `--config FILE` and `--slot N` (default 0), and serves until SIGTERM or SIGINT.
+ * An error at start is one log line and exit code 1.
+ */
+export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
+  const { values } = parseArgs({ options: { config: { type: 'string' }, slot: { type: 'string', default: '0' } } });
+  const running: RunningService[] = [];
+  const end = (code: number) => {
+    Promise.all(running.map((service) => service.stop())).then(
+      () => process.exit(code),
+      () => process.exit(1),
+    );
+  };
+  process.once('SIGTERM', () => end(0));
+  process.once('SIGINT', () => end(0));
+  try {
+    if (values.config === undefined) throw new KubusError('usage', '--config FILE is missing');
+    const config = readNodeConfig(values.config);
+    for (const definition of definitions) running.push(await runService(definition, config, Number(values.slot)));
+  } catch (error) {
+    const names = definitions.map(({ name }) => name).join(',');
+    createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, 'can not start');
+    process.exit(1);
+  }
+}
+
+/** Starts one instance of a service in this process. */
+export async function runService(
+  definition: ServiceDefinition,
+  config: NodeConfig,
+  slotNumber: number,
+): Promise<RunningService> {
+  const service = definition.name;
+  const instance = `${service}-${slotNumber}`;
+  const logger = createLogger({ service, instance, level: config.logLevel });
+  const stateDir = join(config.state, service);
+  const slot = claimSlot(stateDir, slotNumber);
+  const health = new Health();
+  const metrics = createMetrics({ service, instance, node: config.node }, version);
+  health.ready('bus', () => 'waiting for NATS');
+  const http = await serveHttp({ health, metrics, port: config.httpPorts[instance] ?? 0 });
+  logger.info({ epoch: slot.epoch, http: http.address, version }, 'started');
+
+  const seed = (await readFile(join(config.nats.identities, `${instance}.nk`), 'utf8')).trim();
+  const connection = await connectNats({ servers: config.nats.url, instance, seed });
+  const transport = new NatsTransport({
+    connection,
+    node: config.node,
+    instance,
+    clock: systemClock,
+    ids: systemIds,
+    logger,
+  });
+  health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
+  transport.onConnection((connected) => {
+    if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');
+    else logger.warn({}, 'lost NATS; going on without it until it is back');
+  });
+  const bus = new Bus({
+    node: config.node,
+    service,
+    instance,
+    epoch: slot.epoch,
+    contract: serviceContracts[service],
+    transport,
+    clock: systemClock,
+    ids: systemIds,
+    logger,
+  });
+  addBusMetrics(metrics, bus);
+  const started = await definition.start({
+    config,
+    instance,
+    slot,
+    bus,
+    clock: systemClock,
+    ids: systemIds,
+    logger,
+    health,
+    metrics,
+    stateDir,
+  });
+  bus.announce({
+    version,
+    pid: process.pid,
+    startedAt: new Date(performance.timeOrigin).toISOString(),
+    http: http.address,
+  });
+  answerDiscovery(
+    connection,
+    {
+      service,
+      instance,
+      version,
+      description: serviceContracts[service].about,
+      metadata: { node: config.node, epoch: String(slot.epoch), http: http.address },
+      stats: () => ({ requests: bus.published, errors: bus.refused }),
+    },
+    systemClock,
+  );
+  return {
+    stop: async () => {
+      await started.stop();
+      await connection.drain();
+      await http.close();
+      slot.release();
+      logger.info({}, 'stopped');
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { RecordStore } from '@kubus/ports';
+import type { ProcessGuard } from './process-guard.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** The node's disk: what is written on it outlives every process. */
+export class Disk {
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #folders = new Map<string, Map<string, string>>();
+
+  constructor(options: { scheduler: Scheduler; random: Random }) {
+    this.#scheduler = options.scheduler;
+    this.#random = options.random;
+  }
+
+  /** Keys of the records in a folder. */
+  keys(folder: string): string[] {
+    return [...(this.#folders.get(folder)?.keys() ?? [])];
+  }
+
+  /** A folder of records for a process. A write that a crash interrupts has happened or not, never half. */
+  store(folder: string, guard: ProcessGuard): RecordStore {
+    const records = this.#folders.get(folder) ?? new Map<string, string>();
+    this.#folders.set(folder, records);
+    const write = (apply: () => void) =>
+      guard.promise(
+        new Promise<void>((resolve) => {
+          this.#scheduler.after(this.#random.between(0.1, 1), () => {
+            if (guard.alive || this.#random.chance(0.5)) apply();
+            resolve();
+          });
+        }),
+      );
+    return {
+      load: () =>
+        guard.promise(
+          Promise.resolve(new Map([...records].map(([key, text]): [string, unknown] => [key, JSON.parse(text)]))),
+        ),
+      put: (key, value) => {
+        const text = JSON.stringify(value);
+        return write(() => records.set(key, text));
+      },
+      delete: (key) => write(() => records.delete(key)),
+    };
+  }
+}

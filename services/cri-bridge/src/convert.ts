@@ -1,0 +1,76 @@
+import type { PodRef, RuntimeContainer, RuntimeSandbox } from '@kubus/contracts';
+import type { Container, ContainerState, ContainerStatus, PodSandbox, PodSandboxStatus } from '@kubus/proto/cri';
+
+/** The label by which a sandbox or container names its pod (kubelet behaviour 1.7). */
+export const UID_LABEL = 'io.kubernetes.pod.uid';
+const NAME_LABEL = 'io.kubernetes.pod.name';
+const NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
+const CONTAINER_LABEL = 'io.kubernetes.container.name';
+/** Of a container's annotations only these are needed to know it again. */
+const ANNOTATION_PREFIX = 'io.kubernetes.';
+
+const states: Record<ContainerState, RuntimeContainer['state']> = {
+  CONTAINER_CREATED: 'created',
+  CONTAINER_RUNNING: 'running',
+  CONTAINER_EXITED: 'exited',
+  CONTAINER_UNKNOWN: 'unknown',
+  UNRECOGNIZED: 'unknown',
+};
+
+type Labels = Record<string, string>;
+
+/** The pod that a sandbox or container says it belongs to; undefined for one of somebody else. */
+export function podRefOf(item: { labels?: Labels | undefined }): PodRef | undefined {
+  const uid = item.labels?.[UID_LABEL];
+  if (uid === undefined) return undefined;
+  return { uid, name: item.labels?.[NAME_LABEL] ?? '', namespace: item.labels?.[NAMESPACE_LABEL] ?? '' };
+}
+
+export function containerState(container: Pick<Container, 'state'>): RuntimeContainer['state'] {
+  return states[container.state ?? 'CONTAINER_UNKNOWN'];
+}
+
+/** @param status missing for a sandbox of which only the list entry is needed, because it does not run any more. */
+export function toSandbox(listed: PodSandbox, status: PodSandboxStatus | undefined): RuntimeSandbox {
+  const network = status?.network;
+  const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map(({ ip }) => ip ?? '')];
+  return {
+    id: listed.id ?? '',
+    attempt: listed.metadata?.attempt ?? 0,
+    ready: (status?.state ?? listed.state) === 'SANDBOX_READY',
+    createdAt: listed.createdAt ?? '0',
+    ips: ips.filter((ip) => ip !== ''),
+    hostNetwork: status?.linux?.namespaces?.options?.network === 'NODE',
+    runtimeHandler: listed.runtimeHandler ?? '',
+  };
+}
+
+export function toContainer(listed: Container, status: ContainerStatus): RuntimeContainer {
+  const annotations = Object.entries(status.annotations ?? {}).filter(([name]) => name.startsWith(ANNOTATION_PREFIX));
+  return {
+    id: listed.id ?? '',
+    name: status.labels?.[CONTAINER_LABEL] ?? status.metadata?.name ?? '',
+    attempt: status.metadata?.attempt ?? 0,
+    sandboxId: listed.podSandboxId ?? '',
+    state: containerState(status),
+    createdAt: status.createdAt ?? '0',
+    startedAt: status.startedAt ?? '0',
+    finishedAt: status.finishedAt ?? '0',
+    exitCode: status.exitCode ?? 0,
+    reason: status.reason ?? '',
+    message: status.message ?? '',
+    image: status.image?.userSpecifiedImage ?? status.image?.image ?? '',
+    imageRef: status.imageRef ?? '',
+    imageId: status.imageId ?? '',
+    logPath: status.logPath ?? '',
+    annotations: Object.fromEntries(annotations),
+  };
+}
+
+/** Newest first: by attempt, then by time. */
+export function newestFirst(
+  a: { attempt: number; createdAt: string },
+  b: { attempt: number; createdAt: string },
+): number {
+  return b.attempt - a.attempt || (BigInt(b.createdAt) > BigInt(a.createdAt) ? 1 : -1);
+}

@@ -1,0 +1,241 @@
+import type { Bus, Cause, FactOwner } from '@kubus/bus';
+import { type RuntimePod, type Stamp, runtimeHint, runtimePod } from '@kubus/contracts';
+import type { ContainerHint, EventsState } from '@kubus/cri';
+import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { Slots } from './lanes.ts';
+import { PodReader, fingerprintOf } from './pod-reader.ts';
+import type { Runtime } from './runtime.ts';
+import type { Stamps } from './stamps.ts';
+
+/** Pods read at once; a burst of changes does not flood the runtime. */
+const READS_AT_ONCE = 8;
+/** Between full relists: with runtime events they only repair, without them they are all there is. */
+const RELIST_MS = 30_000;
+const RELIST_WITHOUT_EVENTS_MS = 1_000;
+/** How long a hint about something unknown may wait for the command that made it. */
+const STRANGER_MS = 5_000;
+/** After a relist or a read that failed. */
+const RETRY_MS = 1_000;
+
+export interface PodRead {
+  readonly pod: RuntimePod | undefined;
+  readonly at: Stamp;
+}
+
+interface Watched {
+  /** Last published; undefined when the runtime had nothing. */
+  fingerprint: string | undefined;
+  /** Commands of the pod that are at the runtime: their changes are read when they end. */
+  busy: number;
+  /** Something changed while it was busy or being read. */
+  dirty: boolean;
+  causes: Cause[];
+  reading: Promise<PodRead> | undefined;
+  next: Promise<PodRead> | undefined;
+}
+
+/**
+ * The pod lifecycle event generator (DESIGN rule 4): runtime events are hints that make one pod be read again, and a slow
+ * relist finds what they missed. What was read is published as a fact, stamped before the first call of the read.
+ */
+export class Pleg {
+  readonly #runtime: Runtime;
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #stamps: Stamps;
+  readonly #reader: PodReader;
+  readonly #facts: FactOwner<RuntimePod>;
+  readonly #pods = new Map<string, Watched>();
+  readonly #podOf = new Map<string, string>();
+  readonly #reads = new Slots(READS_AT_ONCE);
+  readonly #strangers = new Set<string>();
+  #strangerTimer: Cancel | undefined;
+  #events: EventsState = { state: 'none' };
+  #relist: Cancel | undefined;
+  #relisting = false;
+  #stopped = false;
+
+  constructor(options: { runtime: Runtime; bus: Bus; clock: Clock; logger: Logger; stamps: Stamps }) {
+    this.#runtime = options.runtime;
+    this.#bus = options.bus;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#stamps = options.stamps;
+    this.#reader = new PodReader(options.runtime);
+    this.#facts = options.bus.owner(runtimePod);
+  }
+
+  /** Begins to follow the runtime; what it holds is published as soon as it answers. */
+  start(onEvents: (state: EventsState) => void): void {
+    this.#runtime.watchConnection((connection) => {
+      if (connection === 'connected') this.#relistAfter(0);
+    });
+    this.#runtime.containerEvents({
+      onHint: (hint) => this.#onHint(hint),
+      onState: (state) => {
+        this.#events = state;
+        onEvents(state);
+        // What happened while there were no events is found by one relist.
+        this.#relistAfter(0);
+      },
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#relist?.();
+    this.#strangerTimer?.();
+  }
+
+  /** The pod that a container or sandbox belongs to, as far as it has been read. */
+  podOf(id: string): string | undefined {
+    return this.#podOf.get(id);
+  }
+
+  /** Reads a pod now and publishes what it finds. The read begins after this call. */
+  read(uid: string, causes: readonly Cause[] = []): Promise<PodRead> {
+    const watched = this.#watched(uid);
+    watched.causes.push(...causes);
+    if (watched.reading === undefined) return this.#startRead(uid, watched);
+    // One that is under way began too early; all who ask meanwhile share the next one.
+    watched.next ??= watched.reading
+      .catch(() => undefined)
+      .then(() => {
+        watched.next = undefined;
+        return this.#startRead(uid, watched);
+      });
+    return watched.next;
+  }
+
+  /** Something of the pod is about to change by a command. */
+  commandBegins(uid: string): void {
+    this.#watched(uid).busy += 1;
+  }
+
+  /** The command has ended; with `read`, the pod is read even if no hint came. */
+  commandEnds(uid: string, options: { read: boolean; causes: readonly Cause[] }): void {
+    const watched = this.#watched(uid);
+    watched.busy -= 1;
+    if (options.read) watched.dirty = true;
+    watched.causes.push(...options.causes);
+    this.#readIfDirty(uid, watched);
+  }
+
+  #onHint(hint: ContainerHint): void {
+    const { containerId, kind, at } = hint;
+    const uid = hint.podUid ?? this.#podOf.get(containerId);
+    if (uid === undefined) {
+      this.#onStranger(containerId);
+      return;
+    }
+    const watched = this.#watched(uid);
+    if (watched.busy === 0) watched.causes.push(this.#bus.emit(runtimeHint, uid, { containerId, kind, at }));
+    watched.dirty = true;
+    this.#readIfDirty(uid, watched);
+  }
+
+  /**
+   * A hint about something that has not been read yet: as a rule a command is just making it and will have it read. If
+   * nobody does, such as after a crash between the two, a relist finds it.
+   */
+  #onStranger(containerId: string): void {
+    this.#strangers.add(containerId);
+    this.#strangerTimer ??= this.#clock.after(STRANGER_MS, () => {
+      this.#strangerTimer = undefined;
+      const unread = [...this.#strangers].some((id) => !this.#podOf.has(id));
+      this.#strangers.clear();
+      if (unread) this.#relistAfter(0);
+    });
+  }
+
+  #readIfDirty(uid: string, watched: Watched): void {
+    if (!watched.dirty || watched.busy > 0 || watched.reading !== undefined) return;
+    this.#startRead(uid, watched).catch(() => undefined);
+  }
+
+  #startRead(uid: string, watched: Watched): Promise<PodRead> {
+    watched.dirty = false;
+    const causes = watched.causes.splice(0);
+    const reading = this.#reads.run(async () => {
+      const at = this.#stamps.next();
+      const pod = await this.#reader.read(uid, at);
+      this.#publish(uid, watched, pod, causes);
+      return { pod, at };
+    });
+    watched.reading = reading;
+    const done = (failed: boolean) => {
+      watched.reading = undefined;
+      if (failed) {
+        watched.causes.unshift(...causes);
+        watched.dirty = true;
+        this.#clock.after(RETRY_MS, () => this.#readIfDirty(uid, watched));
+      } else if (watched.next === undefined) {
+        this.#readIfDirty(uid, watched);
+      }
+      this.#forget(uid, watched);
+    };
+    reading.then(
+      () => done(false),
+      (error: unknown) => {
+        this.#logger.warn({ podUid: uid, err: toError(error) }, 'a pod could not be read from the runtime');
+        done(true);
+      },
+    );
+    return reading;
+  }
+
+  #publish(uid: string, watched: Watched, pod: RuntimePod | undefined, causes: readonly Cause[]): void {
+    watched.fingerprint = pod === undefined ? undefined : fingerprintOf(pod);
+    if (pod === undefined) {
+      for (const [id, owner] of this.#podOf) if (owner === uid) this.#podOf.delete(id);
+      this.#facts.remove(uid, { pod: uid, causes });
+      return;
+    }
+    for (const { id } of [...pod.sandboxes, ...pod.containers]) this.#podOf.set(id, uid);
+    this.#facts.put(uid, pod, { pod: uid, causes });
+  }
+
+  #relistAfter(ms: number): void {
+    this.#relist?.();
+    if (this.#stopped) return;
+    this.#relist = this.#clock.after(ms, () => void this.#relistNow());
+  }
+
+  async #relistNow(): Promise<void> {
+    if (this.#relisting) return;
+    this.#relisting = true;
+    let wait = this.#events.state === 'streaming' ? RELIST_MS : RELIST_WITHOUT_EVENTS_MS;
+    try {
+      const outlines = await this.#reader.list();
+      const changed = [...new Set([...outlines.keys(), ...this.#pods.keys()])].filter((uid) => {
+        const watched = this.#pods.get(uid);
+        // A pod with commands at the runtime is read when they end.
+        if (watched !== undefined && watched.busy > 0) return false;
+        return watched?.fingerprint !== outlines.get(uid)?.fingerprint;
+      });
+      await Promise.all(changed.map((uid) => this.read(uid)));
+      this.#facts.complete();
+    } catch (error) {
+      if (this.#runtime.connection === 'connected') this.#logger.warn({ err: toError(error) }, 'relist failed');
+      wait = RETRY_MS;
+    } finally {
+      this.#relisting = false;
+    }
+    this.#relistAfter(wait);
+  }
+
+  #watched(uid: string): Watched {
+    let watched = this.#pods.get(uid);
+    if (watched === undefined) {
+      watched = { fingerprint: undefined, busy: 0, dirty: false, causes: [], reading: undefined, next: undefined };
+      this.#pods.set(uid, watched);
+    }
+    return watched;
+  }
+
+  #forget(uid: string, watched: Watched): void {
+    const idle = watched.busy === 0 && !watched.dirty && watched.reading === undefined && watched.next === undefined;
+    if (idle && watched.fingerprint === undefined) this.#pods.delete(uid);
+  }
+}

@@ -1,0 +1,107 @@
+import type { Bus, CommandContext } from '@kubus/bus';
+import {
+  type CriRequest,
+  type CriResult,
+  type FencedMethod,
+  criCommands,
+  fencePod,
+  fencedMethods,
+  readPod,
+} from '@kubus/contracts';
+import { KubusError, toError } from '@kubus/ports';
+import { Lanes, Slots } from './lanes.ts';
+import type { PodEffects } from './pod-effects.ts';
+import type { Pleg } from './pleg.ts';
+import type { Stamps } from './stamps.ts';
+
+/** These wait for nothing: the end of a pod must not queue behind its beginning. */
+const unqueued: ReadonlySet<FencedMethod> = new Set<FencedMethod>(['StopContainer', 'StopPodSandbox']);
+
+/**
+ * After these alone the pod is not read: a worker goes on with the next call at once, and nothing that matters to others
+ * has happened yet.
+ */
+const unread: ReadonlySet<FencedMethod> = new Set<FencedMethod>(['RunPodSandbox', 'CreateContainer']);
+
+/** Serves the commands that change a pod: fenced, one at a time per pod, each carried out once (DESIGN rule 5). */
+export class PodCommands {
+  readonly #bus: Bus;
+  readonly #pleg: Pleg;
+  readonly #effects: PodEffects;
+  readonly #stamps: Stamps;
+  readonly #lanes = new Lanes();
+  readonly #sandboxes: Slots;
+
+  constructor(options: { bus: Bus; pleg: Pleg; effects: PodEffects; stamps: Stamps; sandboxesAtOnce: number }) {
+    this.#bus = options.bus;
+    this.#pleg = options.pleg;
+    this.#effects = options.effects;
+    this.#stamps = options.stamps;
+    this.#sandboxes = new Slots(options.sandboxesAtOnce);
+  }
+
+  /** Sandboxes being made now, and waiting for their turn. */
+  get sandboxes(): { making: number; waiting: number } {
+    return { making: this.#sandboxes.taken, waiting: this.#sandboxes.waiting };
+  }
+
+  serve(): void {
+    this.#bus.serve(fencePod, async ({ key, source, request, cause }) => {
+      await this.#bus.fence(key, source, request.hold);
+      return this.#pleg.read(key, [cause]);
+    });
+    this.#bus.serve(readPod, ({ key, cause }) => this.#pleg.read(key, [cause]));
+    for (const method of fencedMethods) this.#serveMethod(method);
+  }
+
+  #serveMethod<M extends FencedMethod>(method: M): void {
+    this.#bus.serve(criCommands[method], (command: CommandContext<CriRequest<M>>) => {
+      const { key: pod, request } = command;
+      this.#checkOwner(method, pod, request.params);
+      const run = () => this.#run(method, pod, command);
+      if (unqueued.has(method)) return run();
+      return this.#lanes.run(pod, () => (method === 'RunPodSandbox' ? this.#sandboxes.run(run) : run()));
+    });
+  }
+
+  async #run<M extends FencedMethod>(
+    method: M,
+    pod: string,
+    command: CommandContext<CriRequest<M>>,
+  ): Promise<CriResult<M>> {
+    if (!command.begin()) throw new KubusError('dropped', `${method}: another holder has taken the pod over`);
+    this.#pleg.commandBegins(pod);
+    let done = false;
+    try {
+      const response = await this.#effects.perform(method, pod, command.request.params);
+      done = true;
+      return { response, at: this.#stamps.next() };
+    } catch (error) {
+      throw this.#ended(error);
+    } finally {
+      this.#pleg.commandEnds(pod, { read: !done || !unread.has(method), causes: [command.cause] });
+    }
+  }
+
+  /** A failed call may have changed the pod too: its asker needs to know when it ended. */
+  #ended(error: unknown): KubusError {
+    const { epoch, counter } = this.#stamps.next();
+    const cause = toError(error);
+    const own = cause instanceof KubusError ? cause : new KubusError('internal', cause.message, { cause });
+    const context = { ...own.context, endEpoch: epoch, endCounter: counter };
+    return new KubusError(own.code, own.message, { cause, context });
+  }
+
+  /** A command that names one pod and touches another is a mistake of its sender. */
+  #checkOwner(method: FencedMethod, pod: string, params: object): void {
+    const { containerId, podSandboxId, config } = params as {
+      containerId?: string;
+      podSandboxId?: string;
+      config?: { metadata?: { uid?: string } };
+    };
+    const id = containerId ?? podSandboxId;
+    const owner = id === undefined ? config?.metadata?.uid : this.#pleg.podOf(id);
+    if (owner === undefined || owner === pod) return;
+    throw new KubusError('wrong-pod', `${method} for pod ${pod} is about pod ${owner}`, { context: { pod, owner } });
+  }
+}

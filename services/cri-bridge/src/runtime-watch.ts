@@ -1,0 +1,137 @@
+import type { Bus, FactOwner } from '@kubus/bus';
+import { type RuntimeCondition, runtimeCondition } from '@kubus/contracts';
+import type { EventsState } from '@kubus/cri';
+import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import type { StatusResponse } from '@kubus/proto/cri';
+import type { Runtime } from './runtime.ts';
+
+/** How often the runtime is asked how it is. That it is gone is seen at once, by the connection. */
+const STATUS_MS = 10_000;
+const RETRY_MS = 1_000;
+const KEY = 'runtime';
+
+/** Publishes whether the runtime answers and what it can do, and knows whether its network is ours. */
+export class RuntimeWatch {
+  readonly #runtime: Runtime;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #facts: FactOwner<RuntimeCondition>;
+  readonly #wantedHandler: string | undefined;
+  #handler: string | undefined;
+  #events: RuntimeCondition['events'] = 'none';
+  #version: { name: string; version: string } | undefined;
+  #published = '';
+  #timer: Cancel | undefined;
+  #stopped = false;
+
+  constructor(options: { runtime: Runtime; bus: Bus; clock: Clock; logger: Logger; handler: string | undefined }) {
+    this.#runtime = options.runtime;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#wantedHandler = options.handler;
+    this.#facts = options.bus.owner(runtimeCondition);
+  }
+
+  /** The handler to use for sandboxes; undefined while the runtime has none of ours. */
+  get handler(): string | undefined {
+    return this.#handler;
+  }
+
+  /** What is wrong with the runtime, for the service's health. */
+  get problem(): string | undefined {
+    if (this.#runtime.connection !== 'connected') return 'the container runtime can not be reached';
+    return this.#published.includes('"ready":true') ? undefined : 'the container runtime is not ready';
+  }
+
+  start(): void {
+    this.#runtime.watchConnection((connection) => {
+      this.#timer?.();
+      if (connection === 'connected') void this.#look(true);
+      if (connection === 'lost') this.#publishLost('the runtime can not be reached');
+    });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.();
+  }
+
+  eventsChanged(state: EventsState): void {
+    this.#events = state.state === 'streaming' ? state.source : 'none';
+    if (this.#published !== '') void this.#look(false);
+  }
+
+  async #look(fresh: boolean): Promise<void> {
+    this.#timer?.();
+    let wait = STATUS_MS;
+    try {
+      if (fresh || this.#version === undefined) await this.#learn();
+      this.#publish(await this.#runtime.call('Status', {}));
+    } catch (error) {
+      this.#publishLost(toError(error).message);
+      wait = RETRY_MS;
+    }
+    if (!this.#stopped) this.#timer = this.#clock.after(wait, () => void this.#look(false));
+  }
+
+  /** What does not change while the runtime runs. */
+  async #learn(): Promise<void> {
+    const { runtimeName = '', runtimeVersion = '' } = await this.#runtime.call('Version', {});
+    this.#version = { name: runtimeName, version: runtimeVersion };
+    if (this.#wantedHandler === undefined) return;
+    const status = await this.#runtime.call('Status', { verbose: true });
+    this.#handler = hasHandler(status, this.#wantedHandler) ? this.#wantedHandler : undefined;
+    if (this.#handler !== undefined) return;
+    this.#logger.warn(
+      { handler: this.#wantedHandler },
+      'the runtime does not have our handler: it runs the pods’ network itself, and its word on readiness counts',
+    );
+  }
+
+  #publish(response: StatusResponse): void {
+    const conditions = response.status?.conditions ?? [];
+    const runtime = conditions.find(({ type }) => type === 'RuntimeReady');
+    const network = conditions.find(({ type }) => type === 'NetworkReady');
+    this.#put({
+      ready: runtime?.status === true,
+      ...(runtime?.status !== true && { reason: runtime?.reason, message: runtime?.message }),
+      ...this.#version,
+      network: this.#handler === undefined ? 'runtime' : 'cni-bridge',
+      networkReady: network?.status === true,
+      ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
+      events: this.#events,
+    });
+  }
+
+  #publishLost(message: string): void {
+    this.#put({
+      ready: false,
+      reason: 'Unreachable',
+      message,
+      ...this.#version,
+      network: this.#handler === undefined ? 'runtime' : 'cni-bridge',
+      networkReady: false,
+      events: 'none',
+    });
+  }
+
+  #put(condition: RuntimeCondition): void {
+    const text = JSON.stringify(condition);
+    if (text === this.#published) return;
+    this.#published = text;
+    this.#facts.put(KEY, condition);
+  }
+}
+
+/**
+ * Whether the runtime is configured with `handler`. From containerd 2 on the status lists handlers; before, only the
+ * verbose status shows the configuration. A runtime that tells neither is taken at our configuration's word.
+ */
+function hasHandler(status: StatusResponse, handler: string): boolean {
+  const listed = status.runtimeHandlers ?? [];
+  if (listed.length > 0) return listed.some(({ name }) => name === handler);
+  const config = status.info?.['config'];
+  if (config === undefined) return true;
+  const { containerd } = JSON.parse(config) as { containerd?: { runtimes?: Record<string, unknown> } };
+  return containerd?.runtimes === undefined || handler in containerd.runtimes;
+}

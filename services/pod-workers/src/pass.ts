@@ -1,0 +1,79 @@
+import type { Cause } from '@kubus/bus';
+import { type Container, type Pod, type PodEvent, type PodRef, podEvent } from '@kubus/contracts';
+import { type BackOffEntry } from '@kubus/pod-lifecycle';
+import type { WaitingReason } from '@kubus/pod-status';
+import { KubusError, type Logger } from '@kubus/ports';
+import type { PodRuntime } from './pod-runtime.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+/** A pass ended early because something more urgent has to be done; what it began goes on or is found again. */
+export class PassCancelled extends KubusError {}
+
+/** The pass could not do everything; when to try again. */
+export class TryAgain extends KubusError {
+  readonly waitMs: number;
+
+  constructor(message: string, waitMs: number, options: { cause?: unknown } = {}) {
+    super('try-again', message, options);
+    this.waitMs = waitMs;
+  }
+}
+
+/** Waits before the next pass (kubelet behaviour 1.2, errors). Each gets up to half as much again at random. */
+export const RETRY_MS = 10_000;
+export const TRANSIENT_MS = 1_000;
+
+/** What one pass over a pod works with. */
+export interface Pass {
+  readonly deps: WorkerDeps;
+  readonly ref: PodRef;
+  /** The pod as desired; undefined for one that only the runtime knows. */
+  readonly pod: Pod | undefined;
+  readonly runtime: PodRuntime;
+  readonly logger: Logger;
+  /** Aborts when a later pass has more urgent things to do. */
+  readonly signal: AbortSignal;
+  /** What led to this pass. */
+  readonly causes: readonly Cause[];
+  /** Why containers do not run; shown in the status. */
+  readonly waiting: Map<string, WaitingReason>;
+  readonly backOffs: Map<string, BackOffEntry>;
+  /** Seconds between TERM and KILL. */
+  readonly graceSeconds: number;
+  /** Makes the pod's record durable. */
+  save(): Promise<void>;
+  /** Makes the status anew and publishes it if it changed; the phase that it has. */
+  publishStatus(): string | undefined;
+}
+
+/** Tells the pod's user something, as a Kubernetes Event would. */
+export function recordEvent(
+  pass: Pass,
+  event: Pick<PodEvent, 'type' | 'reason' | 'message'> & { container?: Pick<Container, 'name'> | undefined },
+): Cause {
+  const { container, ...rest } = event;
+  const { ref, deps, logger } = pass;
+  logger.info({ reason: event.reason, container: container?.name }, event.message);
+  return deps.bus.emit(
+    podEvent,
+    ref.uid,
+    { ref, ...rest, ...(container !== undefined && { fieldPath: `spec.containers{${container.name}}` }) },
+    { causes: pass.causes },
+  );
+}
+
+/** Waits for `work`, but not longer than the pass lasts. The work itself goes on. */
+export function unlessCancelled<T>(pass: Pass, work: Promise<T>): Promise<T> {
+  const { signal } = pass;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new PassCancelled('cancelled', 'something more urgent came up'));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** Ends the pass here if it was cancelled. */
+export function checkCancelled(pass: Pass): void {
+  if (pass.signal.aborted) throw new PassCancelled('cancelled', 'something more urgent came up');
+}

@@ -1,0 +1,22 @@
+import { podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
+import { z } from 'zod';
+
+/**
+ * What a worker has to know of a pod after a restart that neither the runtime nor a source can tell (DESIGN rule 11).
+ * One file per pod; there is none as long as a pod has nothing worth keeping.
+ */
+export const podRecordSchema = z.object({
+  version: z.literal(1),
+  ref: podRefSchema,
+  machine: z.object({
+    state: z.enum(workerStates),
+    graceSeconds: z.number().optional(),
+    reason: z.string().optional(),
+    forget: z.boolean(),
+  }),
+  /** Crash-loop and image back-offs by their key. */
+  backOffs: z.record(z.string(), z.object({ waitMs: z.number(), updatedAt: z.number() })),
+  /** The last status, for its times and for phases that never change again. */
+  status: podStatusSchema.optional(),
+});
+export type PodRecord = z.infer<typeof podRecordSchema>;
