@@ -15,7 +15,7 @@ import {
 } from '@kubus/contracts';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { CommandClient, type CommandResult, type Hold } from './command-client.ts';
-import { type CommandHandler, CommandServer } from './command-server.ts';
+import { type CommandHandler, CommandServer, type CommandServerOptions } from './command-server.ts';
 import { type Cause, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { type FactHandlers, FactReader } from './fact-reader.ts';
@@ -46,6 +46,8 @@ export interface BusOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  /** Another serving side than the usual one; the simulation takes parts out of it to see that it notices. */
+  readonly server?: (options: CommandServerOptions) => CommandServer;
 }
 
 /** One instance's way to the bus: facts, commands and events, as far as its contract goes. */
@@ -90,7 +92,8 @@ export class Bus {
       clock,
       refusals: this.#refusals,
     });
-    this.#server = new CommandServer({ node, transport, publisher: this.#publisher, refusals: this.#refusals, logger });
+    const server = { node, transport, publisher: this.#publisher, refusals: this.#refusals, logger };
+    this.#server = options.server?.(server) ?? new CommandServer(server);
     this.#unused = new Set<AnyDeclaration>([
       ...options.contract.owns,
       ...options.contract.reads,
@@ -220,8 +223,8 @@ export class Bus {
   }
 
   #reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T>): FactReader<T> {
-    const { transport, logger } = this.#options;
-    return new FactReader({ declaration, node: this.node, transport, handlers, refusals: this.#refusals, logger });
+    const { transport } = this.#options;
+    return new FactReader({ declaration, node: this.node, transport, handlers, refusals: this.#refusals });
   }
 
   #use(declaration: unknown, allowed: readonly AnyDeclaration[]): void {

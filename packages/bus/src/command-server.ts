@@ -33,22 +33,32 @@ export type CommandHandler<Request, Result> = (context: CommandContext<Request>)
 /** A newer holder exists. */
 export class FencedOff extends KubusError {}
 
-interface Entry {
+/** @internal One command that was taken. */
+export interface CommandEntry {
   readonly settled: Promise<void>;
   began: boolean;
   dropped: boolean;
   outcome: { status: 'done' | 'failed'; data: string } | undefined;
 }
 
-interface Window {
+/** @internal The commands of one client that count. */
+export interface CommandWindow {
   readonly source: string;
   readonly hold: number;
   low: number;
-  readonly entries: Map<number, Entry>;
+  readonly entries: Map<number, CommandEntry>;
 }
 
 /** How many windows of pods are remembered after their last command; older ones must be fenced anew. */
 const WINDOWS = 4096;
+
+export interface CommandServerOptions {
+  readonly node: string;
+  readonly transport: Transport;
+  readonly publisher: Publisher;
+  readonly refusals: Refusals;
+  readonly logger: Logger;
+}
 
 /**
  * The serving side of commands: answers `accepted` or `attached` at once, runs each command once, and keeps its result
@@ -60,15 +70,9 @@ export class CommandServer {
   readonly #publisher: Publisher;
   readonly #refusals: Refusals;
   readonly #logger: Logger;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows = new Map<string, CommandWindow>();
 
-  constructor(options: {
-    node: string;
-    transport: Transport;
-    publisher: Publisher;
-    refusals: Refusals;
-    logger: Logger;
-  }) {
+  constructor(options: CommandServerOptions) {
     this.#node = options.node;
     this.#transport = options.transport;
     this.#publisher = options.publisher;
@@ -102,7 +106,7 @@ export class CommandServer {
       if (entry.began) began.push(entry.settled);
       else entry.dropped = true;
     }
-    const window: Window = { source, hold, low: 1, entries: new Map() };
+    const window: CommandWindow = { source, hold, low: 1, entries: new Map() };
     this.#remember(id, window);
     await Promise.all(began);
     const now = this.#windows.get(id);
@@ -126,15 +130,14 @@ export class CommandServer {
       answer('refused', failure({ code: 'invalid', message: toError(error).message, context: {} }));
       throw error;
     }
-    const window = declaration.fenced ? this.#fencedWindow(key, envelope, number) : this.#openWindow(envelope, number);
+    const window = declaration.fenced ? this.fencedWindow(key, envelope, number) : this.#openWindow(envelope, number);
     if ('code' in window) {
       answer('refused', failure(window));
       return;
     }
     this.#advance(window, number.low);
-    // Below the window: a late duplicate of a command whose result the client has read.
-    if (number.seq < window.low) return;
-    const known = window.entries.get(number.seq);
+    const known = this.known(window, number.seq);
+    if (known === 'read') return;
     if (known !== undefined) {
       if (known.outcome === undefined) answer('attached', '');
       else answer(known.outcome.status, known.outcome.data);
@@ -146,14 +149,19 @@ export class CommandServer {
     );
   }
 
+  /** The command if it has been taken before; `read` for a late duplicate of one whose result the client has read. */
+  protected known(window: CommandWindow, seq: number): CommandEntry | 'read' | undefined {
+    return seq < window.low ? 'read' : window.entries.get(seq);
+  }
+
   #run(
-    window: Window,
+    window: CommandWindow,
     number: CommandNumber,
     answer: (status: CommandStatus, data: string) => void,
     run: (begin: () => boolean) => Promise<unknown>,
   ): void {
     let settle: () => void = () => undefined;
-    const entry: Entry = {
+    const entry: CommandEntry = {
       settled: new Promise((resolve) => (settle = resolve)),
       began: false,
       dropped: false,
@@ -174,7 +182,8 @@ export class CommandServer {
     );
   }
 
-  #fencedWindow(pod: string, envelope: Envelope, number: CommandNumber): Window | Failure {
+  /** The window of the pod's holder, or why this command is not the holder's. */
+  protected fencedWindow(pod: string, envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
     const window = this.#windows.get(fencedId(pod));
     if (window === undefined || number.hold > window.hold) {
       return { code: 'not-fenced', message: `pod ${pod} is not held under epoch ${number.hold}`, context: { pod } };
@@ -183,26 +192,26 @@ export class CommandServer {
     return window;
   }
 
-  #openWindow(envelope: Envelope, number: CommandNumber): Window | Failure {
+  #openWindow(envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
     const id = `from:${envelope.source} ${envelope.type}`;
     const window = this.#windows.get(id);
     if (window !== undefined && window.hold > number.hold) {
       return { code: 'outdated', message: `${envelope.source} has a later life`, context: { epoch: window.hold } };
     }
     if (window?.hold === number.hold) return window;
-    const fresh: Window = { source: envelope.source, hold: number.hold, low: 1, entries: new Map() };
+    const fresh: CommandWindow = { source: envelope.source, hold: number.hold, low: 1, entries: new Map() };
     this.#remember(id, fresh);
     return fresh;
   }
 
-  #advance(window: Window, low: number): void {
+  #advance(window: CommandWindow, low: number): void {
     if (low <= window.low) return;
     window.low = low;
     for (const seq of window.entries.keys()) if (seq < low) window.entries.delete(seq);
   }
 
   /** Keeps the last {@link WINDOWS} windows. A forgotten pod refuses commands until it is fenced again. */
-  #remember(id: string, window: Window): void {
+  #remember(id: string, window: CommandWindow): void {
     this.#windows.delete(id);
     this.#windows.set(id, window);
     if (this.#windows.size <= WINDOWS) return;
@@ -246,7 +255,7 @@ function fencedId(pod: string): string {
   return `pod:${pod}`;
 }
 
-function fencedOff(pod: string, window: Window): FencedOff {
+function fencedOff(pod: string, window: CommandWindow): FencedOff {
   return new FencedOff('fenced-off', `pod ${pod} is held by ${window.source} under epoch ${window.hold}`, {
     context: { pod, holder: window.source, epoch: window.hold },
   });

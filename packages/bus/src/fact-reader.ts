@@ -1,5 +1,5 @@
 import { COMPLETE, type FactDeclaration, decodeToken, factPattern } from '@kubus/contracts';
-import { type Cancel, type Logger, toError } from '@kubus/ports';
+import { type Cancel, toError } from '@kubus/ports';
 import { z } from 'zod';
 import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
 import type { Refusals } from './refusals.ts';
@@ -22,7 +22,7 @@ export interface Fact<T> {
 export interface FactHandlers<T> {
   /** A key is new or has a newer value. */
   changed?(fact: Fact<T>): void;
-  /** A key is gone: removed by its owner, or not in a later life's complete set. `cause` is the message that said so. */
+  /** A key is gone: removed by its owner, or not in a later complete set. `cause` is the message that said so. */
   removed?(last: Fact<T>, cause: Cause): void;
   /** `instance` has published its whole set in the life `epoch`; what earlier lives left is removed already. */
   complete?(instance: string, epoch: number, cause: Cause): void;
@@ -33,6 +33,8 @@ interface Held<T> {
   readonly source: string;
   readonly epoch: number;
   readonly version: number;
+  /** The message that brought the value or its removal. */
+  readonly cause: Cause;
 }
 
 interface Completion {
@@ -49,21 +51,25 @@ const TOMBSTONES = 4096;
 
 /**
  * The reading side of one fact: the newest value per key by (epoch, version), whatever the order of arrival; equal or
- * older ones are dropped. A missing key never means deletion (DESIGN rule 1): only a removal mark does, or a completed
- * set of a later life that does not hold the key.
+ * older ones are dropped. A missing key never means deletion (DESIGN rule 1): only a removal mark does, or a later mark
+ * of a complete set that does not list the key.
  */
 export class FactReader<T> {
   readonly #declaration: FactDeclaration<T>;
   readonly #transport: Transport;
   readonly #handlers: FactHandlers<T>;
   readonly #refusals: Refusals;
-  readonly #logger: Logger;
   readonly #held = new Map<string, Held<T>>();
   readonly #completed = new Map<string, Completion>();
   readonly #awaited = new Map<string, Completion>();
   readonly #prefix: string;
+  /** What the handlers have been told last, and which keys they have to be told about once everything is loaded. */
+  readonly #told = new Map<string, Fact<T>>();
+  readonly #untold = new Set<string>();
   #watch: Cancel | undefined;
   #present = false;
+  /** Everything that was stored when the watch was opened has been delivered. */
+  #loaded = false;
   #waiting: (() => void)[] = [];
 
   constructor(options: {
@@ -72,13 +78,11 @@ export class FactReader<T> {
     transport: Transport;
     handlers: FactHandlers<T>;
     refusals: Refusals;
-    logger: Logger;
   }) {
     this.#declaration = options.declaration;
     this.#transport = options.transport;
     this.#handlers = options.handlers;
     this.#refusals = options.refusals;
-    this.#logger = options.logger;
     this.#prefix = `${options.declaration.area}.fact.${options.declaration.name}.`;
     options.transport.onConnection((connected) => {
       this.#watch?.();
@@ -90,12 +94,12 @@ export class FactReader<T> {
 
   /** The newest value of `key`. */
   get(key: string): Fact<T> | undefined {
-    return this.#held.get(key)?.fact;
+    return this.#told.get(key);
   }
 
   /** Every present fact. */
-  *[Symbol.iterator](): Generator<Fact<T>> {
-    for (const { fact } of this.#held.values()) if (fact !== undefined) yield fact;
+  [Symbol.iterator](): Iterator<Fact<T>> {
+    return this.#told.values();
   }
 
   /** The epoch of the last life of `instance` whose set has been seen whole. */
@@ -110,6 +114,7 @@ export class FactReader<T> {
   }
 
   #open(): void {
+    this.#loaded = false;
     this.#watch = this.#transport.watchFacts(factPattern(this.#declaration), {
       message: (message) => {
         try {
@@ -119,6 +124,7 @@ export class FactReader<T> {
         }
       },
       present: () => {
+        this.#onLoaded();
         this.#present = true;
         for (const resolve of this.#waiting.splice(0)) resolve();
       },
@@ -135,29 +141,51 @@ export class FactReader<T> {
     }
     const key = decodeToken(tail);
     if (this.#stale(key, envelope, version)) return;
+    const { source, epoch, cause } = envelope;
     const previous = this.#held.get(key)?.fact;
     if (message.headers[HEADER.removed] !== undefined) {
-      this.#bury(key, envelope, version);
-      if (previous !== undefined) this.#handlers.removed?.(previous, envelope.cause);
+      this.#bury(key, { fact: undefined, source, epoch, version, cause });
     } else {
       // Held even when it is refused: the same value is then refused once, and the last good one stays.
-      this.#held.set(key, { fact: previous, source: envelope.source, epoch: envelope.epoch, version });
+      this.#held.set(key, { fact: previous, source, epoch, version, cause });
       const value = this.#declaration.payload.parse(JSON.parse(message.data));
-      const fact: Fact<T> = {
-        key,
-        value,
-        source: envelope.source,
-        epoch: envelope.epoch,
-        version,
-        pod: envelope.pod,
-        cause: envelope.cause,
-        time: envelope.time,
-      };
-      this.#held.set(key, { fact, source: fact.source, epoch: fact.epoch, version });
-      this.#handlers.changed?.(fact);
+      const fact: Fact<T> = { key, value, source, epoch, version, pod: envelope.pod, cause, time: envelope.time };
+      this.#held.set(key, { fact, source, epoch, version, cause });
     }
-    const awaited = this.#awaited.get(envelope.source);
-    if (awaited !== undefined) this.#tryComplete(envelope.source, awaited);
+    if (this.#loaded) this.#tell(key, cause);
+    else this.#untold.add(key);
+    const awaited = this.#awaited.get(source);
+    if (awaited !== undefined) this.#tryComplete(source, awaited);
+  }
+
+  /**
+   * Everything that was stored is here. Only now are marks of complete sets applied and handlers told, so that they never
+   * see a value that a mark beside it has made void.
+   */
+  #onLoaded(): void {
+    this.#loaded = true;
+    const awaited = [...this.#awaited];
+    for (const [source, completion] of awaited) {
+      if (this.#hasAll(completion)) this.#removeMissing(source, completion);
+    }
+    const untold = [...this.#untold];
+    this.#untold.clear();
+    for (const key of untold) this.#tell(key, this.#held.get(key)?.cause);
+    for (const [source, completion] of awaited) this.#tryComplete(source, completion);
+  }
+
+  /** Tells the handlers how `key` stands, if they do not know it so. */
+  #tell(key: string, cause: Cause | undefined): void {
+    const before = this.#told.get(key);
+    const fact = this.#held.get(key)?.fact;
+    if (fact === before) return;
+    if (fact !== undefined) {
+      this.#told.set(key, fact);
+      this.#handlers.changed?.(fact);
+    } else if (before !== undefined) {
+      this.#told.delete(key);
+      this.#handlers.removed?.(before, cause ?? before.cause);
+    }
   }
 
   #stale(key: string, envelope: Envelope, version: number): boolean {
@@ -166,13 +194,15 @@ export class FactReader<T> {
       return envelope.epoch < held.epoch || (envelope.epoch === held.epoch && version <= held.version);
     }
     const completed = this.#completed.get(envelope.source);
-    return completed !== undefined && envelope.epoch < completed.epoch;
+    if (completed === undefined) return false;
+    // Published before the mark, and not held since: the mark did not list it, or it was removed.
+    return envelope.epoch < completed.epoch || (envelope.epoch === completed.epoch && version < completed.version);
   }
 
   /** Remembers a removal, the last {@link TOMBSTONES} of them. */
-  #bury(key: string, envelope: Envelope, version: number): void {
+  #bury(key: string, removal: Held<T>): void {
     this.#held.delete(key);
-    this.#held.set(key, { fact: undefined, source: envelope.source, epoch: envelope.epoch, version });
+    this.#held.set(key, removal);
     if (this.#held.size <= TOMBSTONES) return;
     for (const [oldest, held] of this.#held) {
       if (held.fact !== undefined) continue;
@@ -196,24 +226,38 @@ export class FactReader<T> {
     });
   }
 
-  /** A set counts as whole only when every key that it lists has been seen in this life; else it waits for them. */
+  /**
+   * A set counts as whole only when every key that it lists has been seen in this life, and, since keys were added after
+   * the mark was made, only when all that is stored has been seen; else it waits.
+   */
   #tryComplete(source: string, completion: Completion): void {
-    const missing = completion.keys.filter((key) => (this.#held.get(key)?.epoch ?? -1) < completion.epoch);
-    if (missing.length > 0) {
+    if (!this.#loaded || !this.#hasAll(completion)) {
       this.#awaited.set(source, completion);
       return;
     }
     this.#awaited.delete(source);
     const first = this.#completed.get(source)?.epoch !== completion.epoch;
     this.#completed.set(source, completion);
-    if (!first) return;
+    this.#removeMissing(source, completion);
+    if (first) this.#handlers.complete?.(source, completion.epoch, completion.cause);
+  }
+
+  #hasAll({ keys, epoch }: Completion): boolean {
+    return keys.every((key) => (this.#held.get(key)?.epoch ?? -1) >= epoch);
+  }
+
+  /**
+   * What was published before the mark and is not in it is gone: left by an earlier life, or removed while this reader did
+   * not hear it.
+   */
+  #removeMissing(source: string, completion: Completion): void {
+    const listed = new Set(completion.keys);
     for (const [key, held] of [...this.#held]) {
-      if (held.source !== source || held.epoch >= completion.epoch) continue;
+      const before =
+        held.epoch < completion.epoch || (held.epoch === completion.epoch && held.version < completion.version);
+      if (held.source !== source || !before || listed.has(key)) continue;
       this.#held.delete(key);
-      if (held.fact === undefined) continue;
-      this.#logger.debug({ key, fact: this.#declaration.name }, 'not in the complete set of a later life');
-      this.#handlers.removed?.(held.fact, completion.cause);
+      this.#tell(key, completion.cause);
     }
-    this.#handlers.complete?.(source, completion.epoch, completion.cause);
   }
 }

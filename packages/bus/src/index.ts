@@ -1,6 +1,14 @@
 export { Bus, type BusOptions, type Heard, UndeclaredError } from './bus.ts';
 export type { CommandResult, Hold } from './command-client.ts';
-export { type CommandContext, type CommandHandler, FencedOff } from './command-server.ts';
+export {
+  type CommandContext,
+  type CommandEntry,
+  type CommandHandler,
+  CommandServer,
+  type CommandServerOptions,
+  type CommandWindow,
+  FencedOff,
+} from './command-server.ts';
 export { CommandFailed, CommandRefused, type CommandStatus, PeerRestarted } from './command.ts';
 export { type Cause, type Envelope, EnvelopeError, HEADER, decodeEnvelope, formatTime, parseTime } from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';

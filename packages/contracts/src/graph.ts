@@ -1,5 +1,5 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
-import { configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService } from './messages/node.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
@@ -31,7 +31,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     reads: [],
     serves: [],
     calls: [],
-    publishes: [],
+    publishes: [configEvent],
     hears: [],
   },
   'sync-loop': {

@@ -1,1 +1,37 @@
-export {};
+export { cgroupHierarchies, cgroupTree, removeCgroupRoot } from './cgroup-root.ts';
+export { type Command, runCommand } from './command.ts';
+export { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
+export { type ContainerdConfigOptions, containerdConfig, runtimeHandler } from './containerd-config.ts';
+export { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
+export { LauncherError } from './errors.ts';
+export {
+  type Aspect,
+  type MachineSnapshot,
+  type SnapshotDifference,
+  type SnapshotOptions,
+  diffSnapshots,
+  takeSnapshot,
+  watchedFolders,
+} from './machine-snapshot.ts';
+export { type Mount, listMounts, mountsUnder, removeTree, unmountAll } from './mounts.ts';
+export {
+  createNetworkNamespace,
+  deleteNetworkNamespace,
+  inNetworkNamespace,
+  isNetworkNamespace,
+  networkNamespaceInode,
+} from './network-namespace.ts';
+export { type NodeDir, type NodeDirOptions, createNodeDir, nodeDir } from './node-dir.ts';
+export {
+  type ProcessRecord,
+  endProcesses,
+  findProcesses,
+  isRunning,
+  nodeMark,
+  readRecords,
+  recordOf,
+} from './process-record.ts';
+export { removeNode } from './remove-node.ts';
+export { removeRuntime, shimSocket } from './runtime-removal.ts';
+export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
+export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';

@@ -1,1 +1,11 @@
-export {};
+export {
+  type ConfigState,
+  type DroppedPod,
+  type MergeResult,
+  type SourceSet,
+  type SourceState,
+  allSourcesComplete,
+  emptyConfig,
+  merge,
+  podsDifferSemantically,
+} from './merge.ts';

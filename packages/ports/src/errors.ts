@@ -17,7 +17,9 @@ export class KubusError extends Error {
   }
 }
 
-/** Whatever was thrown, as an Error. */
+/** Whatever was thrown, as an Error; also one that another realm of the same process made. */
 export function toError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (thrown instanceof Error) return thrown;
+  if (Object.prototype.toString.call(thrown) === '[object Error]') return thrown as Error;
+  return new Error(String(thrown));
 }

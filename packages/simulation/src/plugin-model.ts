@@ -37,7 +37,8 @@ export class PluginModel {
     await this.#time();
     const failed = this.#random.chance(this.trouble.failed);
     const { CNI_COMMAND: command, CNI_CONTAINERID: id = '' } = call.env;
-    if (!child.ended && !failed && command === 'ADD') this.leases.set(id, this.leases.get(id) ?? `10.88.0.${this.#next++}`);
+    if (!child.ended && !failed && command === 'ADD')
+      this.leases.set(id, this.leases.get(id) ?? `10.88.0.${this.#next++}`);
     await this.#time();
     if (!child.ended && !failed && command === 'DEL') this.leases.delete(id);
     running.delete(child);

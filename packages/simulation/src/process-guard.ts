@@ -28,17 +28,14 @@ export class ProcessGuard {
   }
 
   /** The outcome of `work`, as long as the process lives. */
-  promise<T>(work: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      work.then(
-        (value) => {
-          if (this.#alive) resolve(value);
-        },
-        (error: unknown) => {
-          if (this.#alive) reject(error as Error);
-        },
-      );
-    });
+  async promise<T>(work: Promise<T>): Promise<T> {
+    try {
+      const value = await work;
+      if (this.#alive) return value;
+    } catch (error) {
+      if (this.#alive) throw error;
+    }
+    return new Promise(() => undefined);
   }
 
   listener<A extends unknown[]>(listener: (...values: A) => void): (...values: A) => void {

@@ -1,63 +1,19 @@
 import { CriError } from '@kubus/cri';
 import type { ContainerEventsListener, ContainerHint, CriClient, CriConnection } from '@kubus/cri';
-import type {
-  Container,
-  ContainerConfig,
-  CriMethods,
-  PodSandbox,
-  PodSandboxConfig,
-  UnaryCriMethod,
-} from '@kubus/proto/cri';
+import type { CriMethods, PodSandboxConfig, UnaryCriMethod } from '@kubus/proto/cri';
 import type { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
+import {
+  type Behaviour,
+  type ModelContainer,
+  type ModelSandbox,
+  type RuntimeDeed,
+  type SandboxNetwork,
+  labelled,
+  listedContainer,
+  listedSandbox,
+} from './runtime-things.ts';
 import type { Scheduler } from './scheduler.ts';
-
-/** How the process of a container behaves: ends by itself after `runMs` with `exitCode`, or runs until it is stopped. */
-export interface Behaviour {
-  readonly runMs: number | undefined;
-  readonly exitCode: number;
-}
-
-/** The network side of the runtime: what the shim does. */
-export interface SandboxNetwork {
-  add(sandboxId: string, config: PodSandboxConfig): Promise<string>;
-  remove(sandboxId: string): Promise<void>;
-}
-
-interface ModelSandbox {
-  readonly id: string;
-  readonly config: PodSandboxConfig;
-  readonly handler: string;
-  readonly createdAt: bigint;
-  ready: boolean;
-  ip: string;
-}
-
-interface ModelContainer {
-  readonly id: string;
-  readonly sandbox: ModelSandbox;
-  readonly config: ContainerConfig;
-  readonly createdAt: bigint;
-  state: 'CONTAINER_CREATED' | 'CONTAINER_RUNNING' | 'CONTAINER_EXITED';
-  starting: boolean;
-  startedAt: bigint;
-  finishedAt: bigint;
-  exitCode: number;
-  reason: string;
-  onExit: (() => void)[];
-}
-
-/** One thing that happened in the runtime, for the checks after a run. */
-export interface RuntimeDeed {
-  readonly what: 'sandbox' | 'create' | 'start' | 'exit' | 'remove';
-  readonly uid: string;
-  readonly name: string;
-  readonly attempt: number;
-  readonly id: string;
-  readonly at: number;
-  /** An exit by the container's own doing. */
-  readonly own?: boolean;
-}
 
 /**
  * A model of containerd 1.6 behind CRI: names are reserved from the beginning of a create to the end of a remove, calls
@@ -140,66 +96,67 @@ export class RuntimeModel {
     return handler(request);
   }
 
-  readonly #handlers: { [M in UnaryCriMethod]?: (request: CriMethods[M]['request']) => Promise<CriMethods[M]['response']> } =
-    {
-      Version: () => Promise.resolve({ runtimeName: 'containerd', runtimeVersion: 'model' }),
-      Status: () =>
-        Promise.resolve({
-          status: {
-            conditions: [
-              { type: 'RuntimeReady', status: true },
-              { type: 'NetworkReady', status: true },
-            ],
+  readonly #handlers: {
+    [M in UnaryCriMethod]?: (request: CriMethods[M]['request']) => Promise<CriMethods[M]['response']>;
+  } = {
+    Version: () => Promise.resolve({ runtimeName: 'containerd', runtimeVersion: 'model' }),
+    Status: () =>
+      Promise.resolve({
+        status: {
+          conditions: [
+            { type: 'RuntimeReady', status: true },
+            { type: 'NetworkReady', status: true },
+          ],
+        },
+        info: { config: JSON.stringify({ containerd: { runtimes: { runc: {}, kubus: {} } } }) },
+      }),
+    ImageStatus: ({ image }) => Promise.resolve({ image: { id: `sha256:${image?.image ?? ''}`, size: '1' } }),
+    RunPodSandbox: (request) => this.#runSandbox(request),
+    CreateContainer: (request) => this.#create(request),
+    StartContainer: ({ containerId = '' }) => this.#start(containerId),
+    StopContainer: ({ containerId = '', timeout = '0' }) => this.#stop(containerId, Number(timeout)),
+    RemoveContainer: ({ containerId = '' }) => this.#remove(containerId),
+    StopPodSandbox: ({ podSandboxId = '' }) => this.#stopSandbox(podSandboxId),
+    RemovePodSandbox: ({ podSandboxId = '' }) => this.#removeSandbox(podSandboxId),
+    ListPodSandbox: ({ filter }) =>
+      Promise.resolve({
+        items: [...this.#sandboxes.values()].map(listedSandbox).filter((one) => labelled(one, filter?.labelSelector)),
+      }),
+    ListContainers: ({ filter }) =>
+      Promise.resolve({
+        containers: [...this.#containers.values()]
+          .filter((one) => filter?.podSandboxId === undefined || one.sandbox.id === filter.podSandboxId)
+          .map(listedContainer)
+          .filter((one) => labelled(one, filter?.labelSelector)),
+      }),
+    PodSandboxStatus: ({ podSandboxId = '' }) => {
+      const sandbox = this.#sandbox('PodSandboxStatus', podSandboxId);
+      return Promise.resolve({
+        status: {
+          ...listedSandbox(sandbox),
+          network: { ip: sandbox.ip },
+          linux: {
+            namespaces: { options: sandbox.config.linux?.securityContext?.namespaceOptions ?? { network: 'POD' } },
           },
-          info: { config: JSON.stringify({ containerd: { runtimes: { runc: {}, kubus: {} } } }) },
-        }),
-      ImageStatus: ({ image }) => Promise.resolve({ image: { id: `sha256:${image?.image ?? ''}`, size: '1' } }),
-      RunPodSandbox: (request) => this.#runSandbox(request),
-      CreateContainer: (request) => this.#create(request),
-      StartContainer: ({ containerId = '' }) => this.#start(containerId),
-      StopContainer: ({ containerId = '', timeout = '0' }) => this.#stop(containerId, Number(timeout)),
-      RemoveContainer: ({ containerId = '' }) => this.#remove(containerId),
-      StopPodSandbox: ({ podSandboxId = '' }) => this.#stopSandbox(podSandboxId),
-      RemovePodSandbox: ({ podSandboxId = '' }) => this.#removeSandbox(podSandboxId),
-      ListPodSandbox: ({ filter }) =>
-        Promise.resolve({
-          items: [...this.#sandboxes.values()].map(listedSandbox).filter((one) => labelled(one, filter?.labelSelector)),
-        }),
-      ListContainers: ({ filter }) =>
-        Promise.resolve({
-          containers: [...this.#containers.values()]
-            .filter((one) => filter?.podSandboxId === undefined || one.sandbox.id === filter.podSandboxId)
-            .map(listedContainer)
-            .filter((one) => labelled(one, filter?.labelSelector)),
-        }),
-      PodSandboxStatus: ({ podSandboxId = '' }) => {
-        const sandbox = this.#sandbox('PodSandboxStatus', podSandboxId);
-        return Promise.resolve({
-          status: {
-            ...listedSandbox(sandbox),
-            network: { ip: sandbox.ip },
-            linux: {
-              namespaces: { options: sandbox.config.linux?.securityContext?.namespaceOptions ?? { network: 'POD' } },
-            },
-          },
-        });
-      },
-      ContainerStatus: ({ containerId = '' }) => {
-        const container = this.#container('ContainerStatus', containerId);
-        const { startedAt, finishedAt, exitCode, reason } = container;
-        return Promise.resolve({
-          status: {
-            ...listedContainer(container),
-            startedAt: String(startedAt),
-            finishedAt: String(finishedAt),
-            exitCode,
-            reason,
-            annotations: container.config.annotations ?? {},
-            image: container.config.image ?? {},
-          },
-        });
-      },
-    };
+        },
+      });
+    },
+    ContainerStatus: ({ containerId = '' }) => {
+      const container = this.#container('ContainerStatus', containerId);
+      const { startedAt, finishedAt, exitCode, reason } = container;
+      return Promise.resolve({
+        status: {
+          ...listedContainer(container),
+          startedAt: String(startedAt),
+          finishedAt: String(finishedAt),
+          exitCode,
+          reason,
+          annotations: container.config.annotations ?? {},
+          image: container.config.image ?? {},
+        },
+      });
+    },
+  };
 
   async #runSandbox({ config = {}, runtimeHandler = '' }: CriMethods['RunPodSandbox']['request']) {
     const { name = '', namespace = '', uid = '', attempt = 0 } = config.metadata ?? {};
@@ -217,9 +174,20 @@ export class RuntimeModel {
       this.#hint(id, 'started');
       return { podSandboxId: id };
     } catch (error) {
+      await this.#undoSandbox(id, config, reserved);
+      throw error;
+    }
+  }
+
+  /** A sandbox whose network can not be taken down is kept, not ready, so that somebody stops it later. */
+  async #undoSandbox(id: string, config: PodSandboxConfig, reserved: string): Promise<void> {
+    try {
       await this.#network.remove(id);
       this.#reserved.delete(reserved);
-      throw error;
+    } catch {
+      this.#sandboxes.set(id, { id, config, handler: '', createdAt: this.#nanos(), ready: false, ip: '' });
+      const { uid = '', attempt = 0 } = config.metadata ?? {};
+      this.#deed('sandbox', uid, '', attempt, id);
     }
   }
 
@@ -350,7 +318,8 @@ export class RuntimeModel {
 
   #reserve(method: UnaryCriMethod, name: string): string {
     const holder = this.#reserved.get(name);
-    if (holder !== undefined) throw this.#unknown(method, `failed to reserve name: name "${name}" is reserved for "${holder}"`);
+    if (holder !== undefined)
+      throw this.#unknown(method, `failed to reserve name: name "${name}" is reserved for "${holder}"`);
     this.#ids += 1;
     const id = this.#ids.toString(16).padStart(64, '0');
     this.#reserved.set(name, id);
@@ -397,30 +366,4 @@ export class RuntimeModel {
   #time(lowMs: number, highMs: number): Promise<void> {
     return new Promise((resolve) => this.#scheduler.after(this.#random.between(lowMs, highMs), resolve));
   }
-}
-
-function listedSandbox(sandbox: ModelSandbox): PodSandbox {
-  return {
-    id: sandbox.id,
-    metadata: sandbox.config.metadata ?? {},
-    state: sandbox.ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
-    createdAt: String(sandbox.createdAt),
-    labels: sandbox.config.labels ?? {},
-    runtimeHandler: sandbox.handler,
-  };
-}
-
-function listedContainer(container: ModelContainer): Container {
-  return {
-    id: container.id,
-    podSandboxId: container.sandbox.id,
-    metadata: container.config.metadata ?? {},
-    state: container.state,
-    createdAt: String(container.createdAt),
-    labels: container.config.labels ?? {},
-  };
-}
-
-function labelled(item: { labels?: Record<string, string> }, selector: Record<string, string> | undefined): boolean {
-  return Object.entries(selector ?? {}).every(([name, value]) => item.labels?.[name] === value);
 }

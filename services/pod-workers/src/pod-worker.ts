@@ -50,6 +50,8 @@ export class PodWorker {
   #timer: Cancel | undefined;
   #saveTimer: Cancel | undefined;
   #saving: Promise<void> = Promise.resolve();
+  /** The record has been removed for good: nothing writes it again. */
+  #forgotten = false;
   #stopped = false;
   #reported = '';
   #since: string;
@@ -229,12 +231,13 @@ export class PodWorker {
     this.#report();
     this.#due = true;
     if (input.kind === 'work') this.#passing?.abort();
-    if (state !== 'finished') void this.#save();
+    void this.#save();
   }
 
   /** A UID that was ended is wanted again: nothing of its earlier life counts. */
   #begin(): void {
     this.#machine = initialMachine;
+    this.#forgotten = false;
     this.#status = undefined;
     this.#waiting.clear();
     this.#backOffs.clear();
@@ -280,7 +283,7 @@ export class PodWorker {
     );
     this.#saveTimer ??= clock.after(SAVE_STATUS_MS, () => {
       this.#saveTimer = undefined;
-      if (!this.finished) void this.#save();
+      void this.#save();
     });
     return status.phase;
   }
@@ -291,6 +294,7 @@ export class PodWorker {
    */
   #save(): Promise<void> {
     this.#saving = this.#saving.then(async () => {
+      if (this.#forgotten) return;
       const record: PodRecord = {
         version: 1,
         ref: this.ref,
@@ -310,7 +314,7 @@ export class PodWorker {
   }
 
   async #forget(): Promise<void> {
-    this.#saveTimer?.();
+    this.#forgotten = true;
     await this.#saving;
     await this.#deps.records.delete(this.ref.uid);
   }

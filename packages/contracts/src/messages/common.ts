@@ -20,3 +20,15 @@ export function podRefOf(pod: { metadata: PodRef }): PodRef {
   const { namespace, name, uid } = pod.metadata;
   return { namespace, name, uid };
 }
+
+/** Something worth telling a pod’s user, as a Kubernetes Event would. */
+export const podEventSchema = z.object({
+  ref: podRefSchema,
+  type: z.enum(['Normal', 'Warning']),
+  /** The reference's reason, such as `Started` or `BackOff`. */
+  reason: z.string(),
+  message: z.string(),
+  /** Such as `spec.containers{web}`. */
+  fieldPath: z.string().optional(),
+});
+export type PodEvent = z.infer<typeof podEventSchema>;

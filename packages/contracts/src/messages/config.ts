@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { fact } from '../declare.ts';
+import { event, fact } from '../declare.ts';
 import { podUpdateSchema } from '../pod/index.ts';
-import { podRefSchema } from './common.ts';
+import { podEventSchema, podRefSchema } from './common.ts';
 
 const desired = (name: 'file' | 'http' | 'api', from: string) =>
   fact({
@@ -57,4 +57,13 @@ export const manifest = fact({
   owner: 'config-sources',
   payload: manifestReportSchema,
   about: 'What one manifest file gave when it was read last: its pods, and what is wrong with it.',
+});
+
+export const configEvent = event({
+  area: 'config',
+  name: 'recorded',
+  key: 'pod',
+  publisher: 'config-sources',
+  payload: podEventSchema,
+  about: 'Something about a pod of a source that its user should hear of, such as a name that is taken.',
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { event, fact } from '../declare.ts';
 import { podStatusSchema } from '../pod/index.ts';
-import { podRefSchema, stampSchema } from './common.ts';
+import { podEventSchema, podRefSchema, stampSchema } from './common.ts';
 
 /** `finished`: nothing of the pod is left on the node and its record is gone. */
 export const workerStates = ['syncing', 'terminating', 'terminated', 'finished'] as const;
@@ -42,17 +42,6 @@ export const podStatus = fact({
   payload: podStatusReportSchema,
   about: 'Phase, conditions and container statuses of a pod, as the API would show them.',
 });
-
-export const podEventSchema = z.object({
-  ref: podRefSchema,
-  type: z.enum(['Normal', 'Warning']),
-  /** The reference's reason, such as `Started` or `BackOff`. */
-  reason: z.string(),
-  message: z.string(),
-  /** Such as `spec.containers{web}`. */
-  fieldPath: z.string().optional(),
-});
-export type PodEvent = z.infer<typeof podEventSchema>;
 
 export const podEvent = event({
   area: 'worker',

@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { podOf } from './invocation.ts';
+import { jsonObjectSchema } from './json.ts';
+import { networkConfigSchema } from './network-config.ts';
+import type { AttachmentKey } from './plugin-call.ts';
+import { cniResultSchema } from './result.ts';
+
+/**
+ * What the journal holds of one attachment, from before its first plugin runs until its last DEL has ended: enough to
+ * finish or to undo it after a crash between any two steps, with the configuration that it was made with.
+ */
+export const attachmentRecordSchema = z.object({
+  /** Version of this form. */
+  version: z.literal(1),
+  /**
+   * `adding`: ADD of plugin number `completed` may have run or be running; `added`: the whole chain succeeded;
+   * `deleting`: DEL was asked, any plugin's part may be gone.
+   */
+  state: z.enum(['adding', 'added', 'deleting']),
+  containerId: z.string(),
+  ifname: z.string(),
+  netns: z.string(),
+  /** CNI_ARGS as the runtime gave them. */
+  args: z.string(),
+  pod: z.object({ namespace: z.string(), name: z.string(), uid: z.string() }).optional(),
+  network: networkConfigSchema,
+  capabilityArgs: jsonObjectSchema,
+  /** How many plugins of the chain have finished their ADD. */
+  completed: z.int().nonnegative(),
+  /** The result of the last plugin that finished its ADD. */
+  result: cniResultSchema.optional(),
+  /** When ADD was asked: milliseconds since the Unix epoch. */
+  askedAt: z.number(),
+});
+
+export type AttachmentRecord = z.infer<typeof attachmentRecordSchema>;
+
+/** What an attachment is asked for with; a DEL may bring the result that the runtime has kept. */
+export type AttachmentRequest = Pick<
+  AttachmentRecord,
+  'containerId' | 'ifname' | 'netns' | 'args' | 'network' | 'capabilityArgs' | 'askedAt' | 'result'
+>;
+
+/** The intent: nothing has run yet. */
+export function intentRecord(request: AttachmentRequest): AttachmentRecord {
+  return { version: 1, state: 'adding', ...request, pod: podOf(request.args), completed: 0 };
+}
+
+/** The record's key in the journal. An interface's name holds no ":", so two attachments never share one. */
+export function recordKey({ containerId, ifname }: AttachmentKey): string {
+  return `${containerId}:${ifname}`;
+}

@@ -1,0 +1,170 @@
+import type { Stats } from 'node:fs';
+import { chmod, lstat, mkdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { type Server, type Socket, connect, createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { type Invocation, type PluginOutput } from '@kubus/cni-config';
+import { KubusError, type Logger, toError } from '@kubus/ports';
+import { FrameReader } from './frame.ts';
+import { encodeAnswer, readRequest } from './shim-messages.ts';
+
+export interface ShimServerOptions {
+  /** Path of the unix socket. Its folder is made where it is missing; it must have mode 0700. */
+  readonly socketPath: string;
+  /** Does a call of the runtime. It must not throw: a failure is an answer too. */
+  readonly handle: (invocation: Invocation) => Promise<PluginOutput>;
+  readonly logger: Logger;
+  /** Milliseconds in which a caller must have sent its whole request. Default: 10 s. */
+  readonly requestTimeoutMs?: number;
+}
+
+/** The kernel's limit for the path of a unix socket (bytes), without the final zero. */
+const MAX_SOCKET_PATH = 107;
+
+/** The socket cannot be served: its path is too long or taken, its folder is open to others, or it is served already. */
+export class ShimSocketError extends KubusError {
+  constructor(socketPath: string, problem: string) {
+    super('ShimSocketUnusable', `${socketPath}: ${problem}`, { context: { socketPath } });
+  }
+}
+
+/** Takes the shim's calls on a unix socket; protocol in ../README.md. */
+export class ShimServer {
+  readonly #options: ShimServerOptions;
+  readonly #connections = new Set<Socket>();
+  #server: Server | undefined;
+
+  constructor(options: ShimServerOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Starts to take calls. A socket that nobody serves any more is replaced.
+   *
+   * @throws ShimSocketError when the path cannot be used.
+   */
+  async listen(): Promise<void> {
+    const { socketPath, logger } = this.#options;
+    if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH) {
+      throw new ShimSocketError(socketPath, `is longer than ${MAX_SOCKET_PATH} bytes`);
+    }
+    await requirePrivateFolder(socketPath);
+    await removeStaleSocket(socketPath);
+    const server = createServer({ allowHalfOpen: true }, (connection) => this.#serve(connection));
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(socketPath, resolve);
+    });
+    server.on('error', (error) => logger.error({ err: error, socketPath }, 'the shim socket failed'));
+    await chmod(socketPath, 0o600);
+    this.#server = server;
+  }
+
+  /** Takes no more calls and ends the connections; shims that wait for an answer ask the next server. */
+  async close(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server !== undefined) {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      this.#connections.forEach((connection) => connection.destroy());
+      await closed;
+    }
+  }
+
+  #serve(connection: Socket): void {
+    const { logger, requestTimeoutMs = 10_000 } = this.#options;
+    const reader = new FrameReader();
+    let taken = false;
+    this.#connections.add(connection);
+    connection.setTimeout(requestTimeoutMs, () => connection.destroy(new Error('no whole request in time')));
+    connection.on('data', (part) => {
+      try {
+        const fields = taken ? undefined : reader.push(part);
+        if (fields !== undefined) {
+          taken = true;
+          connection.setTimeout(0);
+          this.#answer(connection, readRequest(fields));
+        }
+      } catch (error) {
+        connection.destroy(toError(error));
+      }
+    });
+    connection.on('end', () => {
+      if (!taken) {
+        connection.destroy(new Error('the connection ended before the request'));
+      }
+    });
+    connection.on('error', (error) => logger.warn({ err: error }, 'a connection to the shim socket failed'));
+    connection.on('close', () => this.#connections.delete(connection));
+  }
+
+  #answer(connection: Socket, invocation: Invocation): void {
+    const { handle, logger } = this.#options;
+    handle(invocation)
+      .then((output) => connection.end(encodeAnswer(output)))
+      .catch((error: unknown) => {
+        // The shim asks again: better than an answer that is not the call's.
+        logger.error(
+          { err: toError(error), command: invocation.command },
+          'a call of the runtime could not be answered',
+        );
+        connection.destroy();
+      });
+  }
+}
+
+/** Puts the symlink through which shims in `shimFolder` find the socket, in one step. */
+export async function linkShimSocket(shimFolder: string, socketPath: string): Promise<void> {
+  const unfinished = join(shimFolder, `.kubus-cni.sock.${process.pid}`);
+  await rm(unfinished, { force: true });
+  await symlink(socketPath, unfinished);
+  await rename(unfinished, join(shimFolder, 'kubus-cni.sock'));
+}
+
+/** Between bind and chmod of the socket its folder alone keeps others out. A folder of others is not ours to change. */
+async function requirePrivateFolder(socketPath: string): Promise<void> {
+  const folder = dirname(socketPath);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { mode } = await stat(folder);
+  if ((mode & 0o077) !== 0) {
+    throw new ShimSocketError(socketPath, `its folder has mode ${(mode & 0o777).toString(8)}; it must be 700`);
+  }
+}
+
+async function removeStaleSocket(socketPath: string): Promise<void> {
+  const found = await lstatIfThere(socketPath);
+  if (found === undefined) {
+    return;
+  }
+  if (!found.isSocket()) {
+    throw new ShimSocketError(socketPath, 'is there and is not a socket');
+  }
+  if (await isServed(socketPath)) {
+    throw new ShimSocketError(socketPath, 'another process serves it');
+  }
+  await rm(socketPath, { force: true });
+}
+
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function isServed(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(socketPath);
+    probe.once('connect', () => {
+      probe.destroy();
+      resolve(true);
+    });
+    // A full queue of connections (EAGAIN) means a server too.
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
+    );
+  });
+}

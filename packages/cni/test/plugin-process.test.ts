@@ -1,0 +1,243 @@
+// Plugins are shell scripts here: every way in which a program can behave and misbehave.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, jest, test } from '@jest/globals';
+import type { PluginCall, PluginOutput } from '@kubus/cni-config';
+import { hostPluginRunner } from '../src/plugin-process.ts';
+import { endStrays } from '../src/strays.ts';
+import { afterTest, temporaryFolder } from './support.ts';
+
+jest.setTimeout(60_000);
+
+let marks = 0;
+
+/** A mark that no other test of the machine has. */
+function freshMark(): string {
+  marks += 1;
+  const mark = `test-${process.pid}-${performance.timeOrigin}-${marks}`;
+  afterTest(() => endStrays(mark));
+  return mark;
+}
+
+interface Plugin {
+  readonly folder: string;
+  readonly mark: string;
+  readonly run: (call?: Partial<PluginCall>) => Promise<PluginOutput>;
+}
+
+/** A folder with one plugin, `it`, that runs `script`. */
+function plugin(script: string): Plugin {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'it'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const mark = freshMark();
+  const runner = hostPluginRunner({ folders: [folder], ownerMark: mark });
+  return {
+    folder,
+    mark,
+    run: (call) => runner.run({ type: 'it', env: { CNI_COMMAND: 'ADD' }, stdin: '', timeoutMs: 30_000, ...call }),
+  };
+}
+
+/** Whether a process still executes; a zombie does not. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+describe('a plugin', () => {
+  test('gets its input and environment, and nothing of ours', async () => {
+    const { folder, mark, run } = plugin('cat; env >&2; exit 3');
+    const env = { CNI_COMMAND: 'DEL', CNI_CONTAINERID: 'c1', TRACEPARENT: 't' };
+    const { exitCode, stdout, stderr } = await run({ stdin: '{"name":"pods"}', env });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: '{"name":"pods"}' });
+    const shellsOwn = /^(PWD|_|SHLVL|OLDPWD)=/;
+    expect(
+      stderr
+        .trim()
+        .split('\n')
+        .filter((line) => !shellsOwn.test(line))
+        .sort(),
+    ).toEqual([
+      'CNI_COMMAND=DEL',
+      'CNI_CONTAINERID=c1',
+      `CNI_PATH=${folder}`,
+      `KUBUS_OWNER=${mark}/1`,
+      'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+      'TRACEPARENT=t',
+    ]);
+  });
+
+  test('need not read its input', async () => {
+    const { run } = plugin('exec 0<&-; echo done');
+    expect(await run({ stdin: 'x'.repeat(1_000_000) })).toEqual({ exitCode: 0, stdout: 'done\n', stderr: '' });
+  });
+
+  test('is the first of its name in the folders', async () => {
+    const [first, second] = [temporaryFolder(), temporaryFolder()];
+    mkdirSync(join(first, 'a'));
+    writeFileSync(join(first, 'b'), '#!/bin/sh\necho not executable', { mode: 0o644 });
+    for (const name of ['a', 'b', 'c']) {
+      writeFileSync(join(second, name), `#!/bin/sh\necho second`, { mode: 0o755 });
+    }
+    writeFileSync(join(first, 'c'), '#!/bin/sh\necho first', { mode: 0o755 });
+    const runner = hostPluginRunner({ folders: [first, second], ownerMark: freshMark() });
+    const said = await Promise.all(
+      ['a', 'b', 'c'].map((type) => runner.run({ type, env: {}, stdin: '', timeoutMs: 30_000 })),
+    );
+    expect(said.map(({ stdout }) => stdout)).toEqual(['second\n', 'second\n', 'first\n']);
+  });
+
+  test('can be run through a prefix, found where the host is seen', async () => {
+    const root = temporaryFolder();
+    mkdirSync(join(root, 'opt'));
+    writeFileSync(join(root, 'opt/it'), '', { mode: 0o755 });
+    const runner = hostPluginRunner({
+      folders: ['/opt'],
+      ownerMark: freshMark(),
+      prefix: ['/bin/echo', 'prefix'],
+      lookupRoot: root,
+    });
+    expect(await runner.run({ type: 'it', env: {}, stdin: '', timeoutMs: 30_000 })).toMatchObject({
+      stdout: 'prefix /opt/it\n',
+    });
+  });
+
+  test('its standard error is kept in part, however much it writes', async () => {
+    const { run } = plugin('head -c 3000000 /dev/zero | tr "\\0" e >&2; echo done');
+    const { stdout, stderr } = await run();
+    expect(stdout).toBe('done\n');
+    expect(stderr).toBe('e'.repeat(16 * 1024));
+  });
+});
+
+describe('a plugin that cannot be run', () => {
+  test('is missing', async () => {
+    const { folder, run } = plugin('');
+    await expect(run({ type: 'other' })).rejects.toMatchObject({
+      cniCode: 5,
+      message: `failed to find plugin "other" in path [${folder}]`,
+    });
+  });
+
+  test('needs an interpreter that is missing', async () => {
+    const { folder, run } = plugin('');
+    writeFileSync(join(folder, 'bad'), '#!/nowhere/interpreter\n', { mode: 0o755 });
+    await expect(run({ type: 'bad' })).rejects.toMatchObject({
+      cniCode: 5,
+      message: expect.stringMatching(/\/bad could not be started: .*ENOENT/),
+    });
+  });
+
+  test('gets an environment that the kernel refuses', async () => {
+    const { run } = plugin('');
+    await expect(run({ env: { CNI_ARGS: 'x'.repeat(5_000_000) } })).rejects.toMatchObject({
+      cniCode: 5,
+      message: expect.stringContaining('E2BIG'),
+    });
+  });
+});
+
+describe('a plugin that does not end well', () => {
+  /** Starts `child` in the background, waits until that has told its process id, and then does what ends it. */
+  const withChild = (child: string, notes: string) =>
+    `${child.replace('STAY', `'echo $$ > ${notes}; exec sleep 1000'`)} & while [ ! -s ${notes} ]; do :; done; yes`;
+
+  test.each([
+    ['hangs', 'echo why >&2; exec sleep 1000'],
+    ['leaves a child that holds its output open', 'echo why >&2; sleep 1000 & exit 0'],
+  ])('%s, and is ended when time is up', async (_, script) => {
+    const { mark, run } = plugin(script);
+    await expect(run({ timeoutMs: 500 })).rejects.toMatchObject({
+      cniCode: 11,
+      message: 'plugin it (ADD) did not end within 0.5 s',
+    });
+    expect(await endStrays(mark)).toBe(0);
+  });
+
+  test.each([
+    ['in its process group', 'sh -c STAY'],
+    ['in its process group, without the mark', 'env -i sh -c STAY'],
+    ['in a session of its own', 'setsid sh -c STAY'],
+  ])('is ended with its child %s', async (_, child) => {
+    const notes = join(temporaryFolder(), 'pid');
+    await expect(plugin(withChild(child, notes)).run()).rejects.toMatchObject({ cniCode: 6 });
+    await gone(Number(readFileSync(notes, 'utf8')));
+  });
+
+  test('prints without end', async () => {
+    const { run } = plugin('yes');
+    await expect(run()).rejects.toMatchObject({
+      cniCode: 6,
+      message: 'plugin it (ADD) printed more than 1048576 bytes',
+    });
+  });
+
+  test('dies of a signal', async () => {
+    const { run } = plugin('echo last words >&2; kill -SEGV $$');
+    await expect(run()).rejects.toMatchObject({
+      cniCode: 999,
+      message: 'plugin it (ADD) was ended by SIGSEGV',
+      details: 'last words',
+    });
+  });
+});
+
+describe('endStrays', () => {
+  /** Starts a shell that says that it runs and then stays. */
+  async function stray(mark: string | undefined, script: string): Promise<number> {
+    const child = spawn('/bin/sh', ['-c', script], {
+      env: { PATH: '/usr/bin:/bin', ...(mark !== undefined && { KUBUS_OWNER: mark }) },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    afterTest(() => child.kill('SIGKILL'));
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    return Number(said.toString());
+  }
+  const stay = 'echo $$; exec sleep 1000';
+
+  test('ends what carries the mark, and nothing else', async () => {
+    const mark = freshMark();
+    const ours = await Promise.all([
+      stray(mark, stay),
+      stray(`${mark}/7`, stay),
+      stray(`${mark}/8`, `sh -c '${stay}'; :`),
+    ]);
+    const others = await Promise.all([stray(undefined, stay), stray(`${mark}x`, stay), stray(`${mark}x/1`, stay)]);
+    expect(await endStrays(mark)).toBeGreaterThanOrEqual(ours.length);
+    expect(ours.filter(isRunning)).toEqual([]);
+    expect(others.filter(isRunning)).toEqual(others);
+    expect(await endStrays(mark)).toBe(0);
+    await endStrays(`${mark}x`);
+  });
+
+  test('ends the children of a stray that have dropped the mark', async () => {
+    const mark = freshMark();
+    const child = await stray(mark, `env -i /bin/sh -c '${stay}'; :`);
+    await endStrays(mark);
+    await gone(child);
+  });
+
+  test('ends those that start others meanwhile', async () => {
+    const mark = freshMark();
+    const file = join(temporaryFolder(), 'count');
+    await stray(mark, `echo $$; while :; do (echo x >> ${file}; sleep 0.01; exec sleep 1000) & done`);
+    await endStrays(mark);
+    expect(await endStrays(mark)).toBe(0);
+    const count = readFileSync(file, 'utf8').length;
+    expect(existsSync(file)).toBe(true);
+    expect(readFileSync(file, 'utf8')).toHaveLength(count);
+  });
+});
+
+/** Resolves when the process has ended. Its group got SIGKILL together with the one that was waited for. */
+async function gone(pid: number): Promise<void> {
+  while (isRunning(pid)) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

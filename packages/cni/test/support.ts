@@ -1,0 +1,71 @@
+// What the tests of this package share: a temporary folder, a logger that keeps its lines, the machine's clock, the shim.
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterEach } from '@jest/globals';
+import type { Clock, Logger } from '@kubus/ports';
+
+const undo: (() => unknown)[] = [];
+
+/** Runs `action` after the present test, whatever comes of it; the latest first. */
+export function afterTest(action: () => unknown): void {
+  undo.push(action);
+}
+
+afterEach(async () => {
+  for (let action = undo.pop(); action !== undefined; action = undo.pop()) {
+    await action();
+  }
+});
+
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kubus-cni-'));
+  afterTest(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export const clock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (ms, action) => {
+    const timer = setTimeout(action, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** A logger that keeps what is said. */
+export function recordingLogger(): Logger & { readonly lines: string[] } {
+  const lines: string[] = [];
+  const keep = (_: unknown, message: string) => void lines.push(message);
+  const logger = { lines, debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
+  return logger;
+}
+
+/** Compiles the shim into `folder`, as kubus-cni and loopback. */
+export function buildShim(folder: string): void {
+  execFileSync(process.execPath, [join(import.meta.dirname, '../scripts/build-shim.mjs'), folder]);
+}
+
+export interface Ended {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. */
+export async function run(
+  program: string,
+  { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string | Buffer } = {},
+): Promise<Ended> {
+  const child = spawn(program, { env });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('close', resolve);
+    child.once('error', reject);
+  });
+  afterTest(() => child.kill('SIGKILL'));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin);
+  const [exitCode, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { exitCode, stdout, stderr };
+}

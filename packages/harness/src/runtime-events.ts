@@ -1,0 +1,54 @@
+/** One line of `ctr events`. */
+export interface RuntimeEvent {
+  /** When containerd published it: UTC, as it was written (nanoseconds). */
+  readonly at: string;
+  /** containerd's namespace; that of CRI is `k8s.io`. */
+  readonly namespace: string;
+  /** Such as `/tasks/start`. */
+  readonly topic: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** How often the process of one container or sandbox was started and ended. More than one start is never right. */
+export interface ContainerRuns {
+  readonly id: string;
+  readonly starts: number;
+  readonly exits: number;
+}
+
+const line = /^(?<day>\S+) (?<time>\S+) \+0000 UTC (?<namespace>\S+) (?<topic>\/\S+) (?<payload>\{.*\})$/;
+
+/** The events in the output of `ctr events`, in their order. A last line that is not whole yet is left out. */
+export function parseEvents(log: string): RuntimeEvent[] {
+  return log.split('\n').flatMap((text) => {
+    const { day, time, namespace, topic, payload } = line.exec(text)?.groups ?? {};
+    if (day === undefined || time === undefined || namespace === undefined || topic === undefined) {
+      return [];
+    }
+    return [
+      { at: `${day}T${time}Z`, namespace, topic, payload: JSON.parse(payload ?? '{}') as RuntimeEvent['payload'] },
+    ];
+  });
+}
+
+/** The container that an event is about. Events of a process that was run in a container (exec) are not about it. */
+export function containerOf({ topic, payload }: RuntimeEvent): string | undefined {
+  const id = topic.startsWith('/containers/') ? payload['id'] : payload['container_id'];
+  const exec = topic === '/tasks/exit' && payload['id'] !== id;
+  return typeof id === 'string' && !exec ? id : undefined;
+}
+
+/** The starts and exits of every container and sandbox that was started, in the order of their first start. */
+export function containerRuns(events: readonly RuntimeEvent[]): ContainerRuns[] {
+  const runs = new Map<string, { id: string; starts: number; exits: number }>();
+  for (const event of events) {
+    const id = containerOf(event);
+    const known = id === undefined ? undefined : runs.get(id);
+    if (id !== undefined && event.topic === '/tasks/start') {
+      runs.set(id, { id, exits: 0, ...known, starts: (known?.starts ?? 0) + 1 });
+    } else if (known && event.topic === '/tasks/exit') {
+      known.exits++;
+    }
+  }
+  return [...runs.values()];
+}

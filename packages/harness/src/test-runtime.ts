@@ -1,0 +1,133 @@
+import { readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type Command,
+  type ContainerdPrograms,
+  type NodeDir,
+  createNetworkNamespace,
+  createNodeDir,
+  findCniPlugins,
+  findContainerd,
+  inNetworkNamespace,
+  podNetwork,
+  runCommand,
+  shimSocket,
+  startContainerd,
+  takeSnapshot,
+  watchedFolders,
+} from '@kubus/launcher';
+import { type BuiltImage, importImages } from '@kubus/node-images';
+import { HarnessError } from './errors.ts';
+import { EventLog } from './event-log.ts';
+import { containerOf } from './runtime-events.ts';
+import { testImages } from './test-cache.ts';
+import { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
+
+export interface RuntimeOptions {
+  /** Imported besides busybox and pause. */
+  readonly images?: readonly BuiltImage[];
+  /**
+   * Fills the node's CNI folders before containerd starts. Left out: containerd itself runs the machine's plugins, with
+   * the pod network 10.88.0.0/16, for our handler and for the default one.
+   */
+  readonly prepareCni?: (dir: NodeDir) => Promise<void>;
+}
+
+/** A private containerd in a network namespace of its own, which nothing else on the machine notices. */
+export interface TestRuntime {
+  /** Where everything of it lies. Pods belong into cgroups below `dir.cgroupRoot`. */
+  readonly dir: NodeDir;
+  /** The CRI socket. */
+  readonly socket: string;
+  readonly programs: ContainerdPrograms;
+  readonly events: EventLog;
+  /** `command` as one that runs in the runtime's network namespace. */
+  inside(command: Command): Command;
+  /** Runs `ctr` in the namespace of CRI and returns what it says. */
+  ctr(...args: string[]): Promise<string>;
+  /** Ends containerd in order and starts it again; its pods go on. */
+  restart(): Promise<void>;
+  /**
+   * Removes the runtime with its pods and everything else that this process and the runtime have made for it.
+   *
+   * @throws HarnessError `Leak` that lists what is left nevertheless.
+   */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a private containerd: the machine's, or that in the environment variable KUBUS_TEST_CONTAINERD (its binary, or
+ * a folder). Any number of them may run at once. What an earlier test process was killed over is removed first.
+ */
+export async function startRuntime(options: RuntimeOptions = {}): Promise<TestRuntime> {
+  await sweepTestFolders();
+  const programs = await findContainerd(process.env['KUBUS_TEST_CONTAINERD']);
+  const folder = await makeTestFolder();
+  try {
+    return await startIn(folder, programs, options);
+  } catch (error) {
+    await removeTestFolder(folder, programs.runc);
+    throw error;
+  }
+}
+
+async function startIn(folder: string, programs: ContainerdPrograms, options: RuntimeOptions): Promise<TestRuntime> {
+  const dir = testNode(folder);
+  await createNodeDir(dir);
+  await createNetworkNamespace(dir.networkNamespace);
+  await (options.prepareCni ?? useMachinePlugins)(dir);
+  const images = [...(await testImages()), ...(options.images ?? [])];
+  let containerd = await startContainerd({ dir, programs });
+  const { socket } = containerd;
+  const events = await EventLog.record({ dir, socket, ctr: programs.ctr });
+  try {
+    await importImages({ containerdSocket: socket, images, ctr: programs.ctr });
+  } catch (error) {
+    await events.stop();
+    throw error;
+  }
+  return {
+    dir,
+    socket,
+    programs,
+    events,
+    inside: (command) => inNetworkNamespace(dir.networkNamespace, command),
+    ctr: (...args) => runCommand([programs.ctr, '--address', socket, '--namespace', 'k8s.io', ...args]),
+    restart: async () => {
+      await containerd.stop();
+      containerd = await startContainerd({ dir, programs });
+      await events.resume();
+    },
+    stop: async () => {
+      await events.stop();
+      await removeTestFolder(folder, programs.runc);
+      await expectNothingLeft(folder, dir, events);
+    },
+  };
+}
+
+/** Links, so that containerd finds all plugins of the machine in the one folder that it looks into. */
+async function useMachinePlugins(dir: NodeDir): Promise<void> {
+  const plugins = await findCniPlugins();
+  for (const plugin of await readdir(plugins)) {
+    await symlink(join(plugins, plugin), join(dir.cni.bin, plugin));
+  }
+  const network = podNetwork({ dataDir: dir.cni.data });
+  for (const folder of [dir.cni.handlerConf, dir.cni.defaultConf]) {
+    await writeFile(join(folder, '10-pods.conflist'), network);
+  }
+}
+
+/** Everything of the runtime is named after its folder, its node or one of its containers. */
+async function expectNothingLeft(folder: string, dir: NodeDir, events: EventLog): Promise<void> {
+  const ids = [...new Set(events.events.map(containerOf).filter((id) => id !== undefined))];
+  const sockets = ids.map((id) => shimSocket(dir.socket('containerd'), id));
+  const snapshot = await takeSnapshot({
+    folders: [...watchedFolders, folder],
+    about: [folder, dir.cgroupRoot, ...ids, ...sockets],
+  });
+  const left = Object.entries(snapshot).flatMap(([aspect, entries]) => entries.map((entry) => `${aspect}: ${entry}`));
+  if (left.length > 0) {
+    throw new HarnessError('Leak', ['The test runtime left behind:', ...left].join('\n  '));
+  }
+}

@@ -1,0 +1,94 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+
+const bundler = fileURLToPath(new URL('../../../scripts/bundle.mjs', import.meta.url));
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kubus-bundle-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function sources(files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(join(folder, name, '..'), { recursive: true });
+    await writeFile(join(folder, name), content);
+  }
+}
+
+function bundle(): { status: number | null; stderr: string } {
+  const { status, stderr } = spawnSync(process.execPath, [bundler, 'src/main.ts'], { cwd: folder, encoding: 'utf8' });
+  return { status, stderr };
+}
+
+function runBundle(...args: string[]): string {
+  return execFileSync(process.execPath, [...args, join(folder, 'dist/main.mjs')], { encoding: 'utf8' });
+}
+
+/** With the sources gone and from elsewhere: only what is in `dist` can be used. */
+test('a bundle runs by itself, with CommonJS dependencies and the files that it reads', async () => {
+  await sources({
+    'src/main.ts': `
+      import { readFileSync } from 'node:fs';
+      import old from 'old-style';
+      import { greet } from './greet.ts';
+      declare const KUBUS_VERSION: string;
+      console.log(greet(old.here), readFileSync(new URL('../data/list.txt', import.meta.url), 'utf8'), KUBUS_VERSION);
+    `,
+    'src/greet.ts': `export const greet = (name: string): string => 'hello ' + name;`,
+    'data/list.txt': 'one two',
+    'node_modules/old-style/package.json': '{"name": "old-style", "main": "index.js"}',
+    'node_modules/old-style/index.js': `const { basename } = require('path'); exports.here = basename(__dirname);`,
+  });
+  expect(bundle()).toEqual({ status: 0, stderr: '' });
+  expect((await readdir(join(folder, 'dist'))).sort()).toEqual(['list.txt', 'main.mjs', 'main.mjs.map']);
+  for (const source of ['src', 'data', 'node_modules']) {
+    await rm(join(folder, source), { recursive: true });
+  }
+  expect(runBundle()).toMatch(/^hello dist one two 0\.\d+\.\d+\+[0-9a-f]{12}\n$/);
+});
+
+test('the same sources give the same bytes, other sources another version', async () => {
+  const main = (text: string) =>
+    `declare const KUBUS_VERSION: string; console.log(${JSON.stringify(text)}, KUBUS_VERSION);`;
+  const versions: string[] = [];
+  for (const text of ['a', 'a', 'b']) {
+    await sources({ 'src/main.ts': main(text) });
+    expect(bundle().status).toBe(0);
+    versions.push(runBundle().split(' ')[1] ?? '');
+  }
+  expect(versions[0]).toBe(versions[1]);
+  expect(versions[2]).not.toBe(versions[0]);
+});
+
+test('errors point at the sources', async () => {
+  await sources({
+    'src/main.ts': `interface Nothing {}\n\nconst fail = (): never => {\n  throw new Error('here');\n};\nfail();\n`,
+  });
+  bundle();
+  const { stderr } = spawnSync(process.execPath, ['--enable-source-maps', join(folder, 'dist/main.mjs')], {
+    encoding: 'utf8',
+  });
+  expect(stderr).toMatch(/at fail \(.*src\/main\.ts:4:\d+\)/);
+});
+
+test.each([
+  ['an import that is not there', `import './missing.ts';`, 'missing.ts'],
+  ['a file that is not there', `console.log(new URL('./missing.txt', import.meta.url));`, 'missing.txt'],
+])('%s is refused by name', async (_, main, name) => {
+  await sources({ 'src/main.ts': main });
+  const { status, stderr } = bundle();
+  expect(status).toBe(1);
+  expect(stderr).toContain(name);
+});
+
+test('what an earlier build has left is gone', async () => {
+  await sources({ 'dist/old.mjs': '', 'src/main.ts': 'export {};' });
+  bundle();
+  expect(await readdir(join(folder, 'dist'))).not.toContain('old.mjs');
+  expect(await readFile(join(folder, 'dist/main.mjs'), 'utf8')).toContain('createRequire');
+});

@@ -1,0 +1,59 @@
+import { rm, stat, writeFile } from 'node:fs/promises';
+import { type Command, runCommand } from './command.ts';
+import { mountsUnder } from './mounts.ts';
+
+/**
+ * What CNI bridges need: forwarding between the bridge and its ports, and bridged packets shown to iptables, without
+ * which a service address does not reach a pod on the same bridge. The second exists only where the kernel has
+ * br_netfilter.
+ */
+const setUp = `set -e
+ip link set lo up
+cd /proc/sys/net
+for sysctl in ipv4/ip_forward ipv6/conf/all/forwarding bridge/bridge-nf-call-iptables bridge/bridge-nf-call-ip6tables; do
+  test ! -e $sysctl || echo 1 >$sysctl
+done`;
+
+/**
+ * Makes a network namespace that stays until it is deleted, mounted on `file`, with its loopback up and forwarding on.
+ * Harmless when it is there. It is mounted on a file of the node and not in /run/netns: `ip netns` leaves a mount of its
+ * own behind there.
+ */
+export async function createNetworkNamespace(file: string): Promise<void> {
+  if (!(await isNetworkNamespace(file))) {
+    await writeFile(file, '', { mode: 0o600 });
+    await runCommand(['unshare', `--net=${file}`, 'true']);
+  }
+  await runCommand(inNetworkNamespace(file, ['sh', '-c', setUp]));
+}
+
+/** True when a network namespace is mounted on `file`. */
+export async function isNetworkNamespace(file: string): Promise<boolean> {
+  const mounts = await mountsUnder(file);
+  return mounts.some(({ target, source }) => target === file && source.startsWith('net:['));
+}
+
+/**
+ * `command` as one that runs in the namespace. With nsenter and not `ip netns exec`, which would replace /sys and so
+ * hide the cgroups; nsenter becomes the command, so its pid is the command's.
+ */
+export function inNetworkNamespace(file: string, command: Command): Command {
+  return ['nsenter', `--net=${file}`, '--', ...command];
+}
+
+/** The inode that names the namespace in `/proc/<pid>/ns/net` as `net:[<inode>]`. */
+export async function networkNamespaceInode(file: string): Promise<number> {
+  const { ino } = await stat(file);
+  return ino;
+}
+
+/**
+ * Unmounts the namespace and removes its file; harmless when there is none. The kernel frees it, with all links,
+ * addresses and firewall rules in it, when its last process has ended.
+ */
+export async function deleteNetworkNamespace(file: string): Promise<void> {
+  for (const { target } of await mountsUnder(file)) {
+    await runCommand(['umount', '--', target]);
+  }
+  await rm(file, { force: true });
+}

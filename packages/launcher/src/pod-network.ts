@@ -1,0 +1,62 @@
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LauncherError } from './errors.ts';
+
+/** Where distributions (Debian, Ubuntu) and the CNI project's own releases put the plugins. */
+const pluginFolders = ['/usr/lib/cni', '/opt/cni/bin'];
+
+/**
+ * The folder that holds the machine's CNI plugins.
+ *
+ * @throws LauncherError `CniPluginsMissing`.
+ */
+export async function findCniPlugins(): Promise<string> {
+  for (const folder of pluginFolders) {
+    if (await isThere(join(folder, 'bridge'))) {
+      return folder;
+    }
+  }
+  throw new LauncherError(
+    'CniPluginsMissing',
+    `No CNI plugins in ${pluginFolders.join(' or ')}: install containernetworking-plugins`,
+  );
+}
+
+async function isThere(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+export interface PodNetworkOptions {
+  readonly name?: string;
+  /** Addresses of pods. The first one is the bridge's. */
+  readonly subnet?: string;
+  /** Where host-local keeps one file per address in use. */
+  readonly dataDir: string;
+}
+
+/**
+ * The pod network of a private node as a conflist (CNI specification 1.0.0, which plugins from 1.0 on speak): a bridge in
+ * the node's network namespace, addresses from host-local, host ports through portmap. No masquerading: the namespace
+ * has no way out, so the iptables calls would only make each pod slower.
+ */
+export function podNetwork({ name = 'kubus', subnet = '10.88.0.0/16', dataDir }: PodNetworkOptions): string {
+  const conflist = {
+    cniVersion: '1.0.0',
+    name,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: 'kubus0',
+        isGateway: true,
+        // A pod reaches itself through a service address.
+        hairpinMode: true,
+        ipam: { type: 'host-local', dataDir, ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+  return `${JSON.stringify(conflist, undefined, 2)}\n`;
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import type { Command } from './command.ts';
+import { LauncherError } from './errors.ts';
+import type { NodeDir } from './node-dir.ts';
+import { type ProcessRecord, nodeMark, recordOf, removeRecord, writeRecord } from './process-record.ts';
+
+/** A process that this one started. */
+export interface StartedProcess {
+  readonly record: ProcessRecord;
+  /** Resolves when it has ended, to `code 1` or `SIGKILL`. */
+  readonly exited: Promise<string>;
+}
+
+export interface StartOptions {
+  readonly dir: Pick<NodeDir, 'root' | 'processes'>;
+  /** The record's name: one process at a time. */
+  readonly what: string;
+  readonly command: Command;
+  /** Added to this process's own environment. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The file that its output is appended to. */
+  readonly log: string;
+}
+
+/**
+ * Starts a process in a session of its own, so that no signal meant for the launcher's terminal reaches it, marks and
+ * records it. The record goes when the process ends while this one lives. A launcher that is killed before it has
+ * written the record loses nothing: the mark is on the process from its first moment.
+ *
+ * @throws LauncherError `StartFailed` when the program cannot be run or ends at once.
+ */
+export async function startProcess({ dir, what, command, env, log }: StartOptions): Promise<StartedProcess> {
+  const [program, ...args] = command;
+  const output = await open(log, 'a', 0o640);
+  try {
+    const child = spawn(program, args, {
+      detached: true,
+      stdio: ['ignore', output.fd, output.fd],
+      env: { ...process.env, ...env, [nodeMark]: dir.root },
+    });
+    const exited = exitOf(child);
+    await spawned(child);
+    const record = await recordOf(child.pid ?? 0, what);
+    if (!record) {
+      throw new LauncherError('StartFailed', `${what} ended at once (${await exited}): see ${log}`);
+    }
+    await writeRecord(dir.processes, record);
+    void exited.then(() => removeRecord(dir.processes, record));
+    return { record, exited };
+  } finally {
+    await output.close();
+  }
+}
+
+function exitOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => {
+      resolve(signal ?? `code ${String(code)}`);
+    });
+  });
+}
+
+async function spawned(child: ChildProcess): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    child.once('spawn', resolve);
+    child.once('error', (cause) => {
+      reject(new LauncherError('StartFailed', `Cannot run ${child.spawnfile}: ${cause.message}`, { cause }));
+    });
+  });
+}

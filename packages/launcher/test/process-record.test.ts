@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { access, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { NodeDir } from '../src/node-dir.ts';
+import {
+  type ProcessRecord,
+  endProcesses,
+  findProcesses,
+  isRunning,
+  nodeMark,
+  parseStat,
+  readRecords,
+  recordOf,
+} from '../src/process-record.ts';
+import { type StartedProcess, startProcess } from '../src/start-process.ts';
+import { afterTest, testNode } from './support.ts';
+
+async function start(dir: NodeDir, what: string, script: string): Promise<StartedProcess> {
+  const started = await startProcess({ dir, what, command: ['sh', '-c', script], log: join(dir.logs, `${what}.log`) });
+  afterTest(() => endProcesses([started.record], 0));
+  return started;
+}
+
+/** Resolves when the file has been written: the script has come so far. */
+async function written(file: string): Promise<string> {
+  for (;;) {
+    const content = await readFile(file, 'utf8').catch(() => '');
+    if (content.endsWith('\n')) {
+      return content;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+test('/proc/<pid>/stat is read whatever the process calls itself', () => {
+  const rest = (state: string) => `${state} 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20 21`;
+  fc.assert(
+    fc.property(fc.string(), (name) => {
+      expect(parseStat(`42 (${name}) ${rest('S')}`)).toEqual({ name, startTime: 4711 });
+      expect(parseStat(`42 (${name}) ${rest('Z')}`)).toBeUndefined();
+    }),
+  );
+});
+
+describe('a started process', () => {
+  test('is recorded while it runs, and its output is kept', async () => {
+    const dir = await testNode();
+    const { record, exited } = await start(dir, 'service', 'echo to stdout; echo to stderr >&2; exec sleep 1000');
+    expect(await readRecords(dir.processes)).toEqual([record]);
+    expect(await isRunning(record)).toBe(true);
+    expect(await endProcesses([record], 10_000)).toEqual([]);
+    expect(await exited).toBe('SIGTERM');
+    expect(await readRecords(dir.processes)).toEqual([]);
+    expect(await readFile(join(dir.logs, 'service.log'), 'utf8')).toBe('to stdout\nto stderr\n');
+  });
+
+  test('leads a session of its own', async () => {
+    const dir = await testNode();
+    const { record } = await start(dir, 'service', 'exec sleep 1000');
+    const stat = await readFile(`/proc/${record.pid}/stat`, 'utf8');
+    expect(stat.split(') ')[1]?.split(' ')[3]).toBe(String(record.pid));
+  });
+
+  test('that cannot be run is refused with the program’s name', async () => {
+    const dir = await testNode();
+    const attempt = startProcess({ dir, what: 'x', command: ['/no/such/program'], log: join(dir.logs, 'x') });
+    await expect(attempt).rejects.toMatchObject({
+      code: 'StartFailed',
+      message: expect.stringContaining('/no/such/program') as unknown,
+    });
+  });
+});
+
+describe('the processes of a node', () => {
+  test('are found by their mark with all their children, whoever recorded them', async () => {
+    const dir = await testNode();
+    const other = await testNode();
+    const { record } = await start(dir, 'service', `sleep 1000 & echo $! > ${dir.logs}/child; wait`);
+    await start(other, 'service', 'exec sleep 1000');
+    const child = Number(await written(join(dir.logs, 'child')));
+    const found = await findProcesses(dir.root, dir.processes);
+    expect(found.map(({ what, pid }) => ({ what, pid })).sort((a, b) => a.what.localeCompare(b.what))).toEqual([
+      { what: 'service', pid: record.pid },
+      { what: 'sleep', pid: child },
+    ]);
+    await endProcesses(found, 10_000);
+    expect(await findProcesses(dir.root, dir.processes)).toEqual([]);
+  });
+
+  test('are found after their launcher was killed', async () => {
+    const dir = await testNode();
+    const launcher = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('killed-launcher.ts', import.meta.url)), dir.node],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, KUBUS_TEST_ROOT: dir.root, KUBUS_TEST_RUN: dir.run },
+      },
+    );
+    await once(launcher.stdout, 'data');
+    launcher.kill('SIGKILL');
+    await once(launcher, 'exit');
+    const found = await findProcesses(dir.root, dir.processes);
+    expect(found.map(({ what }) => what)).toEqual(['orphan']);
+    expect(await endProcesses(found, 10_000)).toEqual([]);
+  });
+});
+
+describe('ending', () => {
+  test('kills what ignores SIGTERM once the time of grace is over', async () => {
+    const dir = await testNode();
+    const { record, exited } = await start(
+      dir,
+      'stubborn',
+      `trap '' TERM; echo > ${dir.logs}/ready; while :; do sleep 1000; done`,
+    );
+    await written(join(dir.logs, 'ready'));
+    await endProcesses([record], 50);
+    expect(await exited).toBe('SIGKILL');
+    await endProcesses(await findProcesses(dir.root, dir.processes), 0);
+  });
+
+  test('leaves alone a process that has got the pid of a recorded one', async () => {
+    const dir = await testNode();
+    const { record } = await start(dir, 'service', 'exec sleep 1000');
+    const stale: ProcessRecord[] = [
+      { ...record, startTime: record.startTime - 1 },
+      { ...record, bootId: 'another boot' },
+    ];
+    expect(await endProcesses(stale, 0)).toEqual([]);
+    expect(await isRunning(record)).toBe(true);
+  });
+
+  test('counts a process as ended that waits for its parent', async () => {
+    const dir = await testNode();
+    const parent = await start(dir, 'parent', `sleep 0 & echo $! > ${dir.logs}/child; exec sleep 1000`);
+    const child = Number(await written(join(dir.logs, 'child')));
+    while ((await recordOf(child, 'child')) !== undefined) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await access(`/proc/${child}`);
+    expect(await findProcesses(dir.root, dir.processes)).toEqual([parent.record]);
+  });
+});
+
+test('a record that was cut off by a crash is none', async () => {
+  const dir = await testNode();
+  await writeFile(join(dir.processes, 'half.json'), '{"what":"half","pi');
+  expect(await readRecords(dir.processes)).toEqual([]);
+});
+
+test('the calling process is not one of the node’s', async () => {
+  const dir = await testNode();
+  process.env[nodeMark] = dir.root;
+  try {
+    expect(await findProcesses(dir.root, dir.processes)).toEqual([]);
+  } finally {
+    Reflect.deleteProperty(process.env, nodeMark);
+  }
+});

@@ -1,0 +1,240 @@
+import type { Pod, PodUpdate } from '@kubus/contracts';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type ConfigState, allSourcesComplete, emptyConfig, merge, podsDifferSemantically } from './merge.ts';
+
+const SEEN = 'kubernetes.io/config.seen';
+const SOURCE = 'kubernetes.io/config.source';
+
+interface PodParts {
+  readonly uid?: string;
+  readonly name?: string;
+  readonly image?: string;
+  readonly meta?: Partial<Pod['metadata']>;
+  readonly phase?: string;
+}
+
+function pod({ uid = 'u1', name = 'a', image = 'i', meta = {}, phase = 'Pending' }: PodParts = {}): Pod {
+  return {
+    metadata: { name, namespace: 'default', uid, ...meta },
+    spec: { containers: [{ name: 'c', image }] },
+    status: { phase },
+  };
+}
+
+const set = (state: ConfigState, pods: readonly Pod[], source = 'file') =>
+  merge(state, { source, pods, complete: true });
+const operations = (updates: readonly PodUpdate[]) =>
+  updates.map((update) => [update.operation, update.pod.metadata.uid]);
+
+describe('one pod that changes', () => {
+  const seen = pod({ meta: { annotations: { [SEEN]: 't1', own: 'x' }, resourceVersion: '1' } });
+  const next = (change: PodParts) =>
+    pod({ ...change, meta: { annotations: { [SEEN]: 't2', own: 'x' }, resourceVersion: '2', ...change.meta } });
+  const { state } = set(emptyConfig(['file']), [seen]);
+
+  test.each<readonly [string, PodParts, string | undefined]>([
+    ['nothing but what the node keeps itself', {}, undefined],
+    ['resourceVersion and generation alone', { meta: { resourceVersion: '3', generation: 2 } }, undefined],
+    ['spec', { image: 'j' }, 'UPDATE'],
+    ['spec and status', { image: 'j', phase: 'Running' }, 'UPDATE'],
+    ['labels', { meta: { labels: { a: 'b' } } }, 'UPDATE'],
+    ['annotations', { meta: { annotations: { [SEEN]: 't2', own: 'y' } } }, 'UPDATE'],
+    ['deletionGracePeriodSeconds', { meta: { deletionGracePeriodSeconds: 5 } }, 'UPDATE'],
+    ['deletionTimestamp', { meta: { deletionTimestamp: 't' } }, 'DELETE'],
+    ['deletionTimestamp and spec', { image: 'j', meta: { deletionTimestamp: 't' } }, 'DELETE'],
+    ['status', { phase: 'Running' }, 'RECONCILE'],
+  ])('%s', (_, change, operation) => {
+    const { updates, state: after } = set(state, [next(change)]);
+    expect(operations(updates)).toEqual(operation === undefined ? [] : [[operation, 'u1']]);
+    const held = after.get('file')?.pods.get('u1');
+    expect(held?.metadata.annotations).toMatchObject({ [SEEN]: 't1', [SOURCE]: 'file' });
+    expect(held?.spec).toEqual(next(change).spec);
+    expect(held?.status).toEqual(next(change).status);
+    expect(set(after, [next(change)]).updates).toEqual([]);
+  });
+
+  test('takes over what the update says, and keeps when it was seen first', () => {
+    const labelled = next({
+      image: 'j',
+      meta: { labels: { a: 'b' }, generation: 7, annotations: { [SEEN]: 't2', new: 'z' } },
+    });
+    expect(set(state, [labelled]).updates[0]?.pod).toEqual({
+      ...labelled,
+      metadata: {
+        ...labelled.metadata,
+        resourceVersion: '2',
+        annotations: { new: 'z', [SEEN]: 't1', [SOURCE]: 'file' },
+      },
+    });
+  });
+
+  test('is an ADD when it is new, even if it is to end', () => {
+    const ending = pod({ meta: { deletionTimestamp: 't' } });
+    expect(operations(set(emptyConfig(['api']), [ending], 'api').updates)).toEqual([['ADD', 'u1']]);
+  });
+});
+
+test('delivers REMOVE, ADD, UPDATE, DELETE, RECONCILE', () => {
+  const names = ['stays', 'updated', 'deleted', 'reconciled', 'removed'];
+  const before = set(
+    emptyConfig(['api']),
+    names.map((name) => pod({ uid: name, name })),
+    'api',
+  );
+  const { updates } = set(
+    before.state,
+    [
+      pod({ uid: 'reconciled', name: 'reconciled', phase: 'Running' }),
+      pod({ uid: 'deleted', name: 'deleted', meta: { deletionTimestamp: 't' } }),
+      pod({ uid: 'updated', name: 'updated', image: 'j' }),
+      pod({ uid: 'added', name: 'added' }),
+      pod({ uid: 'stays', name: 'stays' }),
+    ],
+    'api',
+  );
+  expect(operations(updates)).toEqual([
+    ['REMOVE', 'removed'],
+    ['ADD', 'added'],
+    ['UPDATE', 'updated'],
+    ['DELETE', 'deleted'],
+    ['RECONCILE', 'reconciled'],
+  ]);
+});
+
+describe('duplicates', () => {
+  test('the second pod of a name is dropped', () => {
+    const { updates, dropped } = set(emptyConfig(['file']), [pod(), pod({ uid: 'u2' })]);
+    expect(operations(updates)).toEqual([['ADD', 'u1']]);
+    expect(dropped).toEqual([
+      {
+        pod: pod({ uid: 'u2' }),
+        reason: 'FailedValidation',
+        message: 'Error validating pod a_default(u2) from file due to duplicate pod name "a", ignoring',
+      },
+    ]);
+  });
+
+  test('the second pod of a UID is dropped', () => {
+    const { updates, dropped } = set(emptyConfig(['file']), [pod(), pod({ name: 'b' })]);
+    expect(operations(updates)).toEqual([['ADD', 'u1']]);
+    expect(dropped.map(({ message }) => message)).toEqual([
+      'Error validating pod b_default(u1) from file due to duplicate pod UID "u1", ignoring',
+    ]);
+  });
+
+  test('one name in two namespaces or two sources is none', () => {
+    const other = pod({ uid: 'u2', meta: { namespace: 'other' } });
+    const first = set(emptyConfig(['file', 'api']), [pod(), other]);
+    const second = set(first.state, [pod({ uid: 'u3' })], 'api');
+    expect([...first.dropped, ...second.dropped]).toEqual([]);
+  });
+
+  test('a pod that loses its name to an earlier one of its set goes', () => {
+    const { state } = set(emptyConfig(['file']), [pod()]);
+    const { updates } = set(state, [pod({ uid: 'u2' }), pod()]);
+    expect(operations(updates)).toEqual([
+      ['REMOVE', 'u1'],
+      ['ADD', 'u2'],
+    ]);
+  });
+});
+
+describe('completeness', () => {
+  test('needs a whole set of each registered source, however empty', () => {
+    let state = emptyConfig(['file', 'api']);
+    expect(allSourcesComplete(state)).toBe(false);
+    const file = set(state, []);
+    expect([file.updates, file.completed]).toEqual([[], true]);
+    state = file.state;
+    expect(set(state, []).completed).toBe(false);
+    const part = merge(state, { source: 'api', pods: [pod()], complete: false });
+    expect([part.completed, allSourcesComplete(part.state)]).toEqual([false, false]);
+    const whole = set(part.state, [pod()], 'api');
+    expect([whole.updates, whole.completed, allSourcesComplete(whole.state)]).toEqual([[], true, true]);
+    expect(allSourcesComplete(emptyConfig([]))).toBe(true);
+  });
+
+  test('a part of a set removes nothing', () => {
+    const { state } = set(emptyConfig(['api']), [pod(), pod({ uid: 'u2', name: 'b' })], 'api');
+    const part = merge(state, { source: 'api', pods: [pod({ image: 'j' })], complete: false });
+    expect(operations(part.updates)).toEqual([['UPDATE', 'u1']]);
+    expect([...(part.state.get('api')?.pods.keys() ?? [])]).toEqual(['u1', 'u2']);
+    expect(allSourcesComplete(part.state)).toBe(true);
+  });
+});
+
+describe('any sequence of sets', () => {
+  const parts = fc.record({
+    uid: fc.constantFrom('u1', 'u2', 'u3', 'u4'),
+    name: fc.constantFrom('a', 'b', 'c'),
+    image: fc.constantFrom('i', 'j'),
+    phase: fc.constantFrom('Pending', 'Running'),
+    meta: fc.record(
+      {
+        labels: fc.constantFrom<Record<string, string>>({}, { a: 'b' }),
+        deletionTimestamp: fc.constantFrom(null, 't'),
+        annotations: fc.constantFrom<Record<string, string>>({ [SEEN]: 't1' }, { [SEEN]: 't2', own: 'x' }),
+      },
+      { requiredKeys: [] },
+    ),
+  });
+  const sets = fc.array(
+    fc.record({
+      source: fc.constantFrom('file', 'api'),
+      pods: fc.array(parts.map(pod), { maxLength: 5 }),
+      complete: fc.boolean(),
+    }),
+    { maxLength: 8 },
+  );
+  const order = ['REMOVE', 'ADD', 'UPDATE', 'DELETE', 'RECONCILE'];
+
+  test('can be followed by its updates alone', () => {
+    fc.assert(
+      fc.property(sets, (sequence) => {
+        let state = emptyConfig(['file', 'api']);
+        const follower = new Map<string, Map<string, Pod>>([
+          ['file', new Map()],
+          ['api', new Map()],
+        ]);
+        for (const step of sequence) {
+          const given = JSON.stringify(step);
+          const before = JSON.stringify([...state].map(([name, { pods }]) => [name, [...pods]]));
+          const result = merge(state, step);
+
+          // Nothing given was changed, and the same again gives the same.
+          expect(JSON.stringify(step)).toBe(given);
+          expect(JSON.stringify([...state].map(([name, { pods }]) => [name, [...pods]]))).toBe(before);
+          expect(merge(state, step)).toEqual(result);
+
+          // One update for each pod at most, in delivery order, and each true to what the follower has.
+          const uids = result.updates.map((update) => update.pod.metadata.uid);
+          expect(new Set(uids).size).toBe(uids.length);
+          const ranks = result.updates.map((update) => order.indexOf(update.operation));
+          expect(ranks).toEqual(ranks.toSorted((a, b) => a - b));
+          const own = follower.get(step.source) ?? new Map<string, Pod>();
+          for (const { operation, pod: changed, source } of result.updates) {
+            const { uid } = changed.metadata;
+            expect(source).toBe(step.source);
+            expect(own.has(uid)).toBe(operation !== 'ADD');
+            if (operation === 'REMOVE') own.delete(uid);
+            else own.set(uid, changed);
+          }
+          state = result.state;
+          for (const [name, pods] of follower) expect(pods).toEqual(state.get(name)?.pods);
+
+          // The set that was given is the set that is held, but for what was dropped.
+          const dropped = new Set(result.dropped.map(({ pod: one }) => one));
+          const kept = step.pods.filter((one) => !dropped.has(one));
+          for (const one of kept) {
+            const held = own.get(one.metadata.uid);
+            expect(held !== undefined && !podsDifferSemantically(held, one)).toBe(true);
+            expect(held?.status).toEqual(one.status);
+          }
+          if (step.complete) expect([...own.keys()].sort()).toEqual(kept.map((one) => one.metadata.uid).sort());
+          expect(merge(state, { ...step, pods: kept }).updates).toEqual([]);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,123 @@
+import type { RuntimeDeed } from './runtime-things.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+
+/** Something that must never be, or that must be in the end and is not. */
+export interface Violation {
+  readonly rule: string;
+  readonly detail: string;
+}
+
+export interface WantedPod {
+  readonly name: string;
+  readonly uid: string;
+  readonly container: string;
+  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
+}
+
+/** Rules over everything that the runtime ever did. */
+export function checkDeeds(deeds: readonly RuntimeDeed[]): Violation[] {
+  const violations: Violation[] = [];
+  const count = new Map<string, number>();
+  /** Last start of each container name of a pod that has not ended. */
+  const running = new Map<string, RuntimeDeed>();
+  for (const deed of deeds) {
+    const { what, uid, name, attempt, id } = deed;
+    const key = `${what} ${uid} ${name} ${attempt}`;
+    count.set(key, (count.get(key) ?? 0) + 1);
+    if (what !== 'exit' && what !== 'remove' && (count.get(key) ?? 0) > 1) {
+      violations.push({ rule: `${what} happens once per attempt`, detail: `${uid} ${name} attempt ${attempt}` });
+    }
+    const slot = `${uid} ${name}`;
+    if (what === 'start') {
+      const other = running.get(slot);
+      if (other !== undefined) {
+        violations.push({ rule: 'a container never runs twice at once', detail: `${slot}: ${other.id} and ${id}` });
+      }
+      running.set(slot, deed);
+    }
+    if (what === 'exit' && running.get(slot)?.id === id) running.delete(slot);
+  }
+  return [...violations, ...checkAttempts(deeds), ...checkRestarts(deeds)];
+}
+
+/** Attempts of a container or sandbox count up without gaps. */
+function checkAttempts(deeds: readonly RuntimeDeed[]): Violation[] {
+  const violations: Violation[] = [];
+  const last = new Map<string, number>();
+  for (const { what, uid, name, attempt } of deeds) {
+    if (what !== 'sandbox' && what !== 'create') continue;
+    const key = `${what} ${uid} ${name}`;
+    const before = last.get(key) ?? -1;
+    if (attempt > before + 1) {
+      violations.push({ rule: 'attempts have no gaps', detail: `${key}: ${attempt} after ${before}` });
+    }
+    last.set(key, Math.max(before, attempt));
+  }
+  return violations;
+}
+
+/** A container that never ends by itself is started once: nothing that happens to the services restarts it. */
+function checkRestarts(deeds: readonly RuntimeDeed[]): Violation[] {
+  const violations: Violation[] = [];
+  const starts = new Map<string, number>();
+  for (const { what, uid, name } of deeds) {
+    if (what !== 'start' || !name.startsWith('r')) continue;
+    const key = `${uid} ${name}`;
+    starts.set(key, (starts.get(key) ?? 0) + 1);
+  }
+  for (const [key, count] of starts) {
+    if (count > 1) violations.push({ rule: 'what runs is not restarted', detail: `${key} was started ${count} times` });
+  }
+  return violations;
+}
+
+/**
+ * When a worker is through with a pod, nothing of it appears any more: its fence has waited for everything that was under
+ * way. Holds for as long as one life of cri-bridge lasts; what its death leaves at the runtime is found and ended later.
+ */
+export function checkFinished(deeds: readonly RuntimeDeed[], finished: ReadonlyMap<string, number>): Violation[] {
+  return deeds.flatMap(({ what, uid, name, at }) => {
+    const end = finished.get(uid);
+    if (end === undefined || at <= end || what === 'exit' || what === 'remove') return [];
+    return [{ rule: 'nothing of a finished pod appears', detail: `${what} ${uid} ${name} ${at - end} ms later` }];
+  });
+}
+
+/** What has to be true once a node has come to rest. */
+export function checkEnd(node: SimulatedNode, wanted: readonly WantedPod[]): Violation[] {
+  const violations: Violation[] = [];
+  const fail = (rule: string, detail: string) => violations.push({ rule, detail });
+  const uids = new Set(wanted.map(({ uid }) => uid));
+  for (const uid of node.runtime.uids) if (!uids.has(uid)) fail('what nobody wants is gone', uid);
+  for (const pod of wanted) checkPod(node, pod, fail);
+  const live = new Map([...uids].flatMap((uid) => node.runtime.pod(uid).sandboxes.map((one) => [one.id, one.ready])));
+  for (const [id, address] of node.plugins.leases) {
+    if (live.get(id) !== true) fail('no address without a running sandbox', `${address} of ${id.slice(-8)}`);
+  }
+  for (const key of node.disk.keys('cni-bridge')) {
+    if (live.get(key.split(':')[0] ?? '') !== true) fail('no journal entry without a running sandbox', key.slice(-12));
+  }
+  for (const uid of node.disk.keys('pod-workers')) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
+  return violations;
+}
+
+function checkPod(node: SimulatedNode, pod: WantedPod, fail: (rule: string, detail: string) => void): void {
+  const { sandboxes, containers } = node.runtime.pod(pod.uid);
+  const ready = sandboxes.filter((one) => one.ready);
+  const runs = containers.filter((one) => one.config.metadata?.name === pod.container);
+  const newest = runs.toSorted((a, b) => (b.config.metadata?.attempt ?? 0) - (a.config.metadata?.attempt ?? 0))[0];
+  const never = pod.restartPolicy === 'Never' || (pod.restartPolicy === 'OnFailure' && pod.container.startsWith('d'));
+  if (newest === undefined) {
+    fail('every wanted container was started', `${pod.name} ${pod.uid}`);
+    return;
+  }
+  if (never && !pod.container.startsWith('r')) {
+    if (newest.state !== 'CONTAINER_EXITED') fail('a pod that ends has ended', `${pod.name}: ${newest.state}`);
+    if (ready.length > 0) fail('a pod that has ended has no running sandbox', pod.name);
+    return;
+  }
+  if (ready.length !== 1) fail('a running pod has one running sandbox', `${pod.name}: ${ready.length}`);
+  if (pod.container.startsWith('r') && newest.state !== 'CONTAINER_RUNNING') {
+    fail('what should run runs', `${pod.name}: ${newest.state}`);
+  }
+}

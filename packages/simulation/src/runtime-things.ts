@@ -1,0 +1,77 @@
+import type { Container, ContainerConfig, PodSandbox, PodSandboxConfig } from '@kubus/proto/cri';
+
+/** How the process of a container behaves: ends by itself after `runMs` with `exitCode`, or runs until it is stopped. */
+export interface Behaviour {
+  readonly runMs: number | undefined;
+  readonly exitCode: number;
+}
+
+/** The network side of the runtime: what the shim does. */
+export interface SandboxNetwork {
+  add(sandboxId: string, config: PodSandboxConfig): Promise<string>;
+  remove(sandboxId: string): Promise<void>;
+}
+
+export interface ModelSandbox {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  readonly handler: string;
+  readonly createdAt: bigint;
+  ready: boolean;
+  ip: string;
+}
+
+export interface ModelContainer {
+  readonly id: string;
+  readonly sandbox: ModelSandbox;
+  readonly config: ContainerConfig;
+  readonly createdAt: bigint;
+  state: 'CONTAINER_CREATED' | 'CONTAINER_RUNNING' | 'CONTAINER_EXITED';
+  starting: boolean;
+  startedAt: bigint;
+  finishedAt: bigint;
+  exitCode: number;
+  reason: string;
+  onExit: (() => void)[];
+}
+
+/** One thing that happened in the runtime, for the checks after a run. */
+export interface RuntimeDeed {
+  readonly what: 'sandbox' | 'create' | 'start' | 'exit' | 'remove';
+  readonly uid: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly id: string;
+  readonly at: number;
+  /** An exit by the container's own doing. */
+  readonly own?: boolean;
+}
+
+export function listedSandbox(sandbox: ModelSandbox): PodSandbox {
+  return {
+    id: sandbox.id,
+    metadata: sandbox.config.metadata ?? {},
+    state: sandbox.ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+    createdAt: String(sandbox.createdAt),
+    labels: sandbox.config.labels ?? {},
+    runtimeHandler: sandbox.handler,
+  };
+}
+
+export function listedContainer(container: ModelContainer): Container {
+  return {
+    id: container.id,
+    podSandboxId: container.sandbox.id,
+    metadata: container.config.metadata ?? {},
+    state: container.state,
+    createdAt: String(container.createdAt),
+    labels: container.config.labels ?? {},
+  };
+}
+
+export function labelled(
+  item: { labels?: Record<string, string> },
+  selector: Record<string, string> | undefined,
+): boolean {
+  return Object.entries(selector ?? {}).every(([name, value]) => item.labels?.[name] === value);
+}

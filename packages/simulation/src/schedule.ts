@@ -1,0 +1,275 @@
+import { HEADER, type WireMessage } from '@kubus/bus';
+import type { Logger } from '@kubus/ports';
+import type { Weather } from './memory-broker.ts';
+import { calm } from './memory-broker.ts';
+import { Random } from './random.ts';
+import type { Behaviour } from './runtime-things.ts';
+import { type Mutations, type SimulatedService, SimulatedNode, simulatedServices } from './simulated-node.ts';
+import { type Violation, checkDeeds, checkEnd, checkFinished } from './invariants.ts';
+
+/** A pod of a schedule, by what its container does; the names of containers say it, so that the runtime model knows. */
+interface PodPlan {
+  readonly name: string;
+  readonly uid: string;
+  readonly container: string;
+  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
+}
+
+export interface ScheduleResult {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  /** Steps of virtual time that the schedule took, and how long it was, in milliseconds. */
+  readonly steps: number;
+  readonly elapsedMs: number;
+  /** What was done to the node and, where asked for, every message, in order. */
+  readonly trace: readonly string[];
+}
+
+/** How long a node has to come to rest once everything works again, in virtual milliseconds. */
+const SETTLE_MS = 900_000;
+const CALM_MS = 60_000;
+
+/** What containers do, by the first letter of their name. */
+const behaviours: Readonly<Record<string, Behaviour>> = {
+  r: { runMs: undefined, exitCode: 0 },
+  d: { runMs: 2_000, exitCode: 0 },
+  f: { runMs: 1_000, exitCode: 1 },
+};
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly mutations?: Mutations;
+  readonly logger: Logger;
+  /** Puts every message into the trace; for looking at one seed. */
+  readonly traceMessages?: boolean;
+}
+
+/**
+ * Runs one seeded schedule: a node gets, changes and loses pods while messages are lost, late, doubled and overtaken, and
+ * services and the message store die between any two steps. Then everything works again, and the node has to come to
+ * exactly what its manifests say.
+ */
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
+  const run = new Schedule(options);
+  return run.run();
+}
+
+class Schedule {
+  readonly #options: ScheduleOptions;
+  readonly #random: Random;
+  readonly #node: SimulatedNode;
+  readonly #wanted = new Map<string, PodPlan>();
+  readonly #trace: string[] = [];
+  #pods = 0;
+  #bridgeKilled = false;
+  #mended = false;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.#node = new SimulatedNode({
+      random: this.#random.fork(),
+      logger: options.logger,
+      behaviour: (name) => behaviours[name.charAt(0)] ?? { runMs: undefined, exitCode: 0 },
+      ...(options.mutations !== undefined && { mutations: options.mutations }),
+    });
+    if (options.traceMessages === true) this.#node.broker.observe((message) => this.#note(describeMessage(message)));
+  }
+
+  async run(): Promise<ScheduleResult> {
+    const { scheduler } = this.#node;
+    for (const service of this.#shuffled(simulatedServices)) this.#node.start(service);
+    await this.#trouble();
+    this.#mend();
+    await scheduler.run(() => this.#atRest(), SETTLE_MS);
+    const { deeds } = this.#node.runtime;
+    const violations = [
+      ...checkDeeds(deeds),
+      ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
+      ...checkEnd(this.#node, [...this.#wanted.values()]),
+    ];
+    return {
+      seed: this.#options.seed,
+      violations,
+      steps: scheduler.steps,
+      elapsedMs: scheduler.elapsed(),
+      trace: this.#trace,
+    };
+  }
+
+  /** A while of things going wrong. */
+  async #trouble(): Promise<void> {
+    const { scheduler, broker } = this.#node;
+    broker.weather = this.#storm();
+    this.#node.runtime.trouble = { lostEvent: this.#random.pick([0, 0.2]), failedCreate: this.#random.pick([0, 0.1]) };
+    this.#node.plugins.trouble = { failed: this.#random.pick([0, 0.1]) };
+    this.#ambush();
+    const actions = 4 + this.#random.below(8);
+    for (let i = 0; i < actions; i++) {
+      this.#act();
+      // Mostly within the few hundred milliseconds in which a pod starts or stops, sometimes much later.
+      const pause = this.#random.chance(0.8) ? this.#random.between(0, 200) : this.#random.between(200, 15_000);
+      await scheduler.run(() => false, pause);
+    }
+  }
+
+  /** Some commands for a pod are followed at once by a death, and some of these by the pod's removal. */
+  #ambush(): void {
+    const random = this.#random.fork();
+    const chance = random.pick([0, 0.1, 0.3]);
+    this.#node.broker.observe(({ subject }) => {
+      if (this.#mended || !subject.includes('.runtime.cmd.') || !random.chance(chance)) return;
+      this.#node.scheduler.after(random.between(0, 60), () => {
+        if (this.#mended) return;
+        this.#killService(random.pick(simulatedServices));
+        const uid = subject.slice(subject.lastIndexOf('.') + 1);
+        const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
+        if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
+      });
+    });
+  }
+
+  #act(): void {
+    const random = this.#random;
+    const choice = random.fraction();
+    if (this.#wanted.size === 0 || choice < 0.3) this.#addPod();
+    else if (choice < 0.42) this.#removePod(random.pick([...this.#wanted.values()]));
+    else if (choice < 0.5) this.#changePod();
+    else if (choice < 0.85) this.#killService(random.pick(simulatedServices));
+    else if (choice < 0.93) this.#crashBroker();
+    else this.#glitch(random.pick(simulatedServices));
+  }
+
+  #addPod(): void {
+    const kind = this.#random.pick(['r', 'r', 'r', 'd', 'f']);
+    const number = this.#pods++;
+    const plan: PodPlan = {
+      name: `p${number}`,
+      uid: `uid-${number}`,
+      container: `${kind}${number}`,
+      restartPolicy: kind === 'r' ? 'Always' : this.#random.pick(['Always', 'OnFailure', 'Never']),
+    };
+    this.#write(plan);
+    this.#note(`add ${plan.name} (${plan.container}, ${plan.restartPolicy})`);
+  }
+
+  #removePod(plan: PodPlan): void {
+    this.#wanted.delete(plan.name);
+    this.#node.manifests.delete(path(plan));
+    this.#node.touchFolder();
+    this.#note(`remove ${plan.name}`);
+  }
+
+  /** Another UID under the same name, as when a static pod's manifest changes. */
+  #changePod(): void {
+    const plan = this.#random.pick([...this.#wanted.values()]);
+    const number = this.#pods++;
+    const changed = { ...plan, uid: `uid-${number}` };
+    this.#write(changed);
+    this.#note(`change ${plan.name}: ${plan.uid} becomes ${changed.uid}`);
+  }
+
+  #write(plan: PodPlan): void {
+    this.#wanted.set(plan.name, plan);
+    this.#node.manifests.set(path(plan), manifestOf(plan));
+    this.#node.touchFolder();
+  }
+
+  #killService(service: SimulatedService): void {
+    if (!this.#node.alive(service)) return;
+    this.#node.kill(service);
+    if (service === 'cri-bridge') this.#bridgeKilled = true;
+    this.#note(`kill ${service}`);
+    this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => this.#node.start(service));
+  }
+
+  #crashBroker(): void {
+    if (!this.#node.broker.up) return;
+    this.#node.broker.crash();
+    this.#note('crash the broker');
+    this.#node.scheduler.after(this.#random.between(1, 3_000), () => {
+      if (!this.#node.broker.up) this.#node.broker.start();
+    });
+  }
+
+  #glitch(service: SimulatedService): void {
+    const connection = this.#node.connection(service);
+    if (connection === undefined) return;
+    this.#node.broker.glitch(connection);
+    this.#note(`break the connection of ${service}`);
+  }
+
+  /** From here on everything works. */
+  #mend(): void {
+    this.#mended = true;
+    this.#node.broker.weather = calm();
+    this.#node.runtime.trouble = { lostEvent: 0, failedCreate: 0 };
+    this.#node.plugins.trouble = { failed: 0 };
+    if (!this.#node.broker.up) this.#node.broker.start();
+    for (const service of simulatedServices) this.#node.start(service);
+    this.#note('everything works again');
+  }
+
+  #storm(): Weather {
+    const random = this.#random.fork();
+    const loss = random.pick([0, 0.02, 0.15]);
+    const doubled = random.pick([0, 0.05, 0.2]);
+    const slow = random.pick([1, 5, 50]);
+    const stragglers = random.pick([0, 0.1]);
+    return {
+      message: () => {
+        if (random.chance(loss)) return [];
+        const first = random.chance(stragglers) ? random.between(0, 5_000) : random.between(0.2, slow);
+        return random.chance(doubled) ? [first, first + random.between(0, 3_000)] : [first];
+      },
+      fact: () => random.between(0.2, slow),
+    };
+  }
+
+  /** Nothing is wrong any more; looked at only now and then, because the look itself is work. */
+  #nextLook = 0;
+  #atRest(): boolean {
+    const { scheduler } = this.#node;
+    if (scheduler.elapsed() < this.#nextLook) return false;
+    this.#nextLook = scheduler.elapsed() + CALM_MS / 6;
+    return checkEnd(this.#node, [...this.#wanted.values()]).length === 0;
+  }
+
+  #note(text: string): void {
+    this.#trace.push(`${this.#node.scheduler.elapsed().toFixed(1).padStart(9)} ms  ${text}`);
+  }
+
+  #shuffled<T>(items: readonly T[]): T[] {
+    return [...items]
+      .map((item) => ({ item, by: this.#random.fraction() }))
+      .sort((a, b) => a.by - b.by)
+      .map(({ item }) => item);
+  }
+}
+
+/** One line: who says what, and because of which messages. */
+function describeMessage({ subject, headers }: WireMessage): string {
+  const { [HEADER.source]: source = '', [HEADER.epoch]: epoch = '', [HEADER.seq]: seq = '' } = headers;
+  const { [HEADER.status]: status = '', [HEADER.causes]: causes = '' } = headers;
+  const what = subject.split('.').slice(2).join('.');
+  const removed = headers[HEADER.removed] === undefined ? '' : ' removed';
+  const because = causes === '' ? '' : `  <- ${causes}`;
+  return `  ${`${source}.${epoch}.${seq}`.padEnd(22)} ${what}${removed} ${status}${because}`;
+}
+
+function path({ name }: PodPlan): string {
+  return `/manifests/${name}.json`;
+}
+
+function manifestOf({ name, uid, container, restartPolicy }: PodPlan): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, uid },
+    spec: {
+      restartPolicy,
+      terminationGracePeriodSeconds: 5,
+      containers: [{ name: container, image: 'busybox:1' }],
+    },
+  });
+}

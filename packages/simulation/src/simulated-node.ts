@@ -1,0 +1,284 @@
+import { Bus, type BusOptions } from '@kubus/bus';
+import type { PluginOutput } from '@kubus/cni-config';
+import { CniError } from '@kubus/cni-config';
+import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
+import { type FolderListing, publishSources } from '@kubus/config-sources';
+import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import { CriBridge } from '@kubus/cri-bridge';
+import { CriError } from '@kubus/cri';
+import { PodWorkers } from '@kubus/pod-workers';
+import { type Clock, type Logger, sleep } from '@kubus/ports';
+import type { PodSandboxConfig } from '@kubus/proto/cri';
+import { SyncLoop } from '@kubus/sync-loop';
+import { Disk } from './disk.ts';
+import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
+import { PluginModel } from './plugin-model.ts';
+import { ProcessGuard } from './process-guard.ts';
+import type { Random } from './random.ts';
+import { RuntimeModel } from './runtime-model.ts';
+import type { Behaviour } from './runtime-things.ts';
+import { Scheduler } from './scheduler.ts';
+
+export const simulatedServices = ['config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'] as const;
+export type SimulatedService = (typeof simulatedServices)[number];
+
+interface Life {
+  readonly guard: ProcessGuard;
+  readonly connection: MemoryConnection;
+  stop(): void;
+}
+
+/** Parts of the bus that a test takes out, to see that the simulation notices. */
+export interface Mutations {
+  readonly makeBus?: (options: BusOptions) => Bus;
+}
+
+const NETWORK = {
+  name: '10-pods.conflist',
+  content: JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge' }] }),
+};
+
+/** The name of the simulated node. */
+export const NODE = 'node0';
+
+/**
+ * A whole node in one process under virtual time: the real code of the five services, each as a process that can be
+ * killed and started, on a broker in memory, with models of the runtime, of CNI plugins and of a disk.
+ */
+export class SimulatedNode {
+  readonly scheduler = new Scheduler();
+  readonly broker: MemoryBroker;
+  readonly disk: Disk;
+  readonly runtime: RuntimeModel;
+  readonly plugins: PluginModel;
+  /** Path to text: what lies in the manifest folder. */
+  readonly manifests = new Map<string, string>();
+  /** When the workers were through with a pod: its UID, and milliseconds since the start of the run. */
+  readonly finished = new Map<string, number>();
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #mutations: Mutations;
+  readonly #lives = new Map<SimulatedService, Life>();
+  readonly #epochs = new Map<SimulatedService, number>();
+  readonly #folderListeners = new Set<() => void>();
+  readonly #pluginChildren = new Set<{ ended: boolean }>();
+  #network: NetworkOnBus | undefined;
+
+  constructor(options: {
+    random: Random;
+    logger: Logger;
+    behaviour: (containerName: string) => Behaviour;
+    mutations?: Mutations;
+  }) {
+    const { random, logger, behaviour } = options;
+    this.#random = random;
+    this.#logger = logger;
+    this.#mutations = options.mutations ?? {};
+    const { scheduler } = this;
+    this.broker = new MemoryBroker({ scheduler, node: NODE });
+    this.disk = new Disk({ scheduler, random: random.fork() });
+    this.plugins = new PluginModel({ scheduler, random: random.fork() });
+    this.runtime = new RuntimeModel({
+      scheduler,
+      random: random.fork(),
+      behaviour,
+      network: {
+        add: (id, config) => this.#shim('ADD', id, config),
+        remove: async (id) => {
+          await this.#shim('DEL', id, {});
+        },
+      },
+    });
+  }
+
+  alive(service: SimulatedService): boolean {
+    return this.#lives.has(service);
+  }
+
+  connection(service: SimulatedService): MemoryConnection | undefined {
+    return this.#lives.get(service)?.connection;
+  }
+
+  start(service: SimulatedService): void {
+    if (this.alive(service)) return;
+    const epoch = (this.#epochs.get(service) ?? 0) + 1;
+    this.#epochs.set(service, epoch);
+    const guard = new ProcessGuard();
+    const clock = guard.clock(this.scheduler);
+    const instance = `${service}-0`;
+    const connection = this.broker.connect(instance);
+    const logger = this.#logger.child({ instance, epoch });
+    const options: BusOptions = {
+      node: NODE,
+      service: service satisfies ServiceName,
+      instance,
+      epoch,
+      contract: serviceContracts[service],
+      transport: connection,
+      clock,
+      ids: this.#random.fork(),
+      logger,
+    };
+    const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
+    const life: Life = { guard, connection, stop: () => undefined };
+    this.#lives.set(service, life);
+    void this.#run(service, { bus, clock, logger, guard, epoch }).then(() =>
+      bus.announce({ version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() }),
+    );
+  }
+
+  /** Ends a service between two of its steps. */
+  kill(service: SimulatedService): void {
+    const life = this.#lives.get(service);
+    if (life === undefined) return;
+    life.guard.kill();
+    life.connection.kill();
+    this.#lives.delete(service);
+    if (service === 'cni-bridge') this.#network = undefined;
+  }
+
+  /** Something in the manifest folder has changed. */
+  touchFolder(): void {
+    for (const listener of [...this.#folderListeners]) this.scheduler.after(1, listener);
+  }
+
+  async #run(
+    service: SimulatedService,
+    life: { bus: Bus; clock: Clock; logger: Logger; guard: ProcessGuard; epoch: number },
+  ): Promise<void> {
+    const { bus, clock, logger, guard } = life;
+    const random = this.#random.fork();
+    switch (service) {
+      case 'config-sources': {
+        const folder = {
+          path: '/manifests',
+          read: () => guard.promise(this.#readFolder()),
+          onChange: (listener: () => void) => {
+            const guarded = guard.listener(listener);
+            this.#folderListeners.add(guarded);
+            return () => this.#folderListeners.delete(guarded);
+          },
+        };
+        const records = this.disk.store('config-sources', guard);
+        const options = { bus, node: NODE, clock, logger, records, folder, fileCheckFrequency: 20_000 };
+        await publishSources(options).start();
+        return;
+      }
+      case 'sync-loop':
+        new SyncLoop({ bus, clock, logger, assign: () => 'pod-workers-0' });
+        return;
+      case 'pod-workers':
+        await PodWorkers.start({
+          bus,
+          clock,
+          logger,
+          ids: random,
+          records: this.disk.store('pod-workers', guard),
+          files: {
+            makeLogFolder: () => guard.promise(Promise.resolve()),
+            logFolder: ({ uid }) => `/logs/${uid}`,
+            remove: ({ uid }) => {
+              this.finished.set(uid, this.scheduler.elapsed());
+              return guard.promise(Promise.resolve());
+            },
+          },
+          cgroups: { parent: (uid) => `/kubepods/pod${uid}`, remove: () => guard.promise(Promise.resolve()) },
+          nextEpoch: () => this.#nextEpoch(service),
+          nodeIps: [],
+          memoryCapacity: 1n,
+          syncEveryMs: 60_000,
+        });
+        return;
+      case 'cri-bridge':
+        new CriBridge({
+          runtime: this.runtime.client(guard),
+          bus,
+          clock,
+          logger,
+          handler: 'kubus',
+          sandboxesAtOnce: 2,
+        });
+        return;
+      case 'cni-bridge': {
+        const network = new Network({
+          bus,
+          clock,
+          logger,
+          journal: this.disk.store('cni-bridge', guard),
+          plugins: this.plugins.runner(guard, this.#pluginChildren),
+          limits: {},
+        });
+        network.bridge.useFiles([NETWORK]);
+        await network.bridge.recover();
+        this.#network = network;
+      }
+    }
+  }
+
+  #nextEpoch(service: SimulatedService): number {
+    const epoch = (this.#epochs.get(service) ?? 0) + 1;
+    this.#epochs.set(service, epoch);
+    return epoch;
+  }
+
+  async #readFolder(): Promise<FolderListing> {
+    await sleep(this.scheduler, 1);
+    const files = [...this.manifests].map(([path, text]) => ({ path, text }));
+    return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false };
+  }
+
+  /** The shim: hands a call of the runtime to cni-bridge, again to its next life when one ends without an answer. */
+  async #shim(command: 'ADD' | 'DEL', sandboxId: string, config: PodSandboxConfig): Promise<string> {
+    const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
+    const args = `K8S_POD_NAMESPACE=${namespace};K8S_POD_NAME=${name};K8S_POD_UID=${uid}`;
+    const invocation = {
+      command,
+      containerId: sandboxId,
+      netns: '/run/netns/x',
+      ifname: 'eth0',
+      args,
+      path: '',
+      stdin: JSON.stringify({ cniVersion: '1.0.0', name: 'kubus', type: 'kubus-cni' }),
+      name: 'kubus-cni',
+    };
+    const end = this.scheduler.now() + 45_000;
+    while (this.scheduler.now() < end) {
+      const network = this.#network;
+      const output = network === undefined ? undefined : await this.#answer(network, invocation);
+      if (output !== undefined) return ipOf(command, output);
+      await sleep(this.scheduler, 50);
+    }
+    throw new CriError('Unknown', 'failed to setup network for sandbox: try again later', { method: 'RunPodSandbox' });
+  }
+
+  /** The answer of one life of cni-bridge; undefined when it died before it answered. */
+  #answer(
+    network: NetworkOnBus,
+    invocation: Parameters<NetworkOnBus['bridge']['handle']>[0],
+  ): Promise<PluginOutput | undefined> {
+    return new Promise((resolve, reject) => {
+      let open = true;
+      const look = () => {
+        if (!open) return;
+        if (this.#network !== network) resolve(undefined);
+        else this.scheduler.after(20, look);
+      };
+      look();
+      network.bridge
+        .handle(invocation)
+        .then((output) => resolve(this.#network === network ? output : undefined), reject)
+        .finally(() => (open = false));
+    });
+  }
+}
+
+function ipOf(command: string, output: PluginOutput): string {
+  if (output.exitCode !== 0) {
+    throw new CriError('Unknown', `failed to setup network for sandbox: ${output.stdout}`, { method: 'RunPodSandbox' });
+  }
+  if (command !== 'ADD') return '';
+  const { ips } = JSON.parse(output.stdout) as { ips: { address: string }[] };
+  const address = ips[0]?.address.split('/')[0];
+  if (address === undefined) throw new CniError(999, 'no address');
+  return address;
+}

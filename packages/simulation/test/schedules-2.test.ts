@@ -1,0 +1,3 @@
+import { testShard } from './shard.ts';
+
+testShard(2);

@@ -1,0 +1,83 @@
+// Bundles a program into one file: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
+//
+// - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
+// - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
+//   give the same bytes, and a program whose code differs says so, also from an unclean working tree or a cached build.
+// - `new URL('./file', import.meta.url)` in our sources names a file that the program reads while it runs: it is copied
+//   beside the bundle.
+import { createHash } from 'node:crypto';
+import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const root = resolve(import.meta.dirname, '..');
+const [entry, ...more] = process.argv.slice(2);
+if (entry === undefined || more.length > 0) {
+  console.error('usage: node bundle.mjs ENTRY');
+  process.exit(2);
+}
+
+const outdir = resolve('dist');
+const outfile = join(outdir, `${basename(entry, '.ts')}.mjs`);
+const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+/** As long as the digest that replaces it, so that the source map stays true. */
+const unknownDigest = '0'.repeat(12);
+
+const assets = new Map();
+const copiedAssets = {
+  name: 'copied-assets',
+  setup(context) {
+    const reference = /new URL\(\s*'([^']+)',\s*import\.meta\.url\s*\)/g;
+    context.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, 'utf8');
+      const contents = source.replace(reference, (_, file) => {
+        const asset = resolve(dirname(path), file);
+        const name = basename(asset);
+        if (assets.has(name) && assets.get(name) !== asset) {
+          throw new Error(`Two files would be copied as ${name}: ${assets.get(name)} and ${asset}`);
+        }
+        assets.set(name, asset);
+        return `new URL('./${name}', import.meta.url)`;
+      });
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+await rm(outdir, { recursive: true, force: true });
+const { outputFiles } = await build({
+  entryPoints: [entry],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  keepNames: true,
+  legalComments: 'none',
+  banner: {
+    js: [
+      "import { createRequire as __createRequire } from 'node:module';",
+      'const require = __createRequire(import.meta.url);',
+      'const __filename = import.meta.filename;',
+      'const __dirname = import.meta.dirname;',
+    ].join('\n'),
+  },
+  define: { KUBUS_VERSION: JSON.stringify(`${version}+${unknownDigest}`) },
+  plugins: [copiedAssets],
+  logLevel: 'warning',
+  write: false,
+}).catch(() => process.exit(1));
+
+await mkdir(outdir, { recursive: true });
+for (const { path, text } of outputFiles) {
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, unknownDigest.length);
+  await writeFile(path, text.replaceAll(`${version}+${unknownDigest}`, `${version}+${digest}`));
+}
+for (const [name, asset] of assets) {
+  await copyFile(asset, join(outdir, name)).catch((error) => {
+    console.error(`${relative(root, asset)} is named by the program and cannot be copied: ${error.message}`);
+    process.exit(1);
+  });
+}

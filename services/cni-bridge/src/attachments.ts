@@ -1,0 +1,250 @@
+import {
+  type Answer,
+  type Ask,
+  type AttachmentInput,
+  type AttachmentKey,
+  type AttachmentRequest,
+  type AttachmentState,
+  CniCode,
+  CniError,
+  type CniResult,
+  type Operation,
+  addressesOf,
+  advance,
+  attachmentRecordSchema,
+  isBusy,
+  recordKey,
+  restoreAttachment,
+  toCniError,
+} from '@kubus/cni-config';
+import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import type { AttachmentView, BridgeEvents } from './options.ts';
+import { type PluginSteps, attachmentStep } from './plugin-steps.ts';
+import type { Release, Turns } from './turns.ts';
+
+export interface AttachmentsOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly journal: RecordStore;
+  readonly steps: PluginSteps;
+  readonly turns: Turns;
+  /** Milliseconds after its ADD before an attachment may be collected. */
+  readonly collectAfterMs: number;
+  readonly onAttachment?: BridgeEvents['onAttachment'];
+}
+
+/** What a round of removals did. */
+export interface Removals {
+  readonly removed: number;
+  /** Removals that failed; their records stay, and the next round tries again. */
+  readonly failed: readonly { readonly attachment: AttachmentView; readonly error: CniError }[];
+}
+
+/** One attachment's lane: its state, and what the operation under way holds. */
+interface Lane extends AttachmentKey {
+  state: AttachmentState;
+  /** The turn that it has while it is worked on. */
+  turn?: Release | undefined;
+  /** The command whose chain is being run, and until when that must have ended. */
+  chain?: { readonly command: string; readonly deadline: number } | undefined;
+  /** The trace of who asked last. */
+  traceparent?: string | undefined;
+}
+
+interface Waiter {
+  readonly resolve: (result: CniResult | undefined) => void;
+  readonly reject: (error: CniError) => void;
+}
+
+/**
+ * Every attachment of the node: what is decided by `advance` is done here, one operation at a time per attachment and a
+ * bounded number of attachments at once.
+ */
+export class Attachments {
+  readonly #options: AttachmentsOptions;
+  readonly #lanes = new Map<string, Lane>();
+  readonly #waiters = new Map<Ask, Waiter>();
+  #asks = 0;
+
+  constructor(options: AttachmentsOptions) {
+    this.#options = options;
+  }
+
+  /** The result of the attachment's ADD, run now, under way or recorded. Rejects with a CniError. */
+  async add(request: AttachmentRequest, traceparent?: string): Promise<CniResult> {
+    const result = await this.#ask(request, traceparent, (ask) => ({ kind: 'add', ask, request }));
+    if (result === undefined) {
+      throw new CniError(CniCode.internal, 'the chain gave no result');
+    }
+    return result;
+  }
+
+  /** Removes the attachment; `unknown` says how when there is no record of it. Rejects with a CniError. */
+  async remove(key: AttachmentKey, unknown?: AttachmentRequest, traceparent?: string): Promise<void> {
+    await this.#ask(key, traceparent, (ask) => ({ kind: 'del', ask, unknown }));
+  }
+
+  /** Runs CHECK of the attachment's chain. Rejects with a CniError. */
+  async check(key: AttachmentKey, traceparent?: string): Promise<void> {
+    await this.#ask(key, traceparent, (ask) => ({ kind: 'check', ask }));
+  }
+
+  /** Every attachment that stands, is being made or removed, or could not be removed. */
+  list(): readonly AttachmentView[] {
+    return [...this.#lanes.values()].map(viewOf);
+  }
+
+  /**
+   * Takes over what the journal holds and begins to remove what was not finished. Resolves when it is known; `removals`
+   * when the unfinished ones have been dealt with. To be called once, before anything else, when no plugin of an earlier
+   * life runs any more.
+   */
+  async recover(): Promise<{ readonly removals: Promise<Removals> }> {
+    const { journal, logger } = this.#options;
+    for (const [key, value] of await journal.load()) {
+      const parsed = attachmentRecordSchema.safeParse(value);
+      if (!parsed.success) {
+        logger.error({ key, err: parsed.error }, 'a record of an attachment is not valid; it is left where it is');
+        continue;
+      }
+      const { containerId, ifname } = parsed.data;
+      const lane: Lane = { containerId, ifname, state: restoreAttachment(parsed.data) };
+      this.#lanes.set(recordKey(lane), lane);
+      this.#options.onAttachment?.(viewOf(lane));
+    }
+    return { removals: this.#removeAll((lane) => lane.state.phase === 'unfinished') };
+  }
+
+  /**
+   * Removes the attachments of containers that are not in `liveContainerIds`, the runtime's list as it was at `listedAt`
+   * (milliseconds since the Unix epoch): those that had been made long enough before, and those that could not be removed.
+   */
+  collect(liveContainerIds: ReadonlySet<string>, listedAt: number): Promise<Removals> {
+    const newest = listedAt - this.#options.collectAfterMs;
+    return this.#removeAll(({ containerId, state }) => {
+      const isRipe = state.phase === 'unfinished' || (state.phase === 'added' && state.record.askedAt < newest);
+      return isRipe && !liveContainerIds.has(containerId);
+    });
+  }
+
+  async #removeAll(isWanted: (lane: Lane) => boolean): Promise<Removals> {
+    const wanted = [...this.#lanes.values()].filter(isWanted);
+    const errors = await Promise.all(
+      wanted.map((lane) =>
+        this.remove(lane).then(
+          () => undefined,
+          (error: unknown) => ({ attachment: viewOf(lane), error: toCniError(error) }),
+        ),
+      ),
+    );
+    const failed = errors.filter((error) => error !== undefined);
+    return { removed: wanted.length - failed.length, failed };
+  }
+
+  #ask(
+    key: AttachmentKey,
+    traceparent: string | undefined,
+    input: (ask: Ask) => AttachmentInput,
+  ): Promise<CniResult | undefined> {
+    this.#asks += 1;
+    const ask = this.#asks;
+    return new Promise((resolve, reject) => {
+      this.#waiters.set(ask, { resolve, reject });
+      const lane = this.#laneOf(key);
+      lane.traceparent = traceparent;
+      this.#input(lane, input(ask));
+    });
+  }
+
+  #laneOf({ containerId, ifname }: AttachmentKey): Lane {
+    const key = recordKey({ containerId, ifname });
+    const lane = this.#lanes.get(key) ?? { containerId, ifname, state: { phase: 'absent' } };
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  #input(lane: Lane, input: AttachmentInput): void {
+    const before = lane.state.phase;
+    const { state, operation, answers } = advance(lane.state, input);
+    lane.state = state;
+    if (operation !== undefined) {
+      void this.#operate(lane, operation);
+    }
+    if (!isBusy(state)) {
+      this.#rest(lane);
+    }
+    if (state.phase !== before) {
+      this.#options.onAttachment?.(viewOf(lane));
+    }
+    answers.forEach((answer) => this.#answer(answer));
+  }
+
+  /** Nothing is under way any more. */
+  #rest(lane: Lane): void {
+    lane.turn?.();
+    lane.turn = undefined;
+    lane.chain = undefined;
+    if (lane.state.phase === 'absent') {
+      this.#lanes.delete(recordKey(lane));
+    }
+  }
+
+  async #operate(lane: Lane, operation: Operation): Promise<void> {
+    lane.turn ??= await this.#options.turns.take();
+    let outcome: AttachmentInput;
+    try {
+      outcome = { kind: 'done', result: await this.#perform(lane, operation) };
+    } catch (error) {
+      outcome = { kind: 'failed', error: toCniError(error, CniCode.ioFailure) };
+    }
+    this.#input(lane, outcome);
+  }
+
+  async #perform(lane: Lane, operation: Operation): Promise<CniResult | undefined> {
+    const { journal, steps } = this.#options;
+    switch (operation.kind) {
+      case 'record':
+        await journal.put(recordKey(lane), operation.record);
+        return undefined;
+      case 'forget':
+        await journal.delete(recordKey(lane));
+        return undefined;
+      case 'plugin': {
+        const { command } = operation;
+        // The undo of an ADD gets the time of a chain of its own.
+        if (lane.chain?.command !== command) {
+          lane.chain = { command, deadline: steps.chainDeadline() };
+        }
+        return steps.run(attachmentStep(operation, lane.traceparent), lane.chain.deadline);
+      }
+    }
+  }
+
+  #answer({ ask, outcome }: Answer): void {
+    const waiter = this.#waiters.get(ask);
+    this.#waiters.delete(ask);
+    if ('error' in outcome) {
+      waiter?.reject(outcome.error);
+    } else {
+      waiter?.resolve(outcome.result);
+    }
+  }
+}
+
+function viewOf({ containerId, ifname, state }: Lane): AttachmentView {
+  if (state.phase === 'absent') {
+    return { containerId, ifname, phase: 'absent', ips: [] };
+  }
+  const { record, phase } = state;
+  const stands = phase === 'added' || phase === 'checking';
+  return {
+    containerId,
+    ifname,
+    phase,
+    pod: record.pod,
+    netns: record.netns,
+    network: record.network.name,
+    ips: stands && record.result !== undefined ? addressesOf(record.result, ifname) : [],
+    error: phase === 'unfinished' ? state.error.message : undefined,
+  };
+}

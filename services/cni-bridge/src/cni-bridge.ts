@@ -1,0 +1,268 @@
+import {
+  type AttachmentCall,
+  type AttachmentRequest,
+  CniCode,
+  CniError,
+  type ConfigFile,
+  type Invocation,
+  type NetworkConfig,
+  type NetworkReadiness,
+  type PluginOutput,
+  type RuntimeCall,
+  answerVersion,
+  declaredArgs,
+  formatError,
+  formatResult,
+  knowsStatusAndGc,
+  parseInvocation,
+  pluginEnv,
+  podOf,
+  toCniError,
+  versionAnswer,
+} from '@kubus/cni-config';
+import { Attachments, type Removals } from './attachments.ts';
+import { NetworkState } from './network-state.ts';
+import { type AttachmentView, type BridgeLimits, type CniBridgeOptions, DEFAULT_LIMITS } from './options.ts';
+import { PluginSteps, networkStep } from './plugin-steps.ts';
+import { Turns } from './turns.ts';
+
+/**
+ * Runs the node's network for the container runtime: takes its CNI calls (as the shim passes them on) and runs the real
+ * plugin chain on the host. Everything from outside is passed in.
+ *
+ * The order at start: `useFiles` with the configuration folder's files and `recover`, in any order; calls that come
+ * before both are done wait.
+ */
+export class CniBridge {
+  readonly #options: CniBridgeOptions;
+  readonly #limits: BridgeLimits;
+  readonly #turns: Turns;
+  readonly #steps: PluginSteps;
+  readonly #network: NetworkState;
+  readonly #attachments: Attachments;
+  readonly #recovered = Promise.withResolvers<undefined>();
+  readonly #configured = Promise.withResolvers<undefined>();
+  #collecting: Promise<unknown> = Promise.resolve();
+
+  constructor(options: CniBridgeOptions) {
+    const { clock, logger, journal, plugins, events = {} } = options;
+    this.#options = options;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const { statusMs, collectAfterMs } = this.#limits;
+    this.#turns = new Turns(this.#limits.concurrent);
+    this.#steps = new PluginSteps({ clock, plugins, limits: this.#limits, ...events });
+    this.#network = new NetworkState({ clock, logger, steps: this.#steps, statusMs, ...events });
+    this.#attachments = new Attachments({
+      clock,
+      logger,
+      journal,
+      steps: this.#steps,
+      turns: this.#turns,
+      collectAfterMs,
+      ...events,
+    });
+  }
+
+  /** Whether pods can get a network. */
+  get network(): NetworkReadiness {
+    return this.#network.readiness;
+  }
+
+  /** Every attachment that stands or is worked on. */
+  get attachments(): readonly AttachmentView[] {
+    return this.#attachments.list();
+  }
+
+  /** How many attachments are worked on, and how many wait for their turn. */
+  get load(): { readonly running: number; readonly waiting: number } {
+    return this.#turns.load;
+  }
+
+  /** Takes the configuration folder's files: now, and whenever they change. Attachments keep what they were made with. */
+  useFiles(files: readonly ConfigFile[]): void {
+    this.#network.useFiles(files);
+    this.#configured.resolve(undefined);
+  }
+
+  /**
+   * Ends the plugins that an earlier life left running, takes over its attachments, and begins to undo every ADD and to
+   * finish every DEL that was interrupted. Resolves when calls can be served; `removals` when the interrupted ones have
+   * been dealt with. Rejects when the journal cannot be read: nothing can be served then.
+   */
+  async recover(): Promise<{ readonly removals: Promise<Removals> }> {
+    const { plugins, logger } = this.#options;
+    const strays = await plugins.endStrays();
+    const { removals } = await this.#attachments.recover();
+    logger.info({ strays, attachments: this.attachments.length }, 'the attachments of the last run are taken over');
+    this.#network.setRecovered();
+    this.#recovered.resolve(undefined);
+    return { removals: this.#report(removals) };
+  }
+
+  /** Takes no notice of time any more; operations under way go on. */
+  stop(): void {
+    this.#network.stop();
+  }
+
+  /** Does a call of the runtime. Never throws: a failure is the answer that a plugin would print. */
+  async handle(invocation: Invocation): Promise<PluginOutput> {
+    try {
+      return { exitCode: 0, stdout: await this.#do(invocation, parseInvocation(invocation)), stderr: '' };
+    } catch (thrown) {
+      const error = toCniError(thrown);
+      const { command, containerId, ifname, stdin, args } = invocation;
+      this.#options.logger.warn(
+        { command, containerId, ifname, ...podFields(args), cniCode: error.cniCode, details: error.details },
+        `a CNI call of the runtime failed: ${error.message}`,
+      );
+      return { exitCode: 1, stdout: formatError(error, answerVersion(stdin)), stderr: '' };
+    }
+  }
+
+  /**
+   * Removes the attachments of containers that the runtime no longer has, then lets the network's plugins do the same
+   * (GC, where their version has it). `listedAt` is when the runtime's list was taken, in milliseconds since the Unix
+   * epoch; attachments younger than the limit `collectAfterMs` are left alone. Removals that fail are tried again the next
+   * time.
+   */
+  collect(liveContainerIds: ReadonlySet<string>, listedAt: number): Promise<Removals> {
+    const run = this.#collecting.then(async () => {
+      await this.#recovered.promise;
+      const removals = await this.#report(this.#attachments.collect(liveContainerIds, listedAt));
+      await this.#collectInPlugins();
+      return removals;
+    });
+    this.#collecting = run.catch(() => undefined);
+    return run;
+  }
+
+  async #do(invocation: Invocation, call: RuntimeCall): Promise<string> {
+    switch (call.command) {
+      case 'VERSION':
+        return versionAnswer(call.cniVersion);
+      case 'STATUS':
+        this.#requireReady();
+        return '';
+      default:
+        return this.#doWhenReady(invocation, call);
+    }
+  }
+
+  /** Calls that need the attachments of the last life and the configuration to be known. */
+  async #doWhenReady(
+    invocation: Invocation,
+    call: Exclude<RuntimeCall, { command: 'VERSION' | 'STATUS' }>,
+  ): Promise<string> {
+    await Promise.all([this.#recovered.promise, this.#configured.promise]);
+    if (call.command === 'GC') {
+      await this.collect(call.validContainerIds, this.#options.clock.now());
+      return '';
+    }
+    if (invocation.name === LOOPBACK) {
+      return this.#runLoopback(invocation, call);
+    }
+    switch (call.command) {
+      case 'ADD':
+        return this.#add(call, invocation.traceparent);
+      case 'DEL':
+        await this.#delete(call, invocation.traceparent);
+        return '';
+      case 'CHECK':
+        await this.#attachments.check(call, invocation.traceparent);
+        return '';
+    }
+  }
+
+  #requireReady(): void {
+    const { ready, message } = this.network;
+    if (!ready) {
+      throw new CniError(CniCode.notAvailable, message);
+    }
+  }
+
+  async #add(call: AttachmentCall, traceparent: string | undefined): Promise<string> {
+    const { config } = this.#network;
+    if (config === undefined) {
+      throw new CniError(CniCode.tryAgainLater, 'cni plugin not initialized');
+    }
+    const request = this.#requestOf(call, config);
+    return JSON.stringify(formatResult(await this.#attachments.add(request, traceparent), call.cniVersion));
+  }
+
+  async #delete(call: AttachmentCall, traceparent: string | undefined): Promise<void> {
+    const { config } = this.#network;
+    const unknown = config && { ...this.#requestOf(call, config), result: call.prevResult };
+    await this.#attachments.remove(call, unknown, traceparent);
+  }
+
+  #requestOf(
+    { containerId, ifname, netns, args, capabilityArgs }: AttachmentCall,
+    network: NetworkConfig,
+  ): AttachmentRequest {
+    const askedAt = this.#options.clock.now();
+    return {
+      containerId,
+      ifname,
+      netns,
+      args,
+      capabilityArgs: declaredArgs(network, capabilityArgs),
+      network,
+      askedAt,
+    };
+  }
+
+  /**
+   * The loopback network is the runtime's own: it runs the plugin with its own configuration, beside the pod's network. It
+   * holds nothing that could leak, so nothing is recorded.
+   */
+  async #runLoopback(invocation: Invocation, { command, containerId, ifname }: AttachmentCall): Promise<string> {
+    const { args, stdin, traceparent } = invocation;
+    const subject = { type: LOOPBACK, command, network: LOOPBACK, containerId, ifname, pod: podOf(args), traceparent };
+    const step = { subject, env: pluginEnv(command, invocation), stdin, read: ({ stdout }: PluginOutput) => stdout };
+    return this.#turns.run(() => this.#steps.run(step, this.#steps.chainDeadline()));
+  }
+
+  /** Every plugin is asked, also when another failed (CNI SPEC.md, "GC"), while no attachment is being made. */
+  async #collectInPlugins(): Promise<void> {
+    const { config } = this.#network;
+    if (config === undefined || config.disableGC || !knowsStatusAndGc(config)) {
+      return;
+    }
+    await this.#turns.runAlone(async () => {
+      const valid = this.attachments.map(({ containerId, ifname }) => ({ containerId, ifname }));
+      const deadline = this.#steps.chainDeadline();
+      for (const plugin of config.plugins) {
+        try {
+          await this.#steps.run(networkStep('GC', config, plugin, valid), deadline);
+        } catch (error) {
+          this.#options.logger.warn({ type: plugin.type, err: error }, 'a plugin could not collect its garbage');
+        }
+      }
+    });
+  }
+
+  async #report(removals: Promise<Removals>): Promise<Removals> {
+    const { logger } = this.#options;
+    const { removed, failed } = await removals;
+    if (removed > 0) {
+      logger.info({ removed }, 'attachments that nobody uses were removed');
+    }
+    for (const { attachment, error } of failed) {
+      const { containerId, ifname, pod } = attachment;
+      const fields = { containerId, ifname, cniCode: error.cniCode, details: error.details };
+      logger.warn(
+        { ...fields, ...(pod && { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid }) },
+        `an attachment that nobody uses could not be removed: ${error.message}`,
+      );
+    }
+    return { removed, failed };
+  }
+}
+
+/** The name under which containerd runs the loopback plugin. */
+const LOOPBACK = 'loopback';
+
+function podFields(args: string): { pod?: string; podUid?: string } {
+  const pod = podOf(args);
+  return pod === undefined ? {} : { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid };
+}

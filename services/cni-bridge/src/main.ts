@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { cniBridge } from './index.ts';
+
+await runServices([cniBridge]);

@@ -1,0 +1,101 @@
+import type { Bus, FactOwner } from '@kubus/bus';
+import type { NetworkReadiness, PluginRunner } from '@kubus/cni-config';
+import {
+  NO_KEY,
+  type NetworkCondition,
+  type RuntimePod,
+  networkCondition,
+  pluginRun,
+  runtimePod,
+} from '@kubus/contracts';
+import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
+import { CniBridge } from './cni-bridge.ts';
+import type { BridgeLimits, PluginEvent } from './options.ts';
+
+/** How often what the runtime no longer has is looked for. */
+const COLLECT_MS = 600_000;
+const KEY = 'network';
+
+export interface NetworkOnBusOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly journal: RecordStore;
+  readonly plugins: PluginRunner;
+  readonly limits: Partial<BridgeLimits>;
+}
+
+/**
+ * The bridge on the bus: its readiness is a fact, each plugin run an event, and the runtime's pods tell which attachments
+ * nobody holds any more.
+ */
+export class NetworkOnBus {
+  readonly bridge: CniBridge;
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #condition: FactOwner<NetworkCondition>;
+  readonly #pods = new Map<string, RuntimePod>();
+  #timer: Cancel | undefined;
+  #stopped = false;
+
+  constructor(options: NetworkOnBusOptions) {
+    const { bus, clock, ...rest } = options;
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#condition = bus.owner(networkCondition);
+    this.bridge = new CniBridge({
+      clock,
+      ...rest,
+      events: {
+        onPlugin: (event) => this.#publishPlugin(event),
+        onNetwork: (network) => this.#publishNetwork(network),
+      },
+    });
+    bus.reader(runtimePod, {
+      changed: ({ key, value }) => this.#pods.set(key, value),
+      removed: ({ key }) => this.#pods.delete(key),
+      complete: () => this.#collectAfter(0),
+    });
+    this.#publishNetwork(this.bridge.network);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.();
+    this.bridge.stop();
+  }
+
+  #collectAfter(ms: number): void {
+    this.#timer?.();
+    if (this.#stopped) return;
+    this.#timer = this.#clock.after(ms, () => {
+      const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
+      this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
+      this.#collectAfter(COLLECT_MS);
+    });
+  }
+
+  #publishNetwork({ ready, reason, message, network, file, broken }: NetworkReadiness): void {
+    this.#condition.put(KEY, {
+      ready,
+      ...(!ready && { reason, message }),
+      network,
+      file,
+      broken: broken.map((one) => ({ file: one.file, error: one.error })),
+    });
+  }
+
+  #publishPlugin(event: PluginEvent): void {
+    const { command, containerId = '', ifname = '', network, type, pod } = event;
+    this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, {
+      command,
+      containerId,
+      ifname,
+      network,
+      plugin: type,
+      what: event.phase,
+      ...(event.phase === 'end' && { durationMs: event.durationMs, ips: [...event.ips] }),
+      ...(event.phase === 'end' && event.error !== undefined && { error: event.error }),
+    });
+  }
+}

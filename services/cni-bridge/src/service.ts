@@ -1,0 +1,45 @@
+import { ShimServer, hostPluginRunner, watchConfigFolder } from '@kubus/cni';
+import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { join } from 'node:path';
+import { Gauge } from 'prom-client';
+import { NetworkOnBus } from './network-on-bus.ts';
+
+/** The service `cni-bridge`. */
+export const cniBridge: ServiceDefinition = {
+  name: 'cni-bridge',
+  start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
+    const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs } = config.network;
+    const network = new NetworkOnBus({
+      bus,
+      clock,
+      logger,
+      journal: new FileRecordStore({ dir: join(stateDir, 'attachments'), logger }),
+      // The state folder names this owner among all on the machine, and is the same after a restart.
+      plugins: hostPluginRunner({ folders: pluginDirs, ownerMark: stateDir }),
+      limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
+    });
+    const { bridge } = network;
+    health.ready('network', () => (bridge.network.ready ? undefined : bridge.network.message));
+    new Gauge({
+      name: 'kubus_cni_attachments',
+      help: 'Attachments being worked on, and waiting for their turn.',
+      labelNames: ['state'],
+      registers: [metrics],
+      collect() {
+        this.set({ state: 'running' }, bridge.load.running);
+        this.set({ state: 'waiting' }, bridge.load.waiting);
+      },
+    });
+    const unwatch = watchConfigFolder(configDir, { clock, logger, onFiles: (files) => bridge.useFiles(files) });
+    await bridge.recover();
+    const server = new ShimServer({ socketPath: socket, handle: (call) => bridge.handle(call), logger });
+    await server.listen();
+    return {
+      stop: async () => {
+        unwatch();
+        network.stop();
+        await server.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,199 @@
+// The real plugins through the compiled shim, in network namespaces of the test's own.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
+
+jest.setTimeout(60_000);
+
+let node: TestNode;
+let bridge: BridgeProcess;
+
+beforeAll(async () => {
+  node = await TestNode.make();
+  node.configure('10-pods.conflist', {
+    cniVersion: '1.0.0',
+    name: 'pods',
+    plugins: [
+      node.bridgePlugin(),
+      { type: 'tuning', sysctl: { 'net.ipv4.conf.eth0.arp_filter': '1' } },
+      { type: 'portmap', capabilities: { portMappings: true }, snat: true },
+    ],
+  });
+  bridge = await node.startBridge();
+});
+afterAll(() => node.close());
+
+let sandbox: Namespace;
+let id: string;
+let count = 0;
+beforeEach(async () => {
+  sandbox = await node.makeSandbox();
+  count += 1;
+  id = `c${count}`;
+});
+
+// Also when a test has failed half way, so that the others tell only of themselves.
+afterEach(() => node.call('DEL', id, sandbox.path));
+
+interface Link {
+  readonly address?: string;
+  readonly addr_info: readonly { readonly local?: string; readonly scope?: string }[];
+}
+
+function addressesIn(namespace: Namespace, ifname: string): string[] {
+  const links = JSON.parse(namespace.run('ip', '-json', 'address', 'show', 'dev', ifname)) as Link[];
+  return links.flatMap((link) => link.addr_info.flatMap(({ local, scope }) => (scope === 'link' ? [] : [local ?? ''])));
+}
+
+/** Everything that an attachment leaves on the node. */
+function left() {
+  return { leases: Object.values(node.leases()), journal: node.journal(), ports: node.ports(), rules: node.podRules() };
+}
+const nothing = { leases: [], journal: [], ports: [], rules: [] };
+
+describe('a pod', () => {
+  const portMappings = [{ hostPort: 18080, containerPort: 80, protocol: 'tcp', hostIP: '' }];
+
+  test('gets its network, and leaves nothing when it goes', async () => {
+    const from = bridge.said.length;
+    const added = await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings, dns: { servers: [] } } });
+    expect(added.exitCode).toBe(0);
+    const address = added.json.ips?.[0]?.address.replace('/16', '') ?? '';
+    expect(addressesIn(sandbox, 'eth0')).toEqual([address]);
+    expect(node.leases()).toEqual({ [address]: id });
+    expect(sandbox.run('cat', '/proc/sys/net/ipv4/conf/eth0/arp_filter').trim()).toBe('1');
+    expect(node.podRules().join('\n')).toContain(`--to-destination ${address}:80`);
+    expect(sandbox.run('busybox', 'ping', '-c', '1', '10.88.0.1')).toContain(' 0% packet loss');
+    expect((await bridge.state()).attachments).toEqual([
+      {
+        containerId: id,
+        ifname: 'eth0',
+        phase: 'added',
+        pod: { namespace: 'default', name: `pod-${id}`, uid: `uid-${id}` },
+        netns: sandbox.path,
+        network: 'pods',
+        ips: [address],
+      },
+    ]);
+
+    expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0, stdout: '' });
+    expect(left()).toEqual(nothing);
+
+    const runs = bridge.said.slice(from).flatMap(({ plugin }) => (plugin?.phase === 'end' ? [plugin] : []));
+    expect(runs.map(({ command, type, ips }) => [command, type, ...ips].join(' '))).toEqual([
+      `ADD bridge ${address}`,
+      `ADD tuning ${address}`,
+      `ADD portmap ${address}`,
+      'DEL portmap',
+      'DEL tuning',
+      'DEL bridge',
+    ]);
+    expect(JSON.stringify(bridge.said.slice(from))).not.toContain('18080');
+  });
+
+  test('that asks twice gets one address, in the version that each call asks for', async () => {
+    const [first, second] = await Promise.all([
+      node.call('ADD', id, sandbox.path),
+      node.call('ADD', id, sandbox.path, { cniVersion: '0.2.0' }),
+    ]);
+    const third = await node.call('ADD', id, sandbox.path, { cniVersion: '0.4.0' });
+    const [address] = addressesIn(sandbox, 'eth0');
+    expect(first.json.ips?.[0]?.address).toBe(`${address ?? ''}/16`);
+    expect(second.json).toMatchObject({
+      cniVersion: '0.2.0',
+      ip4: { ip: `${address ?? ''}/16`, gateway: '10.88.0.1' },
+    });
+    expect(third.json).toMatchObject({ cniVersion: '0.4.0', ips: [{ version: '4', address: `${address ?? ''}/16` }] });
+    expect(Object.keys(node.leases())).toEqual([address]);
+  });
+
+  test('can be checked, and what is wrong with it is told', async () => {
+    await node.call('ADD', id, sandbox.path);
+    expect(await node.call('CHECK', id, sandbox.path)).toMatchObject({ exitCode: 0, stdout: '' });
+    sandbox.run('ip', 'address', 'flush', 'dev', 'eth0');
+    const { json } = await node.call('CHECK', id, sandbox.path);
+    expect(json.msg).toContain('plugin bridge failed (CHECK): ');
+  });
+
+  test('whose namespace is gone is removed all the same, and once more', async () => {
+    await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings } });
+    await sandbox.end();
+    expect(await node.call('DEL', id, '')).toMatchObject({ exitCode: 0 });
+    // The bridge plugin reads in the namespace which masquerade rules it made, so that it leaves those.
+    const rules = node.podRules().filter((rule) => rule.includes('DNAT'));
+    expect({ ...left(), rules }).toEqual(nothing);
+    node.host.run('iptables', '-t', 'nat', '-F');
+    node.host.run('iptables', '-t', 'nat', '-X');
+    expect(await node.call('DEL', id, '')).toMatchObject({ exitCode: 0 });
+    expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0 });
+  });
+
+  test('whose last plugin fails is undone from there down', async () => {
+    node.script('tuning', `[ $CNI_COMMAND = DEL ] || { echo '{"cniVersion":"1.0.0","code":101,"msg":"no"}'; exit 1; }`);
+    const failed = await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings } });
+    node.script('tuning', 'exec /usr/lib/cni/tuning');
+    expect(failed).toMatchObject({ exitCode: 1, json: { cniVersion: '1.0.0', code: 101 } });
+    expect(failed.json.msg).toBe('plugin tuning failed (ADD): no');
+    expect(left()).toEqual(nothing);
+    expect(await node.call('ADD', id, sandbox.path)).toMatchObject({ exitCode: 0 });
+  });
+
+  test('is removed with the configuration that it was made with', async () => {
+    await node.call('ADD', id, sandbox.path);
+    node.configure('00-other.conflist', { cniVersion: '1.0.0', name: 'other', plugins: [{ type: 'missing' }] });
+    await bridge.hear(({ network }) => network?.network === 'other' || undefined);
+    expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0 });
+    expect(left()).toEqual(nothing);
+    const from = bridge.said.length;
+    node.unconfigure('00-other.conflist');
+    await bridge.hear(({ network }) => network?.network === 'pods' || undefined, from);
+  });
+});
+
+test('loopback is the runtime’s own network, run by the bridge with the configuration it brings', async () => {
+  const stdin = { cniVersion: '0.3.1', name: 'cni-loopback', type: 'loopback' };
+  sandbox.run('ip', 'link', 'set', 'lo', 'down');
+  const added = await node.call('ADD', id, sandbox.path, { ifname: 'lo', name: 'loopback', stdin });
+  expect(added).toMatchObject({ exitCode: 0, json: { cniVersion: '0.3.1', ips: [{ address: '127.0.0.1/8' }, {}] } });
+  expect(addressesIn(sandbox, 'lo')).toContain('127.0.0.1');
+  expect((await bridge.state()).attachments).toEqual([]);
+  expect(await node.call('DEL', id, sandbox.path, { ifname: 'lo', name: 'loopback', stdin })).toMatchObject({
+    exitCode: 0,
+  });
+  expect(sandbox.run('ip', 'link', 'show', 'lo')).toContain('state DOWN');
+});
+
+test('thirty pods at once get thirty addresses, a bounded number at a time', async () => {
+  const sandboxes = await Promise.all(Array.from({ length: 30 }, () => node.makeSandbox()));
+  const from = bridge.said.length;
+  const answers = await Promise.all(sandboxes.map(({ path }, at) => node.call('ADD', `burst${at}`, path)));
+  const addresses = answers.map(({ json }) => json.ips?.[0]?.address.replace('/16', '') ?? '');
+  expect(new Set(addresses).size).toBe(30);
+  expect(Object.keys(node.leases()).sort()).toEqual(addresses.sort());
+  let running = 0;
+  let most = 0;
+  for (const { plugin } of bridge.said.slice(from)) {
+    running += plugin === undefined ? 0 : plugin.phase === 'begin' ? 1 : -1;
+    most = Math.max(most, running);
+  }
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(8);
+
+  // The runtime knows none of them any more, but they are younger than a sandbox may take to be listed.
+  expect(await bridge.ask({ command: 'collect', live: [] }, ({ collected }) => collected)).toEqual({
+    removed: 0,
+    failed: 0,
+  });
+  await bridge.kill();
+  bridge = await node.startBridge({ limits: { collectAfterMs: -1_000_000 } });
+  const live = ['burst3', 'burst7'];
+  expect(await bridge.ask({ command: 'collect', live }, ({ collected }) => collected)).toEqual({
+    removed: 28,
+    failed: 0,
+  });
+  expect(Object.values(node.leases()).sort()).toEqual(live);
+  expect(await bridge.ask({ command: 'collect', live: [] }, ({ collected }) => collected)).toEqual({
+    removed: 2,
+    failed: 0,
+  });
+  expect(left()).toEqual(nothing);
+});

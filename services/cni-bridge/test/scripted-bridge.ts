@@ -1,0 +1,152 @@
+// A bridge in the test's own process, with plugins that are shell scripts and a journal in files.
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+import { endStrays, hostPluginRunner } from '@kubus/cni';
+import type { Invocation, NetworkReadiness, PluginOutput } from '@kubus/cni-config';
+import type { Logger } from '@kubus/ports';
+import { FileRecordStore, systemClock } from '@kubus/service-kit';
+import { type AttachmentView, type BridgeLimits, CniBridge, type PluginEvent } from '../src/index.ts';
+
+const made: ScriptedBridge[] = [];
+
+afterEach(async () => {
+  await Promise.all(made.splice(0).map((each) => each.close()));
+});
+
+/** A result with an address, as a plugin prints it. */
+export const RESULT = '{"cniVersion":"1.0.0","ips":[{"address":"10.88.0.5/16"}]}';
+
+export class ScriptedBridge {
+  readonly folder = mkdtempSync(join(tmpdir(), 'kubus-cni-scripted-'));
+  readonly logged: string[] = [];
+  readonly pluginEvents: PluginEvent[] = [];
+  readonly attachmentEvents: AttachmentView[] = [];
+  readonly networkEvents: NetworkReadiness[] = [];
+  bridge: CniBridge;
+  readonly #limits: Partial<BridgeLimits>;
+
+  constructor(limits: Partial<BridgeLimits> = {}) {
+    this.#limits = limits;
+    mkdirSync(join(this.folder, 'plugins'));
+    writeFileSync(join(this.folder, 'calls'), '');
+    this.bridge = this.restart();
+    made.push(this);
+  }
+
+  /** Another bridge on the same journal, as after a restart; nothing is recovered yet. */
+  restart(): CniBridge {
+    const keep = (fields: object, message: string) => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
+    const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
+    this.bridge = new CniBridge({
+      clock: systemClock,
+      logger,
+      journal: new FileRecordStore({ dir: this.journal, logger }),
+      plugins: hostPluginRunner({ folders: [join(this.folder, 'plugins')], ownerMark: this.folder }),
+      limits: this.#limits,
+      events: {
+        onPlugin: (event) => void this.pluginEvents.push(event),
+        onAttachment: (event) => void this.attachmentEvents.push(event),
+        onNetwork: (event) => void this.networkEvents.push(event),
+      },
+    });
+    return this.bridge;
+  }
+
+  /** Ready to serve the chain: `scripts` by plugin name, in order. Each notes its call and keeps its input. */
+  async serve(scripts: Record<string, string>, network: Record<string, unknown> = {}): Promise<this> {
+    for (const [name, script] of Object.entries(scripts)) {
+      this.script(name, script);
+    }
+    const plugins = Object.keys(scripts).map((type) => ({ type }));
+    this.configure({ cniVersion: '1.0.0', name: 'pods', plugins, ...network });
+    await (
+      await this.bridge.recover()
+    ).removals;
+    return this;
+  }
+
+  script(name: string, script: string): void {
+    const notes = `cat > ${this.path(name)}.$CNI_COMMAND.stdin\necho $CNI_COMMAND ${name} $CNI_CONTAINERID >> ${this.path('calls')}`;
+    writeFileSync(join(this.folder, 'plugins', name), `#!/bin/sh\n${notes}\n${script}\n`, { mode: 0o755 });
+  }
+
+  configure(...networks: unknown[]): void {
+    this.bridge.useFiles(
+      networks.map((network, at) => ({
+        name: `${at}.conflist`,
+        content: typeof network === 'string' ? network : JSON.stringify(network),
+      })),
+    );
+  }
+
+  call(command: string, containerId = 'c1', change: Partial<Invocation> = {}): Promise<PluginOutput> {
+    return this.bridge.handle({
+      command,
+      containerId,
+      netns: '/run/netns/a',
+      ifname: 'eth0',
+      args: 'K8S_POD_NAMESPACE=default;K8S_POD_NAME=web;K8S_POD_UID=u1',
+      path: '',
+      stdin: '{"cniVersion":"1.0.0"}',
+      name: 'kubus-cni',
+      ...change,
+    });
+  }
+
+  /** A failed call's error. */
+  async failure(...call: Parameters<ScriptedBridge['call']>): Promise<unknown> {
+    const { exitCode, stdout } = await this.call(...call);
+    if (exitCode === 0) {
+      throw new Error(`the call succeeded: ${stdout}`);
+    }
+    return JSON.parse(stdout);
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  get journal(): string {
+    return join(this.folder, 'journal');
+  }
+
+  /** The records in the journal. */
+  records(): unknown[] {
+    return readdirSync(this.journal).map(
+      (name) => JSON.parse(readFileSync(join(this.journal, name), 'utf8')) as unknown,
+    );
+  }
+
+  /** The calls of plugins so far, as "ADD bridge c1". */
+  calls(): string[] {
+    return readFileSync(this.path('calls'), 'utf8').trim().split('\n').filter(Boolean);
+  }
+
+  stdin(plugin: string, command: string): unknown {
+    return JSON.parse(readFileSync(`${this.path(plugin)}.${command}.stdin`, 'utf8'));
+  }
+
+  /** Where scripts wait: a container's plugin goes on when the gate has been opened for it. */
+  gate(): { readonly wait: string; readonly open: (containerId: string) => void } {
+    const path = this.path('gate');
+    return {
+      wait: `while [ ! -e ${path}.$CNI_CONTAINERID ]; do sleep 0.01; done`,
+      open: (containerId) => writeFileSync(`${path}.${containerId}`, ''),
+    };
+  }
+
+  async close(): Promise<void> {
+    this.bridge.stop();
+    await endStrays(this.folder);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Resolves when `condition` holds; what it looks at changes only while others run. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

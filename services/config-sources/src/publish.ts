@@ -1,0 +1,91 @@
+import type { Bus, Cause, FactOwner } from '@kubus/bus';
+import {
+  type ManifestReport,
+  type PodUpdate,
+  type SourceName,
+  configEvent,
+  configuredSources,
+  desiredPods,
+  manifest,
+  sourceNames,
+} from '@kubus/contracts';
+import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { type ConfigOutput, ConfigSources } from './config-sources.ts';
+import type { ManifestFolder } from './file-source.ts';
+
+export interface PublishOptions {
+  readonly bus: Bus;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly records: RecordStore;
+  readonly folder: ManifestFolder;
+  /** Milliseconds between full reads. */
+  readonly fileCheckFrequency: number;
+}
+
+/** Wires the sources to the bus: each pod is a fact of its source, each manifest file a report. */
+export function publishSources(options: PublishOptions): ConfigSources {
+  const { bus, folder, fileCheckFrequency, ...rest } = options;
+  const output = new SourcesOnBus(bus);
+  const sources = new ConfigSources({ ...rest, output, file: { folder, fileCheckFrequency } });
+  output.configured(sources.registered);
+  return sources;
+}
+
+class SourcesOnBus implements ConfigOutput {
+  readonly #bus: Bus;
+  readonly #pods: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
+  readonly #manifests: FactOwner<ManifestReport>;
+  readonly #sources: FactOwner<{ sources: SourceName[] }>;
+  /** The files that were read last: the causes of the pods that follow. */
+  #read: Cause[] = [];
+  #told = false;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+    this.#pods = {
+      file: bus.owner(desiredPods.file),
+      http: bus.owner(desiredPods.http),
+      api: bus.owner(desiredPods.api),
+    };
+    this.#manifests = bus.owner(manifest);
+    this.#sources = bus.owner(configuredSources);
+  }
+
+  configured(sources: readonly SourceName[]): void {
+    this.#sources.put('sources', { sources: [...sources] });
+    // A source that this node does not have is complete with nothing in it: what it left in an earlier life goes.
+    for (const source of sourceNames) if (!sources.includes(source)) this.#pods[source].complete();
+  }
+
+  pod(source: SourceName, update: PodUpdate): void {
+    const { uid } = update.pod.metadata;
+    this.#told = true;
+    this.#pods[source].put(uid, update, { pod: uid, causes: this.#read });
+  }
+
+  removed(source: SourceName, uid: string): void {
+    this.#told = true;
+    this.#pods[source].remove(uid, { pod: uid, causes: this.#read });
+  }
+
+  complete(source: SourceName): void {
+    this.#pods[source].complete();
+    this.#manifests.complete();
+  }
+
+  manifest(path: string, report: ManifestReport): void {
+    if (this.#told) this.#read = [];
+    this.#told = false;
+    this.#read.push(this.#manifests.put(path, report));
+  }
+
+  manifestGone(path: string): void {
+    this.#manifests.remove(path);
+  }
+
+  event({ pod, ...event }: Parameters<ConfigOutput['event']>[0]): void {
+    this.#bus.emit(configEvent, pod.uid, { ref: pod, ...event }, { causes: this.#read });
+  }
+}

@@ -1,0 +1,328 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ConfigSources } from '../src/index.ts';
+import { Follower, MemoryRecords, ScriptedFolder, manifestOf, silent } from './doubles.ts';
+import { ManualClock, settled } from './manual-clock.ts';
+
+function bench() {
+  const clock = new ManualClock();
+  const folder = new ScriptedFolder();
+  const records = new MemoryRecords();
+  /** One life of the service. */
+  const begin = async () => {
+    const follower = new Follower();
+    const sources = new ConfigSources({
+      node: 'n',
+      clock,
+      logger: silent,
+      records,
+      output: follower,
+      file: { folder },
+    });
+    await sources.start();
+    return { follower, sources };
+  };
+  return { clock, folder, records, begin };
+}
+
+describe('at the start', () => {
+  test('what is there is read, file by file in the order of names, and the set is complete', async () => {
+    const { folder, begin } = bench();
+    folder.files.set('/m/b.yaml', manifestOf('b'));
+    folder.files.set('/m/a.yaml', `${manifestOf('a1')}---\n${manifestOf('a2')}`);
+    const { follower, sources } = await begin();
+    expect(follower.takeLog()).toEqual([
+      'manifest /m/a.yaml 0',
+      'manifest /m/b.yaml 0',
+      'ADD a1-n',
+      'ADD a2-n',
+      'ADD b-n',
+      'complete file',
+    ]);
+    expect(sources.registered).toEqual(['file']);
+    expect(sources.ready).toBe(true);
+    expect(follower.manifests.get('/m/a.yaml')).toEqual({
+      path: '/m/a.yaml',
+      readAt: '2026-01-01T00:00:00.000Z',
+      pods: [...follower.pods.values()]
+        .slice(0, 2)
+        .map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
+      errors: [],
+      warnings: [],
+    });
+  });
+
+  test.each([
+    ['an empty folder', (folder: ScriptedFolder) => folder.files.clear()],
+    ['a missing folder', (folder: ScriptedFolder) => (folder.missing = true)],
+  ])('%s is a complete set', async (_, prepare) => {
+    const { folder, begin } = bench();
+    prepare(folder);
+    expect((await begin()).follower.log).toEqual(['complete file']);
+  });
+
+  test('a folder that cannot be read says nothing about pods', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    folder.failing = true;
+    const { follower, sources } = await begin();
+    expect(follower.takeLog()).toEqual(['manifest /m 1']);
+    expect(sources.ready).toBe(false);
+    folder.failing = false;
+    await clock.advance(20_000);
+    expect(follower.takeLog()).toEqual(['gone /m', 'manifest /m/a.yaml 0', 'ADD a-n', 'complete file']);
+    folder.failing = true;
+    await clock.advance(20_000);
+    expect(follower.takeLog()).toEqual(['manifest /m 1']);
+    expect(follower.running).toEqual(['a-n=i']);
+  });
+
+  test('without a file source there is nothing to wait for', async () => {
+    const { clock, records } = bench();
+    const follower = new Follower();
+    const sources = new ConfigSources({ node: 'n', clock, logger: silent, records, output: follower });
+    await sources.start();
+    expect([sources.registered, sources.ready, follower.log]).toEqual([[], true, []]);
+  });
+});
+
+describe('changes', () => {
+  test('are read once for each burst, soon after it and not much later than its beginning', async () => {
+    const { clock, folder, begin } = bench();
+    await begin();
+    const before = folder.reads;
+    for (let i = 0; i < 10; i++) {
+      folder.changed();
+      await clock.advance(4);
+    }
+    expect(folder.reads).toBe(before);
+    await clock.advance(1);
+    expect(folder.reads).toBe(before + 1);
+    for (let i = 0; i < 60; i++) {
+      folder.changed();
+      await clock.advance(4);
+    }
+    expect(folder.reads).toBe(before + 3);
+  });
+
+  test('during a read lead to another one', async () => {
+    const { clock, folder, begin } = bench();
+    const { follower } = await begin();
+    folder.hold();
+    folder.changed();
+    await clock.advance(5);
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    folder.changed();
+    const reads = folder.reads;
+    await clock.advance(1_000);
+    expect(folder.reads).toBe(reads);
+    folder.release();
+    await clock.advance(5);
+    expect(folder.reads).toBe(reads + 1);
+    expect(follower.running).toEqual(['a-n=i']);
+  });
+
+  test('that nobody told about are found every 20 seconds', async () => {
+    const { clock, folder, begin } = bench();
+    const { follower } = await begin();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    await clock.advance(19_999);
+    expect(follower.running).toEqual([]);
+    await clock.advance(1);
+    expect(follower.running).toEqual(['a-n=i']);
+    follower.takeLog();
+    await clock.advance(60_000);
+    expect(follower.log).toEqual([]);
+  });
+
+  test('of a manifest end the pod and start another one', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    const { follower } = await begin();
+    follower.takeLog();
+    folder.files.set('/m/a.yaml', manifestOf('a', 'j'));
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 0', 'REMOVE a-n', 'ADD a-n']);
+    folder.files.delete('/m/a.yaml');
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual(['gone /m/a.yaml', 'REMOVE a-n']);
+  });
+
+  test('after the end are not followed', async () => {
+    const { clock, folder, begin } = bench();
+    const { sources, follower } = await begin();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    folder.hold();
+    folder.changed();
+    await clock.advance(5);
+    sources.stop();
+    folder.release();
+    await settled();
+    expect([follower.running, folder.listeners, clock.pending]).toEqual([[], 0, 0]);
+  });
+});
+
+describe('a faulty file', () => {
+  const half = manifestOf('a', 'j').slice(0, 60);
+
+  test('keeps its pods and leaves other files alone', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    const { follower } = await begin();
+    follower.takeLog();
+    folder.files.set('/m/a.yaml', half);
+    folder.files.set('/m/b.yaml', manifestOf('b'));
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 1', 'manifest /m/b.yaml 0', 'ADD b-n']);
+    expect(follower.running).toEqual(['a-n=i', 'b-n=i']);
+    expect(follower.manifests.get('/m/a.yaml')).toMatchObject({
+      pods: [{ name: 'a-n' }],
+      errors: [{ document: 0 }],
+      warnings: [{ message: 'pod default/a-n stays as it was before the file became faulty' }],
+    });
+    await clock.advance(60_000);
+    expect(follower.takeLog()).toEqual([]);
+    folder.files.set('/m/a.yaml', manifestOf('a', 'j'));
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 0', 'REMOVE a-n', 'ADD a-n']);
+  });
+
+  test('may change in its sound part', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', `${manifestOf('a')}---\n${manifestOf('b')}`);
+    const { follower } = await begin();
+    folder.files.set('/m/a.yaml', `${manifestOf('a', 'j')}---\n${half}`);
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.running).toEqual(['a-n=j', 'b-n=i']);
+  });
+
+  test.each(['', '# only a comment\n'])('is also one with the text %j', async (text) => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    const { follower } = await begin();
+    folder.files.set('/m/a.yaml', text);
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.running).toEqual(['a-n=i']);
+  });
+
+  test('that cannot be read is reported once', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    const { follower } = await begin();
+    follower.takeLog();
+    folder.unreadable.add('/m/a.yaml');
+    await clock.advance(60_000);
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 1']);
+    expect(follower.running).toEqual(['a-n=i']);
+  });
+
+  test('keeps its pods over a restart', async () => {
+    const { clock, folder, begin } = bench();
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    const first = await begin();
+    folder.files.set('/m/a.yaml', half);
+    folder.changed();
+    await clock.advance(5);
+    first.sources.stop();
+    const { follower } = await begin();
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 1', 'ADD a-n', 'complete file']);
+    expect([...follower.pods]).toEqual([...first.follower.pods]);
+  });
+
+  test('has pods although nothing can be recorded', async () => {
+    const { records, folder, begin } = bench();
+    records.full = true;
+    folder.files.set('/m/a.yaml', manifestOf('a'));
+    expect((await begin()).follower.running).toEqual(['a-n=i']);
+  });
+});
+
+test('two pods of one name: the first file has it, and people are told once', async () => {
+  const { clock, folder, begin } = bench();
+  folder.files.set('/m/a.yaml', manifestOf('x'));
+  folder.files.set('/m/b.yaml', manifestOf('x', 'j'));
+  const { follower } = await begin();
+  expect(follower.running).toEqual(['x-n=i']);
+  expect(follower.takeLog().filter((line) => line.startsWith('event'))).toEqual(['event x-n FailedValidation']);
+  folder.files.set('/m/c.yaml', manifestOf('c'));
+  folder.changed();
+  await clock.advance(5);
+  expect(follower.takeLog()).toEqual(['manifest /m/c.yaml 0', 'ADD c-n']);
+  folder.files.delete('/m/a.yaml');
+  folder.changed();
+  await clock.advance(5);
+  expect(follower.running).toEqual(['c-n=i', 'x-n=j']);
+});
+
+describe('any history of a folder', () => {
+  type Step =
+    | { path: string; act: 'write' | 'break' | 'shut' | 'open' | 'remove'; pods: string[]; image: string }
+    | { act: 'restart' };
+  const step: fc.Arbitrary<Step> = fc.oneof(
+    {
+      weight: 9,
+      arbitrary: fc.record({
+        path: fc.constantFrom('/m/a.yaml', '/m/b.yaml'),
+        act: fc.constantFrom('write', 'break', 'shut', 'open', 'remove'),
+        pods: fc.subarray(['p', 'q', 'r']),
+        image: fc.constantFrom('i', 'j'),
+      }),
+    },
+    { weight: 1, arbitrary: fc.constant({ act: 'restart' as const }) },
+  );
+
+  test('gives the pods of sound files, and of faulty ones what they had and do not contradict', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+        const { clock, folder, begin } = bench();
+        let life = await begin();
+        /** What each file stands for: name to image. */
+        const model = new Map<string, Map<string, string>>();
+        for (const one of steps) {
+          if (one.act === 'restart') {
+            life.sources.stop();
+            life = await begin();
+          } else {
+            // Each file has names of its own, so that none is dropped as a duplicate.
+            const names = one.pods.map((name) => `${name}${one.path.charAt(3)}`);
+            const text = names.map((name) => `${manifestOf(name, one.image)}---\n`).join('');
+            const empty = 'apiVersion: v1\nkind: PodList\n---\n';
+            const had = model.get(one.path) ?? new Map<string, string>();
+            const said = new Map(names.map((name) => [`${name}-n`, one.image]));
+            const shut = folder.unreadable.has(one.path);
+            if (one.act === 'write' || one.act === 'break') {
+              folder.files.set(one.path, `${empty}${text}${one.act === 'break' ? 'kind: [' : ''}`);
+              if (!shut) model.set(one.path, one.act === 'break' ? new Map([...had, ...said]) : said);
+            } else if (one.act === 'remove') {
+              folder.files.delete(one.path);
+              folder.unreadable.delete(one.path);
+              model.delete(one.path);
+            } else if (one.act === 'shut' && folder.files.has(one.path)) {
+              folder.unreadable.add(one.path);
+            }
+            // What was written while it could not be read would need a model of its own.
+            if (shut && one.act !== 'remove') {
+              folder.files.set(one.path, empty);
+              folder.unreadable.delete(one.path);
+              model.set(one.path, new Map());
+            }
+            folder.changed();
+            await clock.advance(5);
+          }
+          const expected = [...model.values()].flatMap((pods) => [...pods].map(([name, image]) => `${name}=${image}`));
+          expect(life.follower.running).toEqual(expected.sort());
+          expect([...life.follower.manifests.keys()].sort()).toEqual([...model.keys()].sort());
+        }
+        expect(life.follower.log.filter((line) => line === 'complete file')).toHaveLength(1);
+        life.sources.stop();
+        expect(clock.pending).toBe(0);
+      }),
+    );
+  });
+});
