@@ -5,20 +5,28 @@ import { inboxPrefix } from './names.ts';
 /** Reconnects wait this long, plus as much again at random, so that a node's services do not come back all at once. */
 const RECONNECT_MS = 50;
 const PING_MS = 20_000;
+const CONNECT_MS = 3_000;
 
 /**
  * Connects to NATS and stays connected for ever: also when the server is not there yet, or goes away for hours.
  *
  * @param seed the identity's nkey seed (`SU...`); never logged.
  */
-export function connectNats(options: { servers: string; instance: string; seed: string }): Promise<NatsConnection> {
+export function connectNats(options: {
+  servers: string;
+  instance: string;
+  seed: string;
+  /** Rejects when the server does not answer the first time, instead of waiting for it. */
+  once?: boolean;
+}): Promise<NatsConnection> {
   return connect({
     servers: options.servers,
     name: options.instance,
     authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)),
     inboxPrefix: inboxPrefix(options.instance),
     maxReconnectAttempts: -1,
-    waitOnFirstConnect: true,
+    waitOnFirstConnect: options.once !== true,
+    timeout: CONNECT_MS,
     reconnectTimeWait: RECONNECT_MS,
     reconnectJitter: RECONNECT_MS,
     pingInterval: PING_MS,

@@ -1,4 +1,4 @@
-import { createUser } from '@nats-io/nkeys';
+import { createUser, fromSeed } from '@nats-io/nkeys';
 import type { Identity, Permissions } from './permissions.ts';
 
 /** An identity with its key pair. The seed is secret; only its owner's file (0600) holds it. */
@@ -11,6 +11,11 @@ export interface KeyedIdentity extends Identity {
 export function createIdentity(identity: Identity): KeyedIdentity {
   const key = createUser();
   return { ...identity, publicKey: key.getPublicKey(), seed: new TextDecoder().decode(key.getSeed()) };
+}
+
+/** The public key of a seed. */
+export function publicKeyOf(seed: string): string {
+  return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
 }
 
 export interface ServerOptions {

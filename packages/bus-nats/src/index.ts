@@ -8,7 +8,15 @@ export {
   storePattern,
   storeSubject,
 } from './names.ts';
-export { MessageTooLarge, NatsTransport, type NatsTransportOptions } from './nats-transport.ts';
+export { type LoadOptions, loadStored } from './loader.ts';
+export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';
 export { type RecordLimits, defaultRecordLimits, ensureStreams } from './streams.ts';
-export { type KeyedIdentity, MAX_PAYLOAD, type ServerOptions, createIdentity, serverConfig } from './identities.ts';
+export {
+  type KeyedIdentity,
+  MAX_PAYLOAD,
+  type ServerOptions,
+  createIdentity,
+  publicKeyOf,
+  serverConfig,
+} from './identities.ts';
 export { type Identity, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';

@@ -1,5 +1,5 @@
 import type { FactListener, Transport, WireMessage } from '@kubus/bus';
-import { AckPolicy, DeliverPolicy, type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import {
   type Msg,
@@ -8,6 +8,7 @@ import {
   type Subscription,
   headers as natsHeaders,
 } from '@nats-io/nats-core';
+import { loadStored } from './loader.ts';
 import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
 
 /** How long a store or a consumer request may take before it counts as lost. */
@@ -15,8 +16,6 @@ const REQUEST_MS = 5_000;
 /** Waits between looks for the bucket after a connection; the launcher makes it. */
 const BUCKET_FIRST_MS = 20;
 const BUCKET_MAX_MS = 1_000;
-/** A loading consumer that nobody reads any more is dropped by the server after this. */
-const LOADER_LIFE_MS = 10_000;
 
 export class MessageTooLarge extends KubusError {}
 
@@ -102,30 +101,26 @@ export class NatsTransport implements Transport {
   watchFacts(pattern: string, listener: FactListener): Cancel {
     let ended = false;
     const live = this.subscribe(nodeSubject(this.#node, pattern), (message) => listener.message(message));
-    const inbox = `${inboxPrefix(this.#instance)}.load.${this.#ids.hex(8)}`;
-    let awaited = Number.POSITIVE_INFINITY;
-    let received = 0;
-    const loader = this.#connection.subscribe(inbox, {
-      callback: (error, message) => {
-        if (error !== null || ended || message.headers === undefined) return;
-        received += 1;
-        const { headers, data, subject } = fromNats(message);
-        const key = subject.slice(storeSubject(this.#node, '').length);
-        listener.message({ subject: nodeSubject(this.#node, key), headers, data });
-        if (received === awaited) finish();
+    const id = this.#ids.hex(8);
+    const prefix = storeSubject(this.#node, '').length;
+    const { loaded, end } = loadStored({
+      connection: this.#connection,
+      stream: bucketStream(this.#node),
+      filter: storeSubject(this.#node, pattern),
+      what: 'last',
+      inbox: `${inboxPrefix(this.#instance)}.load.${id}`,
+      name: `load-${this.#instance}-${id}`,
+      timeoutMs: REQUEST_MS,
+      onMessage: (message) => {
+        const stored = fromNats(message);
+        if (!ended) listener.message({ ...stored, subject: nodeSubject(this.#node, stored.subject.slice(prefix)) });
       },
     });
-    const finish = () => {
-      this.#end(loader);
-      if (!ended) listener.present();
-    };
-    this.#createLoader(pattern, inbox).then(
-      (stored) => {
-        awaited = stored;
-        if (received >= awaited) finish();
+    loaded.then(
+      () => {
+        if (!ended) listener.present();
       },
       (error: unknown) => {
-        this.#end(loader);
         if (ended || !this.#connected) return;
         this.#logger.warn({ pattern, err: toError(error) }, 'stored facts could not be loaded; connecting anew');
         this.#reset();
@@ -134,33 +129,8 @@ export class NatsTransport implements Transport {
     return () => {
       ended = true;
       live();
-      this.#end(loader);
+      end();
     };
-  }
-
-  /** Makes the server deliver every last value under `pattern` to `inbox`; returns how many there are. */
-  async #createLoader(pattern: string, inbox: string): Promise<number> {
-    const stream = bucketStream(this.#node);
-    const name = `load-${this.#instance}-${this.#ids.hex(8)}`;
-    const filter = storeSubject(this.#node, pattern);
-    const request = {
-      stream_name: stream,
-      config: {
-        name,
-        ack_policy: AckPolicy.None,
-        deliver_policy: DeliverPolicy.LastPerSubject,
-        deliver_subject: inbox,
-        filter_subject: filter,
-        inactive_threshold: LOADER_LIFE_MS * 1_000_000,
-        mem_storage: true,
-        num_replicas: 1,
-      },
-    };
-    const subject = `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`;
-    const answer = await this.#connection.request(subject, JSON.stringify(request), { timeout: REQUEST_MS });
-    const created = answer.json<{ num_pending?: number; error?: { description: string } }>();
-    if (created.error !== undefined) throw new KubusError('load-failed', created.error.description);
-    return created.num_pending ?? 0;
   }
 
   async #follow(): Promise<void> {
@@ -224,7 +194,8 @@ function toNats(headers: Readonly<Record<string, string>>): MsgHdrs {
   return converted;
 }
 
-function fromNats(message: Msg): WireMessage {
+/** A message without the broker's own headers. */
+export function fromNats(message: Msg): WireMessage {
   const headers: Record<string, string> = {};
   if (message.headers !== undefined) {
     for (const name of message.headers.keys()) {

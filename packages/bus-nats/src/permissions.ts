@@ -58,7 +58,8 @@ export function permissionsOf(
     ...watched.map((fact) => nodeSubject(node, factPattern(fact))),
     ...contract.serves.map((command) => patternOf(node, command)),
     ...contract.hears.map((event) => patternOf(node, event)),
-    ...(contract.calls.length > 0 ? [replyPattern(node, service, instance)] : []),
+    // Many command line programs run at once under one identity, each as an instance of its own.
+    ...(contract.calls.length > 0 ? [replyPattern(node, service, service === 'cli' ? undefined : instance)] : []),
     ...discoverySubjects(service, instance),
   ];
   if (service === 'launcher') publish.push('$JS.API.>', ...discoverySubjects('*', '*'));

@@ -1,5 +1,13 @@
 import { Bus } from '@kubus/bus';
-import { type ServiceContract, type ServiceName, command, event, fact, serviceNames } from '@kubus/contracts';
+import {
+  type EventDeclaration,
+  type ServiceContract,
+  type ServiceName,
+  command,
+  event,
+  fact,
+  serviceNames,
+} from '@kubus/contracts';
 import { type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -47,7 +55,8 @@ const identities = serviceNames.map((service) => ({ service, instance: `${servic
 const clock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   after: (ms, action) => {
-    const timer = setTimeout(action, ms);
+    // What a test leaves waiting must not keep its process alive.
+    const timer = setTimeout(action, ms).unref();
     return () => clearTimeout(timer);
   },
 };

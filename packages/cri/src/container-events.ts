@@ -99,7 +99,7 @@ async function followSource(
     source.path,
     source.request,
     source.decode,
-    { method: source.name },
+    { method: source.path.slice(source.path.lastIndexOf('/') + 1) },
     { onMessage, signal: AbortSignal.any([signal, attempt.signal]) },
   );
   // A stream says nothing until the first event. It was asked for before these two questions, on the same connection;

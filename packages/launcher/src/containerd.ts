@@ -7,12 +7,14 @@ import type { ContainerdPrograms } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
-import { endProcesses, findProcesses } from './process-record.ts';
+import { endProcesses, findProcesses, isRunning } from './process-record.ts';
 import { type StartedProcess, startProcess } from './start-process.ts';
 
 /** Between two looks at a runtime that is starting, which takes 20 ms when it has no pods. */
 const lookMs = 5;
 const stopMs = 10_000;
+/** Between two looks at a process that is not our child. */
+const adoptedLookMs = 500;
 /** The name under which the process is recorded. */
 const containerdProcess = 'containerd';
 
@@ -66,6 +68,25 @@ export async function startContainerd({
     throw new LauncherError('ContainerdNotServing', `containerd ${problem}; ${log} ends with:\n${await endOf(log)}`);
   }
   return { ...started, socket, stop };
+}
+
+/** The node's containerd when it runs already, such as after its launcher was killed. */
+export async function adoptContainerd(dir: NodeDir): Promise<Containerd | undefined> {
+  const record = (await findProcesses(dir.root, dir.processes)).find(({ what }) => what === containerdProcess);
+  const socket = dir.socket('containerd');
+  if (record === undefined || !(await answersCri(socket))) {
+    return undefined;
+  }
+  const exited = (async () => {
+    while (await isRunning(record)) {
+      await wait(adoptedLookMs);
+    }
+    return 'unknown';
+  })();
+  const stop = async () => {
+    await endProcesses([record], stopMs);
+  };
+  return { record, exited, socket, stop };
 }
 
 /** Looks until CRI answers; returns what came first instead, in words. */

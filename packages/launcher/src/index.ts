@@ -35,3 +35,14 @@ export { removeNode } from './remove-node.ts';
 export { removeRuntime, shimSocket } from './runtime-removal.ts';
 export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
 export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
+export { ensureIdentities, identityFile } from './identities.ts';
+export { ownNatsUrl } from './nats-server.ts';
+export { NodeLauncher, type NodeLauncherOptions, nodeServices } from './node-launcher.ts';
+export {
+  type NodeSettings,
+  identitiesFolder,
+  nodeConfigFile,
+  nodeSettingsSchema,
+  settingsFile,
+} from './node-settings.ts';
+export { takeDown } from './take-down.ts';

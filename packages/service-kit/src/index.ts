@@ -1,4 +1,5 @@
 export { systemClock, systemIds } from './clock.ts';
+export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
 export { FileRecordStore } from './file-record-store.ts';
 export { type Check, Health } from './health.ts';
 export { createLogger } from './logger.ts';

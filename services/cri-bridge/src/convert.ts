@@ -32,7 +32,8 @@ export function containerState(container: Pick<Container, 'state'>): RuntimeCont
 
 /** @param status missing for a sandbox of which only the list entry is needed, because it does not run any more. */
 export function toSandbox(listed: PodSandbox, status: PodSandboxStatus | undefined): RuntimeSandbox {
-  const network = status?.network;
+  const { network, linux } = status ?? {};
+  const mode = linux?.namespaces?.options?.network;
   const ips = [network?.ip ?? '', ...(network?.additionalIps ?? []).map(({ ip }) => ip ?? '')];
   return {
     id: listed.id ?? '',
@@ -40,7 +41,7 @@ export function toSandbox(listed: PodSandbox, status: PodSandboxStatus | undefin
     ready: (status?.state ?? listed.state) === 'SANDBOX_READY',
     createdAt: listed.createdAt ?? '0',
     ips: ips.filter((ip) => ip !== ''),
-    hostNetwork: status?.linux?.namespaces?.options?.network === 'NODE',
+    ...(mode !== undefined && { hostNetwork: mode === 'NODE' }),
     runtimeHandler: listed.runtimeHandler ?? '',
   };
 }

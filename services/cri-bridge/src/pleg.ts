@@ -12,6 +12,11 @@ const READS_AT_ONCE = 8;
 /** Between full relists: with runtime events they only repair, without them they are all there is. */
 const RELIST_MS = 30_000;
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
+/**
+ * containerd 1.6 tells that a container has stopped up to 0.1 s before its status says so: the pod is read again after
+ * these waits, until it does.
+ */
+const STOPPED_WAITS_MS = [10, 20, 40, 80, 160, 320, 640, 1_280];
 /** How long a hint about something unknown may wait for the command that made it. */
 const STRANGER_MS = 5_000;
 /** After a relist or a read that failed. */
@@ -49,12 +54,14 @@ export class Pleg {
   readonly #pods = new Map<string, Watched>();
   readonly #podOf = new Map<string, string>();
   readonly #reads = new Slots(READS_AT_ONCE);
+  /** Containers of which a hint said that they have stopped, and how often their pod was read since. */
+  readonly #stopped = new Map<string, number>();
   readonly #strangers = new Set<string>();
   #strangerTimer: Cancel | undefined;
   #events: EventsState = { state: 'none' };
   #relist: Cancel | undefined;
   #relisting = false;
-  #stopped = false;
+  #ended = false;
 
   constructor(options: { runtime: Runtime; bus: Bus; clock: Clock; logger: Logger; stamps: Stamps }) {
     this.#runtime = options.runtime;
@@ -83,7 +90,7 @@ export class Pleg {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#ended = true;
     this.#relist?.();
     this.#strangerTimer?.();
   }
@@ -129,6 +136,7 @@ export class Pleg {
       this.#onStranger(containerId);
       return;
     }
+    if (kind === 'stopped') this.#stopped.set(containerId, 0);
     const watched = this.#watched(uid);
     if (watched.busy === 0) watched.causes.push(this.#bus.emit(runtimeHint, uid, { containerId, kind, at }));
     watched.dirty = true;
@@ -193,12 +201,34 @@ export class Pleg {
       return;
     }
     for (const { id } of [...pod.sandboxes, ...pod.containers]) this.#podOf.set(id, uid);
+    this.#expectStopped(uid, watched, pod);
     this.#facts.put(uid, pod, { pod: uid, causes });
+  }
+
+  #expectStopped(uid: string, watched: Watched, pod: RuntimePod): void {
+    const running = new Set([
+      ...pod.sandboxes.filter(({ ready }) => ready).map(({ id }) => id),
+      ...pod.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
+    ]);
+    for (const { id } of [...pod.sandboxes, ...pod.containers]) {
+      const reads = this.#stopped.get(id);
+      if (reads === undefined) continue;
+      const wait = running.has(id) ? STOPPED_WAITS_MS[reads] : undefined;
+      if (wait === undefined) {
+        this.#stopped.delete(id);
+        continue;
+      }
+      this.#stopped.set(id, reads + 1);
+      this.#clock.after(wait, () => {
+        watched.dirty = true;
+        this.#readIfDirty(uid, watched);
+      });
+    }
   }
 
   #relistAfter(ms: number): void {
     this.#relist?.();
-    if (this.#stopped) return;
+    if (this.#ended) return;
     this.#relist = this.#clock.after(ms, () => void this.#relistNow());
   }
 

@@ -11,8 +11,8 @@ export const runtimeSandboxSchema = z.object({
   createdAt: z.string(),
   /** The first is the primary one; empty for a pod in the host's network. */
   ips: z.array(z.string()),
-  /** True when the sandbox shares the host's network. */
-  hostNetwork: z.boolean(),
+  /** Whether the sandbox shares the host's network; missing where the runtime does not say (containerd 2.1). */
+  hostNetwork: z.boolean().optional(),
   runtimeHandler: z.string(),
 });
 export type RuntimeSandbox = z.infer<typeof runtimeSandboxSchema>;

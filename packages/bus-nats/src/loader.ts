@@ -1,0 +1,71 @@
+import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
+import { KubusError } from '@kubus/ports';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
+
+/** A loading consumer that nobody reads any more is dropped by the server after this, in milliseconds. */
+const LOADER_LIFE_MS = 10_000;
+
+export interface LoadOptions {
+  readonly connection: NatsConnection;
+  readonly stream: string;
+  /** Which of the stream's subjects. */
+  readonly filter: string;
+  /** `last`: the newest message of each subject; `all`: every message, oldest first. */
+  readonly what: 'last' | 'all';
+  /** A subject under the connection's inbox prefix that nobody else uses. */
+  readonly inbox: string;
+  /** The consumer's name; nobody else's. */
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly onMessage: (message: Msg) => void;
+}
+
+/** Delivers what a stream holds now. Resolves when all of it has been delivered; the result ends it before. */
+export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: () => void } {
+  const { connection, stream, filter, inbox, name, timeoutMs, onMessage } = options;
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<undefined>();
+  let awaited = Number.POSITIVE_INFINITY;
+  let received = 0;
+  const subscription = connection.subscribe(inbox, {
+    callback: (error, message) => {
+      // A status of the server, such as a heartbeat, has no subject of the stream.
+      if (error !== null || message.subject === inbox) return;
+      received += 1;
+      onMessage(message);
+      if (received === awaited) finish();
+    },
+  });
+  const end = () => {
+    if (!connection.isClosed() && !subscription.isClosed()) subscription.unsubscribe();
+  };
+  const finish = () => {
+    end();
+    resolve(undefined);
+  };
+  const request = {
+    stream_name: stream,
+    config: {
+      name,
+      ack_policy: AckPolicy.None,
+      deliver_policy: options.what === 'all' ? DeliverPolicy.All : DeliverPolicy.LastPerSubject,
+      deliver_subject: inbox,
+      filter_subject: filter,
+      inactive_threshold: LOADER_LIFE_MS * 1_000_000,
+      mem_storage: true,
+      num_replicas: 1,
+    },
+  };
+  connection
+    .request(`$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`, JSON.stringify(request), { timeout: timeoutMs })
+    .then((answer) => {
+      const created = answer.json<{ num_pending?: number; error?: { description: string } }>();
+      if (created.error !== undefined) throw new KubusError('load-failed', created.error.description);
+      awaited = created.num_pending ?? 0;
+      if (received >= awaited) finish();
+    })
+    .catch((error: unknown) => {
+      end();
+      reject(error);
+    });
+  return { loaded: loaded.then(() => undefined), end };
+}

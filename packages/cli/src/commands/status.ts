@@ -1,0 +1,93 @@
+import { networkCondition, runtimeCondition } from '@kubus/contracts';
+import { nodeServices } from '@kubus/launcher';
+import type { Command } from 'commander';
+import { type NodeLink, connectNode } from '../node-link.ts';
+import { outputOption, printDocument } from '../output.ts';
+import { formatTable } from '../table.ts';
+
+interface ServiceState {
+  readonly instance: string;
+  readonly state: 'Ready' | 'NotReady' | 'Down';
+  readonly version: string;
+  readonly pid: number | undefined;
+  /** Milliseconds from asking to the answer over the bus. */
+  readonly latencyMs: number | undefined;
+  /** What is wrong, from the service's own readiness. */
+  readonly problems: readonly string[];
+}
+
+/** How long a service may take to answer, in milliseconds. */
+const ANSWER_MS = 1_000;
+
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('services with their health, versions and latency; runtime and network')
+    .addOption(outputOption())
+    .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
+      await status(await connectNode(command.optsWithGlobals<{ node: string }>().node), options.output);
+    });
+}
+
+async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
+  const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
+  const runtime = [...runtimes][0]?.value;
+  const network = [...networks][0]?.value;
+  const expected = new Set([...nodeServices.map((service) => `${service}-0`), 'launcher-0']);
+  const services: ServiceState[] = [];
+  // One after the other, so that none waits for the answers to the others.
+  for (const instance of [...expected].sort()) services.push(await ask(link, instance));
+  const healthy = services.every(({ state }) => state === 'Ready');
+  if (output !== undefined) printDocument({ node: link.bus.node, healthy, services, runtime, network }, output);
+  else {
+    const rows = services.map(({ instance, state, version, pid, latencyMs, problems }) => [
+      instance,
+      state,
+      version,
+      pid === undefined ? '-' : String(pid),
+      latencyMs === undefined ? '-' : `${latencyMs.toFixed(1)} ms`,
+      problems.join('; '),
+    ]);
+    console.log(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PROBLEM'], rows));
+    console.log('');
+    const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
+    console.log(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'not heard of')}`);
+    const by = runtime?.network === 'runtime' ? 'the runtime itself' : (network?.file ?? 'no configuration');
+    console.log(
+      `network  ${network?.network ?? '-'} (${by}): ${network?.ready === true ? 'ready' : (network?.message ?? '-')}`,
+    );
+    for (const { file, error } of network?.broken ?? []) console.log(`         ${file} is skipped: ${error}`);
+  }
+  if (!healthy) process.exitCode = 1;
+}
+
+async function ask(link: NodeLink, instance: string): Promise<ServiceState> {
+  const peer = [...link.bus.peers].find((one) => one.instance === instance);
+  const service = instance.replace(/-\d+$/, '');
+  const ping = () => link.connection.request(`$SRV.PING.${service}.${instance}`, '', { timeout: ANSWER_MS });
+  // The first one also warms up both sides.
+  const answered = await ping()
+    .then(async () => {
+      const began = performance.now();
+      await ping();
+      return performance.now() - began;
+    })
+    .catch(() => undefined);
+  const problems = answered === undefined ? ['does not answer'] : await readiness(peer?.http);
+  const state = answered === undefined ? 'Down' : problems.length === 0 ? 'Ready' : 'NotReady';
+  return { instance, state, version: peer?.version ?? '-', pid: peer?.pid, latencyMs: answered, problems };
+}
+
+/** What a service itself says is wrong. */
+async function readiness(address: string | undefined): Promise<string[]> {
+  if (address === undefined) return [];
+  try {
+    const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const { checks } = (await response.json()) as { checks: Record<string, string> };
+    return Object.entries(checks)
+      .filter(([, text]) => text !== 'ok')
+      .map(([name, text]) => `${name}: ${text}`);
+  } catch (error) {
+    return [`health can not be asked: ${String(error)}`];
+  }
+}

@@ -1,0 +1,178 @@
+import {
+  type NodeDir,
+  type NodeSettings,
+  createNetworkNamespace,
+  createNodeDir,
+  findProcesses,
+  inNetworkNamespace,
+  nodeDir,
+  nodeServices,
+  nodeSettingsSchema,
+  settingsFile,
+  startProcess,
+} from '@kubus/launcher';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, watch } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { UserError } from '../program.ts';
+import { requireRoot } from '../require-root.ts';
+import { addAwaitPods } from './await-pods.ts';
+import { down } from './down.ts';
+
+interface UpOptions {
+  manifests: string;
+  nats?: string;
+  containerd?: string;
+  logLevel: NodeSettings['logLevel'];
+  foreground?: boolean;
+}
+
+/** The checkout: this program is `packages/cli/dist/main.mjs` in it. */
+const checkout = resolve(import.meta.dirname, '../../..');
+
+export function addUp(program: Command): void {
+  program
+    .command('up')
+    .description('start a private node on this machine and run the pods of a manifest folder')
+    .option('--manifests <path>', 'file or folder of pods', join(checkout, 'examples/manifests'))
+    .option('--nats <url>', 'use a NATS server that is there already')
+    .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
+    .addOption(
+      new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
+    )
+    .option('--foreground', 'stay, show changes, and take the node down at Ctrl-C')
+    .action(async (options: UpOptions, command: Command) => {
+      await up(command.optsWithGlobals<{ node: string }>().node, options);
+    });
+  addAwaitPods(program);
+}
+
+async function up(node: string, options: UpOptions): Promise<void> {
+  requireRoot('up');
+  const dir = nodeDir(node);
+  const manifests = resolve(options.manifests);
+  if (!existsSync(manifests)) throw new UserError(`there are no manifests at ${manifests}`);
+  const running = (await findProcesses(dir.root, dir.processes)).some(({ what }) => what === 'launcher');
+  if (running) console.log(`node ${node} runs already`);
+  else await start(dir, { ...options, manifests });
+  await inNode(dir, ['await-pods']);
+  if (options.foreground === true) await stay(dir);
+  else printNextSteps(node);
+}
+
+async function start(dir: NodeDir, options: UpOptions): Promise<void> {
+  const { nats, containerd, logLevel, manifests } = options;
+  await createNodeDir(dir);
+  await createNetworkNamespace(dir.networkNamespace);
+  const settings = nodeSettingsSchema.parse({
+    manifests,
+    nats,
+    logLevel,
+    containerd,
+    programs: Object.fromEntries(
+      nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
+    ),
+    cache: join(checkout, '.kubus/cache'),
+  });
+  await writeFile(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
+  const log = join(dir.logs, 'launcher.log');
+  const from = await stat(log).then(
+    ({ size }) => size,
+    () => 0,
+  );
+  const launcher = await startProcess({ dir, what: 'launcher', command: programInNode(dir, ['launcher']), log });
+  await showSteps(log, from, launcher.exited);
+}
+
+/** This program with other arguments, in the node's network namespace. */
+function programInNode(dir: NodeDir, args: readonly string[]): [string, ...string[]] {
+  const [program, ...rest] = inNetworkNamespace(dir.networkNamespace, [
+    process.execPath,
+    ...process.execArgv,
+    process.argv[1] ?? '',
+    '--node',
+    dir.node,
+    ...args,
+  ]);
+  return [program, ...rest];
+}
+
+async function inNode(dir: NodeDir, args: readonly string[]): Promise<void> {
+  const [program, ...rest] = programInNode(dir, args);
+  const child = spawn(program, rest, { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  if (code !== 0) process.exitCode = 1;
+}
+
+/** Prints each step that the launcher logs, with the seconds that it took, until the node is started. */
+async function showSteps(log: string, from: number, exited: Promise<string>): Promise<void> {
+  let shown = from;
+  let step: { text: string; began: number } | undefined;
+  const finishStep = () => {
+    if (step !== undefined) console.log(`${((performance.now() - step.began) / 1000).toFixed(1)} s`);
+    step = undefined;
+  };
+  const watcher = watch(log);
+  const outcome = Promise.withResolvers<string | undefined>();
+  const look = () => {
+    const text = readFileSync(log).subarray(shown).toString();
+    const end = text.lastIndexOf('\n') + 1;
+    shown += Buffer.byteLength(text.slice(0, end));
+    for (const line of text.slice(0, end).split('\n')) {
+      const entry = parse(line);
+      if (entry?.step !== undefined) {
+        finishStep();
+        process.stdout.write(`kubus: ${entry.step} ... `);
+        step = { text: entry.step, began: performance.now() };
+      }
+      if (entry?.failed !== undefined) outcome.resolve(entry.failed);
+      if (entry?.started === true) outcome.resolve(undefined);
+    }
+  };
+  watcher.on('change', look);
+  void exited.then((status) => {
+    look();
+    outcome.resolve(`the launcher ended (${status}), see ${log}`);
+  });
+  look();
+  const failed = await outcome.promise;
+  watcher.close();
+  finishStep();
+  if (failed !== undefined) throw new UserError(failed);
+}
+
+function parse(line: string): { step?: string; failed?: string; started?: boolean } | undefined {
+  try {
+    return JSON.parse(line) as { step?: string };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Shows changes of pods until Ctrl-C, then takes the node down. */
+async function stay(dir: NodeDir): Promise<void> {
+  const [program, ...rest] = programInNode(dir, ['get', 'pods', '--all-namespaces', '--watch']);
+  const child = spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit'] });
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    child.once('exit', () => resolve());
+  });
+  child.kill();
+  console.log('');
+  await down(dir.node, 3);
+}
+
+function printNextSteps(node: string): void {
+  const flag = node === 'node0' ? '' : ` --node ${node}`;
+  console.log(`
+What to look at next:
+  ./kubus${flag} get pods -o wide        the pods
+  ./kubus${flag} status                  the services, the runtime and the network
+  ./kubus${flag} trace pod hello         what led to what while a pod started
+  ./kubus${flag} tail                    every message, as it is published
+  ./kubus${flag} down                    stop the node and remove everything`);
+}

@@ -1,0 +1,53 @@
+import { existsSync, readlinkSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { nodeDir } from '@kubus/launcher/node-dir';
+import { defaultNode } from './node-option.ts';
+
+/** These make or remove the namespace, or need no node. */
+const outside = new Set(['up', 'down', 'graph', 'help', 'version']);
+
+/**
+ * Starts this program once more in the network namespace of the node that the arguments name, if the command needs it
+ * and the node runs; then the present process is only its shell, or nothing at all.
+ */
+export function enterNodeNamespace(args: readonly string[]): void {
+  const command = args.find((arg) => !arg.startsWith('-'));
+  if (command === undefined || outside.has(command) || args.includes('--help') || args.includes('-h')) return;
+  const namespace = namespaceOf(nodeArgument(args));
+  if (namespace === undefined || isInside(namespace)) return;
+  const argv = [`--net=${namespace}`, '--', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  replaceProcess('nsenter', argv);
+}
+
+function nodeArgument(args: readonly string[]): string {
+  for (const [index, arg] of args.entries()) {
+    if (arg.startsWith('--node=')) return arg.slice('--node='.length);
+    if (arg === '--node') return args[index + 1] ?? defaultNode();
+  }
+  return defaultNode();
+}
+
+function namespaceOf(node: string): string | undefined {
+  try {
+    const { networkNamespace } = nodeDir(node);
+    return existsSync(networkNamespace) ? networkNamespace : undefined;
+  } catch {
+    // A wrong name is told by the command itself.
+    return undefined;
+  }
+}
+
+function isInside(namespace: string): boolean {
+  return readlinkSync('/proc/self/ns/net') === `net:[${statSync(namespace).ino}]`;
+}
+
+/** As exec(3) does, where Node has it (22.15); else as a child whose end is ours. */
+function replaceProcess(program: string, args: string[]): void {
+  const path = ['/usr/bin', '/bin', '/usr/sbin', '/sbin']
+    .map((dir) => `${dir}/${program}`)
+    .find((file) => existsSync(file));
+  if (path === undefined) throw new Error(`${program} is missing: install util-linux`);
+  if (typeof process.execve === 'function') process.execve(path, [program, ...args], process.env);
+  const { status } = spawnSync(path, args, { stdio: 'inherit' });
+  process.exit(status ?? 1);
+}

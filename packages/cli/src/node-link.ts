@@ -1,0 +1,95 @@
+import { Bus, type FactHandlers, type FactReader } from '@kubus/bus';
+import { NatsTransport, connectNats, inboxPrefix } from '@kubus/bus-nats';
+import { type FactDeclaration, serviceContracts } from '@kubus/contracts';
+import { type NodeDir, identitiesFolder, identityFile, nodeDir, ownNatsUrl } from '@kubus/launcher';
+import type { Logger } from '@kubus/ports';
+import { systemClock, systemIds } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { readFile } from 'node:fs/promises';
+import { UserError } from './program.ts';
+
+/** How long a node may take to answer before it counts as not running, in milliseconds. */
+const ANSWER_MS = 3_000;
+
+/** Says nothing: what goes wrong reaches the user as the command's own error. */
+const silent: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silent,
+};
+
+/** The command line's connection to a node. */
+export interface NodeLink {
+  readonly dir: NodeDir;
+  readonly bus: Bus;
+  readonly connection: NatsConnection;
+  /** A subject for answers that nobody else uses. */
+  inbox(): string;
+  /** Reads a fact's present values. */
+  facts<T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>): Promise<FactReader<T>>;
+}
+
+/** Connects to a running node. Throws a {@link UserError} that says how to start it when it does not answer. */
+export async function connectNode(node: string): Promise<NodeLink> {
+  const dir = nodeDir(node);
+  const seed = await readFile(identityFile(identitiesFolder(dir), 'cli-0'), 'utf8').catch(() => undefined);
+  if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
+  const connection = await connectNats({ servers: ownNatsUrl, instance: 'cli-0', seed: seed.trim(), once: true }).catch(
+    (error: unknown) => {
+      throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
+    },
+  );
+  const transport = new NatsTransport({
+    connection,
+    node,
+    instance: 'cli-0',
+    clock: systemClock,
+    ids: systemIds,
+    logger: silent,
+  });
+  const bus = new Bus({
+    node,
+    service: 'cli',
+    // Several run at once, so each is an instance of its own.
+    instance: `cli-${process.pid}-${systemIds.hex(3)}`,
+    epoch: 1,
+    contract: serviceContracts.cli,
+    transport,
+    clock: systemClock,
+    ids: systemIds,
+    logger: silent,
+  });
+  await connected(transport, node);
+  return {
+    dir,
+    bus,
+    connection,
+    inbox: () => `${inboxPrefix('cli-0')}.${systemIds.hex(8)}`,
+    facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
+      const reader = bus.reader(declaration, handlers);
+      await reader.whenPresent();
+      return reader;
+    },
+  };
+}
+
+function connected(transport: NatsTransport, node: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      reject(new UserError(`node ${node} is not ready: its facts can not be read (is its launcher running?)`));
+    }, ANSWER_MS);
+    const end = transport.onConnection((is) => {
+      if (!is) return;
+      clearTimeout(late);
+      end();
+      resolve();
+    });
+    if (transport.connected) {
+      clearTimeout(late);
+      end();
+      resolve();
+    }
+  });
+}

@@ -1,0 +1,108 @@
+import {
+  type Pod,
+  type PodStatus,
+  type PodStatusReport,
+  type PodWork,
+  type PodWorkerReport,
+  podStatus,
+  podWork,
+  podWorker,
+} from '@kubus/contracts';
+import type { FactReader } from '@kubus/bus';
+import type { NodeLink } from './node-link.ts';
+import { UserError } from './program.ts';
+
+/** A pod as the command line knows it, from several owners' facts. */
+export interface PodView {
+  readonly uid: string;
+  readonly work: PodWork;
+  readonly status: PodStatus | undefined;
+  readonly worker: PodWorkerReport | undefined;
+}
+
+export class Pods {
+  readonly #works: FactReader<PodWork>;
+  readonly #statuses: FactReader<PodStatusReport>;
+  readonly #workers: FactReader<PodWorkerReport>;
+
+  private constructor(
+    works: FactReader<PodWork>,
+    statuses: FactReader<PodStatusReport>,
+    workers: FactReader<PodWorkerReport>,
+  ) {
+    this.#works = works;
+    this.#statuses = statuses;
+    this.#workers = workers;
+  }
+
+  /** @param onChange called after any pod has changed. */
+  static async read(link: NodeLink, onChange?: (uid: string) => void): Promise<Pods> {
+    const handlers = {
+      changed: ({ key }: { key: string }) => onChange?.(key),
+      removed: ({ key }: { key: string }) => onChange?.(key),
+    };
+    const [works, statuses, workers] = await Promise.all([
+      link.facts(podWork, handlers),
+      link.facts(podStatus, handlers),
+      link.facts(podWorker, handlers),
+    ]);
+    return new Pods(works, statuses, workers);
+  }
+
+  get(uid: string): PodView | undefined {
+    const work = this.#works.get(uid)?.value;
+    if (work === undefined) return undefined;
+    return { uid, work, status: this.#statuses.get(uid)?.value.status, worker: this.#workers.get(uid)?.value };
+  }
+
+  /** Every pod of a namespace (all when undefined), by namespace and name. */
+  list(namespace: string | undefined): PodView[] {
+    return [...this.#works]
+      .map(({ key }) => this.get(key))
+      .filter((pod) => pod !== undefined)
+      .filter(({ work }) => namespace === undefined || work.ref.namespace === namespace)
+      .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  }
+
+  /**
+   * The pod that `name` means in a namespace: its whole name, or the name in its manifest (without the node's name at the
+   * end), or its UID. Throws a {@link UserError} as kubectl words it.
+   */
+  find(name: string, namespace: string, node: string): PodView {
+    const bare = name.replace(/^(pods?|po)\//, '');
+    const found = this.list(namespace).find(
+      ({ uid, work }) => work.ref.name === bare || work.ref.name === `${bare}-${node}` || uid === bare,
+    );
+    if (found === undefined) throw new UserError(`pods "${bare}" not found in namespace "${namespace}"`);
+    return found;
+  }
+}
+
+function sortKey({ work }: PodView): string {
+  return `${work.ref.namespace}/${work.ref.name}`;
+}
+
+/** The pod as the API would show it. */
+export function podDocument({ work, status }: PodView): Pod & { status?: PodStatus } {
+  const { pod, ref } = work;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...ref, ...pod?.metadata },
+    spec: pod?.spec ?? { containers: [] },
+    ...(status !== undefined && { status }),
+  };
+}
+
+/** The word in kubectl's STATUS column: the phase, or what is more telling than it. */
+export function statusWord({ work, status }: PodView): string {
+  if (work.work === 'kill') return 'Terminating';
+  let word = status?.reason ?? status?.phase ?? 'Pending';
+  for (const { state } of [...(status?.containerStatuses ?? [])].reverse()) {
+    const { waiting, terminated } = state ?? {};
+    if (waiting?.reason !== undefined && waiting.reason !== '') word = waiting.reason;
+    else if (terminated !== undefined) word = terminated.reason ?? `ExitCode:${terminated.exitCode}`;
+  }
+  const running = status?.containerStatuses?.some(({ state, ready }) => state?.running !== undefined && ready) === true;
+  return word === 'Completed' && running ? 'Running' : word;
+}

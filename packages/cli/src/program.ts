@@ -1,0 +1,70 @@
+import { KubusError, toError } from '@kubus/ports';
+import { version } from '@kubus/service-kit';
+import { Command, Option } from 'commander';
+import { addDescribe } from './commands/describe.ts';
+import { addDown } from './commands/down.ts';
+import { addExec } from './commands/exec.ts';
+import { addGet } from './commands/get.ts';
+import { addGraph } from './commands/graph.ts';
+import { addLauncher } from './commands/launcher.ts';
+import { addLogs } from './commands/logs.ts';
+import { addRestart } from './commands/restart.ts';
+import { addStatus } from './commands/status.ts';
+import { addTail } from './commands/tail.ts';
+import { addTrace } from './commands/trace.ts';
+import { addUp } from './commands/up.ts';
+import { defaultNode } from './node-option.ts';
+
+/** Something that the user asked for is not there, or can not be done as asked: exit code 1, one line. */
+export class UserError extends KubusError {
+  constructor(message: string) {
+    super('user-error', message);
+  }
+}
+
+/** The command line program. Exit codes: 0 done, 1 failed, 2 wrong usage; `exec` gives the command's own. */
+export async function run(argv: readonly string[]): Promise<void> {
+  const program = new Command('kubus')
+    .description('Kubus: a Kubernetes node agent as cooperating processes on NATS')
+    .version(version, '-V, --version')
+    .addOption(new Option('--node <name>', 'the node').default(defaultNode()).env('KUBUS_NODE'))
+    .configureHelp({ showGlobalOptions: true })
+    .enablePositionalOptions()
+    .exitOverride();
+  for (const add of [
+    addUp,
+    addDown,
+    addStatus,
+    addGet,
+    addDescribe,
+    addLogs,
+    addExec,
+    addTail,
+    addTrace,
+    addGraph,
+    addRestart,
+    addLauncher,
+  ]) {
+    add(program);
+  }
+  program.command('test', 'install what is missing and run every test (done by the kubus script)');
+  try {
+    await program.parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+  // A connection that a command left open must not keep the program alive; its output has been written.
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  process.exit();
+}
+
+function exitCodeOf(thrown: unknown): number {
+  const error = toError(thrown);
+  // Commander has printed its own message; its code tells help and version from wrong usage.
+  if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) {
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  console.error(`kubus: ${error.message}`);
+  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) console.error(error.stack);
+  return 1;
+}

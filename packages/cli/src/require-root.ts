@@ -1,0 +1,6 @@
+import { UserError } from './program.ts';
+
+/** Namespaces, mounts and containers belong to root. */
+export function requireRoot(command: string): void {
+  if (process.getuid?.() !== 0) throw new UserError(`"kubus ${command}" needs root: run it with sudo`);
+}

@@ -1,0 +1,44 @@
+import { type KeyedIdentity, permissionsOf, serverConfig } from '@kubus/bus-nats';
+import { serviceContracts } from '@kubus/contracts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inNetworkNamespace } from './network-namespace.ts';
+import type { NodeDir } from './node-dir.ts';
+import { type StartedProcess, startProcess } from './start-process.ts';
+
+/** In the node's own network namespace, so that it disturbs nobody. */
+const PORT = 4222;
+
+/** Where the services of a node find its own server. */
+export const ownNatsUrl = `nats://127.0.0.1:${PORT}`;
+
+/** The file that holds the server's configuration: keys and permissions of this node's identities. */
+export function natsConfigFile(dir: NodeDir): string {
+  return join(dir.config, 'nats.conf');
+}
+
+/** Writes the configuration of a NATS server for this node. */
+export async function writeNatsConfig(dir: NodeDir, identities: readonly KeyedIdentity[]): Promise<void> {
+  const users = identities.map((identity) => ({
+    identity,
+    permissions: permissionsOf(identity, dir.node, serviceContracts),
+  }));
+  const config = serverConfig({
+    host: '127.0.0.1',
+    port: PORT,
+    storeDir: join(dir.root, 'nats'),
+    serverName: dir.node,
+    users,
+  });
+  await writeFile(natsConfigFile(dir), config, { mode: 0o600 });
+}
+
+/** Starts the node's own NATS server. Clients wait for it by themselves. */
+export function startNats(dir: NodeDir): Promise<StartedProcess> {
+  return startProcess({
+    dir,
+    what: 'nats-server',
+    command: inNetworkNamespace(dir.networkNamespace, ['nats-server', '-c', natsConfigFile(dir)]),
+    log: join(dir.logs, 'nats-server.log'),
+  });
+}

@@ -1,0 +1,209 @@
+import { Bus } from '@kubus/bus';
+import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { type ServiceName, processEvent, restartService, serviceContracts, serviceNames } from '@kubus/contracts';
+import { runtimeNetwork } from '@kubus/cni-config';
+import { buildImages, importImages } from '@kubus/node-images';
+import { type Logger, toError } from '@kubus/ports';
+import { type Slot, answerDiscovery, claimSlot, systemClock, systemIds, version } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { adoptContainerd, startContainerd } from './containerd.ts';
+import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
+import { ensureIdentities } from './identities.ts';
+import { type Natives, installNatives } from './natives.ts';
+import { startNats, writeNatsConfig, ownNatsUrl } from './nats-server.ts';
+import { inNetworkNamespace } from './network-namespace.ts';
+import { type NodeDir, createNodeDir } from './node-dir.ts';
+import { type NodeSettings, nodeConfigFile, writeNodeConfig } from './node-settings.ts';
+import { findCniPlugins, podNetwork } from './pod-network.ts';
+import { endProcesses, findProcesses } from './process-record.ts';
+import { type StartedProcess, startProcess } from './start-process.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** The services of a node, in the order in which they are started; none needs another one to be there. */
+export const nodeServices = ['cni-bridge', 'cri-bridge', 'pod-workers', 'sync-loop', 'config-sources'] as const;
+
+/** How long what an earlier launcher left behind may take to end. */
+const GRACE_MS = 2_000;
+
+export interface NodeLauncherOptions {
+  readonly dir: NodeDir;
+  readonly settings: NodeSettings;
+  readonly logger: Logger;
+  /** Told before each step that may take long. */
+  readonly onStep?: (what: string) => void;
+}
+
+/**
+ * Starts a private node's processes and keeps them running: NATS, containerd and the services. It runs in the node's
+ * network namespace. Ending it ends nothing else; `takeDown` does that.
+ */
+export class NodeLauncher {
+  readonly #options: NodeLauncherOptions;
+  readonly #supervisor: Supervisor;
+  readonly #slot: Slot;
+  #connection: NatsConnection | undefined;
+  #bus: Bus | undefined;
+
+  /** Throws `SlotTaken` when the node has a launcher already. */
+  constructor(options: NodeLauncherOptions) {
+    this.#options = options;
+    this.#slot = claimSlot(options.dir.state('launcher'), 0);
+    this.#supervisor = new Supervisor({
+      logger: options.logger,
+      events: {
+        started: (what, pid) => this.#emit(what, { what: 'started', pid }),
+        ended: (what, pid, status) => this.#emit(what, { what: 'ended', pid, status }),
+      },
+    });
+  }
+
+  async start(): Promise<void> {
+    const { dir, settings } = this.#options;
+    await createNodeDir(dir);
+    await this.#endLeftovers();
+    const programs = await findContainerd(settings.containerd);
+    const plugins = await findCniPlugins();
+    const identities = await ensureIdentities(join(dir.config, 'identities'));
+    this.#step('starting NATS');
+    if (settings.nats === undefined) {
+      await writeNatsConfig(dir, identities);
+      this.#supervisor.keep('nats-server', () => startNats(dir));
+    }
+    const natives = await this.#prepareRuntime(programs);
+    await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
+    await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
+    this.#step('starting the services');
+    for (const service of nodeServices) this.#supervisor.keep(`${service}-0`, () => this.#startService(service));
+    const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
+    await this.#joinBus(seed);
+  }
+
+  /** Ends the launcher's own part; the node goes on without it. */
+  async stop(): Promise<void> {
+    this.#supervisor.stop();
+    await this.#connection?.close();
+    this.#slot.release();
+  }
+
+  /** Services that a killed launcher left are replaced; containerd and its pods are kept. */
+  async #endLeftovers(): Promise<void> {
+    const { dir } = this.#options;
+    const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
+    const own = left.filter(({ what }) => what === 'nats-server' || what.endsWith('-0'));
+    await endProcesses(own, GRACE_MS);
+  }
+
+  async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {
+    const { dir, settings } = this.#options;
+    this.#step('compiling the CNI shim and the relay');
+    const natives = await installNatives(dir, join(settings.cache, 'natives'));
+    await writeFile(join(dir.cni.handlerConf, '10-kubus.conflist'), runtimeNetwork());
+    this.#step('starting containerd');
+    const start = () => startContainerd({ dir, programs });
+    const containerd = (await adoptContainerd(dir)) ?? (await start());
+    this.#supervisor.keep('containerd', start, containerd);
+    this.#step('building and importing the images');
+    const images = await buildImages(join(settings.cache, 'images'));
+    await importImages({ containerdSocket: dir.socket('containerd'), images, ctr: programs.ctr });
+    return natives;
+  }
+
+  #startService(service: string): Promise<StartedProcess> {
+    const { dir, settings } = this.#options;
+    const program = settings.programs[service] ?? '';
+    return startProcess({
+      dir,
+      what: `${service}-0`,
+      command: inNetworkNamespace(dir.networkNamespace, [
+        process.execPath,
+        '--disable-warning=ExperimentalWarning',
+        program,
+        '--config',
+        nodeConfigFile(dir),
+      ]),
+      log: join(dir.logs, `${service}.log`),
+    });
+  }
+
+  async #joinBus(seed: string): Promise<void> {
+    const { dir, logger } = this.#options;
+    const instance = 'launcher-0';
+    const connection = await connectNats({ servers: ownNatsUrl, instance, seed });
+    this.#connection = connection;
+    await this.#keepStreams(connection);
+    const transport = new NatsTransport({
+      connection,
+      node: dir.node,
+      instance,
+      clock: systemClock,
+      ids: systemIds,
+      logger,
+    });
+    const bus = new Bus({
+      node: dir.node,
+      service: 'launcher',
+      instance,
+      epoch: this.#slot.epoch,
+      contract: serviceContracts.launcher,
+      transport,
+      clock: systemClock,
+      ids: systemIds,
+      logger,
+    });
+    bus.serve(restartService, async ({ key }) => {
+      const instances = this.#supervisor.names.filter((name) => name === key || name === `${key}-0`);
+      const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
+      return { instances: instances.filter((_, index) => restarted[index]) };
+    });
+    bus.announce({ version, pid: process.pid, startedAt: new Date(performance.timeOrigin).toISOString() });
+    answerDiscovery(
+      connection,
+      {
+        service: 'launcher',
+        instance,
+        version,
+        description: serviceContracts.launcher.about,
+        metadata: { node: dir.node, epoch: String(this.#slot.epoch) },
+        stats: () => ({ requests: bus.published, errors: bus.refused }),
+      },
+      systemClock,
+    );
+    this.#bus = bus;
+  }
+
+  /** The streams are in memory: a NATS server that was started again has none. */
+  async #keepStreams(connection: NatsConnection): Promise<void> {
+    const { dir, logger } = this.#options;
+    const ensure = async () => {
+      for (let made = false; !made && !connection.isClosed();) {
+        try {
+          await ensureStreams(connection, dir.node, defaultRecordLimits);
+          made = true;
+        } catch (error) {
+          logger.warn({ err: toError(error) }, 'the streams could not be made yet');
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      }
+    };
+    await ensure();
+    void (async () => {
+      for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
+    })();
+  }
+
+  #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
+    const service = what.replace(/-\d+$/, '');
+    if (!isNamed(service)) return;
+    this.#bus?.emit(processEvent, what, { ...event, service });
+  }
+
+  #step(what: string): void {
+    this.#options.onStep?.(what);
+  }
+}
+
+function isNamed(service: string): service is ServiceName | 'nats-server' | 'containerd' {
+  return service === 'nats-server' || service === 'containerd' || (serviceNames as readonly string[]).includes(service);
+}

@@ -1,0 +1,70 @@
+import type { NodeConfig } from '@kubus/service-kit';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { runtimeHandler } from './containerd-config.ts';
+import { ownNatsUrl } from './nats-server.ts';
+import type { NodeDir } from './node-dir.ts';
+
+/** What a person chooses about a private node. Kept in its folder, so that a restarted launcher does the same. */
+export const nodeSettingsSchema = z.object({
+  /** A file or folder of static pods. */
+  manifests: z.string(),
+  /** A NATS server that is there already; left out, the node has its own. */
+  nats: z.string().optional(),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Another containerd than the machine's: its binary, or a folder. */
+  containerd: z.string().optional(),
+  /** The bundled program of each service. */
+  programs: z.record(z.string(), z.string()),
+  /** Where compiled programs and images are kept between nodes. */
+  cache: z.string(),
+});
+export type NodeSettings = z.infer<typeof nodeSettingsSchema>;
+
+export function settingsFile(dir: NodeDir): string {
+  return join(dir.config, 'settings.json');
+}
+
+/** The file that the services read at their start. */
+export function nodeConfigFile(dir: NodeDir): string {
+  return join(dir.config, 'node.json');
+}
+
+/** Folder of the identities' secret keys. */
+export function identitiesFolder(dir: NodeDir): string {
+  return join(dir.config, 'identities');
+}
+
+/** Writes what the services are told. */
+export async function writeNodeConfig(
+  dir: NodeDir,
+  settings: NodeSettings,
+  parts: { relay: string; plugins: string },
+): Promise<void> {
+  const config: NodeConfig = {
+    node: dir.node,
+    nodeIps: [],
+    logLevel: settings.logLevel,
+    nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
+    state: join(dir.root, 'state'),
+    httpPorts: {},
+    manifests: { path: settings.manifests, checkEveryMs: 20_000 },
+    runtime: {
+      socket: dir.socket('containerd'),
+      relay: parts.relay,
+      handler: runtimeHandler,
+      sandboxesAtOnce: 8,
+      cgroupRoot: dir.cgroupRoot,
+    },
+    network: {
+      configDir: dir.cni.networks,
+      pluginDirs: [parts.plugins],
+      socket: dir.socket('cni'),
+      chainsAtOnce: 8,
+      pluginTimeoutMs: 30_000,
+    },
+    pods: { root: dir.pods, logs: dir.podLogs, syncEveryMs: 60_000 },
+  };
+  await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+}
