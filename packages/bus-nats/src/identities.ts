@@ -19,14 +19,13 @@ export function publicKeyOf(seed: string): string {
 }
 
 export interface ServerOptions {
-  /** `127.0.0.1:4222`. Port 0 lets the system choose. */
+  /** The address to listen on. */
   readonly host: string;
+  /** Port 0 lets the system choose; the server logs its choice. */
   readonly port: number;
   /** Folder of JetStream's files. */
   readonly storeDir: string;
   readonly serverName: string;
-  /** Folder into which the server writes a `.ports` file once it listens. */
-  readonly portsDir?: string | undefined;
   readonly users: readonly { identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>; permissions: Permissions }[];
 }
 
@@ -48,7 +47,6 @@ export function serverConfig(options: ServerOptions): string {
     `server_name: ${JSON.stringify(options.serverName)}`,
     `host: ${JSON.stringify(options.host)}`,
     `port: ${options.port === 0 ? -1 : options.port}`,
-    ...(options.portsDir === undefined ? [] : [`ports_file_dir: ${JSON.stringify(options.portsDir)}`]),
     `max_payload: ${MAX_PAYLOAD}`,
     `jetstream: { store_dir: ${JSON.stringify(options.storeDir)}, max_mem: 256MB, max_file: 1GB }`,
     'authorization: {',

@@ -1,4 +1,5 @@
 import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import { subjectMatches } from '@kubus/contracts';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import {
@@ -83,6 +84,10 @@ export class NatsTransport implements Transport {
     const subscription = this.#connection.subscribe(pattern, {
       callback: (error, message) => {
         if (error !== null) this.#logger.error({ pattern, err: error }, 'subscription ended');
+        // Whoever may make a consumer can have stored messages delivered anywhere, past all permissions; they keep the
+        // subject under which they were stored.
+        else if (!subjectMatches(pattern, message.subject))
+          this.#logger.warn({ pattern, subject: message.subject }, 'a message of a foreign subject is dropped');
         // A message without headers is the broker's own, such as "no responders".
         else if (message.headers !== undefined && message.headers.code === 0) listener(fromNats(message));
         else if (message.headers === undefined)

@@ -19,6 +19,9 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
+/** The one identity of all command line programs. */
+const PEOPLE = 'cli-0';
+
 export interface Identity {
   readonly service: ServiceName;
   /** `<service>-<slot>`. */
@@ -34,44 +37,67 @@ export function permissionsOf(
   node: string,
   contracts: Readonly<Record<ServiceName, ServiceContract>>,
 ): Permissions {
-  const { service, instance } = identity;
+  const { service } = identity;
   const contract = contracts[service];
   const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
     contracts[other].calls.some((command) => contract.serves.includes(command)),
   );
   const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, serviceInstance])];
+  const special = service === 'cli' ? ofPeople(node) : ofInstance(identity, node);
   const publish = [
-    ...contract.owns.flatMap((fact) => ownedSubjects(node, fact, instance)),
-    ...ownedSubjects(node, serviceInstance, instance),
-    subjectOf(node, refusedMessage, instance),
+    ...contract.owns.map((fact) => storePattern(node, fact)),
     ...contract.calls.map((command) => patternOf(node, command)),
     ...contract.publishes.map((event) => patternOf(node, event)),
     ...callers.map((caller) => replyPattern(node, caller)),
     `$JS.API.STREAM.INFO.${bucketStream(node)}`,
     ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
-    // Answers to discovery, which people and the launcher ask for.
-    `${inboxPrefix('cli-0')}.>`,
-    `${inboxPrefix('launcher-0')}.>`,
+    ...special.publish,
+    ...(service === 'launcher' ? streamCalls(node) : []),
   ];
   const subscribe = [
-    `${inboxPrefix(instance)}.>`,
+    `${inboxPrefix(identity.instance)}.>`,
     ...watched.map((fact) => nodeSubject(node, factPattern(fact))),
     ...contract.serves.map((command) => patternOf(node, command)),
     ...contract.hears.map((event) => patternOf(node, event)),
-    // Many command line programs run at once under one identity, each as an instance of its own.
-    ...(contract.calls.length > 0 ? [replyPattern(node, service, service === 'cli' ? undefined : instance)] : []),
-    ...discoverySubjects(service, instance),
+    ...special.subscribe,
   ];
-  if (service === 'launcher') publish.push('$JS.API.>', ...discoverySubjects('*', '*'));
-  if (service === 'cli') {
-    publish.push(
-      `$JS.API.STREAM.INFO.${recordStream(node)}`,
-      `$JS.API.CONSUMER.CREATE.${recordStream(node)}.>`,
-      ...discoverySubjects('*', '*'),
-    );
-    subscribe.push(nodeSubject(node, '>'));
-  }
   return { publish: [...new Set(publish)], subscribe: [...new Set(subscribe)] };
+}
+
+/** A service's instance announces itself, reads the replies to its own commands and answers discovery. */
+function ofInstance({ service, instance }: Identity, node: string): Permissions {
+  return {
+    publish: [
+      storeSubject(node, factKey(serviceInstance, instance)),
+      storeSubject(node, completeKey(serviceInstance, instance)),
+      subjectOf(node, refusedMessage, instance),
+      // Only people ask for discovery, and the tail of their inboxes can not be guessed.
+      `${inboxPrefix(PEOPLE)}.>`,
+    ],
+    subscribe: [replyPattern(node, service, instance), ...discoverySubjects(service, instance)],
+  };
+}
+
+/**
+ * Command line programs: any number of them share one identity, each under an instance name of its own. They follow and
+ * look back at everything that is said on the node, and announce nothing.
+ */
+function ofPeople(node: string): Permissions {
+  return {
+    publish: [
+      patternOf(node, refusedMessage),
+      `$JS.API.CONSUMER.CREATE.${recordStream(node)}.*.${nodeSubject(node, '>')}`,
+      ...discoverySubjects('*', '*'),
+    ],
+    subscribe: [nodeSubject(node, '>')],
+  };
+}
+
+/** Making, changing and removing the node's own two streams. */
+function streamCalls(node: string): string[] {
+  const calls = ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'];
+  const streams = [bucketStream(node), recordStream(node)];
+  return ['$JS.API.INFO', ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`))];
 }
 
 /** The subjects of the NATS services protocol (ADR-32) for one instance. */
@@ -81,9 +107,4 @@ export function discoverySubjects(service: string, instance: string): string[] {
     `$SRV.${verb}.${service}`,
     `$SRV.${verb}.${service}.${instance}`,
   ]);
-}
-
-function ownedSubjects(node: string, fact: AnyFact, instance: string): string[] {
-  if (fact.owner !== 'each') return [storeSubject(node, factPattern(fact))];
-  return [storeSubject(node, factKey(fact, instance)), storeSubject(node, completeKey(fact, instance))];
 }

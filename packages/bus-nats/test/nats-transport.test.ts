@@ -1,20 +1,12 @@
 import { Bus } from '@kubus/bus';
-import {
-  type EventDeclaration,
-  type ServiceContract,
-  type ServiceName,
-  command,
-  event,
-  fact,
-  serviceNames,
-} from '@kubus/contracts';
-import { type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
+import { type ServiceContract, type ServiceName, command, event, fact, serviceNames } from '@kubus/contracts';
+import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
-import { TestNatsServer } from './nats-server.ts';
+import { TestNatsServer } from '../src/testing.ts';
+import { clock, ids } from './ports.ts';
 
 const color = fact({
   area: 'config',
@@ -52,23 +44,6 @@ const contracts: Record<ServiceName, ServiceContract> = {
 };
 const identities = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
 
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, action) => {
-    // What a test leaves waiting must not keep its process alive.
-    const timer = setTimeout(action, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
-const ids: Ids = { hex: (bytes) => randomBytes(bytes).toString('hex'), fraction: Math.random };
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silent,
-};
-
 const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
@@ -82,11 +57,11 @@ async function connection(service: ServiceName): Promise<NatsConnection> {
 async function join(service: ServiceName, epoch = 1) {
   const nats = await connection(service);
   const instance = `${service}-0`;
-  const transport = new NatsTransport({ connection: nats, node: 'n', instance, clock, ids, logger: silent });
+  const transport = new NatsTransport({ connection: nats, node: 'n', instance, clock, ids, logger: silentLogger });
   const contract = contracts[service];
   return {
     nats,
-    bus: new Bus({ node: 'n', service, instance, epoch, contract, transport, clock, ids, logger: silent }),
+    bus: new Bus({ node: 'n', service, instance, epoch, contract, transport, clock, ids, logger: silentLogger }),
   };
 }
 
@@ -188,7 +163,7 @@ describe('commands and events over NATS', () => {
     const heard = awaiting<number>((value) => value === 7);
     client.bus.hear(dried, ({ payload }) => heard.push(payload));
     await client.nats.flush();
-    bus.emit(dried, 'pod-1', 'wet');
+    bus.emit<unknown>(dried, 'pod-1', 'wet');
     bus.emit(dried, 'pod-1', 7);
     await nats.flush();
     await heard.found;

@@ -1,5 +1,5 @@
 import { KubusError } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * The numbering of commands (DESIGN rule 5). A client numbers its commands within a window: one window per fenced pod,

@@ -1,6 +1,6 @@
 import { COMPLETE, type FactDeclaration, decodeToken, factPattern } from '@kubus/contracts';
 import { type Cancel, toError } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -44,7 +44,8 @@ interface Completion {
   readonly cause: Cause;
 }
 
-const completeSchema = z.object({ keys: z.array(z.string()) });
+/** The payload of a completion mark: the store's keys of the whole set. */
+export const completionSchema = z.object({ keys: z.array(z.string()) });
 
 /** How many removed keys are remembered so that a value from before the removal is not taken for a new one. */
 const TOMBSTONES = 4096;
@@ -217,7 +218,7 @@ export class FactReader<T> {
       if (envelope.epoch < known.epoch) return;
       if (envelope.epoch === known.epoch && version <= known.version) return;
     }
-    const { keys } = completeSchema.parse(JSON.parse(message.data));
+    const { keys } = completionSchema.parse(JSON.parse(message.data));
     this.#tryComplete(envelope.source, {
       epoch: envelope.epoch,
       version,

@@ -9,8 +9,8 @@ export {
   type CommandWindow,
   FencedOff,
 } from './command-server.ts';
-export { CommandFailed, CommandRefused, type CommandStatus, PeerRestarted } from './command.ts';
+export { CommandFailed, CommandRefused, type CommandStatus, PeerRestarted, failureSchema } from './command.ts';
 export { type Cause, type Envelope, EnvelopeError, HEADER, decodeEnvelope, formatTime, parseTime } from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';
-export type { Fact, FactHandlers, FactReader } from './fact-reader.ts';
+export { type Fact, type FactHandlers, type FactReader, completionSchema } from './fact-reader.ts';
 export type { FactListener, Transport, WireMessage } from './transport.ts';

@@ -11,12 +11,17 @@ const outside = new Set(['up', 'down', 'graph', 'help', 'version']);
  * and the node runs; then the present process is only its shell, or nothing at all.
  */
 export function enterNodeNamespace(args: readonly string[]): void {
-  const command = args.find((arg) => !arg.startsWith('-'));
+  const command = commandOf(args);
   if (command === undefined || outside.has(command) || args.includes('--help') || args.includes('-h')) return;
   const namespace = namespaceOf(nodeArgument(args));
   if (namespace === undefined || isInside(namespace)) return;
   const argv = [`--net=${namespace}`, '--', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   replaceProcess('nsenter', argv);
+}
+
+/** The first argument that is neither an option nor the value of `--node`, the only option before a command that has one. */
+export function commandOf(args: readonly string[]): string | undefined {
+  return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--node');
 }
 
 function nodeArgument(args: readonly string[]): string {

@@ -6,7 +6,6 @@ import { addDown } from './commands/down.ts';
 import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
-import { addLauncher } from './commands/launcher.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
 import { addStatus } from './commands/status.ts';
@@ -43,7 +42,6 @@ export async function run(argv: readonly string[]): Promise<void> {
     addTrace,
     addGraph,
     addRestart,
-    addLauncher,
   ]) {
     add(program);
   }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { podOf } from './invocation.ts';
 import { jsonObjectSchema } from './json.ts';
 import { networkConfigSchema } from './network-config.ts';

@@ -1,5 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CNI_VERSIONS } from './cni-version.ts';
 
 /** Error codes of the protocol (CNI SPEC.md, "Error"); a plugin's own start at 100. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CniCode, CniError, incompatibleVersion } from './cni-error.ts';
 import { CNI_VERSIONS, type CniVersion, NEWEST_CNI_VERSION, isCniVersion } from './cni-version.ts';
 import { type JsonObject, firstIssue, jsonObjectSchema } from './json.ts';

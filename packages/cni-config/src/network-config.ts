@@ -1,5 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 import { CNI_VERSIONS, type CniVersion, chooseVersion } from './cni-version.ts';
 import { firstIssue, jsonObjectSchema } from './json.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { CniCode, CniError, incompatibleVersion } from './cni-error.ts';
 import { type CniVersion, isAtLeast, isCniVersion } from './cni-version.ts';
 import { firstIssue } from './json.ts';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { COMPLETE, ROOT, encodeToken } from './subject.ts';
 
 /** Every process that has an identity on the bus. */

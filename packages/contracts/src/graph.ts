@@ -92,11 +92,10 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     hears: [],
   },
   cli: {
-    about: 'What people type.',
+    about: 'What people type. Besides this it may follow and look back at everything that is said on the node.',
     owns: [],
     reads: [
-      ...everyDesiredPod,
-      configuredSources,
+      desiredPods.file,
       manifest,
       networkCondition,
       podStatus,
@@ -107,7 +106,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceInstance,
     ],
     serves: [],
-    calls: [criCommands.Exec, criCommands.ReopenContainerLog, restartService],
+    calls: [criCommands.Exec, restartService],
     publishes: [],
     hears: [],
   },

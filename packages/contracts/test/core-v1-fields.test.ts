@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { z } from 'zod';
+import * as z from 'zod';
 import { intOrString } from '../src/pod/fields.ts';
 import { podSchema } from '../src/pod/index.ts';
 

@@ -46,3 +46,5 @@ export {
   settingsFile,
 } from './node-settings.ts';
 export { takeDown } from './take-down.ts';
+export { compileNatives } from './natives.ts';
+export { nodeProgram, nodeProgramEnv } from './node-program.ts';

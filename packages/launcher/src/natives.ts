@@ -15,12 +15,18 @@ export interface Natives {
   readonly relay: string;
 }
 
+/** Compiles the two native programs; a second time this only looks whether they are there. */
+export async function compileNatives(cache: string): Promise<{ shim: string; relay: string }> {
+  const [shim, relay] = await Promise.all([compileStatic(shimSource, cache), compileStatic(relaySource, cache)]);
+  return { shim, relay };
+}
+
 /**
- * Compiles the two native programs (cached by content) and installs the CNI shim under both names that a runtime calls,
+ * Compiles the native programs and installs the CNI shim under both names that a runtime calls,
  * with the link to cni-bridge's socket.
  */
 export async function installNatives(dir: NodeDir, cache: string): Promise<Natives> {
-  const [shim, relay] = await Promise.all([compileStatic(shimSource, cache), compileStatic(relaySource, cache)]);
+  const { shim, relay } = await compileNatives(cache);
   for (const name of ['kubus-cni', 'loopback']) await replaceFile(shim, join(dir.cni.bin, name));
   const link = join(dir.cni.bin, SOCKET_LINK);
   await rm(link, { force: true });

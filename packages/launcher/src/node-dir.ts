@@ -50,9 +50,9 @@ export interface NodeDir {
 }
 
 export interface NodeDirOptions {
-  /** Default `/var/lib/kubus`. */
+  /** Default: the environment variable KUBUS_LIB_DIR, or `/var/lib/kubus`. */
   readonly base?: string;
-  /** Default `/run/kubus`; on a file system that a reboot empties. */
+  /** Default: KUBUS_RUN_DIR, or `/run/kubus`; on a file system that a reboot empties. */
   readonly runBase?: string;
 }
 
@@ -76,7 +76,8 @@ export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
       `Node name "${node}" must be a DNS subdomain: lower case, digits, "-" and "."`,
     );
   }
-  const { base = '/var/lib/kubus', runBase = '/run/kubus' } = options;
+  const base = options.base ?? process.env['KUBUS_LIB_DIR'] ?? '/var/lib/kubus';
+  const runBase = options.runBase ?? process.env['KUBUS_RUN_DIR'] ?? '/run/kubus';
   const root = join(base, node);
   const run = join(
     runBase,

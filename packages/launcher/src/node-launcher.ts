@@ -2,7 +2,7 @@ import { Bus } from '@kubus/bus';
 import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
 import { type ServiceName, processEvent, restartService, serviceContracts, serviceNames } from '@kubus/contracts';
 import { runtimeNetwork } from '@kubus/cni-config';
-import { buildImages, importImages } from '@kubus/node-images';
+import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
 import { type Slot, answerDiscovery, claimSlot, systemClock, systemIds, version } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -15,6 +15,7 @@ import { type Natives, installNatives } from './natives.ts';
 import { startNats, writeNatsConfig, ownNatsUrl } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
+import { nodeProgram, nodeProgramEnv } from './node-program.ts';
 import { type NodeSettings, nodeConfigFile, writeNodeConfig } from './node-settings.ts';
 import { findCniPlugins, podNetwork } from './pod-network.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
@@ -98,14 +99,14 @@ export class NodeLauncher {
   async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {
     const { dir, settings } = this.#options;
     this.#step('compiling the CNI shim and the relay');
-    const natives = await installNatives(dir, join(settings.cache, 'natives'));
+    const natives = await installNatives(dir, settings.cache);
     await writeFile(join(dir.cni.handlerConf, '10-kubus.conflist'), runtimeNetwork());
     this.#step('starting containerd');
     const start = () => startContainerd({ dir, programs });
     const containerd = (await adoptContainerd(dir)) ?? (await start());
     this.#supervisor.keep('containerd', start, containerd);
-    this.#step('building and importing the images');
-    const images = await buildImages(join(settings.cache, 'images'));
+    this.#step('importing the images');
+    const { images } = settings;
     await importImages({ containerdSocket: dir.socket('containerd'), images, ctr: programs.ctr });
     return natives;
   }
@@ -116,13 +117,8 @@ export class NodeLauncher {
     return startProcess({
       dir,
       what: `${service}-0`,
-      command: inNetworkNamespace(dir.networkNamespace, [
-        process.execPath,
-        '--disable-warning=ExperimentalWarning',
-        program,
-        '--config',
-        nodeConfigFile(dir),
-      ]),
+      command: inNetworkNamespace(dir.networkNamespace, nodeProgram(program, ['--config', nodeConfigFile(dir)])),
+      env: nodeProgramEnv,
       log: join(dir.logs, `${service}.log`),
     });
   }

@@ -1,7 +1,7 @@
 import type { NodeConfig } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
@@ -17,7 +17,9 @@ export const nodeSettingsSchema = z.object({
   containerd: z.string().optional(),
   /** The bundled program of each service. */
   programs: z.record(z.string(), z.string()),
-  /** Where compiled programs and images are kept between nodes. */
+  /** The images that the node has from the beginning, built beforehand. */
+  images: z.array(z.object({ reference: z.string(), digest: z.string(), id: z.string(), archive: z.string() })),
+  /** Where compiled programs are kept between nodes. */
   cache: z.string(),
 });
 export type NodeSettings = z.infer<typeof nodeSettingsSchema>;

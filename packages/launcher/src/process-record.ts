@@ -1,6 +1,6 @@
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * Marks every process of a node: its value is the node's root folder. Children inherit it, so runtime shims and CNI

@@ -1,5 +1,5 @@
 import { intOrString, quantity } from '@kubus/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 import { FieldPath } from './validation/field.ts';
 
 /**

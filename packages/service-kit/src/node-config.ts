@@ -1,6 +1,6 @@
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** What every service of a node is told at its start: one JSON file, written by the launcher or by hand. */
 export const nodeConfigSchema = z.strictObject({

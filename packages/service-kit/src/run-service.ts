@@ -5,13 +5,12 @@ import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/p
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Registry } from 'prom-client';
 import { systemClock, systemIds } from './clock.ts';
 import { answerDiscovery } from './discovery.ts';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
 import { createLogger } from './logger.ts';
-import { addBusMetrics, createMetrics } from './metrics.ts';
+import { Metrics, addBusMetrics, addProcessMetrics } from './metrics.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
@@ -26,7 +25,7 @@ export interface ServiceContext {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly health: Health;
-  readonly metrics: Registry;
+  readonly metrics: Metrics;
   /** The service's own folder, made already, mode 0700. */
   readonly stateDir: string;
 }
@@ -80,7 +79,8 @@ export async function runService(
   const stateDir = join(config.state, service);
   const slot = claimSlot(stateDir, slotNumber);
   const health = new Health();
-  const metrics = createMetrics({ service, instance, node: config.node }, version);
+  const metrics = new Metrics({ service, instance, node: config.node });
+  addProcessMetrics(metrics, version);
   health.ready('bus', () => 'waiting for NATS');
   const http = await serveHttp({ health, metrics, port: config.httpPorts[instance] ?? 0 });
   logger.info({ epoch: slot.epoch, http: http.address, version }, 'started');

@@ -1,7 +1,7 @@
 import { Bus } from '@kubus/bus';
 import { type ServiceContract, command, event, fact } from '@kubus/contracts';
 import type { Logger } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MemoryBroker, Random, Scheduler } from '../src/index.ts';
 
 /** Facts, commands and events of two imaginary services, on the names of real ones. */

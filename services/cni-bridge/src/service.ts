@@ -1,7 +1,6 @@
 import { ShimServer, hostPluginRunner, watchConfigFolder } from '@kubus/cni';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
-import { Gauge } from 'prom-client';
 import { NetworkOnBus } from './network-on-bus.ts';
 
 /** The service `cni-bridge`. */
@@ -20,15 +19,15 @@ export const cniBridge: ServiceDefinition = {
     });
     const { bridge } = network;
     health.ready('network', () => (bridge.network.ready ? undefined : bridge.network.message));
-    new Gauge({
+    metrics.add({
+      type: 'gauge',
       name: 'kubus_cni_attachments',
       help: 'Attachments being worked on, and waiting for their turn.',
       labelNames: ['state'],
-      registers: [metrics],
-      collect() {
-        this.set({ state: 'running' }, bridge.load.running);
-        this.set({ state: 'waiting' }, bridge.load.waiting);
-      },
+      collect: () => [
+        { value: bridge.load.running, labels: { state: 'running' } },
+        { value: bridge.load.waiting, labels: { state: 'waiting' } },
+      ],
     });
     const unwatch = watchConfigFolder(configDir, { clock, logger, onFiles: (files) => bridge.useFiles(files) });
     await bridge.recover();

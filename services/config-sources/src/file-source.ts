@@ -1,7 +1,7 @@
 import { type ManifestReport, type Pod, podSchema } from '@kubus/contracts';
 import { fnv128a } from '@kubus/pod-manifest';
 import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FileChange, type FileState, failFile, readFile } from './manifest-files.ts';
 
 /** What lies in the manifest folder, or the one manifest file. */

@@ -1,6 +1,5 @@
 import { connectCri } from '@kubus/cri';
 import type { ServiceDefinition } from '@kubus/service-kit';
-import { Gauge } from 'prom-client';
 import { CriBridge } from './cri-bridge.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
@@ -20,15 +19,15 @@ export const criBridge: ServiceDefinition = {
     });
     const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce });
     health.ready('runtime', () => bridge.problem);
-    new Gauge({
+    metrics.add({
+      type: 'gauge',
       name: 'kubus_sandboxes',
       help: 'Sandboxes being made, and waiting for their turn.',
       labelNames: ['state'],
-      registers: [metrics],
-      collect() {
-        this.set({ state: 'making' }, bridge.sandboxes.making);
-        this.set({ state: 'waiting' }, bridge.sandboxes.waiting);
-      },
+      collect: () => [
+        { value: bridge.sandboxes.making, labels: { state: 'making' } },
+        { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
+      ],
     });
     return Promise.resolve({
       stop: () => {

@@ -2,7 +2,6 @@ import { PodCgroupTree } from '@kubus/cgroup';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { Gauge } from 'prom-client';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
@@ -27,13 +26,11 @@ export const podWorkers: ServiceDefinition = {
       syncEveryMs: config.pods.syncEveryMs,
     });
     health.ready('state folder', () => workers.saveError);
-    new Gauge({
+    metrics.add({
+      type: 'gauge',
       name: 'kubus_pod_workers',
       help: 'Pods that this instance has.',
-      registers: [metrics],
-      collect() {
-        this.set(workers.count);
-      },
+      collect: () => workers.count,
     });
     return {
       stop: () => {

@@ -1,5 +1,5 @@
 import { podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * What a worker has to know of a pod after a restart that neither the runtime nor a source can tell (DESIGN rule 11).

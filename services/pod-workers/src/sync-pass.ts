@@ -1,3 +1,4 @@
+import { CommandFailed } from '@kubus/bus';
 import type { Pod } from '@kubus/contracts';
 import { sandboxConfig } from '@kubus/container-config';
 import { type PodActions, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
@@ -99,7 +100,7 @@ async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): Promise
     ]);
     return { id: made.podSandboxId ?? '', config: config(attempt) };
   } catch (error) {
-    if (error instanceof Error && error.name === 'CommandFailed') {
+    if (error instanceof CommandFailed && error.code !== 'Unavailable') {
       const message = `Failed to create pod sandbox: ${error.message}`;
       recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
       throw new TryAgain(message, RETRY_MS, { cause: error });

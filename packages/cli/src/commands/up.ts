@@ -1,11 +1,15 @@
+import { buildImages } from '@kubus/node-images';
 import {
   type NodeDir,
   type NodeSettings,
+  compileNatives,
   createNetworkNamespace,
   createNodeDir,
   findProcesses,
   inNetworkNamespace,
   nodeDir,
+  nodeProgram,
+  nodeProgramEnv,
   nodeServices,
   nodeSettingsSchema,
   settingsFile,
@@ -66,6 +70,12 @@ async function up(node: string, options: UpOptions): Promise<void> {
 
 async function start(dir: NodeDir, options: UpOptions): Promise<void> {
   const { nats, containerd, logLevel, manifests } = options;
+  const cache = join(checkout, '.kubus/cache');
+  // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
+  const images = await step('building the images and compiling the native programs', async () => {
+    await compileNatives(cache);
+    return buildImages(cache);
+  });
   await createNodeDir(dir);
   await createNetworkNamespace(dir.networkNamespace);
   const settings = nodeSettingsSchema.parse({
@@ -76,7 +86,8 @@ async function start(dir: NodeDir, options: UpOptions): Promise<void> {
     programs: Object.fromEntries(
       nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
     ),
-    cache: join(checkout, '.kubus/cache'),
+    images,
+    cache,
   });
   await writeFile(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
   const log = join(dir.logs, 'launcher.log');
@@ -84,8 +95,23 @@ async function start(dir: NodeDir, options: UpOptions): Promise<void> {
     ({ size }) => size,
     () => 0,
   );
-  const launcher = await startProcess({ dir, what: 'launcher', command: programInNode(dir, ['launcher']), log });
+  const program = nodeProgram(join(checkout, 'packages/launcher/dist/main.mjs'), ['--node', dir.node]);
+  const launcher = await startProcess({
+    dir,
+    what: 'launcher',
+    command: inNetworkNamespace(dir.networkNamespace, program),
+    env: nodeProgramEnv,
+    log,
+  });
   await showSteps(log, from, launcher.exited);
+}
+
+async function step<T>(what: string, action: () => Promise<T>): Promise<T> {
+  process.stdout.write(`kubus: ${what} ... `);
+  const began = performance.now();
+  const result = await action();
+  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`);
+  return result;
 }
 
 /** This program with other arguments, in the node's network namespace. */

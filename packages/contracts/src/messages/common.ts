@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A pod by name, for people and for logs; its UID identifies it. */
 export const podRefSchema = z.object({ namespace: z.string(), name: z.string(), uid: z.string() });

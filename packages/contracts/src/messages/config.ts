@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { event, fact } from '../declare.ts';
 import { podUpdateSchema } from '../pod/index.ts';
 import { podEventSchema, podRefSchema } from './common.ts';

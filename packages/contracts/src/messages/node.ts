@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { command, event, serviceNames } from '../declare.ts';
 
 export const restartService = command({

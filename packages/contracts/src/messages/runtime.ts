@@ -1,5 +1,5 @@
 import { type CriMethods, type UnaryCriMethod, criMethods } from '@kubus/proto/cri';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type CommandDeclaration, command, event, fact } from '../declare.ts';
 import { podRefSchema, stampSchema } from './common.ts';
 

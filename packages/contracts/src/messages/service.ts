@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { event, fact, serviceNames } from '../declare.ts';
 
 /** What a running instance of a service says about itself. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { fact } from '../declare.ts';
 import { podSchema } from '../pod/index.ts';
 import { podRefSchema, stampSchema } from './common.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { event, fact } from '../declare.ts';
 import { podStatusSchema } from '../pod/index.ts';
 import { podEventSchema, podRefSchema, stampSchema } from './common.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { envFromSourceSchema, envVarSchema } from './environment.ts';
 import { apiObject, flag, int, ints, text, texts } from './fields.ts';
 import { lifecycleSchema, probeSchema } from './probe.ts';

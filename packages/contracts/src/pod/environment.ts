@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, flag, quantity, text } from './fields.ts';
 
 /** A field of the pod itself, such as `metadata.name`. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /**
  * An object of the Kubernetes API. Fields that are not in `shape` pass through a parse untouched, so that a newer API

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { apiObject, text } from './fields.ts';
 import { podMetaSchema } from './metadata.ts';
 import { podSpecSchema } from './spec.ts';

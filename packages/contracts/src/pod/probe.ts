@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, int, intOrString, text, texts } from './fields.ts';
 
 export const execActionSchema = apiObject({ command: texts });

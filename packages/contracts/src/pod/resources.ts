@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, resourceList, text } from './fields.ts';
 
 /** Compute resources of a container, or of the pod as a whole (which has no claims). */

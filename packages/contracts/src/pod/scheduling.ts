@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, int, text, texts } from './fields.ts';
 import { labelSelectorSchema } from './metadata.ts';
 

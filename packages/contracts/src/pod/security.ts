@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, flag, int, ints, text, texts } from './fields.ts';
 
 export const seLinuxOptionsSchema = apiObject({ user: text, role: text, type: text, level: text });

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { containerSchema, ephemeralContainerSchema } from './container.ts';
 import { apiObject, flag, int, resourceList, stringMap, text, texts } from './fields.ts';
 import { localObjectReferenceSchema } from './metadata.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, flag, int, ints, quantity, resourceList, text, texts, time } from './fields.ts';
 import { resourceRequirementsSchema } from './resources.ts';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiObject, flag, int, stringMap, text, texts } from './fields.ts';
 import { localObjectReferenceSchema } from './metadata.ts';
 

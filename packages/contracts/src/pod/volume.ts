@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { objectFieldSelectorSchema, resourceFieldSelectorSchema } from './environment.ts';
 import { apiObject, flag, int, quantity, resourceList, stringMap, text, texts } from './fields.ts';
 import { labelSelectorSchema, localObjectReferenceSchema, templateMetaSchema } from './metadata.ts';

@@ -1,0 +1,38 @@
+import { KubusError, toError } from '@kubus/ports';
+import { createLogger } from '@kubus/service-kit';
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { nodeDir } from './node-dir.ts';
+import { NodeLauncher } from './node-launcher.ts';
+import { nodeSettingsSchema, settingsFile } from './node-settings.ts';
+
+/**
+ * The launcher of one node as a process: `main.mjs --node NAME [--base DIR] [--run-base DIR]`, in the node's network
+ * namespace. It keeps the node's processes running until SIGTERM or SIGINT. Its log tells `up` how far it is: lines with
+ * `step`, and one with `started` or `failed`.
+ */
+const { values } = parseArgs({
+  options: { node: { type: 'string' }, base: { type: 'string' }, 'run-base': { type: 'string' } },
+});
+let logger = createLogger({ service: 'launcher', instance: 'launcher-0', level: 'info' });
+try {
+  const { node, base, 'run-base': runBase } = values;
+  if (node === undefined) throw new KubusError('usage', '--node NAME is missing');
+  const dir = nodeDir(node, { ...(base !== undefined && { base }), ...(runBase !== undefined && { runBase }) });
+  const settings = nodeSettingsSchema.parse(JSON.parse(await readFile(settingsFile(dir), 'utf8')));
+  logger = createLogger({ service: 'launcher', instance: 'launcher-0', level: settings.logLevel });
+  const launcher = new NodeLauncher({ dir, settings, logger, onStep: (step) => logger.info({ step }, step) });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      launcher.stop().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+  }
+  await launcher.start();
+  logger.info({ started: true }, 'the node is started');
+} catch (error) {
+  logger.error({ err: toError(error), failed: toError(error).message }, 'the node can not be started');
+  process.exit(1);
+}
