@@ -1,1 +1,4 @@
-export { default } from '../jest.preset.mjs';
+import preset from '../jest.preset.mjs';
+
+// Whole nodes of real processes: the limit only ends what hangs.
+export default { ...preset, testTimeout: 180_000, verbose: true };

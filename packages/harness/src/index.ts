@@ -1,6 +1,13 @@
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
+export { type Outcome, type RunningCommand, checkout, startCommand } from './kubus-command.ts';
+export { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
+export type { NodeMessage, NodeMessages } from './node-messages.ts';
+export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';
+export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { sweepTestFolders } from './test-folder.ts';
+export { type NodeOptions, type TestNode, startNode } from './test-node.ts';
 export { type RuntimeOptions, type TestRuntime, startRuntime } from './test-runtime.ts';
+export type { Tunnel } from './tunnel.ts';

@@ -11,15 +11,11 @@ import {
   inNetworkNamespace,
   podNetwork,
   runCommand,
-  shimSocket,
   startContainerd,
-  takeSnapshot,
-  watchedFolders,
 } from '@kubus/launcher';
 import { type BuiltImage, importImages } from '@kubus/node-images';
-import { HarnessError } from './errors.ts';
 import { EventLog } from './event-log.ts';
-import { containerOf } from './runtime-events.ts';
+import { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
 import { testImages } from './test-cache.ts';
 import { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 
@@ -101,7 +97,7 @@ async function startIn(folder: string, programs: ContainerdPrograms, options: Ru
     stop: async () => {
       await events.stop();
       await removeTestFolder(folder, programs.runc);
-      await expectNothingLeft(folder, dir, events);
+      expectEmpty(await takeNodeSnapshot(dir, knownContainers(events), [folder]), 'The test runtime');
     },
   };
 }
@@ -115,19 +111,5 @@ async function useMachinePlugins(dir: NodeDir): Promise<void> {
   const network = podNetwork({ dataDir: dir.cni.data });
   for (const folder of [dir.cni.handlerConf, dir.cni.defaultConf]) {
     await writeFile(join(folder, '10-pods.conflist'), network);
-  }
-}
-
-/** Everything of the runtime is named after its folder, its node or one of its containers. */
-async function expectNothingLeft(folder: string, dir: NodeDir, events: EventLog): Promise<void> {
-  const ids = [...new Set(events.events.map(containerOf).filter((id) => id !== undefined))];
-  const sockets = ids.map((id) => shimSocket(dir.socket('containerd'), id));
-  const snapshot = await takeSnapshot({
-    folders: [...watchedFolders, folder],
-    about: [folder, dir.cgroupRoot, ...ids, ...sockets],
-  });
-  const left = Object.entries(snapshot).flatMap(([aspect, entries]) => entries.map((entry) => `${aspect}: ${entry}`));
-  if (left.length > 0) {
-    throw new HarnessError('Leak', ['The test runtime left behind:', ...left].join('\n  '));
   }
 }

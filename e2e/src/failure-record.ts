@@ -1,0 +1,20 @@
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestNode, checkout } from '@kubus/harness';
+
+/**
+ * Keeps what a person needs in order to find out why a test on a node failed: every message as JSON lines, the logs of
+ * all its processes, containerd's event log, the present state. Returns the folder; one of an earlier failure is replaced.
+ */
+export async function recordFailure(node: TestNode, name: string, account: string): Promise<string> {
+  const folder = join(checkout, '.kubus/failures', name);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const lines = node.watch.messages.all.map(({ at, message }) => {
+    return JSON.stringify({ at: new Date(at).toISOString(), ...message });
+  });
+  await writeFile(join(folder, 'messages.jsonl'), `${lines.join('\n')}\n`);
+  await writeFile(join(folder, 'account.txt'), `${account}\n\n${node.watch.describe()}\n`);
+  await cp(node.dir.logs, join(folder, 'logs'), { recursive: true });
+  return folder;
+}

@@ -1,0 +1,59 @@
+import { Random } from '@kubus/simulation';
+
+/** What is killed: the five services and what they talk over. */
+export const victims = [
+  'config-sources-0',
+  'sync-loop-0',
+  'pod-workers-0',
+  'cri-bridge-0',
+  'cni-bridge-0',
+  'nats-server',
+] as const;
+export type Victim = (typeof victims)[number];
+
+/** What is done to the pods while processes are killed. */
+export const phases = ['create', 'restart', 'delete'] as const;
+export type Phase = (typeof phases)[number];
+
+export interface PlannedKill {
+  readonly victim: Victim;
+  /** Which command for a pod is waited for first, counted from now; undefined: none. */
+  readonly command: number | undefined;
+  /** Then waits this many milliseconds. */
+  readonly delayMs: number;
+}
+
+/** Kills in each phase of one seed. */
+export const killsPerPhase = 8;
+/** Of these, so many come shortly after a command for a pod. */
+const afterCommands = 5;
+const longestAfterCommandMs = 150;
+const longestElseMs = 800;
+
+/** The kills of one seed: every victim as often as the others, in an order and at moments of the seed's choice. */
+export function planKills(seed: number): ReadonlyMap<Phase, readonly PlannedKill[]> {
+  const random = new Random(seed);
+  const rounds = (phases.length * killsPerPhase) / victims.length;
+  const order = Array.from({ length: rounds }, () => shuffled(victims, random)).flat();
+  const plan = phases.map((phase, index) => {
+    const targeted = shuffled(
+      Array.from({ length: killsPerPhase }, (_, at) => at < afterCommands),
+      random,
+    );
+    const kills = order.slice(index * killsPerPhase, (index + 1) * killsPerPhase).map((victim, at): PlannedKill => {
+      return targeted[at] === true
+        ? { victim, command: 1 + random.below(6), delayMs: random.between(0, longestAfterCommandMs) }
+        : { victim, command: undefined, delayMs: random.between(0, longestElseMs) };
+    });
+    return [phase, kills] as const;
+  });
+  return new Map(plan);
+}
+
+export function shuffled<T>(items: readonly T[], random: Random): T[] {
+  const left = [...items];
+  return items.map(() => {
+    const [item] = left.splice(random.below(left.length), 1) as [T];
+    return item;
+  });
+}

@@ -1,0 +1,68 @@
+import { type WatchedPod, isReady } from '@kubus/harness';
+import { container, pod, podRunning, shell } from './pods.ts';
+
+/** How a pod lives: it stays, runs its course once, or ends and is started again for ever. */
+export type Life = 'stays' | 'once' | 'again';
+
+export interface KillPod {
+  readonly name: string;
+  readonly life: Life;
+  readonly containers: readonly string[];
+  readonly manifest: object;
+}
+
+/** The twenty pods of the kill test. */
+export const killPods: readonly KillPod[] = [
+  ...several(8, 'stay', (name) => ({ name, life: 'stays', containers: ['main'], manifest: pod(name) })),
+  ...several(2, 'pair', (name) => ({
+    name,
+    life: 'stays',
+    containers: ['one', 'two'],
+    manifest: pod(name, { containers: [container({ name: 'one' }), container({ name: 'two' })] }),
+  })),
+  ...several(1, 'host', (name) => ({
+    name,
+    life: 'stays',
+    containers: ['main'],
+    manifest: pod(name, { hostNetwork: true }),
+  })),
+  ...several(4, 'crash', (name) => again(name, 'sleep 1; exit 1', 'Always')),
+  ...several(2, 'retry', (name) => again(name, 'sleep 1; exit 3', 'OnFailure')),
+  ...several(1, 'ends', (name) => again(name, 'sleep 1', 'Always')),
+  ...several(2, 'once', (name) => ({
+    name,
+    life: 'once',
+    containers: ['main'],
+    manifest: podRunning(name, 'sleep 1', { restartPolicy: 'Never' }),
+  })),
+];
+
+function several(count: number, name: string, make: (name: string) => KillPod): KillPod[] {
+  return Array.from({ length: count }, (_, index) => make(`${name}-${index}`));
+}
+
+function again(name: string, line: string, restartPolicy: string): KillPod {
+  const containers = [container({ name: 'main', command: shell(line) })];
+  return { name, life: 'again', containers: ['main'], manifest: pod(name, { restartPolicy, containers }) };
+}
+
+/**
+ * Whether the node has a pod as it should be.
+ *
+ * @param ended how often the test itself has ended each of its containers.
+ */
+export function isRight({ life }: KillPod, view: WatchedPod, ended: (container: string) => number): boolean {
+  const { status } = view;
+  const statuses = status?.containerStatuses ?? [];
+  switch (life) {
+    case 'stays':
+      return isReady(view) && statuses.every(({ name, restartCount }) => restartCount === ended(name));
+    case 'once':
+      return status?.phase === 'Succeeded';
+    case 'again':
+      return (
+        status?.phase === 'Running' &&
+        statuses.every(({ state }) => state?.running !== undefined || state?.waiting?.reason === 'CrashLoopBackOff')
+      );
+  }
+}

@@ -1,0 +1,142 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { NodeMessage, TestNode } from '@kubus/harness';
+import { Random } from '@kubus/simulation';
+import { type Phase, type PlannedKill, type Victim, killsPerPhase, planKills, shuffled, victims } from './kill-plan.ts';
+import { type KillPod, isRight, killPods } from './kill-pods.ts';
+import { type ExpectedStarts, runsOf, startFaults } from './start-account.ts';
+
+/** A kill as it happened. */
+export interface Kill {
+  readonly phase: Phase;
+  readonly victim: Victim;
+  readonly pid: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** How long a planned kill waits for its command before it is done without one, in milliseconds. */
+const COMMAND_MS = 5_000;
+
+/** One seed of the kill test on one node: what was done, and what came of it. */
+export class KillRun {
+  readonly seed: number;
+  readonly kills: Kill[] = [];
+  /** How long after its last kill each phase had every service back and every pod as it should be, in milliseconds. */
+  readonly settledAfter = new Map<Phase, number>();
+  readonly #node: TestNode;
+  readonly #random: Random;
+  /** Containers that the test has ended, `<pod>/<container>`. */
+  readonly #ended = new Set<string>();
+
+  constructor(node: TestNode, seed: number) {
+    this.#node = node;
+    this.seed = seed;
+    this.#random = new Random(seed).fork();
+  }
+
+  /** Creates every pod, ends some of their containers, deletes every pod, and kills all the while. */
+  async run(): Promise<void> {
+    const plan = planKills(this.seed);
+    const node = this.#node;
+    const create = shuffled(killPods, this.#random).map(
+      ({ name, manifest }) =>
+        () =>
+          node.writeManifest(`${name}.json`, manifest),
+    );
+    await this.#phase('create', plan.get('create') ?? [], create);
+    await this.#settle('create', killPods);
+    const ends = shuffled(
+      killPods.filter(({ life }) => life === 'stays'),
+      this.#random,
+    ).map((pod) => () => this.#endContainer(pod, this.#random.pick(pod.containers)));
+    await this.#phase('restart', plan.get('restart') ?? [], ends);
+    await this.#settle('restart', killPods);
+    const remove = shuffled(killPods, this.#random).map(
+      ({ name }) =>
+        () =>
+          node.removeManifest(`${name}.json`),
+    );
+    await this.#phase('delete', plan.get('delete') ?? [], remove);
+    await this.#settle('delete', []);
+  }
+
+  /** Wrong starts, by containerd's own event log. */
+  async startFaults(): Promise<string[]> {
+    const { events, name: node } = this.#node;
+    const runs = runsOf(await events.runs(), events.events);
+    return startFaults(runs, (pod, container): ExpectedStarts | undefined => {
+      const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
+      if (wanted === undefined) return undefined;
+      if (wanted.life === 'again') return { runs: undefined };
+      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1 };
+    });
+  }
+
+  /** The last command for a pod before a kill, and how many milliseconds before. */
+  commandBefore({ at }: Kill): { readonly message: NodeMessage; readonly ms: number } | undefined {
+    const message = this.#commands().findLast((command) => command.at <= at);
+    return message && { message, ms: at - message.at };
+  }
+
+  /** The phases actions, in even parts before each of its kills. */
+  async #phase(phase: Phase, kills: readonly PlannedKill[], actions: readonly (() => Promise<void>)[]): Promise<void> {
+    for (const [index, kill] of kills.entries()) {
+      const part = (at: number) => Math.round((actions.length * at) / killsPerPhase);
+      const awaited = this.#awaitCommand(kill.command);
+      for (const act of actions.slice(part(index), part(index + 1))) await act();
+      await awaited;
+      await wait(kill.delayMs);
+      const { pid } = await this.#node.kill(kill.victim);
+      this.kills.push({ phase, victim: kill.victim, pid, at: performance.timeOrigin + performance.now() });
+    }
+  }
+
+  /** Waits for the n-th command for a pod from now on; not longer than {@link COMMAND_MS}. */
+  async #awaitCommand(count: number | undefined): Promise<void> {
+    if (count === undefined) return;
+    const before = this.#commands().length;
+    const come = () => (this.#commands().length >= before + count ? true : undefined);
+    await this.#node.watch.until('a command for a pod', come, COMMAND_MS).catch(() => undefined);
+  }
+
+  #commands(): NodeMessage[] {
+    return this.#node.watch.messages.all.filter(
+      ({ envelope }) => envelope?.pod !== undefined && envelope.type.includes('.cmd.'),
+    );
+  }
+
+  /** Ends a container behind the node's back, as a crash of its program does. */
+  async #endContainer({ name }: KillPod, container: string): Promise<void> {
+    const [view] = this.#node.watch.podsNamed(name);
+    const run = view?.runtime?.containers.find((one) => one.name === container && one.state === 'running');
+    if (run === undefined)
+      throw new Error(`container ${container} of ${name} does not run:\n${this.#node.watch.describe()}`);
+    this.#ended.add(`${name}/${container}`);
+    await this.#node.ctr('tasks', 'kill', '--signal', 'SIGKILL', run.id);
+  }
+
+  async #settle(phase: Phase, pods: readonly KillPod[]): Promise<void> {
+    const { watch } = this.#node;
+    const last = this.kills.at(-1)?.at ?? 0;
+    await watch.until(`every pod as it should be after ${phase}, seed ${this.seed}`, () => {
+      if (!watch.connected || !victims.every((victim) => this.#isBack(victim))) return undefined;
+      if (watch.pods.length !== pods.length) return undefined;
+      return pods.every((pod) => this.#isRight(pod)) ? true : undefined;
+    });
+    this.settledAfter.set(phase, performance.timeOrigin + performance.now() - last);
+  }
+
+  #isRight(pod: KillPod): boolean {
+    const [view, ...others] = this.#node.watch.podsNamed(pod.name);
+    const ended = (container: string) => (this.#ended.has(`${pod.name}/${container}`) ? 1 : 0);
+    return view !== undefined && others.length === 0 && isRight(pod, view, ended);
+  }
+
+  /** A life that was not killed has announced itself. NATS does not: it is back when it is heard. */
+  #isBack(victim: Victim): boolean {
+    if (victim === 'nats-server') return true;
+    const pid = this.#node.watch.instance(victim)?.pid;
+    return pid !== undefined && !this.kills.some((kill) => kill.pid === pid);
+  }
+}

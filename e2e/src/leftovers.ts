@@ -1,0 +1,39 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { TestNode } from '@kubus/harness';
+import { cgroupTree, mountsUnder, runCommand } from '@kubus/launcher';
+
+/** Files of host-local that are not an address in use. */
+const notAnAddress = /^(lock|last_reserved_ip\.\d+)$/;
+
+/**
+ * What a node that runs and should have no pods still has of some, one line each: sandboxes, containers, tasks, network
+ * namespaces, addresses, mounts, cgroups, records, logs.
+ */
+export async function leftoversOfPods(node: TestNode): Promise<string[]> {
+  const { dir } = node;
+  const { items = [] } = await node.cri('ListPodSandbox', {});
+  const { containers = [] } = await node.cri('ListContainers', {});
+  const mounts = (await mountsUnder(dir.root)).map(({ target, type }) => `mount ${target} (${type})`);
+  const namespaces = (await mountsUnder(dir.run)).filter(({ target }) => target !== dir.networkNamespace);
+  const cgroups = (await cgroupTree(dir.cgroupRoot)).filter((folder) => /\/pod[^/]+(\/|$)/.test(folder));
+  const links = (await runCommand(node.inside(['ip', '-oneline', 'link', 'show']))).split('\n');
+  return [
+    ...items.map(({ id, metadata }) => `sandbox ${metadata?.name ?? ''} ${id ?? ''}`),
+    ...containers.map(({ id, metadata }) => `container ${metadata?.name ?? ''} ${id ?? ''}`),
+    ...mounts,
+    ...namespaces.map(({ target }) => `network namespace ${target}`),
+    ...cgroups.map((folder) => `cgroup ${folder}`),
+    ...links.filter((line) => line.includes(': veth')).map((line) => `link ${line}`),
+    ...(await filesBelow(dir.cni.data)).filter((path) => !notAnAddress.test(path.split('/').at(-1) ?? '')),
+    ...(await filesBelow(join(dir.state('pod-workers'), 'pods'))),
+    ...(await filesBelow(join(dir.state('cni-bridge'), 'attachments'))),
+    ...(await filesBelow(dir.podLogs)),
+    ...(await filesBelow(dir.pods)),
+  ];
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
+  return entries.filter((entry) => !entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name));
+}

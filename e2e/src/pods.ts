@@ -1,0 +1,37 @@
+import type { Container, PodSpec } from '@kubus/contracts';
+import { busyboxReference } from '@kubus/node-images';
+
+/** The image that every node has besides the pause image. */
+export const image = busyboxReference;
+
+/** Runs until it is asked to end, and then ends at once. */
+export const staying = shell('trap "exit 0" TERM; echo started; while :; do sleep 3600 & wait $!; done');
+
+/** A shell line as a container's command. */
+export function shell(line: string): string[] {
+  return ['sh', '-c', line];
+}
+
+export interface ContainerOptions extends Partial<Container> {
+  readonly name: string;
+}
+
+/** A container of the busybox image that stays, unless told otherwise. */
+export function container(options: ContainerOptions): Container {
+  return { image, command: staying, ...options };
+}
+
+/** A pod with the container `main`, or those given. */
+export function pod(name: string, spec: Partial<PodSpec> = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { terminationGracePeriodSeconds: 2, containers: [container({ name: 'main' })], ...spec },
+  };
+}
+
+/** A pod whose only container runs a shell line. */
+export function podRunning(name: string, line: string, spec: Partial<PodSpec> = {}): object {
+  return pod(name, { containers: [container({ name: 'main', command: shell(line) })], ...spec });
+}

@@ -1,0 +1,99 @@
+import { type LabelledRuns, type RuntimeEvent, containerOf } from '@kubus/harness';
+
+/** One run of a container or sandbox, by containerd's own event log. Times are milliseconds since the Unix epoch. */
+export interface Run {
+  readonly id: string;
+  readonly podUid: string;
+  readonly pod: string;
+  /** Undefined for a sandbox. */
+  readonly container: string | undefined;
+  readonly starts: number;
+  readonly startedAt: number;
+  /** Undefined while it runs. */
+  readonly exitedAt: number | undefined;
+}
+
+/** Every run with its pod and its times, in the order of their starts. */
+export function runsOf(labelled: readonly LabelledRuns[], events: readonly RuntimeEvent[]): Run[] {
+  const started = new Map<string, number>();
+  const exited = new Map<string, number>();
+  for (const event of events) {
+    const id = containerOf(event);
+    if (id === undefined) continue;
+    if (event.topic === '/tasks/start') started.set(id, started.get(id) ?? Date.parse(event.at));
+    if (event.topic === '/tasks/exit') exited.set(id, Date.parse(event.at));
+  }
+  return labelled.map(({ id, starts, labels }) => ({
+    id,
+    podUid: labels['io.kubernetes.pod.uid'] ?? 'unknown',
+    pod: labels['io.kubernetes.pod.name'] ?? 'unknown',
+    container: labels['io.kubernetes.container.name'],
+    starts,
+    startedAt: started.get(id) ?? 0,
+    exitedAt: exited.get(id),
+  }));
+}
+
+export interface ExpectedStarts {
+  /** How many runs a container must have had; undefined: as many as its back-off allows. */
+  readonly runs: number | undefined;
+}
+
+/** The first restart comes at once, then waits double from here, in milliseconds (kubelet behaviour 1.5). */
+const FIRST_BACK_OFF_MS = 10_000;
+/** The wait counts from the end that the runtime writes down; its event about it comes a little later. */
+const EVENT_DELAY_MS = 500;
+
+/**
+ * What is wrong with the starts of one node, one line each: a second start of the same container, more containers or
+ * sandboxes than there should be, two at the same time, a restart before its time.
+ *
+ * @param expected what a pod (by the name in its manifest) and its container should have had.
+ */
+export function startFaults(
+  runs: readonly Run[],
+  expected: (pod: string, container: string) => ExpectedStarts | undefined,
+): string[] {
+  const faults: string[] = [];
+  for (const { id, starts, pod, container } of runs) {
+    if (starts !== 1) faults.push(`${pod}/${container ?? 'sandbox'} ${id} was started ${starts} times`);
+  }
+  for (const [key, group] of groupBy(runs, ({ podUid, container }) => `${podUid} ${container ?? ''}`)) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { pod, container } = first;
+    if (container === undefined) {
+      if (group.length > 1) faults.push(`${pod} had ${group.length} sandboxes`);
+      continue;
+    }
+    const wanted = expected(pod, container);
+    if (wanted === undefined) faults.push(`nobody wanted ${pod}/${container} (${key})`);
+    else if (wanted.runs !== undefined && group.length !== wanted.runs) {
+      faults.push(`${pod}/${container} was started ${group.length} times instead of ${wanted.runs}`);
+    }
+    faults.push(...orderFaults(group, wanted?.runs === undefined));
+  }
+  return faults;
+}
+
+function orderFaults(group: readonly Run[], backsOff: boolean): string[] {
+  return group.flatMap((run, index) => {
+    const before = group[index - 1];
+    if (before === undefined) return [];
+    const what = `run ${index + 1} of ${run.pod}/${run.container ?? ''}`;
+    if (before.exitedAt === undefined || before.exitedAt > run.startedAt)
+      return [`${what} began before the last ended`];
+    const wait = index === 1 ? 0 : FIRST_BACK_OFF_MS * 2 ** (index - 2);
+    const waited = run.startedAt - before.exitedAt;
+    return backsOff && waited < wait - EVENT_DELAY_MS ? [`${what} began after ${waited} ms instead of ${wait}`] : [];
+  });
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    groups.set(key, [...(groups.get(key) ?? []), item]);
+  }
+  return groups;
+}

@@ -1,0 +1,51 @@
+import { type ServiceName, serviceNames } from '@kubus/contracts';
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { connectNats } from '../src/index.ts';
+import type { TestNatsServer } from '../src/testing.ts';
+import type { Probe } from './permission-probes.ts';
+
+/**
+ * Tries every probe under every identity on a server without streams, to publish and to subscribe. Returns each place in
+ * which the broker does otherwise than the rule says, as `sync-loop may publish SUBJECT`.
+ */
+export async function audit(server: TestNatsServer, probes: readonly Probe[]): Promise<string[]> {
+  const found = await Promise.all(serviceNames.map((service) => auditIdentity(server, service, probes)));
+  return found.flat();
+}
+
+async function auditIdentity(
+  server: TestNatsServer,
+  service: ServiceName,
+  probes: readonly Probe[],
+): Promise<string[]> {
+  const instance = `${service}-0`;
+  const seed = server.identities.get(instance)?.seed ?? '';
+  const connection = await connectNats({ servers: server.url, instance, seed });
+  const refused = collectRefusals(connection);
+  for (const { subject } of probes) {
+    connection.publish(subject);
+    connection.subscribe(subject, { callback: () => undefined });
+  }
+  // The server works in order: with the answer to this ping it has refused what it refuses.
+  await connection.flush();
+  await connection.close();
+  const answered = await refused;
+  const differences = (operation: 'publish' | 'subscription', may: string, wanted: (probe: Probe) => boolean) =>
+    probes
+      .filter((probe) => answered.has(`${operation} ${probe.subject}`) === wanted(probe))
+      .map((probe) => `${service} ${wanted(probe) ? 'may not' : 'may'} ${may} ${probe.subject}`);
+  return [
+    ...differences('publish', 'publish', ({ publish }) => publish.includes(service)),
+    ...differences('subscription', 'subscribe', ({ subscribe }) => subscribe.includes(service)),
+  ];
+}
+
+/** What the broker has refused until the connection is closed, as `publish SUBJECT` and `subscription SUBJECT`. */
+async function collectRefusals(connection: NatsConnection): Promise<Set<string>> {
+  const refused = new Set<string>();
+  for await (const status of connection.status()) {
+    if (status.type !== 'error' || !(status.error instanceof PermissionViolationError)) continue;
+    refused.add(`${status.error.operation} ${status.error.subject}`);
+  }
+  return refused;
+}

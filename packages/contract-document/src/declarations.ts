@@ -1,0 +1,44 @@
+import {
+  type AnyDeclaration,
+  type ServiceContract,
+  type ServiceName,
+  refusedMessage,
+  serviceContracts,
+  serviceInstance,
+} from '@kubus/contracts';
+
+/** What an operation of a service on a declared message is. */
+export type Deed = 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears';
+
+/** One service's right and duty concerning one declared message. */
+export interface Edge {
+  readonly service: ServiceName;
+  readonly deed: Deed;
+  readonly declaration: AnyDeclaration;
+}
+
+/** Every edge of the service graph, also those that all services have without listing them. */
+export const edges: readonly Edge[] = Object.entries(serviceContracts).flatMap(([name, contract]) =>
+  edgesOf(name as ServiceName, contract),
+);
+
+/** Every declared message, each once. */
+export const declarations: readonly AnyDeclaration[] = [...new Set(edges.map(({ declaration }) => declaration))];
+
+function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
+  const { about: _about, ...lists } = contract;
+  const listed = Object.entries<readonly AnyDeclaration[]>(lists).flatMap(([deed, all]) =>
+    all.map((declaration) => ({ service, deed: deed as Deed, declaration })),
+  );
+  const common: Edge[] = [
+    // Command line programs announce nothing.
+    ...(service === 'cli' ? [] : [{ service, deed: 'owns', declaration: serviceInstance } as const]),
+    { service, deed: 'reads', declaration: serviceInstance },
+    { service, deed: 'publishes', declaration: refusedMessage },
+  ];
+  const known = new Set(listed.map(({ deed, declaration }) => `${deed} ${declaration.area} ${declaration.name}`));
+  return [
+    ...listed,
+    ...common.filter(({ deed, declaration: { area, name } }) => !known.has(`${deed} ${area} ${name}`)),
+  ];
+}

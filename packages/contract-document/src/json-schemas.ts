@@ -1,0 +1,74 @@
+import { completionSchema, failureSchema } from '@kubus/bus';
+import {
+  type AnyDeclaration,
+  podEventSchema,
+  podRefSchema,
+  podSchema,
+  podStatusSchema,
+  podUpdateSchema,
+  runtimePodSchema,
+  stampSchema,
+} from '@kubus/contracts';
+import * as z from 'zod';
+import { declarations } from './declarations.ts';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Schemas that several messages share, under the names that they have in the published contract. */
+const shared: Readonly<Record<string, z.ZodType>> = {
+  Completion: completionSchema,
+  Failure: failureSchema,
+  Pod: podSchema,
+  PodEvent: podEventSchema,
+  PodRef: podRefSchema,
+  PodStatus: podStatusSchema,
+  PodUpdate: podUpdateSchema,
+  RuntimePod: runtimePodSchema,
+  Stamp: stampSchema,
+};
+
+/** Which part of a declaration a payload is. */
+export type Part = 'payload' | 'request' | 'result';
+
+/** The parts of a declaration that travel on the bus, with their schemas. */
+export function partsOf(declaration: AnyDeclaration): readonly (readonly [Part, z.ZodType])[] {
+  return declaration.kind === 'cmd'
+    ? [
+        ['request', declaration.request],
+        ['result', declaration.result],
+      ]
+    : [['payload', declaration.payload]];
+}
+
+/** The name in the published contract of a schema that a message has as its payload. */
+export function schemaName(schema: z.ZodType): string {
+  const name = registry.get(schema)?.id;
+  if (name === undefined) throw new Error('the schema is of no declared message');
+  return name;
+}
+
+/** `config.fact.file.v1`: a message type as a name that JSON pointers and files can have. */
+export function typeName(declaration: Pick<AnyDeclaration, 'area' | 'kind' | 'name' | 'version'>): string {
+  return `${declaration.area}.${declaration.kind}.${declaration.name}.v${declaration.version}`;
+}
+
+/**
+ * JSON Schemas (draft 7) of everything that travels on the bus as JSON, by name. They refer to each other by
+ * `refTo(name)`. Fields that a schema does not name are allowed, as readers ignore them.
+ */
+export function jsonSchemas(refTo: (name: string) => string): Readonly<Record<string, JsonSchema>> {
+  const { schemas } = z.toJSONSchema(registry, { target: 'draft-7', io: 'input', uri: refTo });
+  // Each comes with the dialect and an id of its own; both are for schemas that stand alone.
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),
+  );
+}
+
+const registry = z.registry<{ id: string }>();
+for (const [id, schema] of Object.entries(shared)) registry.add(schema, { id });
+for (const declaration of declarations) {
+  for (const [part, schema] of partsOf(declaration)) {
+    const id = part === 'payload' ? typeName(declaration) : `${typeName(declaration)}.${part}`;
+    if (!registry.has(schema)) registry.add(schema, { id });
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import * as contracts from './index.ts';
+import {
+  type AnyDeclaration,
+  type ServiceName,
+  criCommands,
+  refusedMessage,
+  serviceContracts,
+  serviceInstance,
+  serviceNames,
+  typeOf,
+} from './index.ts';
+
+/** Every declaration that this package exports, in records too. */
+const declared = [...new Set(declarationsIn(Object.values(contracts)))];
+/** Every service's announcement, and what it could not read: they are in nobody's lists. */
+const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage];
+
+function declarationsIn(values: readonly unknown[]): AnyDeclaration[] {
+  return values.flatMap((value) => {
+    if (isDeclaration(value)) return [value];
+    return isPlainRecord(value) ? Object.values(value).filter(isDeclaration) : [];
+  });
+}
+
+function isDeclaration(value: unknown): value is AnyDeclaration {
+  return isPlainRecord(value) && ['fact', 'cmd', 'event'].includes(String(value['kind'])) && 'area' in value;
+}
+
+function isPlainRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
+
+/** The services that have `declaration` in one of their lists. */
+function having(list: 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears', declaration: AnyDeclaration) {
+  return serviceNames.filter((name) => (serviceContracts[name][list] as readonly unknown[]).includes(declaration));
+}
+
+/** The service that a declaration itself names as the one that writes or serves it. */
+function responsible(declaration: AnyDeclaration): ServiceName | 'each' {
+  if (declaration.kind === 'fact') return declaration.owner;
+  return declaration.kind === 'cmd' ? declaration.server : declaration.publisher;
+}
+
+const responsibility = { fact: 'owns', cmd: 'serves', event: 'publishes' } as const;
+const ofOne = declared.filter((declaration) => !everybodys.includes(declaration));
+
+describe('the declarations', () => {
+  test('are all found, and have subjects of their own', () => {
+    expect(declared.length).toBeGreaterThan(50);
+    const names = declared.map(({ area, kind, name }) => `${area}.${kind}.${name}`);
+    expect(names).toEqual([...new Set(names)]);
+    for (const name of names) expect(name).toMatch(/^[a-z]+\.(fact|cmd|event)\.[A-Za-z]+$/);
+  });
+
+  test('say in a sentence what they are for', () => {
+    expect(declared.filter(({ about }) => !/^[A-Z].*\.$/.test(about)).map(typeOf)).toEqual([]);
+  });
+});
+
+describe('the services', () => {
+  test.each(ofOne.map((declaration) => [typeOf(declaration), declaration] as const))(
+    '%s is written or served by the one service that it names',
+    (_type, declaration) => {
+      expect(having(responsibility[declaration.kind], declaration)).toEqual([responsible(declaration)]);
+    },
+  );
+
+  test('list nothing that is not declared', () => {
+    const listed = Object.values(serviceContracts).flatMap(({ about: _about, ...lists }) =>
+      Object.values<readonly AnyDeclaration[]>(lists).flat(),
+    );
+    expect(listed.filter((one) => !declared.includes(one))).toEqual([]);
+  });
+
+  test('list nothing twice', () => {
+    for (const name of serviceNames) {
+      const { about: _about, ...lists } = serviceContracts[name];
+      for (const list of Object.values<readonly unknown[]>(lists)) expect(list).toEqual([...new Set(list)]);
+    }
+  });
+
+  test('use every fact and command of the node; the runtime’s own calls are there for services to come', () => {
+    const runtimeCalls: readonly unknown[] = Object.values(criCommands);
+    const unused = ofOne
+      .filter((one) => one.kind !== 'event' && !runtimeCalls.includes(one))
+      .filter((one) => having(one.kind === 'fact' ? 'reads' : 'calls', one).length === 0);
+    expect(unused.map(typeOf)).toEqual([]);
+  });
+
+  test('do not ask themselves', () => {
+    for (const name of serviceNames) {
+      const { serves, calls, publishes, hears } = serviceContracts[name];
+      expect(calls.filter((one) => serves.includes(one))).toEqual([]);
+      expect(hears.filter((one) => publishes.includes(one))).toEqual([]);
+    }
+  });
+});

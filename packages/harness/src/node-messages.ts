@@ -1,0 +1,64 @@
+import { type Envelope, type WireMessage, decodeEnvelope, parseTime } from '@kubus/bus';
+import { fromNats, nodeSubject } from '@kubus/bus-nats';
+import { type PodEvent, podEventSchema } from '@kubus/contracts';
+import type { NatsConnection } from '@nats-io/nats-core';
+
+/** A message as it was seen on the bus. */
+export interface NodeMessage {
+  readonly message: WireMessage;
+  /** Undefined for one that is not as the node's own messages are. */
+  readonly envelope: Envelope | undefined;
+  /** When it was published, or seen if it does not say: milliseconds since the Unix epoch. */
+  readonly at: number;
+}
+
+/** Every message of a node from now on, as long as the connection hears it. */
+export class NodeMessages {
+  readonly all: NodeMessage[] = [];
+  readonly #listeners = new Set<(message: NodeMessage) => void>();
+
+  constructor(connection: NatsConnection, node: string) {
+    connection.subscribe(nodeSubject(node, '>'), {
+      callback: (error, wire) => {
+        if (error === null) this.#take(fromNats(wire));
+      },
+    });
+  }
+
+  /** Calls `listener` with each message that comes. The result ends it. */
+  listen(listener: (message: NodeMessage) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** What users are told about pods, or one pod, oldest first. */
+  podEvents(uid?: string): PodEvent[] {
+    return this.ofType('worker.event.recorded', 'config.event.recorded')
+      .map(({ message }) => podEventSchema.parse(JSON.parse(message.data)))
+      .filter(({ ref }) => uid === undefined || ref.uid === uid);
+  }
+
+  /** Messages of these types (without their version), oldest first. */
+  ofType(...types: string[]): NodeMessage[] {
+    return this.all.filter(({ envelope }) => envelope !== undefined && types.includes(bareType(envelope)));
+  }
+
+  #take(message: WireMessage): void {
+    const envelope = envelopeOf(message);
+    const taken = { message, envelope, at: envelope === undefined ? Date.now() : parseTime(envelope.time) };
+    this.all.push(taken);
+    for (const listener of [...this.#listeners]) listener(taken);
+  }
+}
+
+function bareType({ type }: Envelope): string {
+  return type.replace(/\/\d+$/, '');
+}
+
+function envelopeOf({ headers }: WireMessage): Envelope | undefined {
+  try {
+    return decodeEnvelope(headers);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,197 @@
+import { readFile } from 'node:fs/promises';
+import { Bus, type FactReader } from '@kubus/bus';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import {
+  type FactDeclaration,
+  type ManifestReport,
+  type NetworkCondition,
+  type Pod,
+  type PodRef,
+  type PodStatus,
+  type PodStatusReport,
+  type PodUpdate,
+  type PodWork,
+  type PodWorkerReport,
+  type RuntimeCondition,
+  type RuntimePod,
+  type ServiceInstance,
+  desiredPods,
+  manifest,
+  networkCondition,
+  podRefOf,
+  podStatus,
+  podWork,
+  podWorker,
+  runtimeCondition,
+  runtimePod,
+  serviceContracts,
+  serviceInstance,
+} from '@kubus/contracts';
+import { type NodeDir, identitiesFolder, identityFile } from '@kubus/launcher';
+import { createLogger, systemClock, systemIds } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { Conditions } from './conditions.ts';
+import { NodeMessages } from './node-messages.ts';
+
+/** A pod as its owners tell of it; undefined what nobody says. */
+export interface WatchedPod {
+  readonly ref: PodRef;
+  /** As its manifest wants it. */
+  readonly desired: Pod | undefined;
+  readonly work: PodWork | undefined;
+  readonly worker: PodWorkerReport | undefined;
+  readonly status: PodStatus | undefined;
+  readonly runtime: RuntimePod | undefined;
+}
+
+/** The identity with which people look at a node. */
+const IDENTITY = 'cli-0';
+
+/** What a node says about itself on its bus, followed over every loss of it. */
+export class NodeWatch {
+  readonly messages: NodeMessages;
+  readonly #node: string;
+  readonly #connection: NatsConnection;
+  readonly #transport: NatsTransport;
+  readonly #conditions = new Conditions();
+  readonly #desired: FactReader<PodUpdate>;
+  readonly #works: FactReader<PodWork>;
+  readonly #workers: FactReader<PodWorkerReport>;
+  readonly #statuses: FactReader<PodStatusReport>;
+  readonly #runtimes: FactReader<RuntimePod>;
+  readonly #manifests: FactReader<ManifestReport>;
+  readonly #runtimeConditions: FactReader<RuntimeCondition>;
+  readonly #networkConditions: FactReader<NetworkCondition>;
+  readonly #instances: FactReader<ServiceInstance>;
+
+  /** @param server where the node's NATS can be reached from here. */
+  static async open(dir: NodeDir, server: string): Promise<NodeWatch> {
+    const seed = (await readFile(identityFile(identitiesFolder(dir), IDENTITY), 'utf8')).trim();
+    return new NodeWatch(dir.node, await connectNats({ servers: server, instance: IDENTITY, seed }));
+  }
+
+  private constructor(node: string, connection: NatsConnection) {
+    this.#node = node;
+    this.#connection = connection;
+    const logger = createLogger({ service: 'test', instance: IDENTITY, level: 'error' });
+    const tools = { node, clock: systemClock, ids: systemIds, logger };
+    this.#transport = new NatsTransport({ ...tools, connection, instance: IDENTITY });
+    const bus = new Bus({
+      ...tools,
+      service: 'cli',
+      instance: `cli-${process.pid}-${systemIds.hex(3)}`,
+      epoch: 1,
+      contract: serviceContracts.cli,
+      transport: this.#transport,
+    });
+    const changed = () => this.#conditions.changed();
+    const read = <T>(fact: FactDeclaration<T>) => bus.reader(fact, { changed, removed: changed, complete: changed });
+    this.#desired = read(desiredPods.file);
+    this.#works = read(podWork);
+    this.#workers = read(podWorker);
+    this.#statuses = read(podStatus);
+    this.#runtimes = read(runtimePod);
+    this.#manifests = read(manifest);
+    this.#runtimeConditions = read(runtimeCondition);
+    this.#networkConditions = read(networkCondition);
+    this.#instances = read(serviceInstance);
+    this.#transport.onConnection(changed);
+    this.messages = new NodeMessages(connection, node);
+    this.messages.listen(changed);
+  }
+
+  /** Whether messages are heard now. */
+  get connected(): boolean {
+    return this.#transport.connected;
+  }
+
+  /** Every pod of which anybody says something. */
+  get pods(): WatchedPod[] {
+    const refs = new Map<string, PodRef>();
+    for (const { value } of this.#desired) refs.set(value.pod.metadata.uid, podRefOf(value.pod));
+    for (const facts of [this.#works, this.#workers, this.#statuses, this.#runtimes]) {
+      for (const { key, value } of facts as Iterable<{ key: string; value: { ref: PodRef } }>) refs.set(key, value.ref);
+    }
+    return [...refs.values()].map((ref) => this.#pod(ref));
+  }
+
+  /** Pods of this name, with or without the node's name at its end; several while one replaces another. */
+  podsNamed(name: string): WatchedPod[] {
+    return this.pods.filter(({ ref }) => ref.name === name || ref.name === `${name}-${this.#node}`);
+  }
+
+  /** What the manifest files gave, by path. */
+  get manifests(): ManifestReport[] {
+    return [...this.#manifests].map(({ value }) => value);
+  }
+
+  get runtimeCondition(): RuntimeCondition | undefined {
+    return [...this.#runtimeConditions][0]?.value;
+  }
+
+  get networkCondition(): NetworkCondition | undefined {
+    return [...this.#networkConditions][0]?.value;
+  }
+
+  /** A service that has announced itself, such as `sync-loop-0`. */
+  instance(name: string): ServiceInstance | undefined {
+    return [...this.#instances].find(({ key }) => key === name)?.value;
+  }
+
+  /** See {@link Conditions.until}. Looks after each change of a fact and each message. */
+  until<T>(what: string, look: () => T | undefined, limitMs?: number): Promise<T> {
+    return this.#conditions.until(what, look, () => this.describe(), limitMs);
+  }
+
+  /** Waits for a pod of that name which is as wanted. */
+  waitForPod(
+    name: string,
+    isWanted: (pod: WatchedPod) => boolean = isReady,
+    what = String(isWanted),
+  ): Promise<WatchedPod> {
+    return this.until(`pod ${name}: ${what}`, () => this.podsNamed(name).find(isWanted));
+  }
+
+  /** Waits until nobody says anything about a pod of that name any more. */
+  async waitForNoPod(name: string): Promise<void> {
+    await this.until(`no pod ${name}`, () => (this.podsNamed(name).length === 0 ? true : undefined));
+  }
+
+  /** One line for each pod, for errors. */
+  describe(): string {
+    const lines = this.pods.map(({ ref, desired, work, worker, status, runtime }) => {
+      const containers = (status?.containerStatuses ?? []).map(({ name, state, restartCount }) => {
+        const [kind = 'unknown', detail] = Object.entries(state ?? {})[0] ?? [];
+        const reason = (detail as { reason?: string } | undefined)?.reason ?? '';
+        return `${name} ${kind} ${reason} x${restartCount}`;
+      });
+      return [
+        `  ${ref.name} ${ref.uid}: ${desired ? 'desired' : 'not desired'}, work ${work?.work ?? '-'}`,
+        `worker ${worker?.state ?? '-'} ${worker?.error ?? ''}, ${status?.phase ?? '-'} [${containers.join('; ')}]`,
+        `runtime ${runtime?.sandboxes.length ?? 0}/${runtime?.containers.length ?? 0}`,
+      ].join(', ');
+    });
+    return [`  bus ${this.connected ? 'connected' : 'lost'}`, ...lines].join('\n');
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  #pod(ref: PodRef): WatchedPod {
+    const { uid } = ref;
+    return {
+      ref,
+      desired: this.#desired.get(uid)?.value.pod,
+      work: this.#works.get(uid)?.value,
+      worker: this.#workers.get(uid)?.value,
+      status: this.#statuses.get(uid)?.value.status,
+      runtime: this.#runtimes.get(uid)?.value,
+    };
+  }
+}
+
+/** Running, with every container ready. */
+export function isReady({ status }: WatchedPod): boolean {
+  return status?.phase === 'Running' && status.containerStatuses?.every(({ ready }) => ready) === true;
+}

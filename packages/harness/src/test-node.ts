@@ -1,0 +1,234 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type Command,
+  type ContainerdPrograms,
+  type NodeDir,
+  type ProcessRecord,
+  createNodeDir,
+  findContainerd,
+  inNetworkNamespace,
+  isRunning,
+  nodeConfigFile,
+  readRecords,
+  runCommand,
+  takeDown,
+} from '@kubus/launcher';
+import { callCriOnce } from '@kubus/node-images';
+import type { CriMethods, UnaryCriMethod } from '@kubus/proto/cri';
+import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
+import { HarnessError } from './errors.ts';
+import { EventLog } from './event-log.ts';
+import { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';
+import { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
+import { NodeWatch } from './node-watch.ts';
+import { poll } from './poll.ts';
+import { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
+import { Tunnel } from './tunnel.ts';
+
+export interface NodeOptions {
+  /** Manifests by file name: text, or documents that are written as JSON. */
+  readonly manifests?: Readonly<Record<string, string | object>>;
+  /** Called when the node's folders are there and nothing runs yet. */
+  readonly prepare?: (dir: NodeDir) => Promise<void>;
+}
+
+/** Port of a node's own NATS server in its network namespace. */
+const NATS_PORT = 4222;
+
+/**
+ * Starts a whole private node as a user does, with `kubus up`: NATS, containerd (the machine's, or that in the environment
+ * variable KUBUS_TEST_CONTAINERD) and the built services, in a folder and a network namespace of its own. Any number of
+ * them may run at once. What an earlier test process was killed over is removed first.
+ *
+ * @throws HarnessError `NotStarted` with what `kubus up` said.
+ */
+export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
+  await sweepTestFolders();
+  const folder = await makeTestFolder();
+  const programs = await findContainerd(process.env['KUBUS_TEST_CONTAINERD']);
+  try {
+    return await TestNode.start(folder, programs, options);
+  } catch (error) {
+    await removeTestFolder(folder, programs.runc);
+    throw error;
+  }
+}
+
+/** Where a node of that folder looks for itself, and what else its programs are told. */
+function environment(folder: string): Record<string, string> {
+  return {
+    KUBUS_LIB_DIR: join(folder, 'lib'),
+    KUBUS_RUN_DIR: join(folder, 'run'),
+    KUBUS_NODE: testNode(folder).node,
+    NODE_COMPILE_CACHE: join(checkout, '.kubus/compile-cache'),
+  };
+}
+
+/** A private node with everything that a test looks at and disturbs. */
+export class TestNode {
+  /** Everything of the node and of the test lies in here. */
+  readonly folder: string;
+  readonly dir: NodeDir;
+  /** The folder that the node reads its pods from. */
+  readonly manifests: string;
+  readonly programs: ContainerdPrograms;
+  /** containerd's own account, from before the first pod on. */
+  readonly events: EventLog;
+  readonly watch: NodeWatch;
+  /** The way into the node's network namespace. */
+  readonly tunnel: Tunnel;
+
+  static async start(folder: string, programs: ContainerdPrograms, options: NodeOptions): Promise<TestNode> {
+    const dir = testNode(folder);
+    const manifests = join(folder, 'manifests');
+    await mkdir(manifests);
+    if (options.prepare !== undefined) {
+      await createNodeDir(dir);
+      await options.prepare(dir);
+    }
+    const chosen = process.env['KUBUS_TEST_CONTAINERD'];
+    const args = ['up', '--manifests', manifests, ...(chosen === undefined ? [] : ['--containerd', chosen])];
+    const { code, stdout, stderr } = await runKubus(folder, args).outcome;
+    if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
+    const tunnel = await Tunnel.open(dir);
+    const watch = await NodeWatch.open(dir, `127.0.0.1:${await tunnel.expose(NATS_PORT)}`);
+    const events = await EventLog.record({ dir, socket: dir.socket('containerd'), ctr: programs.ctr });
+    const node = new TestNode({ folder, dir, manifests, programs, events, watch, tunnel });
+    for (const [name, content] of Object.entries(options.manifests ?? {})) await node.writeManifest(name, content);
+    return node;
+  }
+
+  private constructor(
+    parts: Pick<TestNode, 'folder' | 'dir' | 'manifests' | 'programs' | 'events' | 'watch' | 'tunnel'>,
+  ) {
+    this.folder = parts.folder;
+    this.dir = parts.dir;
+    this.manifests = parts.manifests;
+    this.programs = parts.programs;
+    this.events = parts.events;
+    this.watch = parts.watch;
+    this.tunnel = parts.tunnel;
+  }
+
+  get name(): string {
+    return this.dir.node;
+  }
+
+  /** Writes a manifest as a whole: nobody reads half of it. */
+  async writeManifest(name: string, content: string | object): Promise<void> {
+    const part = join(this.manifests, `.${name}.new`);
+    await writeFile(part, typeof content === 'string' ? content : JSON.stringify(content));
+    await rename(part, join(this.manifests, name));
+  }
+
+  async removeManifest(name: string): Promise<void> {
+    await rm(join(this.manifests, name));
+  }
+
+  /** Runs the command line program on this node, and waits for its end. */
+  kubus(...args: string[]): Promise<Outcome> {
+    return this.startKubus(...args).outcome;
+  }
+
+  /** As {@link kubus}, for a command that goes on. */
+  startKubus(...args: string[]): RunningCommand {
+    return runKubus(this.folder, args);
+  }
+
+  /** What the programs of this node are told; for a test that starts them on its own. */
+  get environment(): Record<string, string> {
+    return environment(this.folder);
+  }
+
+  /** A CRI call straight at the node's runtime. */
+  cri<M extends UnaryCriMethod>(method: M, request: CriMethods[M]['request']): Promise<CriMethods[M]['response']> {
+    return callCriOnce(this.dir.socket('containerd'), method, request);
+  }
+
+  /** `command` as one that runs in the node's network namespace. */
+  inside(command: Command): Command {
+    return inNetworkNamespace(this.dir.networkNamespace, command);
+  }
+
+  /** Runs `ctr` in the runtime's namespace of CRI and returns what it says. */
+  ctr(...args: string[]): Promise<string> {
+    return runCommand([
+      this.programs.ctr,
+      '--address',
+      this.dir.socket('containerd'),
+      '--namespace',
+      'k8s.io',
+      ...args,
+    ]);
+  }
+
+  /** The process of this name that runs now: `sync-loop-0`, `nats-server`, `containerd`, `launcher`. */
+  async process(name: string): Promise<ProcessRecord | undefined> {
+    return (await readRecords(this.dir.processes)).find(({ what }) => what === name);
+  }
+
+  /** Sends a signal to the process of this name, waiting for it when it is just being started. Returns which one it was. */
+  async kill(name: string, signal: NodeJS.Signals = 'SIGKILL'): Promise<ProcessRecord> {
+    const record = await poll(`process ${name}`, () => this.process(name));
+    process.kill(record.pid, signal);
+    return record;
+  }
+
+  /** Waits until that process has ended and the launcher has started another one in its place. */
+  async replaced(record: ProcessRecord): Promise<ProcessRecord> {
+    return poll(`another process ${record.what} than ${record.pid}`, async () => {
+      if (await isRunning(record)) return undefined;
+      return this.process(record.what);
+    });
+  }
+
+  /** Kills a service, and waits until its next life has announced itself. */
+  async restart(instance: string): Promise<void> {
+    const { epoch } = await this.watch.until(`${instance} on the bus`, () => this.watch.instance(instance));
+    await this.kill(instance);
+    await this.watch.until(`${instance} after epoch ${epoch}`, () => {
+      const now = this.watch.instance(instance);
+      return now !== undefined && now.epoch > epoch ? now : undefined;
+    });
+  }
+
+  /** Changes the file that the services read when they start. A restarted launcher writes it anew. */
+  async reconfigure(change: (config: NodeConfig) => NodeConfig): Promise<void> {
+    const file = nodeConfigFile(this.dir);
+    const config = nodeConfigSchema.parse(JSON.parse(await readFile(file, 'utf8')));
+    await writeFile(file, JSON.stringify(change(config)), { mode: 0o600 });
+  }
+
+  /** What a service says about itself over HTTP: `healthz`, `readyz`, `metrics`. */
+  async http(instance: string, path: string): Promise<{ status: number; body: string }> {
+    const { http } = await this.watch.until(`${instance} on the bus`, () => this.watch.instance(instance));
+    return this.tunnel.get(`${http ?? ''}/${path}`);
+  }
+
+  /** Everything of the node that is on the machine now. */
+  async snapshot(): ReturnType<typeof takeNodeSnapshot> {
+    return takeNodeSnapshot(this.dir, knownContainers(this.events));
+  }
+
+  /**
+   * Takes the node down as `kubus down` does, without waiting for containers, and removes the test's own folder.
+   *
+   * @throws HarnessError `Leak` when the node has left something behind.
+   */
+  async stop(): Promise<void> {
+    try {
+      await this.watch.close();
+      await this.tunnel.close();
+      await this.events.stop();
+      await takeDown(this.dir, { graceSeconds: 0 });
+      expectEmpty(await this.snapshot(), `Node ${this.name}`);
+    } finally {
+      await removeTestFolder(this.folder, this.programs.runc);
+    }
+  }
+}
+
+function runKubus(folder: string, args: readonly string[]): RunningCommand {
+  return startCommand(process.execPath, [kubusProgram, ...args], environment(folder));
+}
