@@ -10,6 +10,7 @@ export {
 } from './names.ts';
 export { type LoadOptions, loadStored } from './loader.ts';
 export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';
+export { readRecord } from './record.ts';
 export { type RecordLimits, defaultRecordLimits, ensureStreams } from './streams.ts';
 export {
   type KeyedIdentity,

@@ -92,7 +92,7 @@ export class Bus {
       clock,
       refusals: this.#refusals,
     });
-    const server = { node, transport, publisher: this.#publisher, refusals: this.#refusals, logger };
+    const server = { node, transport, publisher: this.#publisher, refusals: this.#refusals, clock, logger };
     this.#server = options.server?.(server) ?? new CommandServer(server);
     this.#unused = new Set<AnyDeclaration>([
       ...options.contract.owns,
@@ -207,7 +207,7 @@ export class Bus {
     this.#use(declaration, this.#options.contract.hears);
     return this.transport.subscribe(patternOf(this.node, declaration), (message) => {
       try {
-        const envelope = decodeEnvelope(message.headers);
+        const envelope = decodeEnvelope(message.headers, this.#options.clock.now());
         const payload = declaration.payload.parse(JSON.parse(message.data));
         const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
         listener({ payload, key, source: envelope.source, time: envelope.time, cause: envelope.cause });
@@ -223,8 +223,8 @@ export class Bus {
   }
 
   #reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T>): FactReader<T> {
-    const { transport } = this.#options;
-    return new FactReader({ declaration, node: this.node, transport, handlers, refusals: this.#refusals });
+    const { transport, clock } = this.#options;
+    return new FactReader({ declaration, node: this.node, transport, clock, handlers, refusals: this.#refusals });
   }
 
   #use(declaration: unknown, allowed: readonly AnyDeclaration[]): void {

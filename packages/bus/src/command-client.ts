@@ -213,7 +213,7 @@ export class CommandClient {
   }
 
   #receive(message: WireMessage): void {
-    const envelope = decodeEnvelope(message.headers);
+    const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const number = parseCommandNumber(message.headers[HEADER.command]);
     const token = message.subject.slice(message.subject.lastIndexOf('.') + 1);
     const id = `${envelope.type.replace('.reply.', '.cmd.')} ${token} ${number.hold} ${number.seq}`;

@@ -1,5 +1,5 @@
 import { type AnyCommand, type CommandDeclaration, decodeToken, patternOf } from '@kubus/contracts';
-import { KubusError, type Logger, toError } from '@kubus/ports';
+import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import {
   type CommandNumber,
   type CommandStatus,
@@ -57,6 +57,7 @@ export interface CommandServerOptions {
   readonly transport: Transport;
   readonly publisher: Publisher;
   readonly refusals: Refusals;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -69,6 +70,7 @@ export class CommandServer {
   readonly #transport: Transport;
   readonly #publisher: Publisher;
   readonly #refusals: Refusals;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #windows = new Map<string, CommandWindow>();
 
@@ -77,6 +79,7 @@ export class CommandServer {
     this.#transport = options.transport;
     this.#publisher = options.publisher;
     this.#refusals = options.refusals;
+    this.#clock = options.clock;
     this.#logger = options.logger;
   }
 
@@ -118,7 +121,7 @@ export class CommandServer {
     handler: CommandHandler<Request, Result>,
     message: WireMessage,
   ): void {
-    const envelope = decodeEnvelope(message.headers);
+    const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const number = parseCommandNumber(message.headers[HEADER.command]);
     const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
     const answer = (status: CommandStatus, data: string) =>

@@ -10,6 +10,8 @@ export const HEADER = {
   node: 'Kubus-Node',
   pod: 'Kubus-Pod',
   causes: 'Kubus-Causes',
+  /** When the publisher got the first of the causes; missing when that was a message of its own. */
+  heard: 'Kubus-Heard',
   trace: 'traceparent',
   /** Facts: the owner's counter; with the epoch it orders the values of one key. */
   version: 'Kubus-Version',
@@ -29,6 +31,8 @@ export interface Cause {
   readonly traceId: string;
   /** W3C span id, 16 hexadecimal digits: this message. */
   readonly spanId: string;
+  /** When this process got it, milliseconds since the Unix epoch; missing for a message of its own. */
+  readonly heard?: number | undefined;
 }
 
 /** What every message says about itself (DESIGN rule 8). */
@@ -47,6 +51,8 @@ export interface Envelope {
   readonly pod: string | undefined;
   /** Ids of the messages that it depended on, the last awaited first. */
   readonly causes: readonly string[];
+  /** RFC 3339: when the publisher got the first cause. What lies before it was spent on the bus, what lies after it on work. */
+  readonly heard: string | undefined;
   readonly cause: Cause;
 }
 
@@ -78,11 +84,17 @@ export function encodeEnvelope(envelope: Envelope): Record<string, string> {
   };
   if (envelope.pod !== undefined) headers[HEADER.pod] = envelope.pod;
   if (envelope.causes.length > 0) headers[HEADER.causes] = envelope.causes.join(',');
+  if (envelope.heard !== undefined) headers[HEADER.heard] = envelope.heard;
   return headers;
 }
 
-/** Reads the headers of a message. Throws {@link EnvelopeError} naming the first header that is missing or wrong. */
-export function decodeEnvelope(headers: Readonly<Record<string, string>>): Envelope {
+/**
+ * Reads the headers of a message.
+ *
+ * @param at when it was delivered, milliseconds since the Unix epoch; left out where nothing is caused by it.
+ * @throws EnvelopeError naming the first header that is missing or wrong.
+ */
+export function decodeEnvelope(headers: Readonly<Record<string, string>>, at?: number): Envelope {
   const text = (name: string): string => {
     const value = headers[name];
     if (value === undefined || value === '') throw new EnvelopeError('bad-envelope', `header ${name} is missing`);
@@ -112,7 +124,8 @@ export function decodeEnvelope(headers: Readonly<Record<string, string>>): Envel
     node: text(HEADER.node),
     pod: headers[HEADER.pod],
     causes: causes === undefined || causes === '' ? [] : causes.split(','),
-    cause: { id: messageId(source, epoch, seq), traceId: trace[1], spanId: trace[2] },
+    heard: headers[HEADER.heard],
+    cause: { id: messageId(source, epoch, seq), traceId: trace[1], spanId: trace[2], heard: at },
   };
 }
 

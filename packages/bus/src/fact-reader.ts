@@ -1,5 +1,5 @@
 import { COMPLETE, type FactDeclaration, decodeToken, factPattern } from '@kubus/contracts';
-import { type Cancel, toError } from '@kubus/ports';
+import { type Cancel, type Clock, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
 import type { Refusals } from './refusals.ts';
@@ -58,6 +58,7 @@ const TOMBSTONES = 4096;
 export class FactReader<T> {
   readonly #declaration: FactDeclaration<T>;
   readonly #transport: Transport;
+  readonly #clock: Clock;
   readonly #handlers: FactHandlers<T>;
   readonly #refusals: Refusals;
   readonly #held = new Map<string, Held<T>>();
@@ -77,11 +78,13 @@ export class FactReader<T> {
     declaration: FactDeclaration<T>;
     node: string;
     transport: Transport;
+    clock: Clock;
     handlers: FactHandlers<T>;
     refusals: Refusals;
   }) {
     this.#declaration = options.declaration;
     this.#transport = options.transport;
+    this.#clock = options.clock;
     this.#handlers = options.handlers;
     this.#refusals = options.refusals;
     this.#prefix = `${options.declaration.area}.fact.${options.declaration.name}.`;
@@ -133,7 +136,7 @@ export class FactReader<T> {
   }
 
   #receive(message: WireMessage): void {
-    const envelope = decodeEnvelope(message.headers);
+    const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const version = Number(message.headers[HEADER.version]);
     const tail = message.subject.slice(message.subject.indexOf(this.#prefix) + this.#prefix.length);
     if (tail.startsWith(`${COMPLETE}.`)) {

@@ -39,6 +39,7 @@ export class Publisher {
   ): { headers: Record<string, string>; cause: Cause } {
     const seq = ++this.#seq;
     const causes = options.causes ?? [];
+    const heard = causes[0]?.heard;
     const cause: Cause = {
       id: messageId(this.#speaker.instance, this.#speaker.epoch, seq),
       traceId: causes[0]?.traceId ?? this.#ids.hex(16),
@@ -53,6 +54,7 @@ export class Publisher {
       node: this.#speaker.node,
       pod: options.pod,
       causes: [...new Set(causes.map((one) => one.id))],
+      heard: heard === undefined ? undefined : formatTime(heard),
       cause,
     };
     return { headers: encodeEnvelope(envelope), cause };

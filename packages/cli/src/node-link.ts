@@ -1,5 +1,6 @@
 import { Bus, type FactHandlers, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats, inboxPrefix } from '@kubus/bus-nats';
+import { NatsTransport, connectNats, inboxPrefix, readRecord } from '@kubus/bus-nats';
+import type { RecordedMessage } from '@kubus/causality';
 import { type FactDeclaration, serviceContracts } from '@kubus/contracts';
 import { type NodeDir, identitiesFolder, identityFile, nodeDir, ownNatsUrl } from '@kubus/launcher';
 import type { Logger } from '@kubus/ports';
@@ -27,6 +28,8 @@ export interface NodeLink {
   readonly connection: NatsConnection;
   /** A subject for answers that nobody else uses. */
   inbox(): string;
+  /** What the node's record holds under a filter, see readRecord of @kubus/bus-nats. */
+  record(filter: string): Promise<RecordedMessage[]>;
   /** Reads a fact's present values. */
   facts<T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>): Promise<FactReader<T>>;
 }
@@ -62,11 +65,13 @@ export async function connectNode(node: string): Promise<NodeLink> {
     logger: silent,
   });
   await connected(transport, node);
+  const inbox = () => `${inboxPrefix('cli-0')}.${systemIds.hex(8)}`;
   return {
     dir,
     bus,
     connection,
-    inbox: () => `${inboxPrefix('cli-0')}.${systemIds.hex(8)}`,
+    inbox,
+    record: (filter) => readRecord(connection, node, filter, inbox()),
     facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
       const reader = bus.reader(declaration, handlers);
       await reader.whenPresent();

@@ -34,7 +34,7 @@ export interface NodeOptions {
 }
 
 /** Port of a node's own NATS server in its network namespace. */
-const NATS_PORT = 4222;
+export const NATS_PORT = 4222;
 
 /**
  * Starts a whole private node as a user does, with `kubus up`: NATS, containerd (the machine's, or that in the environment
@@ -229,6 +229,7 @@ export class TestNode {
   }
 }
 
-function runKubus(folder: string, args: readonly string[]): RunningCommand {
+/** Runs the command line program on the node of a test folder. */
+export function runKubus(folder: string, args: readonly string[]): RunningCommand {
   return startCommand(process.execPath, [kubusProgram, ...args], environment(folder));
 }

@@ -34,6 +34,7 @@ interface Watched {
   busy: number;
   /** Something changed while it was busy or being read. */
   dirty: boolean;
+  /** What the next read will have been waiting for, newest first. */
   causes: Cause[];
   reading: Promise<PodRead> | undefined;
   next: Promise<PodRead> | undefined;
@@ -103,7 +104,7 @@ export class Pleg {
   /** Reads a pod now and publishes what it finds. The read begins after this call. */
   read(uid: string, causes: readonly Cause[] = []): Promise<PodRead> {
     const watched = this.#watched(uid);
-    watched.causes.push(...causes);
+    watched.causes.unshift(...causes);
     if (watched.reading === undefined) return this.#startRead(uid, watched);
     // One that is under way began too early; all who ask meanwhile share the next one.
     watched.next ??= watched.reading
@@ -125,7 +126,7 @@ export class Pleg {
     const watched = this.#watched(uid);
     watched.busy -= 1;
     if (options.read) watched.dirty = true;
-    watched.causes.push(...options.causes);
+    watched.causes.unshift(...options.causes);
     this.#readIfDirty(uid, watched);
   }
 
@@ -138,7 +139,7 @@ export class Pleg {
     }
     if (kind === 'stopped') this.#stopped.set(containerId, 0);
     const watched = this.#watched(uid);
-    if (watched.busy === 0) watched.causes.push(this.#bus.emit(runtimeHint, uid, { containerId, kind, at }));
+    if (watched.busy === 0) watched.causes.unshift(this.#bus.emit(runtimeHint, uid, { containerId, kind, at }));
     watched.dirty = true;
     this.#readIfDirty(uid, watched);
   }
@@ -175,7 +176,7 @@ export class Pleg {
     const done = (failed: boolean) => {
       watched.reading = undefined;
       if (failed) {
-        watched.causes.unshift(...causes);
+        watched.causes.push(...causes);
         watched.dirty = true;
         this.#clock.after(RETRY_MS, () => this.#readIfDirty(uid, watched));
       } else if (watched.next === undefined) {

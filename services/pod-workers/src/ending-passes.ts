@@ -4,14 +4,14 @@ import { stopContainers, stopSandboxes } from './stop.ts';
 
 /** Stops everything of a pod (kubelet behaviour 1.3, SyncTerminatingPod). Throws when something still runs. */
 export async function terminatingPass(pass: Pass): Promise<void> {
-  const runtime = await pass.runtime.fresh();
+  const runtime = await pass.runtime.fresh(pass.causes);
   pass.publishStatus();
   await stopContainers(pass, runtime?.containers ?? []);
   await stopSandboxes(
     pass,
     (runtime?.sandboxes ?? []).filter(({ ready }) => ready),
   );
-  const after = await pass.runtime.fresh();
+  const after = await pass.runtime.fresh(pass.causes);
   pass.publishStatus();
   const running = (after?.containers ?? []).filter(mayRun).map(({ name }) => name);
   if (running.length > 0) {
@@ -26,7 +26,7 @@ export async function terminatingPass(pass: Pass): Promise<void> {
 export async function terminatedPass(pass: Pass, forget: boolean): Promise<void> {
   const { files, cgroups } = pass.deps;
   if (forget) {
-    const runtime = await pass.runtime.fresh();
+    const runtime = await pass.runtime.fresh(pass.causes);
     for (const { id } of runtime?.containers ?? []) {
       await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
     }

@@ -68,9 +68,9 @@ export class PodRuntime {
     this.#hold = undefined;
   }
 
-  /** The pod's state, read after the last command ended. */
-  async fresh(): Promise<RuntimePod | undefined> {
-    if (this.#hold === undefined) await this.#fence();
+  /** The pod's state, read after the last command ended. `causes`: why it is asked for. */
+  async fresh(causes: readonly Cause[]): Promise<RuntimePod | undefined> {
+    if (this.#hold === undefined) await this.#fence(causes);
     const end = this.#clock.now() + FACT_MS;
     while (!this.#isFresh() && this.#clock.now() < end) await this.#nextFact(end - this.#clock.now());
     if (!this.#isFresh()) await this.read();
@@ -111,12 +111,12 @@ export class PodRuntime {
     }
   }
 
-  async #fence(): Promise<void> {
+  async #fence(causes: readonly Cause[]): Promise<void> {
     let fencedOff = false;
     for (;;) {
       const number = this.#nextHold(fencedOff);
       try {
-        const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number });
+        const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number }, { causes });
         this.#hold = this.#bus.hold(this.#uid, number);
         this.#lastEnd = undefined;
         this.#at = undefined;

@@ -89,7 +89,7 @@ export class PodWorker {
   setWork(work: PodWork, cause: Cause): void {
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
-    this.#step({ kind: 'work', work });
+    this.#step({ kind: 'work', work }, [cause]);
     this.#kick(cause);
   }
 
@@ -218,7 +218,7 @@ export class PodWorker {
   }
 
   /** Feeds the state machine; a change is written down before anything is done about it, and ends what goes on. */
-  #step(input: WorkerInput): void {
+  #step(input: WorkerInput, causes: readonly Cause[] = this.#runtime.cause): void {
     const before = this.#machine;
     this.#machine = stepWorker(before, input);
     const { state, graceSeconds, forget } = this.#machine;
@@ -228,7 +228,7 @@ export class PodWorker {
       this.#since = formatTime(this.#deps.clock.now());
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
-    this.#report();
+    this.#report(undefined, causes);
     this.#due = true;
     if (input.kind === 'work') this.#passing?.abort();
     void this.#save();
@@ -245,14 +245,14 @@ export class PodWorker {
     this.#report();
   }
 
-  #report(error?: string): void {
+  #report(error?: string, causes: readonly Cause[] = this.#runtime.cause): void {
     const { ref } = this;
     const { state } = this.#machine;
     const reported = `${state} ${error ?? ''}`;
     if (reported === this.#reported) return;
     this.#reported = reported;
     const report = { ref, state, since: this.#since, ...(error !== undefined && { error }) };
-    this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes: this.#runtime.cause });
+    this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes });
   }
 
   #publishStatus(causes: readonly Cause[]): string | undefined {

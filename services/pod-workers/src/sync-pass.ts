@@ -14,7 +14,7 @@ import { stopContainers, stopSandboxes } from './stop.ts';
 export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
   checkSupported(pass, pod);
   checkRuntime(pass);
-  const runtime = await pass.runtime.fresh();
+  const runtime = await pass.runtime.fresh(pass.causes);
   if (isTerminal(pass.publishStatus())) return true;
   const actions = podActions(pod, runtime);
   checkNetwork(pass, pod, actions);
@@ -28,7 +28,7 @@ export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
   await removeLeftovers(pass, actions);
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
-  await pass.runtime.fresh();
+  await pass.runtime.fresh(pass.causes);
   return isTerminal(pass.publishStatus());
 }
 
@@ -122,7 +122,7 @@ async function startContainers(pass: Pass, pod: Pod, sandbox: SandboxInUse, { st
     }
   }
   if (failed === undefined) return;
-  await pass.runtime.fresh();
+  await pass.runtime.fresh(pass.causes);
   pass.publishStatus();
   throw new TryAgain(failed.message, failed.waitMs ?? RETRY_MS, { cause: failed });
 }

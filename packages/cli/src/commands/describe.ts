@@ -9,7 +9,6 @@ import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { type PodView, Pods, statusWord } from '../pods.ts';
 import { formatAge, formatTable } from '../table.ts';
-import { readRecord } from './record.ts';
 
 export function addDescribe(program: Command): void {
   const describe = program.command('describe').description('tell everything about one thing');
@@ -109,7 +108,7 @@ function describeState(title: string, state: ContainerState | undefined): string
 
 /** The pod's events from the record; the same one several times is one line. */
 async function describeEvents(link: NodeLink, pod: PodView): Promise<string[]> {
-  const messages = await readRecord(link, `*.event.recorded.${encodeToken(pod.uid)}`);
+  const messages = await link.record(`*.event.recorded.${encodeToken(pod.uid)}`);
   const lines = new Map<string, { event: PodEvent; from: string; at: number; count: number }>();
   for (const { message, envelope, at } of messages) {
     const parsed = podEventSchema.safeParse(JSON.parse(message.data));

@@ -1,5 +1,5 @@
 import { HEADER } from '@kubus/bus';
-import type { RecordedMessage } from './record.ts';
+import type { RecordedMessage } from '@kubus/causality';
 
 /** One line about a message's payload: what a person looks for first. */
 export function summarise({ message }: RecordedMessage): string {

@@ -1,8 +1,8 @@
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
+import { recordedMessage } from '@kubus/causality';
 import { podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
-import { recordedMessage } from './record.ts';
 import { summarise } from './summary.ts';
 
 export function addTail(program: Command): void {

@@ -1,16 +1,11 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { type CausalNode, type RecordedMessage, causalTree, onBusBetween } from '@kubus/causality';
 import { encodeToken } from '@kubus/contracts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { Pods } from '../pods.ts';
 import { UserError } from '../program.ts';
-import { type RecordedMessage, readRecord } from './record.ts';
 import { summarise } from './summary.ts';
-
-interface TraceNode {
-  readonly recorded: RecordedMessage;
-  readonly children: TraceNode[];
-}
 
 export function addTrace(program: Command): void {
   const trace = program.command('trace').description('show what led to what');
@@ -28,7 +23,7 @@ export function addTrace(program: Command): void {
 
 async function tracePod(link: NodeLink, name: string, options: { namespace: string; output?: 'json' }): Promise<void> {
   const uid = await uidOf(link, name, options.namespace);
-  const messages = await readRecord(link, `*.*.*.${encodeToken(uid)}`);
+  const messages = await link.record(`*.*.*.${encodeToken(uid)}`);
   if (messages.length === 0) throw new UserError(`the record holds no message about ${name}`);
   const roots = causalTree(messages);
   if (options.output === 'json') {
@@ -36,8 +31,10 @@ async function tracePod(link: NodeLink, name: string, options: { namespace: stri
     return;
   }
   const [first] = messages;
-  console.log(`   since    after  (milliseconds since the first message, and after the cause)`);
-  for (const root of roots) printNode(root, 0, first?.at ?? 0, undefined);
+  console.log(
+    '   since    after    bus  (milliseconds: since the first message, after the cause, and of that on the bus)',
+  );
+  for (const root of roots) printNode(root, 0, first?.at ?? 0);
 }
 
 async function uidOf(link: NodeLink, name: string, namespace: string): Promise<string> {
@@ -51,30 +48,13 @@ async function uidOf(link: NodeLink, name: string, namespace: string): Promise<s
   }
 }
 
-/** Each message under the cause that it waited for last; those whose causes are not among them are roots. */
-export function causalTree(messages: readonly RecordedMessage[]): TraceNode[] {
-  const nodes = new Map<string, TraceNode>();
-  for (const recorded of messages) {
-    // The same fact is published again after a connection was lost; the first time is when it was said.
-    const { id } = recorded.envelope.cause;
-    if (!nodes.has(id)) nodes.set(id, { recorded, children: [] });
-  }
-  const roots: TraceNode[] = [];
-  for (const node of nodes.values()) {
-    const parent = node.recorded.envelope.causes
-      .map((id) => nodes.get(id))
-      .find((one) => one !== undefined && one !== node);
-    (parent?.children ?? roots).push(node);
-  }
-  return roots;
-}
-
-function printNode(node: TraceNode, depth: number, start: number, cause: number | undefined): void {
-  const { recorded, children } = node;
+function printNode({ recorded, children }: CausalNode, depth: number, start: number, cause?: RecordedMessage): void {
   const { envelope, at } = recorded;
   const since = (at - start).toFixed(1).padStart(8);
-  const after = cause === undefined ? ''.padStart(8) : `+${(at - cause).toFixed(1)}`.padStart(8);
+  const after = (cause === undefined ? '' : `+${(at - cause.at).toFixed(1)}`).padStart(8);
+  const onBus = ((cause && onBusBetween(cause, recorded)?.toFixed(1)) ?? '').padStart(6);
   const type = envelope.type.replace(/\/\d+$/, '');
-  console.log(`${since} ${after}  ${'  '.repeat(depth)}${envelope.source}  ${type}  ${summarise(recorded)}`.trimEnd());
-  for (const child of children) printNode(child, depth + 1, start, at);
+  const what = `${envelope.source}  ${type}  ${summarise(recorded)}`;
+  console.log(`${since} ${after} ${onBus}  ${'  '.repeat(depth)}${what}`.trimEnd());
+  for (const child of children) printNode(child, depth + 1, start, recorded);
 }

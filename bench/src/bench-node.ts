@@ -1,0 +1,145 @@
+import { HEADER, type WireMessage } from '@kubus/bus';
+import { connectNats, fromNats, inboxPrefix, nodeSubject, readRecord } from '@kubus/bus-nats';
+import type { RecordedMessage } from '@kubus/causality';
+import { decodeToken, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
+import {
+  NATS_PORT,
+  Tunnel,
+  makeTestFolder,
+  removeTestFolder,
+  runKubus,
+  sweepTestFolders,
+  testNode,
+} from '@kubus/harness';
+import { type NodeDir, identitiesFolder, identityFile } from '@kubus/launcher';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { benchManifest } from './bench-pod.ts';
+import { agentProcesses } from './process-usage.ts';
+import type { Subject } from './subject.ts';
+
+/** The identity with which people look at a node. */
+const IDENTITY = 'cli-0';
+
+/** A whole node as `kubus up` starts it, looked at from outside as little as possible. */
+export class BenchNode implements Subject {
+  readonly dir: NodeDir;
+  readonly #folder: string;
+  readonly #tunnel: Tunnel;
+  readonly #connection: NatsConnection;
+  readonly #uids = new Map<string, string>();
+  readonly #awaited = new Map<string, (at: number) => void>();
+
+  static async start(): Promise<BenchNode> {
+    await sweepTestFolders();
+    const folder = await makeTestFolder();
+    try {
+      await mkdir(manifestsOf(folder));
+      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder)]).outcome;
+      if (code !== 0) throw new Error(`kubus up failed (${code}):\n${stdout}${stderr}`);
+      const dir = testNode(folder);
+      const tunnel = await Tunnel.open(dir);
+      const seed = (await readFile(identityFile(identitiesFolder(dir), IDENTITY), 'utf8')).trim();
+      const servers = `127.0.0.1:${await tunnel.expose(NATS_PORT)}`;
+      return new BenchNode(folder, tunnel, await connectNats({ servers, instance: IDENTITY, seed }));
+    } catch (error) {
+      await removeTestFolder(folder);
+      throw error;
+    }
+  }
+
+  private constructor(folder: string, tunnel: Tunnel, connection: NatsConnection) {
+    this.#folder = folder;
+    this.dir = testNode(folder);
+    this.#tunnel = tunnel;
+    this.#connection = connection;
+    for (const { area, name } of [podStatus, serviceInstance]) {
+      connection.subscribe(nodeSubject(this.dir.node, `${area}.fact.${name}.*`), {
+        callback: (error, wire) => {
+          if (error === null) this.#take(fromNats(wire));
+        },
+      });
+    }
+  }
+
+  async create(name: string): Promise<number> {
+    const file = join(manifestsOf(this.#folder), `${name}.json`);
+    const part = join(this.#folder, `${name}.part`);
+    await writeFile(part, benchManifest(name));
+    const begin = performance.now();
+    const ready = this.#until(`ready ${name}`);
+    await rename(part, file);
+    return (await ready) - begin;
+  }
+
+  async remove(name: string): Promise<number> {
+    const begin = performance.now();
+    const gone = this.#until(`gone ${name}`);
+    await rm(join(manifestsOf(this.#folder), `${name}.json`));
+    return (await gone) - begin;
+  }
+
+  /** Kills a service; resolves with the milliseconds until its next life has announced that it serves. */
+  async kill(service: string): Promise<number> {
+    const pid = (await agentProcesses(this.dir)).get(service);
+    if (pid === undefined) throw new Error(`no process ${service} runs`);
+    const begin = performance.now();
+    const back = this.#until(`back ${service}`);
+    process.kill(pid, 'SIGKILL');
+    return (await back) - begin;
+  }
+
+  /** Everything that was said about a pod, and the message that first called it Ready. */
+  async story(name: string): Promise<{ messages: RecordedMessage[]; ready: RecordedMessage | undefined }> {
+    const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
+    const inbox = `${inboxPrefix(IDENTITY)}.${randomBytes(8).toString('hex')}`;
+    const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);
+    return { messages, ready: messages.find(({ message }) => readyPod(message) !== undefined) };
+  }
+
+  async stop(): Promise<void> {
+    await this.#connection.close();
+    await this.#tunnel.close();
+    await runKubus(this.#folder, ['down']).outcome;
+    await removeTestFolder(this.#folder);
+  }
+
+  #until(what: string): Promise<number> {
+    return new Promise((resolve) => this.#awaited.set(what, resolve));
+  }
+
+  #take(message: WireMessage): void {
+    const at = performance.now();
+    const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+    const done = (what: string) => {
+      this.#awaited.get(what)?.(at);
+      this.#awaited.delete(what);
+    };
+    if (message.headers[HEADER.type]?.startsWith('service.') === true) {
+      done(`back ${key.replace(/-\d+$/, '')}`);
+    } else if (message.headers[HEADER.removed] !== undefined) {
+      done(`gone ${this.#uids.get(key) ?? ''}`);
+    } else {
+      const name = readyPod(message)?.replace(`-${this.dir.node}`, '');
+      if (name === undefined) return;
+      this.#uids.set(key, name);
+      done(`ready ${name}`);
+    }
+  }
+}
+
+function manifestsOf(folder: string): string {
+  return join(folder, 'manifests');
+}
+
+/** The name of the pod that a message calls Ready. */
+function readyPod(message: WireMessage): string | undefined {
+  if (message.headers[HEADER.type]?.startsWith(`${podStatus.area}.fact.${podStatus.name}/`) !== true) return undefined;
+  const report = podStatusReportSchema.safeParse(message.data === '' ? undefined : JSON.parse(message.data));
+  const conditions = report.data?.status.conditions ?? [];
+  return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+    ? report.data?.ref.name
+    : undefined;
+}

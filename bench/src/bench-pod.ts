@@ -1,0 +1,30 @@
+import type { Pod } from '@kubus/contracts';
+import { busyboxReference } from '@kubus/node-images';
+import { readManifest } from '@kubus/pod-manifest';
+
+/** The manifest of a pod that runs until it is asked to end, and then ends at once. */
+export function benchManifest(name: string): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      containers: [
+        {
+          name: 'main',
+          image: busyboxReference,
+          command: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'],
+        },
+      ],
+    },
+  });
+}
+
+/** The same pod as a node runs it. */
+export function benchPod(name: string): Pod {
+  const origin = { source: 'file', path: `/${name}.json`, node: 'floor', seenAt: new Date(0).toISOString() } as const;
+  const { pods, errors } = readManifest({ ...origin, text: benchManifest(name) });
+  const [pod] = pods;
+  if (pod === undefined) throw new Error(`the bench's own manifest is refused: ${JSON.stringify(errors)}`);
+  return pod;
+}

@@ -1,0 +1,84 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { readFile, writeFile } from 'node:fs/promises';
+import { cpus, release } from 'node:os';
+import { BenchNode } from './bench-node.ts';
+import { figuresOf } from './figures.ts';
+import { Floor } from './floor.ts';
+import { Measurements } from './measure.ts';
+import { describePath } from './path.ts';
+import { formatFigures, formatProcesses } from './report.ts';
+
+interface Options {
+  readonly runs: number;
+  readonly single: number;
+  readonly burst: number;
+  readonly full: number;
+  readonly idle: number;
+  readonly json?: string;
+}
+
+const program = new Command('bench')
+  .description(
+    'Measure a node against the CRI calls alone, on this machine, as root. Nothing else should run meanwhile.',
+  )
+  .option('--runs <n>', 'how often the first two series are repeated', count, 3)
+  .option('--single <n>', 'pods of a series one at a time', count, 10)
+  .option('--burst <n>', 'pods of a series all at once', count, 30)
+  .option('--full <n>', 'pods of the full node; 0 leaves it out', count, 100)
+  .option('--idle <seconds>', 'how long the full node is looked at', count, 30)
+  .option('--json <file>', 'write all figures to a file')
+  .action(bench);
+await program.parseAsync();
+
+async function bench({ runs, single, burst, full, idle, json }: Options): Promise<void> {
+  const floor = await Floor.start();
+  try {
+    const node = await BenchNode.start();
+    try {
+      const measurements = new Measurements(floor, node, say);
+      say('a pod to warm up');
+      await measurements.oneAtATime(1);
+      const singles = [];
+      const bursts = [];
+      for (let run = 1; run <= runs; run += 1) {
+        say(`run ${run} of ${runs}: ${single} pods one at a time`);
+        singles.push(await measurements.oneAtATime(single));
+        say(`run ${run} of ${runs}: ${burst} pods at once`);
+        bursts.push(await measurements.atOnce(burst));
+      }
+      say('the way of a pod');
+      const path = await measurements.paths(5);
+      if (full > 0) say(`${full} pods at once`);
+      const fullNode = full > 0 ? await measurements.fullNode(full, idle * 1000) : undefined;
+      const { figures, processes } = figuresOf({ singles, bursts, burst, fullNode, busShare: path.busShare });
+      console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
+      if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
+      if (json !== undefined) {
+        const all = { machine: await machine(), figures, processes, singles, bursts, fullNode, path };
+        await writeFile(json, JSON.stringify(all, undefined, 2));
+      }
+    } finally {
+      await node.stop();
+    }
+  } finally {
+    await floor.stop();
+  }
+}
+
+/** What the figures depend on. */
+async function machine(): Promise<string> {
+  const [cpu] = cpus();
+  const memory = /^MemTotal:\s+(\d+)/m.exec(await readFile('/proc/meminfo', 'utf8'))?.[1];
+  const gib = (Number(memory) / 1024 / 1024).toFixed(0);
+  return `${cpus().length} x ${cpu?.model ?? 'unknown'}, ${gib} GiB, Linux ${release()}, Node ${process.version}`;
+}
+
+function say(text: string): void {
+  process.stderr.write(`bench: ${text}\n`);
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('not a whole number');
+  return value;
+}

@@ -1,0 +1,124 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { BenchNode } from './bench-node.ts';
+import type { Floor } from './floor.ts';
+import { type PodPath, pathsOf } from './path.ts';
+import { type PerProcess, agentProcesses, cpuOf, difference, memoryOf, scaled } from './process-usage.ts';
+import { type OneAtATime, type Subject, allAtOnce, oneAtATime, podNames } from './subject.ts';
+
+/** Both subjects did the same, one right after the other. */
+export interface Pair<T> {
+  readonly floor: T;
+  readonly kubus: T;
+}
+
+/** Milliseconds until the last pod was there, and until the last one was gone. */
+export interface AtOnce {
+  readonly created: number;
+  readonly removed: number;
+  /** The agent's CPU for each pod created, in milliseconds. */
+  readonly cpu: PerProcess;
+}
+
+/** A service of a full node was killed: milliseconds until it served again. */
+export type Restarts = Readonly<Record<string, number>>;
+
+export interface FullNode extends Pair<AtOnce> {
+  readonly pods: number;
+  readonly memory: PerProcess;
+  /** CPU of each process while nothing happens, in percent of a core. */
+  readonly idle: PerProcess;
+  readonly restarts: Restarts;
+}
+
+/** Before memory and idle CPU are read, in milliseconds: what the pods' start has left behind settles. */
+const SETTLE_MS = 10_000;
+
+export class Measurements {
+  readonly #floor: Floor;
+  readonly #node: BenchNode;
+  readonly #say: (text: string) => void;
+  #series = 0;
+
+  constructor(floor: Floor, node: BenchNode, say: (text: string) => void) {
+    this.#floor = floor;
+    this.#node = node;
+    this.#say = say;
+  }
+
+  /** Pods one after the other. */
+  async oneAtATime(count: number): Promise<Pair<OneAtATime> & { cpu: PerProcess }> {
+    const names = this.#names(count);
+    const floor = await oneAtATime(this.#floor, names);
+    const created: number[] = [];
+    const cpu = await this.#cpuPerPod(count, async () => {
+      for (const name of names) created.push(await this.#node.create(name));
+    });
+    const removed: number[] = [];
+    for (const name of names) removed.push(await this.#node.remove(name));
+    return { floor, kubus: { created, removed }, cpu };
+  }
+
+  /** Pods all at once. */
+  async atOnce(count: number): Promise<Pair<AtOnce>> {
+    const names = this.#names(count);
+    const floor = await this.#createAtOnce(this.#floor, names);
+    const floorRemoved = await this.#removeAtOnce(this.#floor, names);
+    const kubus = await this.#createAtOnce(this.#node, names);
+    const removed = await this.#removeAtOnce(this.#node, names);
+    return { floor: { ...floor, removed: floorRemoved }, kubus: { ...kubus, removed } };
+  }
+
+  /** A full node: what it costs while nothing happens, and how fast a killed service is back. */
+  async fullNode(pods: number, idleMs: number): Promise<FullNode> {
+    const names = this.#names(pods);
+    const floor = await this.#createAtOnce(this.#floor, names);
+    const floorRemoved = await this.#removeAtOnce(this.#floor, names);
+    const kubus = await this.#createAtOnce(this.#node, names);
+    this.#say(`idle for ${(SETTLE_MS + idleMs) / 1000} s with ${pods} pods`);
+    await wait(SETTLE_MS);
+    const processes = await agentProcesses(this.#node.dir);
+    const memory = await memoryOf(processes);
+    const before = await cpuOf(processes);
+    await wait(idleMs);
+    const idle = scaled(difference(await cpuOf(processes), before), 100 / idleMs);
+    const restarts: Record<string, number> = {};
+    for (const service of [...processes.keys()].filter((name) => name !== 'launcher' && name !== 'nats-server')) {
+      restarts[service] = await this.#node.kill(service);
+    }
+    const removed = await this.#removeAtOnce(this.#node, names);
+    return { pods, floor: { ...floor, removed: floorRemoved }, kubus: { ...kubus, removed }, memory, idle, restarts };
+  }
+
+  /** By the node's own record: what a pod waits for until it is Ready. */
+  async paths(count: number): Promise<{ middle: PodPath | undefined; busShare: number }> {
+    const names = this.#names(count);
+    for (const name of names) await this.#node.create(name);
+    const paths = await pathsOf(this.#node, names);
+    for (const name of names) await this.#node.remove(name);
+    return paths;
+  }
+
+  #names(count: number): string[] {
+    this.#series += 1;
+    return podNames(`s${this.#series}`, count);
+  }
+
+  async #createAtOnce(subject: Subject, names: readonly string[]): Promise<Omit<AtOnce, 'removed'>> {
+    let created = 0;
+    const cpu = await this.#cpuPerPod(names.length, async () => {
+      created = await allAtOnce(names, (name) => subject.create(name));
+    });
+    return { created, cpu };
+  }
+
+  #removeAtOnce(subject: Subject, names: readonly string[]): Promise<number> {
+    return allAtOnce(names, (name) => subject.remove(name));
+  }
+
+  async #cpuPerPod(pods: number, work: () => Promise<void>): Promise<PerProcess> {
+    const processes = await agentProcesses(this.#node.dir);
+    const before = await cpuOf(processes);
+    await work();
+    return scaled(difference(await cpuOf(processes), before), 1 / pods);
+  }
+}

@@ -1,0 +1,56 @@
+import { type NodeDir, readRecords } from '@kubus/launcher';
+import { readFile } from 'node:fs/promises';
+
+/** Length of a clock tick of /proc, in milliseconds: 100 a second on every Linux that Node runs on. */
+const TICK_MS = 10;
+
+/** A figure for each process of the agent by its name, such as `sync-loop`. */
+export type PerProcess = Readonly<Record<string, number>>;
+
+/** The processes that are Kubus: its services, its launcher and its message server; not the container runtime. */
+export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>> {
+  const records = await readRecords(dir.processes);
+  const agent = records.filter(({ what }) => what !== 'containerd');
+  return new Map(agent.map(({ what, pid }) => [what.replace(/-\d+$/, ''), pid]));
+}
+
+/**
+ * CPU that each process has used since its start, in milliseconds, with that of its threads. Children are not counted:
+ * CNI plugins and runtime shims are the same programs under every agent.
+ */
+export async function cpuOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
+  return each(processes, async (pid) => {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The name in brackets may have blanks in it. After it come the fields from the third on: utime is the 14th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  });
+}
+
+/** Memory of each process, in MiB: its own pages and its share of those that several use (PSS). */
+export async function memoryOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
+  return each(processes, async (pid) => {
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+    return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]) / 1024;
+  });
+}
+
+export function difference(later: PerProcess, earlier: PerProcess): PerProcess {
+  return Object.fromEntries(Object.entries(later).map(([name, value]) => [name, value - (earlier[name] ?? 0)]));
+}
+
+export function scaled(figures: PerProcess, factor: number): PerProcess {
+  return Object.fromEntries(Object.entries(figures).map(([name, value]) => [name, value * factor]));
+}
+
+export function total(figures: PerProcess): number {
+  return Object.values(figures).reduce((sum, value) => sum + value, 0);
+}
+
+async function each(
+  processes: ReadonlyMap<string, number>,
+  read: (pid: number) => Promise<number>,
+): Promise<PerProcess> {
+  const entries = [...processes].map(async ([name, pid]) => [name, await read(pid)] as const);
+  return Object.fromEntries(await Promise.all(entries));
+}

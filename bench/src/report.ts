@@ -1,0 +1,49 @@
+import { type PerProcess, total } from './process-usage.ts';
+
+/** One figure beside its floor and its goal. */
+export interface Figure {
+  readonly name: string;
+  readonly unit: 's' | 'ms' | '%' | 'MiB';
+  /** The same with the CRI calls alone; undefined where that means nothing. */
+  readonly floor?: number;
+  readonly kubus: number;
+  /** Not more than this. */
+  readonly goal?: number;
+}
+
+/** Figures as a table of Markdown. */
+export function formatFigures(figures: readonly Figure[]): string {
+  const rows = figures.map(({ name, unit, floor, kubus, goal }) => [
+    name,
+    show(floor, unit),
+    show(kubus, unit),
+    goal === undefined ? '-' : `${show(goal, unit)} or less`,
+    goal === undefined ? '' : kubus <= goal ? 'met' : 'missed',
+  ]);
+  return formatTable(['figure', 'floor', 'Kubus', 'goal', ''], rows);
+}
+
+/** Figures of each process as a table of Markdown, one column for each kind. */
+export function formatProcesses(columns: Readonly<Record<string, PerProcess>>): string {
+  const names = [...new Set(Object.values(columns).flatMap((figures) => Object.keys(figures)))].sort();
+  const rows = names.map((name) => [name, ...Object.values(columns).map((figures) => cell(figures[name]))]);
+  const sums = ['together', ...Object.values(columns).map((figures) => cell(total(figures)))];
+  return formatTable(['process', ...Object.keys(columns)], [...rows, sums]);
+}
+
+function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
+  const line = (cells: readonly string[]) => `| ${cells.map((text, i) => text.padEnd(widths[i] ?? 0)).join(' | ')} |`;
+  const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`;
+  return [line(header), rule, ...rows.map(line)].join('\n');
+}
+
+function show(value: number | undefined, unit: Figure['unit']): string {
+  if (value === undefined) return '-';
+  const digits = { s: 3, ms: 0, '%': 1, MiB: 0 }[unit];
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+function cell(value: number | undefined): string {
+  return value === undefined ? '-' : value.toFixed(1);
+}

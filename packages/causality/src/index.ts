@@ -1,0 +1,3 @@
+export { type PathStep, causalPath, onBusBetween } from './causal-path.ts';
+export { type CausalNode, causalTree } from './causal-tree.ts';
+export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
