@@ -14,14 +14,15 @@ export async function leftoversOfPods(node: TestNode): Promise<string[]> {
   const { dir } = node;
   const { items = [] } = await node.cri('ListPodSandbox', {});
   const { containers = [] } = await node.cri('ListContainers', {});
-  const mounts = (await mountsUnder(dir.root)).map(({ target, type }) => `mount ${target} (${type})`);
+  // The folder of states may be a mount of its own.
+  const mounts = (await mountsUnder(dir.root)).filter(({ target }) => target !== dir.state('.'));
   const namespaces = (await mountsUnder(dir.run)).filter(({ target }) => target !== dir.networkNamespace);
   const cgroups = (await cgroupTree(dir.cgroupRoot)).filter((folder) => /\/pod[^/]+(\/|$)/.test(folder));
   const links = (await runCommand(node.inside(['ip', '-oneline', 'link', 'show']))).split('\n');
   return [
     ...items.map(({ id, metadata }) => `sandbox ${metadata?.name ?? ''} ${id ?? ''}`),
     ...containers.map(({ id, metadata }) => `container ${metadata?.name ?? ''} ${id ?? ''}`),
-    ...mounts,
+    ...mounts.map(({ target, type }) => `mount ${target} (${type})`),
     ...namespaces.map(({ target }) => `network namespace ${target}`),
     ...cgroups.map((folder) => `cgroup ${folder}`),
     ...links.filter((line) => line.includes(': veth')).map((line) => `link ${line}`),

@@ -18,43 +18,74 @@ export function publicKeyOf(seed: string): string {
   return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
 }
 
+/** A node that uses a server, with all of its identities. */
+export interface ServerNode {
+  readonly node: string;
+  readonly users: readonly { identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>; permissions: Permissions }[];
+}
+
 export interface ServerOptions {
   /** The address to listen on. */
   readonly host: string;
   /** Port 0 lets the system choose; the server logs its choice. */
   readonly port: number;
-  /** Folder of JetStream's files. */
-  readonly storeDir: string;
+  /** Folder of JetStream's files; left out, the server takes one in the folder for temporary files (TMPDIR). */
+  readonly storeDir?: string;
   readonly serverName: string;
-  readonly users: readonly { identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>; permissions: Permissions }[];
+  readonly nodes: readonly ServerNode[];
 }
 
 /** Largest message, in bytes (DESIGN, messages). */
 export const MAX_PAYLOAD = 8 * 1024 * 1024;
 
-/** The configuration file of a nats-server for one node: keys and permissions of every identity, nobody else. */
+/** What JetStream may take for one node, in MB: facts in memory, the record of messages in files. */
+const MEMORY_MB = 256;
+const FILES_MB = 1024;
+
+/** For how many nodes a server has room: the limits of all together can not be changed while it runs. */
+export const MAX_NODES = 32;
+
+/**
+ * The configuration file of a nats-server: keys and permissions of every identity of its nodes, nobody else. Each node
+ * has an account of its own, so that no message passes between two nodes whatever an identity does: subjects, streams,
+ * inboxes and discovery of each are apart.
+ */
 export function serverConfig(options: ServerOptions): string {
-  const users = options.users.map(({ identity, permissions }) =>
-    [
-      `    # ${identity.instance}`,
-      `    { nkey: ${identity.publicKey}, permissions: {`,
-      `        publish: { allow: ${list(permissions.publish)} }`,
-      `        subscribe: { allow: ${list(permissions.subscribe)} }`,
-      '    } }',
-    ].join('\n'),
-  );
+  const { nodes, storeDir } = options;
+  const store = storeDir === undefined ? '' : `store_dir: ${JSON.stringify(storeDir)}, `;
   return `${[
     `server_name: ${JSON.stringify(options.serverName)}`,
     `host: ${JSON.stringify(options.host)}`,
     `port: ${options.port === 0 ? -1 : options.port}`,
     `max_payload: ${MAX_PAYLOAD}`,
-    `jetstream: { store_dir: ${JSON.stringify(options.storeDir)}, max_mem: 256MB, max_file: 1GB }`,
-    'authorization: {',
-    '  users: [',
-    ...users,
-    '  ]',
+    `jetstream: { ${store}${limits(MAX_NODES)} }`,
+    'accounts: {',
+    ...nodes.map(accountOf),
     '}',
   ].join('\n')}\n`;
+}
+
+function accountOf({ node, users }: ServerNode): string {
+  return [
+    `  ${JSON.stringify(node)}: {`,
+    `    jetstream: { ${limits(1)} }`,
+    '    users: [',
+    ...users.map(({ identity, permissions }) =>
+      [
+        `      # ${identity.instance}`,
+        `      { nkey: ${identity.publicKey}, permissions: {`,
+        `        publish: { allow: ${list(permissions.publish)} }`,
+        `        subscribe: { allow: ${list(permissions.subscribe)} }`,
+        '      } }',
+      ].join('\n'),
+    ),
+    '    ]',
+    '  }',
+  ].join('\n');
+}
+
+function limits(nodes: number): string {
+  return `max_mem: ${nodes * MEMORY_MB}MB, max_file: ${nodes * FILES_MB}MB`;
 }
 
 function list(subjects: readonly string[]): string {

@@ -11,10 +11,13 @@ export {
 export { type LoadOptions, loadStored } from './loader.ts';
 export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
-export { type RecordLimits, defaultRecordLimits, ensureStreams } from './streams.ts';
+export { purgeRemovalMarks } from './removal-marks.ts';
+export { type RecordLimits, defaultRecordLimits, ensureStreams, removeStreams } from './streams.ts';
 export {
   type KeyedIdentity,
+  MAX_NODES,
   MAX_PAYLOAD,
+  type ServerNode,
   type ServerOptions,
   createIdentity,
   publicKeyOf,

@@ -93,11 +93,16 @@ function ofPeople(node: string): Permissions {
   };
 }
 
-/** Making, changing and removing the node's own two streams. */
+/** Making, changing and removing the node's own two streams, and looking for what can be purged from the bucket. */
 function streamCalls(node: string): string[] {
   const calls = ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'];
   const streams = [bucketStream(node), recordStream(node)];
-  return ['$JS.API.INFO', ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`))];
+  const look = `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storeSubject(node, '>')}`;
+  return [
+    '$JS.API.INFO',
+    look,
+    ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`)),
+  ];
 }
 
 /** The subjects of the NATS services protocol (ADR-32) for one instance. */

@@ -10,7 +10,7 @@ import {
 } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { bucketName, nodeSubject, recordStream, storeSubject } from './names.ts';
+import { bucketName, bucketStream, nodeSubject, recordStream, storeSubject } from './names.ts';
 
 /** How much of the node's messages is kept for `kubus trace`. */
 export interface RecordLimits {
@@ -33,6 +33,19 @@ export async function ensureStreams(connection: NatsConnection, node: string, li
     republish: { src: storeSubject(node, '>'), dest: nodeSubject(node, '>') },
   });
   await ensureRecord(manager, node, limits);
+}
+
+/**
+ * Removes the node's two streams with all that is in them. Only the launcher's identity may. Harmless when they are gone.
+ */
+export async function removeStreams(connection: NatsConnection, node: string): Promise<void> {
+  const manager = await jetstreamManager(connection);
+  for (const stream of [bucketStream(node), recordStream(node)]) {
+    await manager.streams.delete(stream).catch((error: unknown) => {
+      // 10059: there is no such stream.
+      if (!(error instanceof JetStreamApiError && error.code === 10059)) throw error;
+    });
+  }
 }
 
 async function ensureRecord(manager: JetStreamManager, node: string, limits: RecordLimits): Promise<void> {

@@ -37,7 +37,7 @@ export class TestNatsServer {
         port,
         storeDir: join(this.#dir, 'js'),
         serverName: node,
-        users,
+        nodes: [{ node, users }],
       });
     await writeFile(join(this.#dir, 'nats.conf'), config(0), { mode: 0o600 });
     await this.#spawn();

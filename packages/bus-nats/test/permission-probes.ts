@@ -74,7 +74,8 @@ function factProbes(fact: AnyFact): Probe[] {
     { subject: `kubus.other.${name}.k`, publish: nobody, subscribe: nobody },
     ...['k', '>'].map((key) => ({
       subject: `$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.${name}.${key}`,
-      publish: readers,
+      // The launcher looks for marks of removed facts in the whole bucket.
+      publish: [...readers, ...launcher],
       subscribe: nobody,
     })),
     { subject: `$JS.API.DIRECT.GET.${BUCKET}.$KV.kubus_n.${name}.k`, publish: nobody, subscribe: nobody },
@@ -190,6 +191,7 @@ function jetStreamProbes(): Probe[] {
       ),
     ),
     [`$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.>`, people],
+    [`$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.>`, launcher],
   ]);
   const ofAccount = [
     ...['INFO', 'STREAM.NAMES', 'STREAM.LIST', 'STREAM.TEMPLATE.NAMES', 'SERVER.REMOVE', 'META.LEADER.STEPDOWN'],

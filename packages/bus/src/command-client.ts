@@ -58,6 +58,8 @@ interface Pending {
   timer: Cancel | undefined;
   /** Epoch of the server's life that has the command. */
   acceptedBy: number | undefined;
+  /** It has said so since the last connection: until its result comes, asking again is only a precaution. */
+  heard: boolean;
 }
 
 /**
@@ -101,6 +103,9 @@ export class CommandClient {
     options.transport.onConnection((connected) => {
       for (const pending of this.#pending.values()) {
         pending.timer?.();
+        // The server may be back on the bus a moment later than this client, and then has not heard this ask.
+        pending.wait = ACCEPT_MS;
+        pending.heard = false;
         if (connected) this.#send(pending);
       }
     });
@@ -140,6 +145,7 @@ export class CommandClient {
         wait: ACCEPT_MS,
         timer: undefined,
         acceptedBy: undefined,
+        heard: false,
       };
       this.#pending.set(pendingId(pending.declaration, key, window.hold, seq), pending);
       if (this.#transport.connected) this.#send(pending);
@@ -166,6 +172,7 @@ export class CommandClient {
         this.#settle(pending).reject(restarted(pending));
       } else if (this.#transport.connected) {
         pending.acceptedBy = undefined;
+        pending.heard = false;
         this.#send(pending);
       }
     }
@@ -205,7 +212,7 @@ export class CommandClient {
 
   #schedule(pending: Pending): void {
     pending.timer?.();
-    const wait = pending.acceptedBy === undefined ? pending.wait : ASK_AGAIN_MS;
+    const wait = pending.heard ? ASK_AGAIN_MS : pending.wait;
     pending.wait = Math.min(pending.wait * 2, ASK_AGAIN_MS);
     pending.timer = this.#clock.after(wait, () => {
       if (this.#transport.connected) this.#send(pending);
@@ -224,6 +231,7 @@ export class CommandClient {
       case 'accepted':
       case 'attached':
         pending.acceptedBy = envelope.epoch;
+        pending.heard = true;
         this.#schedule(pending);
         return;
       case 'done': {

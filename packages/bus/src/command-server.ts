@@ -176,10 +176,11 @@ export class CommandServer {
       settle();
       if (!entry.dropped) answer(status, data);
     };
-    run(() => {
+    const begin = () => {
       if (!entry.dropped) entry.began = true;
       return entry.began;
-    }).then(
+    };
+    new Promise((resolve) => resolve(run(begin))).then(
       (result) => finish('done', JSON.stringify(result ?? {})),
       (error: unknown) => finish('failed', failure(describe(toError(error)))),
     );

@@ -27,15 +27,25 @@ export async function removeFolders(folders: readonly string[]): Promise<string 
     try {
       await rmdir(folder);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return folder;
+      const code = codeOf(error);
+      if (code === 'EBUSY' || code === 'ENOTEMPTY') return folder;
+      if (code !== 'ENOENT') throw error;
     }
   }
   return undefined;
 }
 
 async function foldersUnder(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => undefined);
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
+    // Not made in this hierarchy, or removed meanwhile.
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  });
   if (entries === undefined) return [];
   const children = entries.filter((entry) => entry.isDirectory()).map(({ name }) => foldersUnder(join(folder, name)));
   return [...(await Promise.all(children)).flat(), folder];
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
 }

@@ -7,14 +7,18 @@ export interface LogView {
   readonly tail: number;
   /** Only lines written at or after this time, milliseconds since the Unix epoch. */
   readonly sinceMs: number | undefined;
-  /** Each line after its time. */
+  /** Each line after its time; a line that was cut has only one. */
   readonly timestamps: boolean;
-  write(stream: 'stdout' | 'stderr', text: string): void;
+  write(stream: Stream, text: string): void;
 }
 
+type Stream = 'stdout' | 'stderr';
+
+/** One line of the file: a line that was written, or a part of one. */
 interface LogLine {
   readonly time: string;
-  readonly stream: 'stdout' | 'stderr';
+  readonly stream: Stream;
+  /** With its line end, if it has one. */
   readonly text: string;
 }
 
@@ -26,7 +30,7 @@ const CHUNK = 64 * 1024;
 export async function printLog(path: string, view: LogView): Promise<void> {
   const reader = await LogReader.open(path);
   try {
-    print(lastLines(await reader.more(), view), view);
+    new Printer(view).print(lastLines(await reader.more(), view));
   } finally {
     await reader.close();
   }
@@ -37,11 +41,12 @@ export async function followLog(path: string, view: LogView, ended: () => boolea
   const reader = await LogReader.open(path);
   const changes = new Changes(path);
   try {
-    print(lastLines(await reader.more(), view), view);
+    const printer = new Printer(view);
+    printer.print(lastLines(await reader.more(), view));
     for (;;) {
       // Asked before the read: what was written before the end is still printed.
       const last = ended();
-      print(await reader.more(), view);
+      printer.print(await reader.more());
       if (last) return;
       await changes.next();
     }
@@ -56,8 +61,23 @@ function lastLines(lines: readonly LogLine[], { tail, sinceMs }: LogView): reado
   return tail === Number.POSITIVE_INFINITY ? recent : tail === 0 ? [] : recent.slice(-tail);
 }
 
-function print(lines: readonly LogLine[], view: LogView): void {
-  for (const { time, stream, text } of lines) view.write(stream, view.timestamps ? `${time} ${text}` : text);
+/** Writes lines, and remembers in which streams the next one goes on with the last. */
+class Printer {
+  readonly #view: LogView;
+  readonly #open = new Set<Stream>();
+
+  constructor(view: LogView) {
+    this.#view = view;
+  }
+
+  print(lines: readonly LogLine[]): void {
+    for (const { time, stream, text } of lines) {
+      const begins = !this.#open.has(stream);
+      this.#view.write(stream, this.#view.timestamps && begins ? `${time} ${text}` : text);
+      if (text.endsWith('\n')) this.#open.delete(stream);
+      else this.#open.add(stream);
+    }
+  }
 }
 
 /** Reads whole lines of a log file from where it stopped the last time. */

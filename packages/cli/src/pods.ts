@@ -1,4 +1,5 @@
 import {
+  type ContainerState,
   type Pod,
   type PodStatus,
   type PodStatusReport,
@@ -96,13 +97,29 @@ export function podDocument({ work, status }: PodView): Pod & { status?: PodStat
 
 /** The word in kubectl's STATUS column: the phase, or what is more telling than it. */
 export function statusWord({ work, status }: PodView): string {
-  if (work.work === 'kill') return 'Terminating';
-  let word = status?.reason ?? status?.phase ?? 'Pending';
-  for (const { state } of [...(status?.containerStatuses ?? [])].reverse()) {
-    const { waiting, terminated } = state ?? {};
-    if (waiting?.reason !== undefined && waiting.reason !== '') word = waiting.reason;
-    else if (terminated !== undefined) word = terminated.reason ?? `ExitCode:${terminated.exitCode}`;
+  const phase = status?.phase ?? 'Pending';
+  const ending = work.work === 'kill' || work.pod?.metadata.deletionTimestamp !== undefined;
+  if (ending && phase !== 'Succeeded' && phase !== 'Failed') return 'Terminating';
+  const containers = status?.containerStatuses ?? [];
+  // The first container that has something to tell.
+  const told = containers.map(({ state }) => stateWord(state)).find((word) => word !== undefined);
+  const word = told ?? (isEmpty(status?.reason) ? phase : status?.reason);
+  if (word !== 'Completed' || !containers.some(({ state, ready }) => state?.running !== undefined && ready)) {
+    return word ?? phase;
   }
-  const running = status?.containerStatuses?.some(({ state, ready }) => state?.running !== undefined && ready) === true;
-  return word === 'Completed' && running ? 'Running' : word;
+  const ready = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
+  return ready === true ? 'Running' : 'NotReady';
+}
+
+/** What is to be told of a container that does not run. */
+function stateWord(state: ContainerState | undefined): string | undefined {
+  const { waiting, terminated } = state ?? {};
+  if (!isEmpty(waiting?.reason)) return waiting?.reason;
+  if (terminated === undefined) return undefined;
+  if (!isEmpty(terminated.reason)) return terminated.reason;
+  return (terminated.signal ?? 0) === 0 ? `ExitCode:${terminated.exitCode}` : `Signal:${terminated.signal ?? 0}`;
+}
+
+function isEmpty(text: string | undefined): boolean {
+  return text === undefined || text === '';
 }

@@ -6,6 +6,7 @@ import { addDown } from './commands/down.ts';
 import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
+import { addIdentities } from './commands/identities.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
 import { addStatus } from './commands/status.ts';
@@ -21,8 +22,8 @@ export class UserError extends KubusError {
   }
 }
 
-/** The command line program. Exit codes: 0 done, 1 failed, 2 wrong usage; `exec` gives the command's own. */
-export async function run(argv: readonly string[]): Promise<void> {
+/** The commands with their options. Wrong usage throws commander's error, everything else the command's own. */
+export function createProgram(): Command {
   const program = new Command('kubus')
     .description('Kubus: a Kubernetes node agent as cooperating processes on NATS')
     .version(version, '-V, --version')
@@ -41,13 +42,21 @@ export async function run(argv: readonly string[]): Promise<void> {
     addTail,
     addTrace,
     addGraph,
+    addIdentities,
     addRestart,
   ]) {
     add(program);
   }
-  program.command('test', 'install what is missing and run every test (done by the kubus script)');
+  // The kubus script does these itself; here they are for the help.
+  program.command('test').description('install what is missing and run every test (done by the kubus script)');
+  program.command('bench').description('measure a node against the CRI calls alone (done by the kubus script)');
+  return program;
+}
+
+/** The command line program. Exit codes: 0 done, 1 failed, 2 wrong usage; `exec` gives the command's own. */
+export async function run(argv: readonly string[]): Promise<void> {
   try {
-    await program.parseAsync(argv);
+    await createProgram().parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
   }

@@ -1,7 +1,8 @@
 // Compiles the shim into a folder: node build-shim.mjs OUTDIR. Uses the compiler named in CC, else gcc.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { installShim } from '../src/shim-install.ts';
 
 const [outdir, ...more] = process.argv.slice(2);
 if (outdir === undefined || more.length > 0) {
@@ -13,20 +14,15 @@ const source = join(import.meta.dirname, '../shim/kubus-cni.c');
 const compiler = process.env.CC ?? 'gcc';
 mkdirSync(outdir, { recursive: true });
 
-// A runtime may be running the present shim: a file that is replaced by a rename is never "text file busy".
-const unfinished = join(outdir, `.kubus-cni.${process.pid}`);
+const compiled = join(outdir, `.compiled.${process.pid}`);
 try {
-  execFileSync(compiler, ['-O2', '-static', '-s', '-Wall', '-Wextra', '-Werror', '-o', unfinished, source], {
+  execFileSync(compiler, ['-O2', '-static', '-s', '-Wall', '-Wextra', '-Werror', '-o', compiled, source], {
     stdio: 'inherit',
   });
-  for (const name of ['loopback', 'kubus-cni']) {
-    const copy = `${unfinished}.${name}`;
-    copyFileSync(unfinished, copy);
-    renameSync(copy, join(outdir, name));
-  }
+  await installShim(compiled, outdir);
 } catch (error) {
   console.error(`cannot build the shim with ${compiler}: ${error.message}`);
   process.exitCode = 1;
 } finally {
-  rmSync(unfinished, { force: true });
+  rmSync(compiled, { force: true });
 }

@@ -5,6 +5,9 @@
  * It also stands in for `loopback`, which containerd runs with a configuration of its own. So nothing comes from the
  * configuration: the socket is found through the symlink `kubus-cni.sock` beside this program.
  *
+ * Before its answer the bridge may have programs run here: the plugins of its chain, which this small process starts much
+ * faster than the bridge could.
+ *
  * A bridge that restarts is waited for: calls are idempotent there, so the same request is sent again until there is an
  * answer or the time limit (KUBUS_CNI_TIMEOUT seconds) has passed.
  */
@@ -23,10 +26,7 @@
 #include <unistd.h>
 
 #define SOCKET_NAME "kubus-cni.sock"
-#define MAGIC "KCN\001"
-#define HEADER 8
-#define FIELD_HEADER 5
-#define LIMIT (4u << 20)
+#define MOST_KEPT (1u << 20) /* Of each output of a program. */
 #define SUPPORTED "\"0.1.0\",\"0.2.0\",\"0.3.0\",\"0.3.1\",\"0.4.0\",\"1.0.0\",\"1.1.0\""
 #define NEWEST "1.1.0"
 
@@ -35,18 +35,6 @@ enum { IO_FAILURE = 5, INVALID_CONFIG = 7, TRY_AGAIN_LATER = 11, NOT_AVAILABLE =
 
 /* Milliseconds: how long to wait for an answer (STATUS and VERSION must be quick), and between two attempts. */
 enum { DEFAULT_LIMIT = 45000, STATUS_LIMIT = 3000, VERSION_LIMIT = 2000, FIRST_PAUSE = 10, LONGEST_PAUSE = 250 };
-
-struct bytes {
-	char *data;
-	size_t length, room;
-};
-
-struct answer {
-	struct bytes raw;
-	const char *out, *err;
-	size_t out_length, err_length;
-	int exit_code;
-};
 
 extern char **environ;
 static char cni_version[16] = "0.1.0"; /* What a configuration without a version means. */
@@ -86,38 +74,13 @@ static int missed(const char *what, const char *why)
 	return 0;
 }
 
-static void append(struct bytes *to, const void *data, size_t length)
-{
-	if (length > LIMIT || to->length + length > LIMIT)
-		fail(IO_FAILURE, "kubus-cni: the call is larger than %u bytes", LIMIT);
-	if (to->length + length > to->room) {
-		to->room = (to->length + length) * 2;
-		if (!(to->data = realloc(to->data, to->room)))
-			fail(IO_FAILURE, "kubus-cni: out of memory");
-	}
-	if (length)
-		memcpy(to->data + to->length, data, length);
-	to->length += length;
-}
+#include "frame.h"
+#include "run-program.h"
 
-static void put32(unsigned char *at, uint32_t value)
-{
-	at[0] = value >> 24, at[1] = value >> 16, at[2] = value >> 8, at[3] = value;
-}
-
-static uint32_t get32(const char *data)
-{
-	const unsigned char *at = (const unsigned char *)data;
-	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
-static void append_field(struct bytes *to, char tag, const void *data, size_t length)
-{
-	unsigned char header[FIELD_HEADER] = { (unsigned char)tag };
-	put32(header + 1, (uint32_t)length);
-	append(to, header, sizeof header);
-	append(to, data, length);
-}
+struct answer {
+	struct field out, err;
+	int exit_code;
+};
 
 static struct bytes read_stdin(void)
 {
@@ -170,6 +133,7 @@ static struct bytes build_request(const char *name, const struct bytes *config)
 	struct bytes request = { 0 };
 	append(&request, MAGIC "\0\0\0\0", HEADER);
 	append_field(&request, 'n', name, strlen(name));
+	append_field(&request, 'c', "run", 3);
 	for (char **variable = environ; *variable; variable++)
 		if (!strncmp(*variable, "CNI_", 4) || !strncmp(*variable, "TRACEPARENT=", 12))
 			append_field(&request, 'e', *variable, strlen(*variable));
@@ -218,56 +182,133 @@ static int receive(int fd, struct bytes *to, size_t wanted)
 	return 1;
 }
 
-static int parse_answer(struct answer *answer)
+static int receive_frame(int fd, struct bytes *frame)
 {
-	const char *at = answer->raw.data + HEADER, *end = answer->raw.data + answer->raw.length;
-	int has_code = 0;
-	answer->out_length = answer->err_length = 0; /* Nothing of an earlier, broken answer. */
-	while (end - at >= FIELD_HEADER) {
-		char tag = *at;
-		uint32_t length = get32(at + 1);
-		at += FIELD_HEADER;
-		if (length > (size_t)(end - at))
-			return missed(SOCKET_NAME, "the answer is not whole");
-		if (tag == 'x' && length == 1)
-			answer->exit_code = (unsigned char)*at, has_code = 1;
-		else if (tag == 'o')
-			answer->out = at, answer->out_length = length;
-		else if (tag == 'r')
-			answer->err = at, answer->err_length = length;
-		at += length;
-	}
-	return (has_code && at == end) || missed(SOCKET_NAME, "the answer is not whole");
+	frame->length = 0;
+	if (!receive(fd, frame, HEADER))
+		return 0;
+	if (memcmp(frame->data, MAGIC, 4) || get32(frame->data + 4) > LIMIT - HEADER)
+		return missed(SOCKET_NAME, "the answer is not of this protocol");
+	return receive(fd, frame, HEADER + get32(frame->data + 4));
 }
 
-/* One attempt; true when there is an answer. */
-static int exchange(int folder, const struct bytes *request, struct answer *answer)
+static int send_frame(int fd, const struct bytes *frame)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), done = 0;
-	size_t sent = 0;
-	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" SOCKET_NAME, folder);
-	if (fd < 0 || !limit_next(fd, SO_SNDTIMEO) || connect(fd, (struct sockaddr *)&address, sizeof address)) {
-		missed(SOCKET_NAME, strerror(errno));
-		goto out;
-	}
-	while (sent < request->length) {
-		ssize_t part = send(fd, request->data + sent, request->length - sent, MSG_NOSIGNAL);
-		if (part < 0 && errno != EINTR) {
-			missed(SOCKET_NAME, strerror(errno));
-			goto out;
-		}
+	for (size_t sent = 0; sent < frame->length;) {
+		if (!limit_next(fd, SO_SNDTIMEO))
+			return missed(SOCKET_NAME, "the bridge takes nothing in time");
+		ssize_t part = send(fd, frame->data + sent, frame->length - sent, MSG_NOSIGNAL);
+		if (part < 0 && errno != EINTR)
+			return missed(SOCKET_NAME, strerror(errno));
 		sent += part > 0 ? (size_t)part : 0;
 	}
-	answer->raw.length = 0;
-	if (!receive(fd, &answer->raw, HEADER))
-		goto out;
-	if (memcmp(answer->raw.data, MAGIC, 4) || get32(answer->raw.data + 4) > LIMIT - HEADER) {
-		missed(SOCKET_NAME, "the answer is not of this protocol");
-		goto out;
+	return 1;
+}
+
+static int parse_answer(const struct bytes *frame, struct answer *answer)
+{
+	struct field field;
+	size_t at = HEADER;
+	int has_code = 0;
+	*answer = (struct answer){ 0 };
+	while (next_field(frame, &at, &field))
+		if (field.tag == 'x' && field.length == 1)
+			answer->exit_code = (unsigned char)*field.data, has_code = 1;
+		else if (field.tag == 'o')
+			answer->out = field;
+		else if (field.tag == 'r')
+			answer->err = field;
+	return (has_code && at == frame->length) || missed(SOCKET_NAME, "the answer is not whole");
+}
+
+/* Whether the frame wants a program to be run: it names one. */
+static int is_run(const struct bytes *frame)
+{
+	struct field field;
+	size_t at = HEADER;
+	while (next_field(frame, &at, &field))
+		if (field.tag == 'a')
+			return 1;
+	return 0;
+}
+
+/* The program that the frame wants. Its texts and lists lie in the frame, in `argv` and in `env`. */
+static int parse_run(struct bytes *frame, struct bytes *argv, struct bytes *env, struct program *program)
+{
+	struct field field;
+	size_t at = HEADER;
+	int numbers = 0, sound = 1;
+	*program = (struct program){ 0 };
+	env->length = argv->length = 0;
+	append(env, &(char *){ NULL }, sizeof(char *));
+	while (next_field(frame, &at, &field)) {
+		uint32_t number = field.length == 4 ? get32(field.data) : 0;
+		field.data[-FIELD_HEADER] = 0; /* Its tag, which has been read: here the text before it ends. */
+		if ((field.tag == 'a' || field.tag == 'e') && memchr(field.data, 0, field.length))
+			sound = 0;
+		else if (field.tag == 'a')
+			append_text(argv, field.data);
+		else if (field.tag == 'e')
+			append_text(env, field.data);
+		else if (field.tag == 'i')
+			program->input = field.data, program->input_length = field.length;
+		else if (field.tag == 't' && field.length == 4)
+			program->until = now() + number, numbers |= 1;
+		else if (field.tag == 'l' && field.length == 4)
+			program->out_limit = number < MOST_KEPT ? number : MOST_KEPT, numbers |= 2;
+		else if (field.tag == 'k' && field.length == 4)
+			program->err_kept = number < MOST_KEPT ? number : MOST_KEPT, numbers |= 4;
 	}
-	done = receive(fd, &answer->raw, HEADER + get32(answer->raw.data + 4)) && parse_answer(answer);
-out:
+	frame->data[frame->length] = 0;
+	if (!sound || numbers != 7 || !program->input || at != frame->length)
+		return missed(SOCKET_NAME, "the program to run is not described whole");
+	program->argv = (char **)argv->data, program->env = (char **)env->data;
+	if (program->until > deadline)
+		program->until = deadline;
+	return 1;
+}
+
+/* Runs the program and tells the bridge how it ended; false when the bridge is gone. */
+static int serve_run(int fd, struct bytes *frame)
+{
+	static struct bytes argv, env, report;
+	static struct ending ending;
+	struct program program;
+	ending.out.length = ending.err.length = report.length = 0;
+	if (!parse_run(frame, &argv, &env, &program))
+		return 0;
+	run_program(&program, fd, &ending);
+	if (ending.how == LOST)
+		return missed(SOCKET_NAME, "the connection ended before the answer");
+	unsigned char number = (unsigned char)ending.number;
+	const char *why = strerror(ending.number);
+	append(&report, MAGIC "\0\0\0\0", HEADER);
+	if (ending.how == EXITED || ending.how == SIGNALLED)
+		append_field(&report, (char)ending.how, &number, 1);
+	else
+		append_field(&report, (char)ending.how, why, ending.how == NOT_STARTED ? strlen(why) : 0);
+	append_field(&report, 'o', ending.out.data, ending.out.length);
+	append_field(&report, 'r', ending.err.data, ending.err.length);
+	put32((unsigned char *)report.data + 4, (uint32_t)(report.length - HEADER));
+	return send_frame(fd, &report);
+}
+
+/* One attempt, with as many programs as the bridge wants; true when there is an answer. It lies in `frame`. */
+static int exchange(int folder, const struct bytes *request, struct bytes *frame, struct answer *answer)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), going, done = 0;
+	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/" SOCKET_NAME, folder);
+	going = fd >= 0 && limit_next(fd, SO_SNDTIMEO) && !connect(fd, (struct sockaddr *)&address, sizeof address);
+	if (!going)
+		missed(SOCKET_NAME, strerror(errno));
+	for (going = going && send_frame(fd, request); going && !done;) {
+		going = receive_frame(fd, frame);
+		if (going && is_run(frame))
+			going = serve_run(fd, frame);
+		else if (going)
+			going = done = parse_answer(frame, answer);
+	}
 	if (fd >= 0)
 		close(fd);
 	return done;
@@ -298,9 +339,11 @@ int main(int argc, char **argv)
 	const char *variable = getenv("CNI_COMMAND"), *command = variable ? variable : "";
 	const char *path = argc > 0 ? argv[0] : "kubus-cni", *slash = strrchr(path, '/');
 	int is_version = !strcmp(command, "VERSION"), wait = FIRST_PAUSE;
-	struct answer answer = { 0 };
+	struct bytes frame = { 0 };
+	struct answer answer;
 	int64_t limit = time_limit(command);
 
+	prepare_to_run();
 	deadline = now() + limit;
 	struct bytes config = read_stdin();
 	find_version(&config);
@@ -309,7 +352,7 @@ int main(int argc, char **argv)
 		fail(INVALID_CONFIG, "kubus-cni: cni-bridge runs its own shim; its plugin folder must hold the real plugins");
 	struct bytes request = build_request(slash ? slash + 1 : path, &config);
 	int folder = own_folder();
-	while (!exchange(folder, &request, &answer)) {
+	while (!exchange(folder, &request, &frame, &answer)) {
 		/* The list of versions must not wait for a bridge: runtimes ask for it when they start. */
 		if (is_version) {
 			printf("{\"cniVersion\":\"" NEWEST "\",\"supportedVersions\":[" SUPPORTED "]}\n");
@@ -321,7 +364,7 @@ int main(int argc, char **argv)
 		usleep((useconds_t)wait * 1000);
 		wait = wait * 2 < LONGEST_PAUSE ? wait * 2 : LONGEST_PAUSE;
 	}
-	print(STDERR_FILENO, answer.err, answer.err_length);
-	print(STDOUT_FILENO, answer.out, answer.out_length);
+	print(STDERR_FILENO, answer.err.data, answer.err.length);
+	print(STDOUT_FILENO, answer.out.data, answer.out.length);
 	return answer.exit_code;
 }

@@ -1,5 +1,7 @@
 export { watchConfigFolder, type ConfigFolderOptions } from './config-folder.ts';
 export { encodeFrame, type Field, FRAME_LIMIT, FrameError, FrameReader } from './frame.ts';
-export { hostPluginRunner, type PluginHostOptions, runPlugin, type RunPluginOptions } from './plugin-process.ts';
-export { linkShimSocket, ShimServer, type ShimServerOptions, ShimSocketError } from './shim-server.ts';
+export { PluginHost, type PluginHostOptions } from './plugin-host.ts';
+export { type Program, type ProgramEnd, type ProgramRunner, RunnerLostError } from './program.ts';
+export { installShim, linkShimSocket } from './shim-install.ts';
+export { ShimServer, type ShimServerOptions, ShimSocketError } from './shim-server.ts';
 export { endStrays, OWNER_VARIABLE } from './strays.ts';

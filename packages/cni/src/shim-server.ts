@@ -1,17 +1,22 @@
 import type { Stats } from 'node:fs';
-import { chmod, lstat, mkdir, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { type Server, type Socket, connect, createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { type Invocation, type PluginOutput } from '@kubus/cni-config';
 import { KubusError, type Logger, toError } from '@kubus/ports';
-import { FrameReader } from './frame.ts';
-import { encodeAnswer, readRequest } from './shim-messages.ts';
+import { type Field, FrameReader } from './frame.ts';
+import type { ProgramRunner } from './program.ts';
+import { ShimLink } from './shim-link.ts';
+import { encodeAnswer, readRequest, runsPrograms } from './shim-messages.ts';
 
 export interface ShimServerOptions {
   /** Path of the unix socket. Its folder is made where it is missing; it must have mode 0700. */
   readonly socketPath: string;
-  /** Does a call of the runtime. It must not throw: a failure is an answer too. */
-  readonly handle: (invocation: Invocation) => Promise<PluginOutput>;
+  /**
+   * Does a call of the runtime. It must not throw: a failure is an answer too. `shim` runs programs as long as the caller
+   * waits; a caller of an older version does not.
+   */
+  readonly handle: (invocation: Invocation, shim?: ProgramRunner) => Promise<PluginOutput>;
   readonly logger: Logger;
   /** Milliseconds in which a caller must have sent its whole request. Default: 10 s. */
   readonly requestTimeoutMs?: number;
@@ -73,34 +78,47 @@ export class ShimServer {
   #serve(connection: Socket): void {
     const { logger, requestTimeoutMs = 10_000 } = this.#options;
     const reader = new FrameReader();
+    const link = new ShimLink(connection);
     let taken = false;
     this.#connections.add(connection);
     connection.setTimeout(requestTimeoutMs, () => connection.destroy(new Error('no whole request in time')));
     connection.on('data', (part) => {
       try {
-        const fields = taken ? undefined : reader.push(part);
+        if (taken) {
+          link.take(part);
+          return;
+        }
+        const fields = reader.push(part);
         if (fields !== undefined) {
           taken = true;
           connection.setTimeout(0);
-          this.#answer(connection, readRequest(fields));
+          this.#answer(connection, link, fields);
         }
       } catch (error) {
         connection.destroy(toError(error));
       }
     });
     connection.on('end', () => {
+      link.lose('it has ended');
       if (!taken) {
         connection.destroy(new Error('the connection ended before the request'));
       }
     });
     connection.on('error', (error) => logger.warn({ err: error }, 'a connection to the shim socket failed'));
-    connection.on('close', () => this.#connections.delete(connection));
+    connection.on('close', () => {
+      link.lose('the connection to it ended');
+      this.#connections.delete(connection);
+    });
   }
 
-  #answer(connection: Socket, invocation: Invocation): void {
+  #answer(connection: Socket, link: ShimLink, request: readonly Field[]): void {
     const { handle, logger } = this.#options;
-    handle(invocation)
-      .then((output) => connection.end(encodeAnswer(output)))
+    const invocation = readRequest(request);
+    handle(invocation, runsPrograms(request) ? link : undefined)
+      .then(async (output) => {
+        await link.idle();
+        connection.end(encodeAnswer(output));
+      })
       .catch((error: unknown) => {
         // The shim asks again: better than an answer that is not the call's.
         logger.error(
@@ -110,14 +128,6 @@ export class ShimServer {
         connection.destroy();
       });
   }
-}
-
-/** Puts the symlink through which shims in `shimFolder` find the socket, in one step. */
-export async function linkShimSocket(shimFolder: string, socketPath: string): Promise<void> {
-  const unfinished = join(shimFolder, `.kubus-cni.sock.${process.pid}`);
-  await rm(unfinished, { force: true });
-  await symlink(socketPath, unfinished);
-  await rename(unfinished, join(shimFolder, 'kubus-cni.sock'));
 }
 
 /** Between bind and chmod of the socket its folder alone keeps others out. A folder of others is not ours to change. */

@@ -6,7 +6,8 @@ import { describe, expect, jest, test } from '@jest/globals';
 import type { Invocation, PluginOutput } from '@kubus/cni-config';
 import { encodeFrame } from '../src/frame.ts';
 import { encodeAnswer } from '../src/shim-messages.ts';
-import { ShimServer, ShimSocketError, linkShimSocket } from '../src/shim-server.ts';
+import { linkShimSocket } from '../src/shim-install.ts';
+import { ShimServer, ShimSocketError } from '../src/shim-server.ts';
 import { afterTest, buildShim, recordingLogger, run, temporaryFolder } from './support.ts';
 
 jest.setTimeout(60_000);

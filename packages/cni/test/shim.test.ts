@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { CNI_VERSIONS } from '@kubus/cni-config';
 import { type Field, FrameReader, encodeFrame } from '../src/frame.ts';
-import { linkShimSocket } from '../src/shim-server.ts';
+import { linkShimSocket } from '../src/shim-install.ts';
 import { encodeAnswer } from '../src/shim-messages.ts';
 import { type Ended, afterTest, buildShim, run, temporaryFolder } from './support.ts';
 
@@ -85,6 +85,7 @@ describe('a call', () => {
     expect(await shim(folder, env)).toEqual({ ...output, exitCode: 7 });
     const fields = requests.flat().map(({ tag, value }) => `${tag} ${value.toString()}`);
     expect(fields.sort()).toEqual([
+      'c run',
       'e CNI_ARGS=A=1;B=2',
       'e CNI_COMMAND=ADD',
       'e TRACEPARENT=00-1-2-01',

@@ -1,11 +1,16 @@
 // What the tests of this package share: a temporary folder, a logger that keeps its lines, the machine's clock, the shim.
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach } from '@jest/globals';
+import type { PluginOutput } from '@kubus/cni-config';
 import type { Clock, Logger } from '@kubus/ports';
+import type { ProgramRunner } from '../src/program.ts';
+import { linkShimSocket } from '../src/shim-install.ts';
+import { ShimServer } from '../src/shim-server.ts';
 
 const undo: (() => unknown)[] = [];
 
@@ -68,4 +73,50 @@ export async function run(
   child.stdin.end(stdin);
   const [exitCode, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   return { exitCode, stdout, stderr };
+}
+
+export interface HeldShim {
+  /** The shim as what runs programs. */
+  readonly programs: ProgramRunner;
+  readonly child: ChildProcess;
+  readonly server: ShimServer;
+  /** Answers its call. */
+  readonly answer: (output: PluginOutput) => void;
+  /** What it has printed when it has ended, or the signal that ended it. */
+  readonly ended: Promise<{ readonly signal: string | null; readonly stdout: string }>;
+}
+
+/** A shim whose call waits for its answer until the test has ended. */
+export async function heldShim(): Promise<HeldShim> {
+  const folder = temporaryFolder();
+  buildShim(folder);
+  const socketPath = join(folder, 'run', 's');
+  await linkShimSocket(folder, socketPath);
+  const called = Promise.withResolvers<ProgramRunner>();
+  const answered = Promise.withResolvers<PluginOutput>();
+  const server = new ShimServer({
+    socketPath,
+    logger: recordingLogger(),
+    handle: (_, programs) => {
+      if (programs === undefined) {
+        called.reject(new Error('the shim does not run programs'));
+      } else {
+        called.resolve(programs);
+      }
+      return answered.promise;
+    },
+  });
+  await server.listen();
+  const child = spawn(join(folder, 'kubus-cni'), { env: { CNI_COMMAND: 'ADD' } });
+  const ended = Promise.all([text(child.stdout), once(child, 'exit')]).then(([stdout, [, signal]]) => ({
+    stdout,
+    signal: signal as string | null,
+  }));
+  afterTest(async () => {
+    child.kill('SIGKILL');
+    await server.close();
+    await ended;
+  });
+  child.stdin.end('{}');
+  return { programs: await called.promise, child, server, answer: answered.resolve, ended };
 }

@@ -8,6 +8,6 @@ export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
-export { NATS_PORT, type NodeOptions, type TestNode, runKubus, startNode } from './test-node.ts';
+export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';
 export { type RuntimeOptions, type TestRuntime, startRuntime } from './test-runtime.ts';
 export { Tunnel } from './tunnel.ts';

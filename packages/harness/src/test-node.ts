@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Command,
@@ -56,7 +56,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
 }
 
 /** Where a node of that folder looks for itself, and what else its programs are told. */
-function environment(folder: string): Record<string, string> {
+export function nodeEnvironment(folder: string): Record<string, string> {
   return {
     KUBUS_LIB_DIR: join(folder, 'lib'),
     KUBUS_RUN_DIR: join(folder, 'run'),
@@ -126,6 +126,11 @@ export class TestNode {
     await rm(join(this.manifests, name));
   }
 
+  /** Removes every manifest; waits for nothing. */
+  async clearManifests(): Promise<void> {
+    for (const name of await readdir(this.manifests)) await this.removeManifest(name);
+  }
+
   /** Runs the command line program on this node, and waits for its end. */
   kubus(...args: string[]): Promise<Outcome> {
     return this.startKubus(...args).outcome;
@@ -138,7 +143,7 @@ export class TestNode {
 
   /** What the programs of this node are told; for a test that starts them on its own. */
   get environment(): Record<string, string> {
-    return environment(this.folder);
+    return nodeEnvironment(this.folder);
   }
 
   /** A CRI call straight at the node's runtime. */
@@ -195,9 +200,12 @@ export class TestNode {
 
   /** Changes the file that the services read when they start. A restarted launcher writes it anew. */
   async reconfigure(change: (config: NodeConfig) => NodeConfig): Promise<void> {
-    const file = nodeConfigFile(this.dir);
-    const config = nodeConfigSchema.parse(JSON.parse(await readFile(file, 'utf8')));
-    await writeFile(file, JSON.stringify(change(config)), { mode: 0o600 });
+    await writeFile(nodeConfigFile(this.dir), JSON.stringify(change(await this.config())), { mode: 0o600 });
+  }
+
+  /** What the services read when they start. */
+  async config(): Promise<NodeConfig> {
+    return nodeConfigSchema.parse(JSON.parse(await readFile(nodeConfigFile(this.dir), 'utf8')));
   }
 
   /** What a service says about itself over HTTP: `healthz`, `readyz`, `metrics`. */
@@ -231,5 +239,5 @@ export class TestNode {
 
 /** Runs the command line program on the node of a test folder. */
 export function runKubus(folder: string, args: readonly string[]): RunningCommand {
-  return startCommand(process.execPath, [kubusProgram, ...args], environment(folder));
+  return startCommand(process.execPath, [kubusProgram, ...args], nodeEnvironment(folder));
 }

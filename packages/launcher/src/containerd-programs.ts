@@ -34,13 +34,23 @@ export async function findContainerd(where?: string): Promise<ContainerdPrograms
     const candidate = join(folder, program);
     return (await runs(candidate)) ? candidate : program;
   };
+  const runc = await beside('runc');
   return {
     containerd,
     ctr: await beside('ctr'),
-    runc: await beside('runc'),
+    // By its whole path: the shim looks beside containerd first, where there may be one that does not run here.
+    runc: runc === 'runc' ? await findOn(machinePath, runc) : runc,
     ...(await versionOf(containerd)),
     path: `${folder}:${machinePath}`,
   };
+}
+
+async function findOn(path: string, program: string): Promise<string> {
+  for (const folder of path.split(':')) {
+    const candidate = join(folder, program);
+    if ((await stat(candidate).catch(() => undefined))?.isFile()) return candidate;
+  }
+  throw new LauncherError('ContainerdMissing', `There is no ${program} on this machine: install it`);
 }
 
 async function binaryAt(where: string): Promise<string> {

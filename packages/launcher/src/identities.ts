@@ -4,7 +4,10 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** One identity per service; each has its slot 0. */
-const identities: readonly Identity[] = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
+export const nodeIdentities: readonly Identity[] = serviceNames.map((service) => ({
+  service,
+  instance: `${service}-0`,
+}));
 
 /** The file of an identity's secret key, mode 0600. */
 export function identityFile(folder: string, instance: string): string {
@@ -14,7 +17,7 @@ export function identityFile(folder: string, instance: string): string {
 /** Makes the keys that are missing; the others stay, so that a running node can go on using them. */
 export async function ensureIdentities(folder: string): Promise<KeyedIdentity[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return Promise.all(identities.map((identity) => ensureIdentity(folder, identity)));
+  return Promise.all(nodeIdentities.map((identity) => ensureIdentity(folder, identity)));
 }
 
 async function ensureIdentity(folder: string, identity: Identity): Promise<KeyedIdentity> {

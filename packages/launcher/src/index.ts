@@ -19,6 +19,7 @@ export {
   deleteNetworkNamespace,
   inNetworkNamespace,
   isNetworkNamespace,
+  keepNetworkNamespace,
   networkNamespaceInode,
 } from './network-namespace.ts';
 export { type NodeDir, type NodeDirOptions, createNodeDir, nodeDir } from './node-dir.ts';
@@ -36,6 +37,9 @@ export { removeRuntime, shimSocket } from './runtime-removal.ts';
 export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
 export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
 export { ensureIdentities, identityFile } from './identities.ts';
+export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
+export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
+export { type NatsAddress, isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export { ownNatsUrl } from './nats-server.ts';
 export { NodeLauncher, type NodeLauncherOptions, nodeServices } from './node-launcher.ts';
 export {

@@ -1,4 +1,4 @@
-import { type KeyedIdentity, permissionsOf, serverConfig } from '@kubus/bus-nats';
+import { type KeyedIdentity, type ServerNode, permissionsOf, serverConfig } from '@kubus/bus-nats';
 import { serviceContracts } from '@kubus/contracts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,10 +7,18 @@ import type { NodeDir } from './node-dir.ts';
 import { type StartedProcess, startProcess } from './start-process.ts';
 
 /** In the node's own network namespace, so that it disturbs nobody. */
-const PORT = 4222;
+export const NATS_PORT = 4222;
 
-/** Where the services of a node find its own server. */
-export const ownNatsUrl = `nats://127.0.0.1:${PORT}`;
+/** Where the services of a node find NATS: its own server, or the relay to one outside. */
+export const ownNatsUrl = `nats://127.0.0.1:${NATS_PORT}`;
+
+/** What a server has to know about a node: each identity may do exactly what its service declares. */
+export function serverNode(node: string, identities: readonly KeyedIdentity[]): ServerNode {
+  return {
+    node,
+    users: identities.map((identity) => ({ identity, permissions: permissionsOf(identity, node, serviceContracts) })),
+  };
+}
 
 /** The file that holds the server's configuration: keys and permissions of this node's identities. */
 export function natsConfigFile(dir: NodeDir): string {
@@ -19,16 +27,12 @@ export function natsConfigFile(dir: NodeDir): string {
 
 /** Writes the configuration of a NATS server for this node. */
 export async function writeNatsConfig(dir: NodeDir, identities: readonly KeyedIdentity[]): Promise<void> {
-  const users = identities.map((identity) => ({
-    identity,
-    permissions: permissionsOf(identity, dir.node, serviceContracts),
-  }));
   const config = serverConfig({
     host: '127.0.0.1',
-    port: PORT,
+    port: NATS_PORT,
     storeDir: join(dir.root, 'nats'),
     serverName: dir.node,
-    users,
+    nodes: [serverNode(dir.node, identities)],
   });
   await writeFile(natsConfigFile(dir), config, { mode: 0o600 });
 }

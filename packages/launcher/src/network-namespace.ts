@@ -27,6 +27,16 @@ export async function createNetworkNamespace(file: string): Promise<void> {
   await runCommand(inNetworkNamespace(file, ['sh', '-c', setUp]));
 }
 
+/**
+ * Keeps the network namespace of the calling process at hand: mounts it on `file` until {@link deleteNetworkNamespace}.
+ * Another one that is mounted there is replaced.
+ */
+export async function keepNetworkNamespace(file: string): Promise<void> {
+  await deleteNetworkNamespace(file);
+  await writeFile(file, '', { mode: 0o600 });
+  await runCommand(['mount', '--bind', '/proc/self/ns/net', file]);
+}
+
 /** True when a network namespace is mounted on `file`. */
 export async function isNetworkNamespace(file: string): Promise<boolean> {
   const mounts = await mountsUnder(file);

@@ -43,6 +43,8 @@ export interface NodeDir {
   readonly socket: (name: string) => string;
   /** The file that the node's network namespace is mounted on. */
   readonly networkNamespace: string;
+  /** The file that the machine's own network namespace is mounted on, if the node uses a NATS server there. */
+  readonly machineNamespace: string;
   /** One record per process that the launcher started. */
   readonly processes: string;
   /** The node's cgroup in every hierarchy: `/kubus-<node>`. */
@@ -107,6 +109,7 @@ export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
     run,
     socket: (name) => join(run, `${name}.sock`),
     networkNamespace: join(run, 'net'),
+    machineNamespace: join(run, 'machine-net'),
     processes: join(run, 'processes'),
     cgroupRoot: `/kubus-${node}`,
   };

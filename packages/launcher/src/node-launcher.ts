@@ -1,6 +1,20 @@
 import { Bus } from '@kubus/bus';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
-import { type ServiceName, processEvent, restartService, serviceContracts, serviceNames } from '@kubus/contracts';
+import {
+  type KeyedIdentity,
+  NatsTransport,
+  connectNats,
+  defaultRecordLimits,
+  ensureStreams,
+  purgeRemovalMarks,
+} from '@kubus/bus-nats';
+import {
+  type ServiceName,
+  processEvent,
+  restartService,
+  serviceContracts,
+  serviceNames,
+  supportProcesses,
+} from '@kubus/contracts';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
@@ -11,12 +25,13 @@ import { join } from 'node:path';
 import { adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { ensureIdentities } from './identities.ts';
-import { type Natives, installNatives } from './natives.ts';
-import { startNats, writeNatsConfig, ownNatsUrl } from './nats-server.ts';
+import { type Natives, compileNatives, installNatives } from './natives.ts';
+import { natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
+import { ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgram, nodeProgramEnv } from './node-program.ts';
-import { type NodeSettings, nodeConfigFile, writeNodeConfig } from './node-settings.ts';
+import { type NodeSettings, identitiesFolder, nodeConfigFile, writeNodeConfig } from './node-settings.ts';
 import { findCniPlugins, podNetwork } from './pod-network.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
 import { type StartedProcess, startProcess } from './start-process.ts';
@@ -24,6 +39,10 @@ import { Supervisor } from './supervisor.ts';
 
 /** The services of a node, in the order in which they are started; none needs another one to be there. */
 export const nodeServices = ['cni-bridge', 'cri-bridge', 'pod-workers', 'sync-loop', 'config-sources'] as const;
+
+/** How often marks of removed facts are looked for, and how old they have to be, in milliseconds. */
+const PURGE_EVERY_MS = 600_000;
+const PURGE_AGE_MS = 300_000;
 
 /** How long what an earlier launcher left behind may take to end. */
 const GRACE_MS = 2_000;
@@ -46,6 +65,7 @@ export class NodeLauncher {
   readonly #slot: Slot;
   #connection: NatsConnection | undefined;
   #bus: Bus | undefined;
+  #purging: NodeJS.Timeout | undefined;
 
   /** Throws `SlotTaken` when the node has a launcher already. */
   constructor(options: NodeLauncherOptions) {
@@ -66,12 +86,9 @@ export class NodeLauncher {
     await this.#endLeftovers();
     const programs = await findContainerd(settings.containerd);
     const plugins = await findCniPlugins();
-    const identities = await ensureIdentities(join(dir.config, 'identities'));
+    const identities = await ensureIdentities(identitiesFolder(dir));
     this.#step('starting NATS');
-    if (settings.nats === undefined) {
-      await writeNatsConfig(dir, identities);
-      this.#supervisor.keep('nats-server', () => startNats(dir));
-    }
+    await this.#startNats(identities);
     const natives = await this.#prepareRuntime(programs);
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
@@ -84,6 +101,7 @@ export class NodeLauncher {
   /** Ends the launcher's own part; the node goes on without it. */
   async stop(): Promise<void> {
     this.#supervisor.stop();
+    clearInterval(this.#purging);
     await this.#connection?.close();
     this.#slot.release();
   }
@@ -92,8 +110,21 @@ export class NodeLauncher {
   async #endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(({ what }) => what === 'nats-server' || what.endsWith('-0'));
+    const own = left.filter(({ what }) => what === 'nats-server' || what === natsRelay || what.endsWith('-0'));
     await endProcesses(own, GRACE_MS);
+  }
+
+  /** A server of the node's own, or the relay to the one that it was told. */
+  async #startNats(identities: readonly KeyedIdentity[]): Promise<void> {
+    const { dir, settings } = this.#options;
+    if (settings.nats === undefined) {
+      await writeNatsConfig(dir, identities);
+      this.#supervisor.keep('nats-server', () => startNats(dir));
+      return;
+    }
+    const { natsRelay: program } = await compileNatives(settings.cache);
+    const server = parseNatsUrl(settings.nats);
+    this.#supervisor.keep(natsRelay, () => startNatsRelay({ dir, program, server }));
   }
 
   async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {
@@ -129,6 +160,7 @@ export class NodeLauncher {
     const connection = await connectNats({ servers: ownNatsUrl, instance, seed });
     this.#connection = connection;
     await this.#keepStreams(connection);
+    this.#purging = setInterval(() => void this.#purge(connection, instance), PURGE_EVERY_MS);
     const transport = new NatsTransport({
       connection,
       node: dir.node,
@@ -189,6 +221,18 @@ export class NodeLauncher {
     })();
   }
 
+  /** What can not be purged now is found the next time. */
+  async #purge(connection: NatsConnection, instance: string): Promise<void> {
+    const { dir, logger } = this.#options;
+    const before = systemClock.now() - PURGE_AGE_MS;
+    try {
+      const count = await purgeRemovalMarks({ connection, node: dir.node, instance, before, id: systemIds.hex(8) });
+      logger.debug({ count }, 'marks of removed facts are purged');
+    } catch (error) {
+      logger.warn({ err: toError(error) }, 'marks of removed facts could not be purged');
+    }
+  }
+
   #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
     const service = what.replace(/-\d+$/, '');
     if (!isNamed(service)) return;
@@ -200,6 +244,8 @@ export class NodeLauncher {
   }
 }
 
-function isNamed(service: string): service is ServiceName | 'nats-server' | 'containerd' {
-  return service === 'nats-server' || service === 'containerd' || (serviceNames as readonly string[]).includes(service);
+type ProcessName = ServiceName | (typeof supportProcesses)[number];
+
+function isNamed(what: string): what is ProcessName {
+  return ([...serviceNames, ...supportProcesses] as readonly string[]).includes(what);
 }

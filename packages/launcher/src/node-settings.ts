@@ -1,5 +1,5 @@
 import type { NodeConfig } from '@kubus/service-kit';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
@@ -26,6 +26,15 @@ export type NodeSettings = z.infer<typeof nodeSettingsSchema>;
 
 export function settingsFile(dir: NodeDir): string {
   return join(dir.config, 'settings.json');
+}
+
+/** What was chosen when the node was started; undefined when there is no such node, or nothing that can be read. */
+export async function readSettings(dir: NodeDir): Promise<NodeSettings | undefined> {
+  try {
+    return nodeSettingsSchema.parse(JSON.parse(await readFile(settingsFile(dir), 'utf8')));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The file that the services read at their start. */

@@ -26,6 +26,7 @@ export async function removeNode(dir: NodeDir, runc?: string): Promise<void> {
   await endStragglers(dir);
   await removeCgroupRoot(dir.cgroupRoot);
   await deleteNetworkNamespace(dir.networkNamespace);
+  await deleteNetworkNamespace(dir.machineNamespace);
   for (const folder of [dir.root, dir.run]) {
     await unmountAll(folder);
     await removeTree(folder);

@@ -1,9 +1,11 @@
 import { type CriClient, connectCri } from '@kubus/cri';
-import type { Logger } from '@kubus/ports';
+import { type Logger, toError } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findContainerd } from './containerd-programs.ts';
+import { leaveNats } from './external-nats.ts';
 import type { NodeDir } from './node-dir.ts';
+import { identitiesFolder, readSettings } from './node-settings.ts';
 import { type ProcessRecord, endProcesses, findProcesses } from './process-record.ts';
 import { removeNode } from './remove-node.ts';
 
@@ -25,10 +27,14 @@ const silent: Logger = {
 /**
  * Takes a private node down, whatever state it is in: first those who would start things again, then the pods in order
  * (as long as the runtime and cni-bridge can do it), then everything that is left. Harmless when there is no such node.
+ *
+ * A NATS server that is not the node's own loses the node's streams. To be called in the machine's network, where it is.
+ *
+ * @param options.onProblem told what stays outside of the node because it can not be reached.
  */
 export async function takeDown(
   dir: NodeDir,
-  options: { graceSeconds: number; onStep?: (what: string) => void },
+  options: { graceSeconds: number; onStep?: (what: string) => void; onProblem?: (what: string) => void },
 ): Promise<void> {
   const step = options.onStep ?? (() => undefined);
   const processes = () => findProcesses(dir.root, dir.processes);
@@ -39,6 +45,13 @@ export async function takeDown(
   if (left.some(({ what }) => what === 'containerd') && left.some(({ what }) => what === 'cni-bridge-0')) {
     step('stopping the pods');
     await removePods(dir, options.graceSeconds);
+  }
+  const { nats } = (await readSettings(dir)) ?? {};
+  if (nats !== undefined) {
+    step(`removing the streams of the node from ${nats}`);
+    await leaveNats({ url: nats, node: dir.node, identities: identitiesFolder(dir) }).catch((error: unknown) => {
+      options.onProblem?.(`the streams of node ${dir.node} stay where they are: ${toError(error).message}`);
+    });
   }
   step('removing the node');
   const runc = await findContainerd().then(

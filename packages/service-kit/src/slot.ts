@@ -15,6 +15,9 @@ export interface Slot {
   release(): void;
 }
 
+/** The locks of this process: one that nobody refers to would be closed, and so freed, by the garbage collector. */
+const held = new Set<DatabaseSync>();
+
 /** How long to wait for another instance that is just counting the epoch. */
 const BUSY_MS = 5_000;
 
@@ -27,21 +30,43 @@ const BUSY_MS = 5_000;
  */
 export function claimSlot(dir: string, slot: number): Slot {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const lock = open(join(dir, `slot-${slot}.lock`));
+  const lock = takeLock(dir, slot);
+  try {
+    const counter = openCounter(join(dir, 'epoch.db'));
+    const epoch = counter.next();
+    held.add(lock);
+    return {
+      epoch,
+      nextEpoch: counter.next,
+      release: () => {
+        counter.close();
+        lock.close();
+        held.delete(lock);
+      },
+    };
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+}
+
+function takeLock(dir: string, slot: number): DatabaseSync {
+  const lock = open(join(dir, `slot-${slot}.lock`), 0);
   try {
     lock.exec('PRAGMA locking_mode = EXCLUSIVE');
     lock.exec('BEGIN EXCLUSIVE; CREATE TABLE IF NOT EXISTS slot (taken INTEGER); COMMIT');
+    return lock;
   } catch (error) {
     lock.close();
-    if (/locked/.test(toError(error).message)) {
-      throw new SlotTaken('slot-taken', `slot ${slot} in ${dir} is held by another process`, {
-        context: { dir, slot },
-      });
-    }
-    throw stateError(dir, error);
+    if (!/locked/.test(toError(error).message)) throw stateError(dir, error);
+    throw new SlotTaken('slot-taken', `slot ${slot} in ${dir} is held by another process`, { context: { dir, slot } });
   }
-  const counter = open(join(dir, 'epoch.db'));
-  const nextEpoch = (): number => {
+}
+
+/** The one counter of all instances. */
+function openCounter(path: string): { next: () => number; close: () => void } {
+  const counter = open(path, BUSY_MS);
+  const next = (): number => {
     try {
       counter.exec('CREATE TABLE IF NOT EXISTS epoch (id INTEGER PRIMARY KEY CHECK (id = 1), value INTEGER NOT NULL)');
       const row = counter
@@ -51,25 +76,16 @@ export function claimSlot(dir: string, slot: number): Slot {
         .get();
       return Number(row?.['value']);
     } catch (error) {
-      throw stateError(dir, error);
+      throw stateError(path, error);
     }
   };
-  const epoch = nextEpoch();
-  return {
-    epoch,
-    nextEpoch,
-    release: () => {
-      counter.close();
-      lock.close();
-    },
-  };
+  return { next, close: () => counter.close() };
 }
 
-function open(path: string): DatabaseSync {
+/** @param busyMs how long a statement waits for another process. */
+function open(path: string, busyMs: number): DatabaseSync {
   try {
-    const database = new DatabaseSync(path);
-    database.exec(`PRAGMA busy_timeout = ${path.endsWith('.lock') ? 0 : BUSY_MS}`);
-    return database;
+    return new DatabaseSync(path, { timeout: busyMs });
   } catch (error) {
     throw stateError(path, error);
   }

@@ -5,6 +5,7 @@ import type { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
 import {
   type Behaviour,
+  HANDLER,
   type ModelContainer,
   type ModelSandbox,
   type RuntimeDeed,
@@ -12,6 +13,7 @@ import {
   labelled,
   listedContainer,
   listedSandbox,
+  onHostNetwork,
 } from './runtime-things.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -108,7 +110,7 @@ export class RuntimeModel {
             { type: 'NetworkReady', status: true },
           ],
         },
-        info: { config: JSON.stringify({ containerd: { runtimes: { runc: {}, kubus: {} } } }) },
+        info: { config: JSON.stringify({ containerd: { runtimes: { runc: {}, [HANDLER]: {} } } }) },
       }),
     ImageStatus: ({ image }) => Promise.resolve({ image: { id: `sha256:${image?.image ?? ''}`, size: '1' } }),
     RunPodSandbox: (request) => this.#runSandbox(request),
@@ -165,8 +167,7 @@ export class RuntimeModel {
     try {
       await this.#time(5, 30);
       this.#mayFail('RunPodSandbox', 'failed to create containerd task');
-      const hostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
-      const ip = hostNetwork ? '' : await this.#network.add(id, config);
+      const ip = onHostNetwork(config) ? '' : await this.#addNetwork(id, config, runtimeHandler);
       await this.#time(5, 30);
       const sandbox = { id, config, handler: runtimeHandler, createdAt: this.#nanos(), ready: true, ip };
       this.#sandboxes.set(id, sandbox);
@@ -174,21 +175,36 @@ export class RuntimeModel {
       this.#hint(id, 'started');
       return { podSandboxId: id };
     } catch (error) {
-      await this.#undoSandbox(id, config, reserved);
+      await this.#undoSandbox({ id, config, handler: runtimeHandler }, reserved);
       throw error;
     }
   }
 
   /** A sandbox whose network can not be taken down is kept, not ready, so that somebody stops it later. */
-  async #undoSandbox(id: string, config: PodSandboxConfig, reserved: string): Promise<void> {
+  async #undoSandbox(sandbox: Pick<ModelSandbox, 'id' | 'config' | 'handler'>, reserved: string): Promise<void> {
+    const { id, config } = sandbox;
     try {
-      await this.#network.remove(id);
+      await this.#removeNetwork('RunPodSandbox', sandbox);
       this.#reserved.delete(reserved);
     } catch {
-      this.#sandboxes.set(id, { id, config, handler: '', createdAt: this.#nanos(), ready: false, ip: '' });
+      this.#sandboxes.set(id, { ...sandbox, createdAt: this.#nanos(), ready: false, ip: '' });
       const { uid = '', attempt = 0 } = config.metadata ?? {};
       this.#deed('sandbox', uid, '', attempt, id);
     }
+  }
+
+  /** The runtime's own network has no configuration, as on a node that leaves pods' networks to cni-bridge. */
+  #addNetwork(id: string, config: PodSandboxConfig, handler: string): Promise<string> {
+    if (handler !== HANDLER) throw this.#unknown('RunPodSandbox', 'cni plugin not initialized');
+    return this.#network.add(id, config);
+  }
+
+  async #removeNetwork(
+    method: UnaryCriMethod,
+    { id, config, handler }: Pick<ModelSandbox, 'id' | 'config' | 'handler'>,
+  ): Promise<void> {
+    if (handler === HANDLER) await this.#network.remove(id);
+    else if (!onHostNetwork(config)) throw this.#unknown(method, 'cni plugin not initialized');
   }
 
   async #create({ podSandboxId = '', config = {} }: CriMethods['CreateContainer']['request']) {
@@ -273,7 +289,7 @@ export class RuntimeModel {
     for (const container of this.#containers.values()) {
       if (container.sandbox === sandbox) this.#exit(container, 137, 'Error', false);
     }
-    await this.#network.remove(id);
+    await this.#removeNetwork('StopPodSandbox', sandbox);
     await this.#time(5, 20);
     sandbox.ready = false;
     this.#hint(id, 'stopped');

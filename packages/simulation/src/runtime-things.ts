@@ -6,6 +6,14 @@ export interface Behaviour {
   readonly exitCode: number;
 }
 
+/** The runtime handler whose network is cni-bridge's. */
+export const HANDLER = 'kubus';
+
+/** Whether a sandbox has the host's network, and so none of its own. */
+export function onHostNetwork(config: PodSandboxConfig): boolean {
+  return config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+}
+
 /** The network side of the runtime: what the shim does. */
 export interface SandboxNetwork {
   add(sandboxId: string, config: PodSandboxConfig): Promise<string>;

@@ -16,7 +16,7 @@ import { PluginModel } from './plugin-model.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
 import { RuntimeModel } from './runtime-model.ts';
-import type { Behaviour } from './runtime-things.ts';
+import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 
 export const simulatedServices = ['config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'] as const;
@@ -195,7 +195,7 @@ export class SimulatedNode {
           bus,
           clock,
           logger,
-          handler: 'kubus',
+          handler: HANDLER,
           sandboxesAtOnce: 2,
         });
         return;

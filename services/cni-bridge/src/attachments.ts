@@ -18,7 +18,7 @@ import {
   toCniError,
 } from '@kubus/cni-config';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
-import type { AttachmentView, BridgeEvents } from './options.ts';
+import type { AttachmentView, BridgeEvents, Caller } from './options.ts';
 import { type PluginSteps, attachmentStep } from './plugin-steps.ts';
 import type { Release, Turns } from './turns.ts';
 
@@ -32,6 +32,9 @@ export interface AttachmentsOptions {
   readonly collectAfterMs: number;
   readonly onAttachment?: BridgeEvents['onAttachment'];
 }
+
+/** How many removed attachments are remembered; one that is forgotten costs another run of its chain. */
+const GONE_KEPT = 1000;
 
 /** What a round of removals did. */
 export interface Removals {
@@ -49,6 +52,8 @@ interface Lane extends AttachmentKey {
   chain?: { readonly command: string; readonly deadline: number } | undefined;
   /** The trace of who asked last. */
   traceparent?: string | undefined;
+  /** Those who wait for an answer; the first runs the plugins. */
+  readonly callers: Map<Ask, Caller>;
 }
 
 interface Waiter {
@@ -64,6 +69,11 @@ export class Attachments {
   readonly #options: AttachmentsOptions;
   readonly #lanes = new Map<string, Lane>();
   readonly #waiters = new Map<Ask, Waiter>();
+  /**
+   * The keys of attachments whose DEL has succeeded, the oldest first. A key is looked at only while there is no record: a
+   * new ADD makes one, and without one again its removal has succeeded too.
+   */
+  readonly #gone = new Set<string>();
   #asks = 0;
 
   constructor(options: AttachmentsOptions) {
@@ -71,22 +81,32 @@ export class Attachments {
   }
 
   /** The result of the attachment's ADD, run now, under way or recorded. Rejects with a CniError. */
-  async add(request: AttachmentRequest, traceparent?: string): Promise<CniResult> {
-    const result = await this.#ask(request, traceparent, (ask) => ({ kind: 'add', ask, request }));
+  async add(request: AttachmentRequest, caller: Caller = {}): Promise<CniResult> {
+    const result = await this.#ask(request, caller, (ask) => ({ kind: 'add', ask, request }));
     if (result === undefined) {
       throw new CniError(CniCode.internal, 'the chain gave no result');
     }
     return result;
   }
 
-  /** Removes the attachment; `unknown` says how when there is no record of it. Rejects with a CniError. */
-  async remove(key: AttachmentKey, unknown?: AttachmentRequest, traceparent?: string): Promise<void> {
-    await this.#ask(key, traceparent, (ask) => ({ kind: 'del', ask, unknown }));
+  /**
+   * Removes the attachment; `unknown` says how when there is no record of it. Without a record nothing is run for one that
+   * this life has removed before: runtimes ask twice for each sandbox. Rejects with a CniError.
+   */
+  async remove(key: AttachmentKey, unknown?: AttachmentRequest, caller: Caller = {}): Promise<void> {
+    const id = recordKey(key);
+    const gone = this.#gone.has(id);
+    // Without a record and a network nothing is run, so nothing is known afterwards.
+    const removes = unknown !== undefined || this.#lanes.has(id);
+    await this.#ask(key, caller, (ask) => ({ kind: 'del', ask, unknown: gone ? undefined : unknown }));
+    if (removes) {
+      this.#remember(id);
+    }
   }
 
   /** Runs CHECK of the attachment's chain. Rejects with a CniError. */
-  async check(key: AttachmentKey, traceparent?: string): Promise<void> {
-    await this.#ask(key, traceparent, (ask) => ({ kind: 'check', ask }));
+  async check(key: AttachmentKey, caller: Caller = {}): Promise<void> {
+    await this.#ask(key, caller, (ask) => ({ kind: 'check', ask }));
   }
 
   /** Every attachment that stands, is being made or removed, or could not be removed. */
@@ -108,7 +128,7 @@ export class Attachments {
         continue;
       }
       const { containerId, ifname } = parsed.data;
-      const lane: Lane = { containerId, ifname, state: restoreAttachment(parsed.data) };
+      const lane: Lane = { containerId, ifname, state: restoreAttachment(parsed.data), callers: new Map() };
       this.#lanes.set(recordKey(lane), lane);
       this.#options.onAttachment?.(viewOf(lane));
     }
@@ -127,6 +147,14 @@ export class Attachments {
     });
   }
 
+  #remember(key: string): void {
+    this.#gone.add(key);
+    const [oldest] = this.#gone;
+    if (this.#gone.size > GONE_KEPT && oldest !== undefined) {
+      this.#gone.delete(oldest);
+    }
+  }
+
   async #removeAll(isWanted: (lane: Lane) => boolean): Promise<Removals> {
     const wanted = [...this.#lanes.values()].filter(isWanted);
     const errors = await Promise.all(
@@ -141,24 +169,21 @@ export class Attachments {
     return { removed: wanted.length - failed.length, failed };
   }
 
-  #ask(
-    key: AttachmentKey,
-    traceparent: string | undefined,
-    input: (ask: Ask) => AttachmentInput,
-  ): Promise<CniResult | undefined> {
+  #ask(key: AttachmentKey, caller: Caller, input: (ask: Ask) => AttachmentInput): Promise<CniResult | undefined> {
     this.#asks += 1;
     const ask = this.#asks;
     return new Promise((resolve, reject) => {
       this.#waiters.set(ask, { resolve, reject });
       const lane = this.#laneOf(key);
-      lane.traceparent = traceparent;
+      lane.traceparent = caller.traceparent;
+      lane.callers.set(ask, caller);
       this.#input(lane, input(ask));
     });
   }
 
   #laneOf({ containerId, ifname }: AttachmentKey): Lane {
     const key = recordKey({ containerId, ifname });
-    const lane = this.#lanes.get(key) ?? { containerId, ifname, state: { phase: 'absent' } };
+    const lane = this.#lanes.get(key) ?? { containerId, ifname, state: { phase: 'absent' }, callers: new Map() };
     this.#lanes.set(key, lane);
     return lane;
   }
@@ -176,7 +201,10 @@ export class Attachments {
     if (state.phase !== before) {
       this.#options.onAttachment?.(viewOf(lane));
     }
-    answers.forEach((answer) => this.#answer(answer));
+    for (const answer of answers) {
+      lane.callers.delete(answer.ask);
+      this.#answer(answer);
+    }
   }
 
   /** Nothing is under way any more. */
@@ -215,7 +243,8 @@ export class Attachments {
         if (lane.chain?.command !== command) {
           lane.chain = { command, deadline: steps.chainDeadline() };
         }
-        return steps.run(attachmentStep(operation, lane.traceparent), lane.chain.deadline);
+        const [caller] = lane.callers.values();
+        return steps.run(attachmentStep(operation, lane.traceparent), lane.chain.deadline, caller?.plugins);
       }
     }
   }

@@ -22,7 +22,13 @@ import {
 } from '@kubus/cni-config';
 import { Attachments, type Removals } from './attachments.ts';
 import { NetworkState } from './network-state.ts';
-import { type AttachmentView, type BridgeLimits, type CniBridgeOptions, DEFAULT_LIMITS } from './options.ts';
+import {
+  type AttachmentView,
+  type BridgeLimits,
+  type Caller,
+  type CniBridgeOptions,
+  DEFAULT_LIMITS,
+} from './options.ts';
 import { PluginSteps, networkStep } from './plugin-steps.ts';
 import { Turns } from './turns.ts';
 
@@ -104,10 +110,14 @@ export class CniBridge {
     this.#network.stop();
   }
 
-  /** Does a call of the runtime. Never throws: a failure is the answer that a plugin would print. */
-  async handle(invocation: Invocation): Promise<PluginOutput> {
+  /**
+   * Does a call of the runtime. Never throws: a failure is the answer that a plugin would print. `plugins` runs the
+   * plugins of this call, as long as the call waits; without it they run as those that no call waits for.
+   */
+  async handle(invocation: Invocation, plugins?: Caller['plugins']): Promise<PluginOutput> {
+    const caller = { traceparent: invocation.traceparent, plugins };
     try {
-      return { exitCode: 0, stdout: await this.#do(invocation, parseInvocation(invocation)), stderr: '' };
+      return { exitCode: 0, stdout: await this.#do(invocation, parseInvocation(invocation), caller), stderr: '' };
     } catch (thrown) {
       const error = toCniError(thrown);
       const { command, containerId, ifname, stdin, args } = invocation;
@@ -136,7 +146,7 @@ export class CniBridge {
     return run;
   }
 
-  async #do(invocation: Invocation, call: RuntimeCall): Promise<string> {
+  async #do(invocation: Invocation, call: RuntimeCall, caller: Caller): Promise<string> {
     switch (call.command) {
       case 'VERSION':
         return versionAnswer(call.cniVersion);
@@ -144,7 +154,7 @@ export class CniBridge {
         this.#requireReady();
         return '';
       default:
-        return this.#doWhenReady(invocation, call);
+        return this.#doWhenReady(invocation, call, caller);
     }
   }
 
@@ -152,6 +162,7 @@ export class CniBridge {
   async #doWhenReady(
     invocation: Invocation,
     call: Exclude<RuntimeCall, { command: 'VERSION' | 'STATUS' }>,
+    caller: Caller,
   ): Promise<string> {
     await Promise.all([this.#recovered.promise, this.#configured.promise]);
     if (call.command === 'GC') {
@@ -159,16 +170,16 @@ export class CniBridge {
       return '';
     }
     if (invocation.name === LOOPBACK) {
-      return this.#runLoopback(invocation, call);
+      return this.#runLoopback(invocation, call, caller);
     }
     switch (call.command) {
       case 'ADD':
-        return this.#add(call, invocation.traceparent);
+        return this.#add(call, caller);
       case 'DEL':
-        await this.#delete(call, invocation.traceparent);
+        await this.#delete(call, caller);
         return '';
       case 'CHECK':
-        await this.#attachments.check(call, invocation.traceparent);
+        await this.#attachments.check(call, caller);
         return '';
     }
   }
@@ -180,19 +191,19 @@ export class CniBridge {
     }
   }
 
-  async #add(call: AttachmentCall, traceparent: string | undefined): Promise<string> {
+  async #add(call: AttachmentCall, caller: Caller): Promise<string> {
     const { config } = this.#network;
     if (config === undefined) {
       throw new CniError(CniCode.tryAgainLater, 'cni plugin not initialized');
     }
     const request = this.#requestOf(call, config);
-    return JSON.stringify(formatResult(await this.#attachments.add(request, traceparent), call.cniVersion));
+    return JSON.stringify(formatResult(await this.#attachments.add(request, caller), call.cniVersion));
   }
 
-  async #delete(call: AttachmentCall, traceparent: string | undefined): Promise<void> {
+  async #delete(call: AttachmentCall, caller: Caller): Promise<void> {
     const { config } = this.#network;
     const unknown = config && { ...this.#requestOf(call, config), result: call.prevResult };
-    await this.#attachments.remove(call, unknown, traceparent);
+    await this.#attachments.remove(call, unknown, caller);
   }
 
   #requestOf(
@@ -213,13 +224,20 @@ export class CniBridge {
 
   /**
    * The loopback network is the runtime's own: it runs the plugin with its own configuration, beside the pod's network. It
-   * holds nothing that could leak, so nothing is recorded.
+   * holds nothing that could leak, so nothing is recorded; and without a namespace there is nothing to take down.
    */
-  async #runLoopback(invocation: Invocation, { command, containerId, ifname }: AttachmentCall): Promise<string> {
-    const { args, stdin, traceparent } = invocation;
+  async #runLoopback(
+    invocation: Invocation,
+    { command, containerId, ifname }: AttachmentCall,
+    { traceparent, plugins }: Caller,
+  ): Promise<string> {
+    const { args, stdin, netns } = invocation;
+    if (command === 'DEL' && netns === '') {
+      return '';
+    }
     const subject = { type: LOOPBACK, command, network: LOOPBACK, containerId, ifname, pod: podOf(args), traceparent };
     const step = { subject, env: pluginEnv(command, invocation), stdin, read: ({ stdout }: PluginOutput) => stdout };
-    return this.#turns.run(() => this.#steps.run(step, this.#steps.chainDeadline()));
+    return this.#turns.run(() => this.#steps.run(step, this.#steps.chainDeadline(), plugins));
   }
 
   /** Every plugin is asked, also when another failed (CNI SPEC.md, "GC"), while no attachment is being made. */

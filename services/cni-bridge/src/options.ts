@@ -32,6 +32,14 @@ export const DEFAULT_LIMITS: BridgeLimits = {
 /** The pod that an attachment belongs to, as the runtime told it. */
 export type AttachedPod = NonNullable<AttachmentRecord['pod']>;
 
+/** Who asks for something: the call of the runtime that is being done. */
+export interface Caller {
+  /** The trace that it belongs to. */
+  readonly traceparent?: string | undefined;
+  /** Runs the plugins of this call; the bridge's own runner does where there is none. */
+  readonly plugins?: Pick<PluginRunner, 'run'> | undefined;
+}
+
 /** What a run of a plugin is about. */
 export interface PluginRun {
   readonly type: string;

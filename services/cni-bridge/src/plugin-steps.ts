@@ -16,7 +16,7 @@ import {
   toCniError,
 } from '@kubus/cni-config';
 import type { Clock } from '@kubus/ports';
-import type { BridgeEvents, BridgeLimits, PluginRun } from './options.ts';
+import type { BridgeEvents, BridgeLimits, Caller, PluginRun } from './options.ts';
 
 /** One run of a plugin, and how to read what it prints when it succeeds. */
 export interface PluginStep<Result> {
@@ -51,18 +51,22 @@ export class PluginSteps {
   }
 
   /**
-   * Runs a plugin and reads what it printed.
+   * Runs a plugin, by `plugins` where the call at hand brings its own runner, and reads what it printed.
    *
    * @throws CniError when it fails, or does not end before its own limit or the chain's `deadline`.
    */
-  async run<Result>(step: PluginStep<Result>, deadline: number): Promise<Result> {
+  async run<Result>(
+    step: PluginStep<Result>,
+    deadline: number,
+    plugins: Caller['plugins'] = this.#options.plugins,
+  ): Promise<Result> {
     const { clock, onPlugin } = this.#options;
     const startedAt = clock.now();
     this.#runs += 1;
     const subject = { ...step.subject, run: this.#runs, startedAt };
     onPlugin?.({ ...subject, phase: 'begin' });
     try {
-      const result = step.read(await this.#execute(step, deadline - startedAt));
+      const result = step.read(await this.#execute(step, plugins, deadline - startedAt));
       const ips = step.ipsOf?.(result) ?? [];
       onPlugin?.({ ...subject, phase: 'end', durationMs: clock.now() - startedAt, ips });
       return result;
@@ -74,8 +78,12 @@ export class PluginSteps {
     }
   }
 
-  async #execute<Result>({ subject, env, stdin }: PluginStep<Result>, leftMs: number): Promise<PluginOutput> {
-    const { plugins, limits } = this.#options;
+  async #execute<Result>(
+    { subject, env, stdin }: PluginStep<Result>,
+    plugins: Pick<PluginRunner, 'run'>,
+    leftMs: number,
+  ): Promise<PluginOutput> {
+    const { limits } = this.#options;
     const { type, command, traceparent } = subject;
     if (leftMs <= 0) {
       throw new CniError(CniCode.tryAgainLater, `the chain did not end within ${limits.chainMs / 1000} s`);

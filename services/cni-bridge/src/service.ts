@@ -1,4 +1,4 @@
-import { ShimServer, hostPluginRunner, watchConfigFolder } from '@kubus/cni';
+import { PluginHost, ShimServer, watchConfigFolder } from '@kubus/cni';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NetworkOnBus } from './network-on-bus.ts';
@@ -8,13 +8,14 @@ export const cniBridge: ServiceDefinition = {
   name: 'cni-bridge',
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
     const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs } = config.network;
+    // The state folder names this owner among all on the machine, and is the same after a restart.
+    const plugins = new PluginHost({ folders: pluginDirs, ownerMark: stateDir });
     const network = new NetworkOnBus({
       bus,
       clock,
       logger,
       journal: new FileRecordStore({ dir: join(stateDir, 'attachments'), logger }),
-      // The state folder names this owner among all on the machine, and is the same after a restart.
-      plugins: hostPluginRunner({ folders: pluginDirs, ownerMark: stateDir }),
+      plugins,
       limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
     });
     const { bridge } = network;
@@ -31,7 +32,11 @@ export const cniBridge: ServiceDefinition = {
     });
     const unwatch = watchConfigFolder(configDir, { clock, logger, onFiles: (files) => bridge.useFiles(files) });
     await bridge.recover();
-    const server = new ShimServer({ socketPath: socket, handle: (call) => bridge.handle(call), logger });
+    const server = new ShimServer({
+      socketPath: socket,
+      handle: (call, shim) => bridge.handle(call, plugins.through(shim)),
+      logger,
+    });
     await server.listen();
     return {
       stop: async () => {

@@ -2,7 +2,7 @@
 // Reads one JSON command per line and writes one JSON line per answer and event; ends when its input does. A fault ends it
 // with SIGKILL before or after an operation on the journal.
 import { createInterface } from 'node:readline';
-import { ShimServer, hostPluginRunner, watchConfigFolder } from '@kubus/cni';
+import { PluginHost, ShimServer, watchConfigFolder } from '@kubus/cni';
 import type { Logger, RecordStore } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { type BridgeLimits, CniBridge } from '../src/index.ts';
@@ -15,6 +15,8 @@ export interface BridgeSetup {
   readonly plugins: readonly string[];
   readonly mark: string;
   readonly limits?: Partial<BridgeLimits>;
+  /** Whether the bridge runs all plugins itself, as it does for shims that cannot. */
+  readonly plain?: boolean | undefined;
   /** When to end, for example "before put adding 0" or "after delete". */
   readonly fault?: string | undefined;
 }
@@ -63,11 +65,12 @@ function faulty(store: RecordStore, fault: string | undefined): RecordStore {
 
 const setup = JSON.parse(process.argv[2] ?? '') as BridgeSetup;
 const log = logger({});
+const plugins = new PluginHost({ folders: setup.plugins, ownerMark: setup.mark });
 const bridge = new CniBridge({
   clock: systemClock,
   logger: log,
   journal: faulty(new FileRecordStore({ dir: setup.journal, logger: log }), setup.fault),
-  plugins: hostPluginRunner({ folders: setup.plugins, ownerMark: setup.mark }),
+  plugins,
   ...(setup.limits && { limits: setup.limits }),
   events: {
     onPlugin: (event) => say({ plugin: event }),
@@ -77,7 +80,7 @@ const bridge = new CniBridge({
 const server = new ShimServer({
   socketPath: setup.socket,
   logger: log,
-  handle: (invocation) => bridge.handle(invocation),
+  handle: (invocation, shim) => bridge.handle(invocation, setup.plain === true ? plugins : plugins.through(shim)),
 });
 await server.listen();
 watchConfigFolder(setup.configs, { clock: systemClock, logger: log, onFiles: (files) => bridge.useFiles(files) });

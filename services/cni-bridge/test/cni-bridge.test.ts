@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import { CNI_VERSIONS } from '@kubus/cni-config';
@@ -140,20 +140,67 @@ describe('calls for one attachment', () => {
     expect(node.calls()).toEqual(['ADD first c1', 'DEL first c1']);
   });
 
-  test('DEL of what nobody knows runs the chain, once more each time', async () => {
-    const node = await new ScriptedBridge().serve({ it: works });
+  test('DEL of what nobody knows runs the chain, until it has succeeded', async () => {
+    const node = await new ScriptedBridge().serve({ it: error(102, 'stays') });
     const prevResult = { cniVersion: '1.0.0', ips: [{ address: '10.88.0.9/16' }] };
     const stdin = JSON.stringify({ cniVersion: '1.0.0', prevResult });
-    expect(await node.call('DEL', 'c1', { stdin, netns: '' })).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await node.failure('DEL', 'c1', { stdin, netns: '' })).toMatchObject({ code: 102 });
     expect(node.stdin('it', 'DEL')).toMatchObject({ prevResult: { ips: prevResult.ips } });
-    await node.call('DEL', 'c1', { netns: '' });
+    node.script('it', works);
+    expect(await node.call('DEL')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    expect(await node.call('DEL', 'c1', { netns: '' })).toEqual({ exitCode: 0, stdout: '', stderr: '' });
     expect(node.calls()).toEqual(['DEL it c1', 'DEL it c1']);
   });
 
-  test('DEL without any network is success', async () => {
+  test('DEL of what this life has removed runs nothing; the next life runs it once more', async () => {
+    const node = await new ScriptedBridge().serve({ it: works });
+    for (const command of ['ADD', 'DEL', 'DEL', 'ADD', 'DEL', 'DEL']) {
+      expect(await node.call(command)).toMatchObject({ exitCode: 0 });
+    }
+    expect(node.calls()).toEqual(['ADD it c1', 'DEL it c1', 'ADD it c1', 'DEL it c1']);
+    node.restart();
+    await node.serve({ it: works });
+    await node.call('DEL');
+    await node.call('DEL');
+    expect(node.calls().slice(4)).toEqual(['DEL it c1']);
+  });
+
+  test('DEL without any network is success, and says nothing about the attachment', async () => {
     const node = await new ScriptedBridge().serve({ it: works });
     node.configure();
     expect(await node.call('DEL')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
+    await node.serve({ it: works });
+    await node.call('DEL');
+    expect(node.calls()).toEqual(['DEL it c1']);
+  });
+
+  test('loopback without a namespace is taken down without a plugin', async () => {
+    const node = await new ScriptedBridge().serve({ loopback: '' });
+    await node.call('DEL', 'c1', { name: 'loopback', ifname: 'lo' });
+    expect(await node.call('DEL', 'c1', { name: 'loopback', ifname: 'lo', netns: '' })).toMatchObject({ exitCode: 0 });
+    expect(node.calls()).toEqual(['DEL loopback c1']);
+  });
+
+  test('whose runner is lost half way fail, are undone by the bridge itself, and can be made again', async () => {
+    const node = new ScriptedBridge();
+    const { wait, open } = node.gate();
+    await node.serve({
+      first: works,
+      second: `[ $CNI_COMMAND != ADD ] || { echo $PPID > ${node.path('shim')}; ${wait}; }\n${works}`,
+    });
+    const shim = await node.startShim('ADD', 'c1');
+    const attached = node.failure('ADD');
+    await until(() => existsSync(node.path('shim')) && readFileSync(node.path('shim'), 'utf8').endsWith('\n'));
+    expect(Number(readFileSync(node.path('shim'), 'utf8'))).toBe(shim.pid);
+    shim.kill('SIGKILL');
+    expect(await attached).toMatchObject({
+      code: 11,
+      msg: 'plugin second (ADD) lost the shim that ran it: it has ended',
+    });
+    expect(node.calls()).toEqual(['ADD first c1', 'ADD second c1', 'DEL second c1', 'DEL first c1']);
+    expect(node.records()).toEqual([]);
+    open('c1');
+    expect(await node.call('ADD')).toMatchObject({ exitCode: 0 });
   });
 });
 

@@ -54,10 +54,13 @@ afterEach(async () => {
   await sandbox.end();
 });
 
-/** A plugin that ends its owner where it is told to, and goes on as the real one ("hang": not before it is fed). */
+/**
+ * A plugin that ends one of its owners where it is told to, and goes on as the real one ("hang": not before it is fed).
+ * The file of the fault tells the place and, in a second line, whom it ends: a process id, or nothing for its parent.
+ */
 function killer(type: string): string {
   const at = (when: string, then: string) =>
-    `if [ "$(cat ${fault} 2>&-)" = "${when} $CNI_COMMAND ${type}" ]; then rm ${fault}; echo $$ > ${fault}.pid; kill -KILL $PPID; ${then} fi`;
+    `if [ "$(head -n 1 ${fault} 2>&-)" = "${when} $CNI_COMMAND ${type}" ]; then victim=$(tail -n +2 ${fault}); rm ${fault}; echo $$ > ${fault}.pid; kill -KILL $\{victim:-$PPID}; ${then} fi`;
   return [
     at('start', ''),
     at('hang', `cat ${join(node.folder, 'never')};`),
@@ -72,12 +75,12 @@ function mappings(hostPort: number) {
 }
 
 /** Starts a bridge that will be killed: by its own journal, or by a plugin. */
-async function startWith(place: string): Promise<void> {
+async function startWith(place: string, plain: boolean): Promise<void> {
   const inPlugin = /^(start|hang|end) /.test(place);
+  bridge = await node.startBridge(inPlugin ? { plain } : { plain, fault: place });
   if (inPlugin) {
-    writeFileSync(fault, place);
+    writeFileSync(fault, `${place}\n${bridge.pid}\n`);
   }
-  bridge = await node.startBridge(inPlugin ? {} : { fault: place });
 }
 
 /** Waits until the bridge has been killed there, and starts the next one. */
@@ -116,7 +119,10 @@ async function expectOnlyBystander(): Promise<void> {
   expect(bystander.run('busybox', 'ping', '-c', '1', '10.88.0.1')).toContain(' 0% packet loss');
 }
 
-describe('killed during ADD', () => {
+describe.each([
+  ['in the shim', false],
+  ['by the bridge', true],
+])('plugins are run %s: killed during ADD', (_, plain) => {
   test.each([
     'before put adding 0',
     'after put adding 0',
@@ -131,7 +137,7 @@ describe('killed during ADD', () => {
     'before put added 2',
     'after put added 2',
   ])('%s', async (place) => {
-    await startWith(place);
+    await startWith(place, plain);
     const answer = node.call('ADD', 'victim', sandbox.path, mappings(18080));
     await replace();
     const { exitCode, json } = await answer;
@@ -146,7 +152,7 @@ describe('killed during ADD', () => {
   });
 
   test('and the runtime gives up: nothing is left', async () => {
-    await startWith('end ADD bridge');
+    await startWith('end ADD bridge', plain);
     const answer = node.call('ADD', 'victim', sandbox.path, { ...mappings(18080), timeout: '0.1' });
     await bridge.ended;
     expect(await answer).toMatchObject({ exitCode: 1, json: { code: 11 } });
@@ -157,7 +163,10 @@ describe('killed during ADD', () => {
   });
 });
 
-describe('killed during DEL', () => {
+describe.each([
+  ['in the shim', false],
+  ['by the bridge', true],
+])('plugins are run %s: killed during DEL', (_, plain) => {
   test.each([
     'before put deleting 2',
     'after put deleting 2',
@@ -170,11 +179,41 @@ describe('killed during DEL', () => {
     'before delete',
     'after delete',
   ])('%s', async (place) => {
-    await startWith(place);
+    await startWith(place, plain);
     await node.call('ADD', 'victim', sandbox.path, mappings(18080));
     const answer = node.call('DEL', 'victim', sandbox.path, mappings(18080));
     await replace();
     expect(await answer).toMatchObject({ exitCode: 0, stdout: '' });
+    await expectOnlyBystander();
+  });
+});
+
+describe('the runtime kills the shim that runs', () => {
+  test.each([
+    'start ADD bridge',
+    'hang ADD bridge',
+    'end ADD bridge',
+    'hang ADD portmap',
+    'end ADD portmap',
+    'hang DEL portmap',
+    'end DEL bridge',
+  ])('%s', async (place) => {
+    bridge = await node.startBridge();
+    const isDel = place.includes(' DEL ');
+    if (isDel) {
+      await node.call('ADD', 'victim', sandbox.path, mappings(18080));
+    }
+    const from = bridge.said.length;
+    writeFileSync(fault, place);
+    expect((await node.call(isDel ? 'DEL' : 'ADD', 'victim', sandbox.path, mappings(18080))).exitCode).toBe(null);
+    const lost = await bridge.hear(
+      ({ plugin }) => (plugin?.phase === 'end' && plugin.error ? plugin.error : undefined),
+      from,
+    );
+    expect(lost).toMatchObject({ code: 11, message: expect.stringContaining('lost the shim that ran it') });
+    expect(isRunning(readFileSync(`${fault}.pid`, 'utf8').trim())).toBe(false);
+    // Whatever the bridge is undoing of it, this comes after.
+    expect(await node.call('DEL', 'victim', sandbox.path, mappings(18080))).toMatchObject({ exitCode: 0 });
     await expectOnlyBystander();
   });
 });

@@ -1,9 +1,11 @@
 // A bridge in the test's own process, with plugins that are shell scripts and a journal in files.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
-import { endStrays, hostPluginRunner } from '@kubus/cni';
+import { PluginHost, ShimServer, endStrays, linkShimSocket } from '@kubus/cni';
 import type { Invocation, NetworkReadiness, PluginOutput } from '@kubus/cni-config';
 import type { Logger } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
@@ -25,6 +27,8 @@ export class ScriptedBridge {
   readonly attachmentEvents: AttachmentView[] = [];
   readonly networkEvents: NetworkReadiness[] = [];
   bridge: CniBridge;
+  readonly plugins = new PluginHost({ folders: [join(this.folder, 'plugins')], ownerMark: this.folder });
+  readonly #ends: (() => Promise<unknown>)[] = [];
   readonly #limits: Partial<BridgeLimits>;
 
   constructor(limits: Partial<BridgeLimits> = {}) {
@@ -43,7 +47,7 @@ export class ScriptedBridge {
       clock: systemClock,
       logger,
       journal: new FileRecordStore({ dir: this.journal, logger }),
-      plugins: hostPluginRunner({ folders: [join(this.folder, 'plugins')], ownerMark: this.folder }),
+      plugins: this.plugins,
       limits: this.#limits,
       events: {
         onPlugin: (event) => void this.pluginEvents.push(event),
@@ -95,6 +99,38 @@ export class ScriptedBridge {
     });
   }
 
+  /** A call through a shim; resolves when the bridge has it. */
+  async startShim(command: string, containerId: string): Promise<ChildProcess> {
+    const shims = this.path('shims');
+    execFileSync(process.execPath, [join(import.meta.dirname, '../../../packages/cni/scripts/build-shim.mjs'), shims]);
+    const socketPath = this.path('run/cni.sock');
+    await linkShimSocket(shims, socketPath);
+    const called = Promise.withResolvers<undefined>();
+    const quiet = () => undefined;
+    const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error: quiet, child: () => logger };
+    const server = new ShimServer({
+      socketPath,
+      logger,
+      handle: (call, shim) => {
+        const answer = this.bridge.handle(call, this.plugins.through(shim));
+        called.resolve(undefined);
+        return answer;
+      },
+    });
+    await server.listen();
+    this.#ends.push(() => server.close());
+    const env = { CNI_COMMAND: command, CNI_CONTAINERID: containerId, CNI_NETNS: '/run/netns/a', CNI_IFNAME: 'eth0' };
+    const child = spawn(join(shims, 'kubus-cni'), { env });
+    const ended = once(child, 'exit');
+    this.#ends.push(() => {
+      child.kill('SIGKILL');
+      return ended;
+    });
+    child.stdin.end('{"cniVersion":"1.0.0"}');
+    await called.promise;
+    return child;
+  }
+
   /** A failed call's error. */
   async failure(...call: Parameters<ScriptedBridge['call']>): Promise<unknown> {
     const { exitCode, stdout } = await this.call(...call);
@@ -139,6 +175,7 @@ export class ScriptedBridge {
 
   async close(): Promise<void> {
     this.bridge.stop();
+    await Promise.all(this.#ends.map((end) => end()));
     await endStrays(this.folder);
     rmSync(this.folder, { recursive: true, force: true });
   }

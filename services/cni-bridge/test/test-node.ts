@@ -81,6 +81,10 @@ export class BridgeProcess {
     return this.hear(pick, from);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   state(): Promise<NonNullable<Said['state']>> {
     return this.ask({ command: 'state' }, ({ state }) => state);
   }
@@ -179,7 +183,7 @@ export class TestNode {
   }
 
   /** Starts the bridge in the node's network and waits until it serves. */
-  async startBridge(options: Pick<BridgeSetup, 'limits' | 'fault'> = {}): Promise<BridgeProcess> {
+  async startBridge(options: Pick<BridgeSetup, 'limits' | 'fault' | 'plain'> = {}): Promise<BridgeProcess> {
     const setup: BridgeSetup = {
       journal: join(this.folder, 'journal'),
       socket: join(this.folder, 'run/cni.sock'),
@@ -205,7 +209,7 @@ export class TestNode {
     return namespace;
   }
 
-  /** Calls the shim as the runtime does. */
+  /** Calls the shim as the runtime does, in the node's network. */
   async call(
     command: CniCommand,
     containerId: string,
@@ -220,7 +224,7 @@ export class TestNode {
     } = {},
   ): Promise<ShimAnswer> {
     const { runtimeConfig, cniVersion = '1.0.0', ifname = 'eth0', name = 'kubus-cni', stdin, timeout } = options;
-    const shim = spawn(join(this.folder, 'shim', name), {
+    const shim = spawn('/usr/bin/nsenter', [`--net=${this.host.path}`, '--', join(this.folder, 'shim', name)], {
       env: {
         CNI_COMMAND: command,
         CNI_CONTAINERID: containerId,

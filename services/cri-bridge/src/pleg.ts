@@ -245,8 +245,11 @@ export class Pleg {
         if (watched !== undefined && watched.busy > 0) return false;
         return watched?.fingerprint !== outlines.get(uid)?.fingerprint;
       });
-      await Promise.all(changed.map((uid) => this.read(uid)));
-      this.#facts.complete();
+      const reads = await Promise.allSettled(changed.map((uid) => this.read(uid)));
+      const failed = reads.filter(({ status }) => status === 'rejected').length;
+      if (failed > 0) wait = RETRY_MS;
+      // One pod that can not be read must not keep the node waiting; with the runtime gone nothing can be said of any.
+      if (failed === 0 || this.#runtime.connection === 'connected') this.#facts.complete();
     } catch (error) {
       if (this.#runtime.connection === 'connected') this.#logger.warn({ err: toError(error) }, 'relist failed');
       wait = RETRY_MS;

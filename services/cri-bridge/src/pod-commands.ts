@@ -55,7 +55,7 @@ export class PodCommands {
   }
 
   #serveMethod<M extends FencedMethod>(method: M): void {
-    this.#bus.serve(criCommands[method], (command: CommandContext<CriRequest<M>>) => {
+    this.#bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>) => {
       const { key: pod, request } = command;
       this.#checkOwner(method, pod, request.params);
       const run = () => this.#run(method, pod, command);

@@ -22,10 +22,10 @@ export class PodEffects {
   readonly #runtime: Runtime;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #handler: () => string | undefined;
+  readonly #handler: () => Promise<string | undefined>;
 
   /** @param handler the runtime handler whose network is cni-bridge's, if the runtime has it. */
-  constructor(options: { runtime: Runtime; clock: Clock; logger: Logger; handler: () => string | undefined }) {
+  constructor(options: { runtime: Runtime; clock: Clock; logger: Logger; handler: () => Promise<string | undefined> }) {
     this.#runtime = options.runtime;
     this.#clock = options.clock;
     this.#logger = options.logger;
@@ -52,7 +52,7 @@ export class PodEffects {
   }
 
   async #runSandbox(pod: string, params: Request<'RunPodSandbox'>): Promise<Response<'RunPodSandbox'>> {
-    const handler = this.#handler();
+    const handler = await this.#handler();
     const request = handler === undefined ? params : { ...params, runtimeHandler: handler };
     const attempt = params.config?.metadata?.attempt ?? 0;
     return this.#untilSettled('RunPodSandbox', () => this.#runtime.call('RunPodSandbox', request), {

@@ -8,6 +8,8 @@ import type { Runtime } from './runtime.ts';
 /** How often the runtime is asked how it is. That it is gone is seen at once, by the connection. */
 const STATUS_MS = 10_000;
 const RETRY_MS = 1_000;
+/** How long the runtime may take to say how it is before it counts as not ready: it answers from memory. */
+const ANSWER = { deadlineMs: 10_000 };
 const KEY = 'runtime';
 
 /** Publishes whether the runtime answers and what it can do, and knows whether its network is ours. */
@@ -18,6 +20,9 @@ export class RuntimeWatch {
   readonly #facts: FactOwner<RuntimeCondition>;
   readonly #wantedHandler: string | undefined;
   #handler: string | undefined;
+  /** Resolved once the runtime has told what it can do; a new one for every connection. */
+  #learned = Promise.withResolvers<undefined>();
+  #isLearned = false;
   #events: RuntimeCondition['events'] = 'none';
   #version: { name: string; version: string } | undefined;
   #published = '';
@@ -32,8 +37,12 @@ export class RuntimeWatch {
     this.#facts = options.bus.owner(runtimeCondition);
   }
 
-  /** The handler to use for sandboxes; undefined while the runtime has none of ours. */
-  get handler(): string | undefined {
+  /**
+   * The handler to use for sandboxes; undefined when the runtime has none of ours. Waits until that is known: a sandbox made
+   * with the wrong one has no network, and can not even be stopped where the runtime has no network of its own.
+   */
+  async handler(): Promise<string | undefined> {
+    await this.#learned.promise;
     return this.#handler;
   }
 
@@ -46,8 +55,15 @@ export class RuntimeWatch {
   start(): void {
     this.#runtime.watchConnection((connection) => {
       this.#timer?.();
-      if (connection === 'connected') void this.#look(true);
-      if (connection === 'lost') this.#publishLost('the runtime can not be reached');
+      if (connection === 'connected') void this.#look();
+      if (connection === 'lost') {
+        this.#forget();
+        this.#publishLost('the runtime can not be reached');
+      }
+      // One that takes connections and says nothing is never lost; what an earlier life said of it must not stand.
+      if (connection === 'connecting') {
+        this.#timer = this.#clock.after(ANSWER.deadlineMs, () => this.#publishLost('the runtime does not answer'));
+      }
     });
   }
 
@@ -58,34 +74,46 @@ export class RuntimeWatch {
 
   eventsChanged(state: EventsState): void {
     this.#events = state.state === 'streaming' ? state.source : 'none';
-    if (this.#published !== '') void this.#look(false);
+    if (this.#published !== '') void this.#look();
   }
 
-  async #look(fresh: boolean): Promise<void> {
+  async #look(): Promise<void> {
     this.#timer?.();
     let wait = STATUS_MS;
     try {
-      if (fresh || this.#version === undefined) await this.#learn();
-      this.#publish(await this.#runtime.call('Status', {}));
+      if (!this.#isLearned) await this.#learn();
+      this.#publish(await this.#runtime.call('Status', {}, ANSWER));
     } catch (error) {
       this.#publishLost(toError(error).message);
       wait = RETRY_MS;
     }
-    if (!this.#stopped) this.#timer = this.#clock.after(wait, () => void this.#look(false));
+    if (!this.#stopped) this.#timer = this.#clock.after(wait, () => void this.#look());
   }
 
   /** What does not change while the runtime runs. */
   async #learn(): Promise<void> {
-    const { runtimeName = '', runtimeVersion = '' } = await this.#runtime.call('Version', {});
+    const { runtimeName = '', runtimeVersion = '' } = await this.#runtime.call('Version', {}, ANSWER);
     this.#version = { name: runtimeName, version: runtimeVersion };
-    if (this.#wantedHandler === undefined) return;
-    const status = await this.#runtime.call('Status', { verbose: true });
-    this.#handler = hasHandler(status, this.#wantedHandler) ? this.#wantedHandler : undefined;
+    if (this.#wantedHandler !== undefined) await this.#learnHandler(this.#wantedHandler);
+    this.#isLearned = true;
+    this.#learned.resolve(undefined);
+  }
+
+  async #learnHandler(wanted: string): Promise<void> {
+    const status = await this.#runtime.call('Status', { verbose: true }, ANSWER);
+    this.#handler = hasHandler(status, wanted) ? wanted : undefined;
     if (this.#handler !== undefined) return;
     this.#logger.warn(
-      { handler: this.#wantedHandler },
+      { handler: wanted },
       'the runtime does not have our handler: it runs the pods’ network itself, and its word on readiness counts',
     );
+  }
+
+  /** The runtime that comes back may be another one. */
+  #forget(): void {
+    if (!this.#isLearned) return;
+    this.#isLearned = false;
+    this.#learned = Promise.withResolvers();
   }
 
   #publish(response: StatusResponse): void {

@@ -281,11 +281,15 @@ export class PodWorker {
         causes: [...this.#runtime.cause, ...causes],
       },
     );
-    this.#saveTimer ??= clock.after(SAVE_STATUS_MS, () => {
+    this.#saveAfter(SAVE_STATUS_MS);
+    return status.phase;
+  }
+
+  #saveAfter(ms: number): void {
+    this.#saveTimer ??= this.#deps.clock.after(ms, () => {
       this.#saveTimer = undefined;
       void this.#save();
     });
-    return status.phase;
   }
 
   /**
@@ -308,6 +312,7 @@ export class PodWorker {
       } catch (error) {
         this.#saveError = toError(error).message;
         this.#logger.error({ err: toError(error) }, 'the pod’s record could not be written');
+        if (!this.#stopped) this.#saveAfter(RETRY_MS);
       }
     });
     return this.#saving;

@@ -60,9 +60,10 @@ export class SyncLoop {
     });
     bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => {
-        this.#state.runtime(key, value);
+        const changed = this.#state.runtime(key, value);
         this.#decide(key, [cause]);
-        this.#wake(key, { runtime: value.stamp, reason: 'its containers changed' }, cause);
+        // A pass that fails has its pod read each time: to be woken by that would be to repeat it without a pause.
+        if (changed) this.#wake(key, { runtime: value.stamp, reason: 'its containers changed' }, cause);
       },
       removed: ({ key }, cause) => {
         this.#state.runtime(key, undefined);

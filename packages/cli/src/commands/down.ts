@@ -22,7 +22,11 @@ export async function down(node: string, graceSeconds: number): Promise<void> {
     console.log(`node ${node} is not there`);
     return;
   }
-  await takeDown(dir, { graceSeconds, onStep: (step) => console.log(`kubus: ${step}`) });
+  await takeDown(dir, {
+    graceSeconds,
+    onStep: (step) => console.log(`kubus: ${step}`),
+    onProblem: (problem) => console.error(`kubus: ${problem}`),
+  });
   console.log(`node ${node} is gone`);
 }
 

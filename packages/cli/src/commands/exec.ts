@@ -18,7 +18,6 @@ export function addExec(program: Command): void {
     .description('run a command in a container, without a terminal or input; its exit code is that of this program')
     .option('-n, --namespace <namespace>', 'its namespace', 'default')
     .option('-c, --container <name>', 'the container, if there is more than one')
-    .passThroughOptions()
     .action(async (pod: string, words: string[], options: ExecOptions, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       process.exitCode = await exec(link, pod, words, options);
@@ -33,7 +32,7 @@ async function exec(link: NodeLink, name: string, words: readonly string[], opti
   if (run === undefined) throw new UserError(`container ${container} of pod ${pod.work.ref.name} does not run`);
   const params = {
     containerId: run.id,
-    cmd: words[0] === '--' ? words.slice(1) : [...words],
+    cmd: [...words],
     stdin: false,
     stdout: true,
     stderr: true,

@@ -24,7 +24,7 @@ export function addGraph(program: Command): void {
     .action((service: string | undefined, options: { output?: 'json' | 'dot' }, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
       const all = Object.entries(serviceContracts).filter(([name]) => service === undefined || name === service);
-      if (all.length === 0) command.error(`unknown service "${service ?? ''}"`, { exitCode: 2 });
+      if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
       const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
       if (options.output === 'json') console.log(JSON.stringify(Object.fromEntries(graph), undefined, 2));
       else if (options.output === 'dot') console.log(dot(graph));

@@ -46,12 +46,16 @@ async function logs(link: NodeLink, name: string, options: LogsOptions): Promise
   }
   const runs = await link.facts(runtimePod);
   const of = () => (runs.get(pod.uid)?.value.containers ?? []).filter((one) => one.name === container);
-  const run = of()[options.previous === true ? 1 : 0];
+  const status = pod.status?.containerStatuses?.find((one) => one.name === container);
+  // As for kubectl, the previous run is the one that the status tells of: while a container waits for its restart, that is
+  // the newest one there is.
+  const previous = status?.lastState?.terminated?.containerID;
+  const run = options.previous === true ? of().find(({ id }) => previous?.endsWith(`//${id}`) === true) : of()[0];
   if (run === undefined) {
     if (options.previous === true) {
       throw new UserError(`previous terminated container "${container}" in pod "${pod.work.ref.name}" not found`);
     }
-    const waiting = pod.status?.containerStatuses?.find((one) => one.name === container)?.state?.waiting;
+    const waiting = status?.state?.waiting;
     throw new UserError(
       `container "${container}" in pod "${pod.work.ref.name}" is waiting to start: ${waiting?.reason ?? 'ContainerCreating'}`,
     );

@@ -1,19 +1,27 @@
 import { buildImages } from '@kubus/node-images';
 import {
+  type NatsFolder,
   type NodeDir,
   type NodeSettings,
+  checkNats,
   compileNatives,
   createNetworkNamespace,
   createNodeDir,
   findProcesses,
+  identitiesOf,
   inNetworkNamespace,
+  isLoopback,
+  keepNetworkNamespace,
+  natsFolder,
   nodeDir,
   nodeProgram,
   nodeProgramEnv,
   nodeServices,
   nodeSettingsSchema,
+  parseNatsUrl,
   settingsFile,
   startProcess,
+  takeIdentities,
 } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { Option } from 'commander';
@@ -22,6 +30,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { checkout, natsFolderOption } from '../nats-option.ts';
 import { UserError } from '../program.ts';
 import { requireRoot } from '../require-root.ts';
 import { addAwaitPods } from './await-pods.ts';
@@ -30,20 +39,19 @@ import { down } from './down.ts';
 interface UpOptions {
   manifests: string;
   nats?: string;
+  natsFolder: string;
   containerd?: string;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
 }
-
-/** The checkout: this program is `packages/cli/dist/main.mjs` in it. */
-const checkout = resolve(import.meta.dirname, '../../..');
 
 export function addUp(program: Command): void {
   program
     .command('up')
     .description('start a private node on this machine and run the pods of a manifest folder')
     .option('--manifests <path>', 'file or folder of pods', join(checkout, 'examples/manifests'))
-    .option('--nats <url>', 'use a NATS server that is there already')
+    .addOption(new Option('--nats <url>', 'use a NATS server that is there already').env('KUBUS_NATS'))
+    .addOption(natsFolderOption())
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
@@ -70,6 +78,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 
 async function start(dir: NodeDir, options: UpOptions): Promise<void> {
   const { nats, containerd, logLevel, manifests } = options;
+  if (nats !== undefined) await useNats(dir, nats, natsFolder(resolve(options.natsFolder)));
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step('building the images and compiling the native programs', async () => {
@@ -104,6 +113,20 @@ async function start(dir: NodeDir, options: UpOptions): Promise<void> {
     log,
   });
   await showSteps(log, from, launcher.exited);
+}
+
+/** What the node needs to use a NATS server outside of it; fails before anything runs when it can not. */
+async function useNats(dir: NodeDir, url: string, folder: NatsFolder): Promise<void> {
+  if (!isLoopback(parseNatsUrl(url))) {
+    console.error(
+      `kubus: ${url} is not on this machine: whoever can change what passes on the way is root on node ${dir.node}`,
+    );
+  }
+  const identities = await identitiesOf(folder, dir.node);
+  await step(`looking at NATS at ${url}`, () => checkNats({ url, node: dir.node, identities }));
+  await createNodeDir(dir);
+  await keepNetworkNamespace(dir.machineNamespace);
+  await takeIdentities(identities, dir);
 }
 
 async function step<T>(what: string, action: () => Promise<T>): Promise<T> {

@@ -12,13 +12,16 @@ export const restartService = command({
   about: 'End every process of the service named by the key; the launcher starts them again at once.',
 });
 
+/** Processes that a node keeps running besides its services. */
+export const supportProcesses = ['nats-server', 'nats-relay', 'containerd'] as const;
+
 export const processEvent = event({
   area: 'node',
   name: 'process',
   key: 'instance',
   publisher: 'launcher',
   payload: z.object({
-    service: z.enum([...serviceNames, 'nats-server', 'containerd']),
+    service: z.enum([...serviceNames, ...supportProcesses]),
     what: z.enum(['started', 'ended']),
     pid: z.int().positive(),
     /** Exit code or signal name of an ended process. */

@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import {
+  type Outcome,
+  type RunningCommand,
+  checkout,
+  makeTestFolder,
+  nodeEnvironment,
+  poll,
+  removeTestFolder,
+  startCommand,
+  sweepTestFolders,
+  takeNodeSnapshot,
+  testNode,
+} from '@kubus/harness';
+import { type MachineSnapshot, type NodeDir, isRunning, readRecords, takeSnapshot } from '@kubus/launcher';
+import { callCriOnce } from '@kubus/node-images';
+
+/** A node as its user has it: through the command `./kubus` alone. It is not there until `up`. */
+export class UserNode {
+  readonly dir: NodeDir;
+  readonly #folder: string;
+  /** Every container and sandbox that it has had when it was asked. */
+  readonly #seen = new Set<string>();
+
+  static async prepare(): Promise<UserNode> {
+    await sweepTestFolders();
+    const node = new UserNode(await makeTestFolder());
+    // The first command in a fresh checkout prepares it, and tells of it among its output.
+    await node.kubus('down');
+    return node;
+  }
+
+  private constructor(folder: string) {
+    this.#folder = folder;
+    this.dir = testNode(folder);
+  }
+
+  get name(): string {
+    return this.dir.node;
+  }
+
+  /** Runs `./kubus` for this node, and waits for its end. */
+  kubus(...args: string[]): Promise<Outcome> {
+    return this.start(...args).outcome;
+  }
+
+  /** As {@link kubus}, for a command that goes on. */
+  start(...args: string[]): RunningCommand {
+    return startCommand(join(checkout, 'kubus'), args, nodeEnvironment(this.#folder));
+  }
+
+  /** `./kubus up`, on the containerd that the tests run on. */
+  up(...args: string[]): RunningCommand {
+    const chosen = process.env['KUBUS_TEST_CONTAINERD'];
+    return this.start('up', ...(chosen === undefined ? [] : ['--containerd', chosen]), ...args);
+  }
+
+  /** Ids of the running containers, by pod and container name. */
+  async runningContainers(): Promise<Map<string, string>> {
+    const { containers = [] } = await callCriOnce(this.dir.socket('containerd'), 'ListContainers', {});
+    const { items = [] } = await callCriOnce(this.dir.socket('containerd'), 'ListPodSandbox', {});
+    for (const { id = '' } of [...containers, ...items]) this.#seen.add(id);
+    const running = containers.filter(({ state }) => state === 'CONTAINER_RUNNING');
+    const nameOf = (labels: Record<string, string> = {}) =>
+      `${labels['io.kubernetes.pod.name'] ?? ''}/${labels['io.kubernetes.container.name'] ?? ''}`;
+    return new Map(running.map(({ id = '', labels }) => [nameOf(labels), id]));
+  }
+
+  /** SIGKILL to processes of the node, by name. Resolves when they have ended. */
+  async killAll(...names: string[]): Promise<void> {
+    const records = (await readRecords(this.dir.processes)).filter(({ what }) => names.includes(what));
+    if (records.length !== names.length) throw new Error(`not all of ${names.join(', ')} run`);
+    for (const { pid } of records) process.kill(pid, 'SIGKILL');
+    for (const record of records) {
+      await poll(`end of ${record.what}`, async () => ((await isRunning(record)) ? undefined : true));
+    }
+  }
+
+  /** What is on the machine: all its links and firewall rules, and whatever else is of this node. */
+  async snapshot(): Promise<MachineSnapshot> {
+    const machine = await takeSnapshot({ folders: [] });
+    const own = await takeNodeSnapshot(this.dir, [...this.#seen]);
+    return { ...own, links: machine.links, 'firewall rules': machine['firewall rules'] };
+  }
+
+  /** Removes everything, whatever state it is in. */
+  async remove(): Promise<void> {
+    await removeTestFolder(this.#folder);
+  }
+}

@@ -1,0 +1,223 @@
+import { expect } from '@jest/globals';
+import { isReady } from '@kubus/harness';
+import { sharedNode } from '../src/node-tests.ts';
+import {
+  containerStatus,
+  terminated,
+  toldMessages,
+  toldReasons,
+  waitingReason,
+  waitingReasons,
+} from '../src/pod-facts.ts';
+import { container, pod, podRunning, shell, staying } from '../src/pods.ts';
+import { runsOf } from '../src/start-account.ts';
+
+const onNode = sharedNode('pods');
+
+/** The command that prints what is served there, as soon as it is: a server that runs need not listen yet. */
+function fetching(url: string): string[] {
+  return shell(`until wget -qO- ${url}; do sleep 0.1; done`);
+}
+
+onNode('a pod follows its manifest: added, changed, removed', async (node) => {
+  await node.writeManifest('a.json', podRunning('changing', 'trap "exit 0" TERM; while :; do sleep 1 & wait $!; done'));
+  const first = await node.watch.waitForPod('changing');
+  await node.writeManifest('a.json', pod('changing'));
+  const second = await node.watch.waitForPod(
+    'changing',
+    (one) => isReady(one) && one.ref.uid !== first.ref.uid,
+    'ready with another UID',
+  );
+  await node.watch.until('nothing of the first one', () =>
+    node.watch.pods.some(({ ref }) => ref.uid === first.ref.uid) ? undefined : true,
+  );
+  const runs = runsOf(await node.events.runs(), node.events.events).filter((run) => run.container === 'main');
+  const [before, after] = [first, second].map(({ ref }) => runs.filter(({ podUid }) => podUid === ref.uid));
+  expect([before?.length, after?.length]).toEqual([1, 1]);
+  expect(before?.[0]?.exitedAt).toBeLessThan(after?.[0]?.startedAt ?? 0);
+  await node.removeManifest('a.json');
+  await node.watch.waitForNoPod('changing');
+});
+
+onNode('restart policies decide what happens to a container that ends', async (node) => {
+  const cases = [
+    { name: 'always-0', policy: 'Always', code: 0, phase: 'Running', restarted: true },
+    { name: 'always-3', policy: 'Always', code: 3, phase: 'Running', restarted: true },
+    { name: 'on-failure-0', policy: 'OnFailure', code: 0, phase: 'Succeeded', restarted: false },
+    { name: 'on-failure-3', policy: 'OnFailure', code: 3, phase: 'Running', restarted: true },
+    { name: 'never-0', policy: 'Never', code: 0, phase: 'Succeeded', restarted: false },
+    { name: 'never-3', policy: 'Never', code: 3, phase: 'Failed', restarted: false },
+  ];
+  for (const { name, policy, code } of cases) {
+    await node.writeManifest(`${name}.json`, podRunning(name, `exit ${code}`, { restartPolicy: policy }));
+  }
+  for (const { name, code, phase, restarted } of cases) {
+    const ended = await node.watch.waitForPod(
+      name,
+      (one) => one.status?.phase === phase && (!restarted || containerStatus(one)?.restartCount === 1),
+      `${phase}${restarted ? ', restarted' : ''}`,
+    );
+    expect([name, terminated(ended)?.exitCode]).toEqual([name, code]);
+    expect([name, terminated(ended)?.reason]).toEqual([name, code === 0 ? 'Completed' : 'Error']);
+  }
+  const runs = runsOf(await node.events.runs(), node.events.events).filter((run) => run.container === 'main');
+  for (const { name } of cases.filter(({ restarted }) => !restarted)) {
+    expect([name, runs.filter((run) => run.pod === `${name}-${node.name}`).length]).toEqual([name, 1]);
+  }
+});
+
+onNode('a container that crashes again and again waits longer and keeps the log of its last run', async (node) => {
+  const line = 'cat /proc/sys/kernel/random/uuid; mkfifo /end; read -r _ < /end; exit 4';
+  await node.writeManifest('crash.json', podRunning('crashing', line));
+  const runs = (count: number) =>
+    node.watch.waitForPod('crashing', (one) => isReady(one) && containerStatus(one)?.restartCount === count - 1);
+  const end = () => node.kubus('exec', 'crashing', '--', 'sh', '-c', 'echo > /end');
+  const log = async (...options: string[]) => {
+    const { code, stdout } = await node.kubus('logs', 'crashing', ...options);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}\n$/)]);
+    return stdout;
+  };
+
+  await runs(1);
+  const first = await log();
+  expect((await node.kubus('logs', 'crashing', '--previous')).code).toBe(1);
+  await end();
+  await runs(2);
+  const second = await log();
+  expect(second).not.toBe(first);
+  expect(await log('--previous')).toBe(first);
+  await end();
+  const waiting = await node.watch.waitForPod('crashing', (one) => waitingReason(one) === 'CrashLoopBackOff');
+  expect(containerStatus(waiting)?.state?.waiting?.message).toBe(
+    `back-off 10s restarting failed container=main pod=crashing-${node.name}_default(${waiting.ref.uid})`,
+  );
+  expect(toldReasons(node, waiting)).toContain('Warning BackOff');
+  expect(await log('--previous')).toBe(second);
+  await runs(3);
+  const account = runsOf(await node.events.runs(), node.events.events);
+  const [, before, after, ...more] = account.filter(
+    (run) => run.podUid === waiting.ref.uid && run.container === 'main',
+  );
+  expect(more).toEqual([]);
+  expect((after?.startedAt ?? 0) - (before?.exitedAt ?? Infinity)).toBeGreaterThan(9_500);
+});
+
+onNode('containers of a pod share its network, and one that ends is started again alone', async (node) => {
+  const server = 'mkdir /www && echo served > /www/index.html && exec httpd -f -p 8080 -h /www';
+  const containers = [container({ name: 'server', command: shell(server) }), container({ name: 'other' })];
+  await node.writeManifest('pair.json', pod('paired', { containers }));
+  const before = await node.watch.waitForPod('paired');
+  const answer = await node.kubus('exec', 'paired', '-c', 'other', '--', ...fetching('http://127.0.0.1:8080'));
+  expect(answer).toMatchObject({ code: 0, stdout: 'served\n' });
+  const ended = before.runtime?.containers.find(({ name }) => name === 'other');
+  await node.ctr('tasks', 'kill', '--signal', 'SIGKILL', ended?.id ?? '');
+  const after = await node.watch.waitForPod(
+    'paired',
+    (one) => isReady(one) && containerStatus(one, 'other')?.restartCount === 1,
+    'ready after one restart',
+  );
+  expect(containerStatus(after, 'server')).toEqual(containerStatus(before, 'server'));
+  expect(after.runtime?.sandboxes.map(({ id }) => id)).toEqual(before.runtime?.sandboxes.map(({ id }) => id));
+  const named = await node.kubus('logs', 'paired');
+  expect(named.stderr).toContain('Defaulted container "server" out of: server, other');
+});
+
+onNode('a pod on the host network sees the node’s own interfaces', async (node) => {
+  await node.writeManifest('host.json', pod('on-host', { hostNetwork: true }));
+  const { status, runtime } = await node.watch.waitForPod('on-host');
+  const inside = await node.kubus('exec', 'on-host', '--', 'readlink', '/proc/self/ns/net');
+  const own = await node.kubus('exec', 'on-host', '--', 'readlink', '/proc/1/ns/net');
+  expect([inside.code, inside.stdout]).toEqual([0, own.stdout]);
+  const links = await node.kubus('exec', 'on-host', '--', 'ls', '/sys/class/net');
+  expect(links.stdout).not.toContain('eth0');
+  expect(runtime?.sandboxes[0]?.ips).toEqual([]);
+  expect(status?.podIP).toBe(status?.hostIP);
+});
+
+onNode('an image that is missing is told as the pull policy has it', async (node) => {
+  // Nobody listens there, so that a pull fails at once and on every machine.
+  const missing = '127.0.0.1:1/missing:1';
+  const named = (name: string, image: string, imagePullPolicy: string) =>
+    pod(name, { containers: [container({ name: 'main', image, imagePullPolicy, command: staying })] });
+  await node.writeManifest('never.json', named('image-never', missing, 'Never'));
+  await node.writeManifest('if-not-present.json', named('image-if-not-present', missing, 'IfNotPresent'));
+  await node.writeManifest('invalid.json', named('image-invalid', 'BusyBox:1', 'IfNotPresent'));
+
+  const never = await node.watch.waitForPod('image-never', (one) => waitingReason(one) === 'ErrImageNeverPull');
+  const neverText = `Container image "${missing}" is not present with pull policy of Never`;
+  expect(containerStatus(never)?.state?.waiting?.message).toBe(neverText);
+  expect(toldReasons(node, never)).toEqual(['Warning ErrImageNeverPull']);
+  expect(never.status?.phase).toBe('Pending');
+
+  const absent = await node.watch.waitForPod(
+    'image-if-not-present',
+    (one) => waitingReason(one) === 'ImagePullBackOff',
+  );
+  expect(waitingReasons(node, absent)).toEqual(['ContainerCreating', 'ErrImagePull', 'ImagePullBackOff']);
+  expect(toldReasons(node, absent)).toEqual(['Normal Pulling', 'Warning Failed', 'Normal BackOff']);
+  expect(toldMessages(node, absent, 'Pulling')).toEqual([`Pulling image "${missing}"`]);
+  expect(toldMessages(node, absent, 'Failed')).toEqual([
+    expect.stringMatching(/^Failed to pull image "127\.0\.0\.1:1\/missing:1": .*connection refused/),
+  ]);
+  expect(containerStatus(absent)?.state?.waiting?.message).toContain(`Back-off pulling image "${missing}"`);
+
+  const invalid = await node.watch.waitForPod('image-invalid', (one) => waitingReason(one) === 'InvalidImageName');
+  expect(toldReasons(node, invalid)).toEqual(['Warning InspectFailed']);
+});
+
+onNode('logs follow what a container writes, until it ends', async (node) => {
+  const line = 'mkfifo /tell; while read -r text < /tell; do [ "$text" = end ] && exit 0; echo "$text"; done';
+  await node.writeManifest('follow.json', podRunning('followed', line, { restartPolicy: 'Never' }));
+  await node.watch.waitForPod('followed');
+  const tell = (text: string) => node.kubus('exec', 'followed', '--', 'sh', '-c', `echo ${text} > /tell`);
+  const following = node.startKubus('logs', '-f', 'followed');
+  try {
+    expect((await tell('first')).code).toBe(0);
+    await following.waitForOutput(/first\n/);
+    await tell('second');
+    await following.waitForOutput(/second\n/);
+    await tell('end');
+    expect(await following.outcome).toMatchObject({ code: 0, stdout: 'first\nsecond\n' });
+  } finally {
+    await following.end();
+  }
+});
+
+onNode('a broken manifest is named with its field, and does not touch its neighbours', async (node) => {
+  await node.writeManifest('good.json', pod('good'));
+  await node.writeManifest('no-image.json', pod('broken', { containers: [{ name: 'main' }] }));
+  await node.writeManifest('syntax.yaml', 'apiVersion: v1\nkind: Pod\nmetadata:\n  name: [unclosed\n');
+  const good = await node.watch.waitForPod('good');
+  const reports = () =>
+    new Map(node.watch.manifests.map(({ path, pods, errors }) => [path.split('/').at(-1), { pods, errors }]));
+  await node.watch.until('reports of all three files', () => (reports().size === 3 ? true : undefined));
+  expect(reports().get('good.json')).toMatchObject({ errors: [], pods: [expect.anything()] });
+  expect(reports().get('no-image.json')?.errors[0]).toMatchObject({ field: 'spec.containers[0].image' });
+  expect(reports().get('syntax.yaml')?.errors[0]?.line).toBeGreaterThanOrEqual(4);
+  const listed = await node.kubus('get', 'manifests');
+  expect(listed.code).toBe(0);
+  expect(listed.stdout).toMatch(/no-image\.json +0 +Broken +spec\.containers\[0\]\.image: /);
+  expect(listed.stdout).toMatch(/good\.json +1 +OK/);
+
+  await node.writeManifest('no-image.json', pod('broken'));
+  await node.watch.waitForPod('broken');
+  expect((await node.watch.waitForPod('good')).status).toEqual(good.status);
+});
+
+onNode('pods have addresses of their own and reach each other; a file may hold several', async (node) => {
+  const server = (name: string) =>
+    podRunning(name, `mkdir /www && echo ${name} > /www/index.html && exec httpd -f -p 8080 -h /www`);
+  const documents = ['south', 'north'].map((name) => JSON.stringify(server(name)));
+  await node.writeManifest('two.yaml', documents.join('\n---\n'));
+  const [south, north] = [await node.watch.waitForPod('south'), await node.watch.waitForPod('north')];
+  const addresses = [south, north].map(({ status }) => status?.podIP ?? '');
+  expect(new Set(addresses).size).toBe(2);
+  for (const address of addresses) expect(address).toMatch(/^10\.88\./);
+  for (const [from, to, address] of [
+    ['south', 'north', addresses[1]],
+    ['north', 'south', addresses[0]],
+  ] as const) {
+    const answer = await node.kubus('exec', from, '--', ...fetching(`http://${address ?? ''}:8080`));
+    expect(answer).toMatchObject({ code: 0, stdout: `${to}\n` });
+  }
+});

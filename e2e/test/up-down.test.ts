@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type MachineSnapshot, diffSnapshots, nodeServices } from '@kubus/launcher';
+import { parse } from 'yaml';
+import { UserNode } from '../src/user-node.ts';
+
+// The tests of this file follow one node through what a user does with it, in this order.
+
+let node: UserNode;
+let before: MachineSnapshot;
+
+beforeAll(async () => {
+  node = await UserNode.prepare();
+  before = await node.snapshot();
+});
+afterAll(() => node.remove());
+
+/** Those of the examples that do not end by themselves. */
+async function stayingContainers(): Promise<Map<string, string>> {
+  const running = await node.runningContainers();
+  return new Map([...running].filter(([name]) => !name.startsWith('once-')));
+}
+
+/** Takes the node down and expects the machine as it was before the node. */
+async function downAndClean(): Promise<void> {
+  const { code, stdout, stderr } = await node.kubus('down');
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`node ${node.name} is gone`);
+  expect(diffSnapshots(before, await node.snapshot())).toEqual([]);
+}
+
+test('before up, commands say how to start the node', async () => {
+  const { code, stderr } = await node.kubus('get', 'pods');
+  expect([code, stderr]).toEqual([
+    1,
+    `kubus: node ${node.name} does not exist on this machine: start it with ./kubus up\n`,
+  ]);
+});
+
+test('up shows its steps, the pods on their way to Running, and where to look next', async () => {
+  const { code, stdout } = await node.up().outcome;
+  expect(code).toBe(0);
+  for (const step of ['starting NATS', 'starting containerd', 'importing the images', 'starting the services']) {
+    expect(stdout).toMatch(new RegExp(`^kubus: ${step} \\.\\.\\. \\d+\\.\\d s$`, 'm'));
+  }
+  expect(stdout).toMatch(/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE/m);
+  for (const [name, containers] of [
+    ['hello', 1],
+    ['web', 2],
+  ] as const) {
+    expect(stdout).toMatch(new RegExp(`^default +${name}-${node.name} +0/${containers} +(Pending|ContainerC)`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^default +${name}-${node.name} +${containers}/${containers} +Running`, 'm'));
+  }
+  expect(stdout).toContain('What to look at next:');
+  const containers = [`hello-${node.name}/hello`, `web-${node.name}/client`, `web-${node.name}/server`];
+  expect([...(await stayingContainers()).keys()].sort()).toEqual(containers);
+});
+
+test('up again changes nothing', async () => {
+  const containers = await stayingContainers();
+  const { code, stdout } = await node.up().outcome;
+  expect(code).toBe(0);
+  expect(stdout).toContain(`node ${node.name} runs already`);
+  expect(await stayingContainers()).toEqual(containers);
+});
+
+test('every command has help; wrong usage ends with 2', async () => {
+  const { code, stdout } = await node.kubus('--help');
+  expect(code).toBe(0);
+  const [, list = ''] = stdout.split('Commands:\n');
+  const commands = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name);
+  expect(commands).toEqual(
+    expect.arrayContaining('up down status get describe logs exec tail trace graph restart test'.split(' ')),
+  );
+  const asked = [
+    ...commands.map((name) => [name]),
+    ['get', 'pods'],
+    ['get', 'manifests'],
+    ['describe', 'pod'],
+    ['trace', 'pod'],
+  ];
+  for (const words of asked.filter(([name]) => name !== 'help')) {
+    const help = await node.kubus(...words, '--help');
+    expect([words, help.code, help.stdout.split('\n')[0]]).toEqual([words, 0, expect.stringMatching(/^Usage: /)]);
+  }
+  expect((await node.kubus('nonsense')).code).toBe(2);
+  expect((await node.kubus('get', 'pods', '--nonsense')).code).toBe(2);
+});
+
+test('status tells of every service, the runtime and the network', async () => {
+  const text = await node.kubus('status');
+  expect(text.code).toBe(0);
+  for (const service of nodeServices) {
+    expect(text.stdout).toMatch(new RegExp(`^${service}-0 +Ready +\\S+ +\\d+ +\\d+\\.\\d ms`, 'm'));
+  }
+  expect(text.stdout).toMatch(/^runtime {2}containerd \S+: ready$/m);
+  expect(text.stdout).toMatch(/^network {2}\S+ \(10-pods\.conflist\): ready$/m);
+  const { stdout } = await node.kubus('status', '-o', 'json');
+  const status = JSON.parse(stdout) as { healthy: boolean; services: { latencyMs: number; state: string }[] };
+  expect(status.healthy).toBe(true);
+  expect(status.services).toHaveLength(nodeServices.length + 1);
+  for (const service of status.services) {
+    expect(service).toMatchObject({ state: 'Ready', latencyMs: expect.any(Number), pid: expect.any(Number) });
+  }
+});
+
+test('get lists pods for people and for programs; names resolve with and without the node', async () => {
+  const list = JSON.parse((await node.kubus('get', 'pods', '-o', 'json')).stdout) as { items: { metadata: object }[] };
+  expect(list.items.map(({ metadata }) => metadata)).toEqual(
+    ['hello', 'once', 'web'].map((name) => expect.objectContaining({ name: `${name}-${node.name}` })),
+  );
+  for (const name of ['hello', `hello-${node.name}`, 'pod/hello']) {
+    const one = await node.kubus('get', 'pods', name, '-o', 'yaml');
+    expect(parse(one.stdout)).toMatchObject({ metadata: { name: `hello-${node.name}` }, status: { phase: 'Running' } });
+  }
+  const wide = await node.kubus('get', 'pods', '-o', 'wide');
+  expect(wide.stdout).toMatch(
+    new RegExp(`^hello-${node.name} +1/1 +Running .* 10\\.88\\.\\d+\\.\\d+ +${node.name}$`, 'm'),
+  );
+  const named = await node.kubus('--node', node.name, 'get', 'pods', 'hello');
+  expect([named.code, named.stdout.split('\n').length]).toEqual([0, 3]);
+  const missing = await node.kubus('get', 'pods', 'nobody');
+  expect(missing).toMatchObject({ code: 1, stderr: 'kubus: pods "nobody" not found in namespace "default"\n' });
+  const manifests = JSON.parse((await node.kubus('get', 'manifests', '-o', 'json')).stdout) as { errors: object[] }[];
+  expect(manifests.map(({ errors }) => errors)).toEqual([[], [], []]);
+});
+
+test('get --watch goes on with what changes', async () => {
+  const watching = node.start('get', 'pods', '--watch');
+  try {
+    await watching.waitForOutput(/^web-/m);
+    const { stdout } = await node.kubus('exec', 'web', '-c', 'client', '--', 'kill', '1');
+    expect(stdout).toBe('');
+    await watching.waitForOutput(
+      new RegExp(`^web-${node.name} +1/2 .*\\n(.*\\n)*web-${node.name} +2/2 +Running +1`, 'm'),
+    );
+  } finally {
+    await watching.end();
+  }
+});
+
+test('describe, logs and exec look into a pod', async () => {
+  const described = await node.kubus('describe', 'pod', 'hello');
+  expect(described.code).toBe(0);
+  expect(described.stdout).toMatch(new RegExp(`^Name: +hello-${node.name}$`, 'm'));
+  for (const reason of ['Pulled', 'Created', 'Started']) {
+    expect(described.stdout).toMatch(new RegExp(`^ +Normal +${reason} `, 'm'));
+  }
+  const logs = await node.kubus('logs', 'hello', '--tail', '1');
+  expect([logs.code, logs.stdout.split('\n').length]).toEqual([0, 2]);
+  expect((await node.kubus('logs', 'once')).stdout).toBe('1\n2\n3\n');
+  const both = await node.kubus('exec', 'hello', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7');
+  expect(both).toEqual({ code: 7, stdout: 'out\n', stderr: 'err\n' });
+  expect((await node.kubus('exec', 'once', '--', 'true')).code).toBe(1);
+});
+
+test('trace shows what led to what, graph who says what, tail what is said', async () => {
+  const trace = await node.kubus('trace', 'pod', 'hello');
+  expect(trace.code).toBe(0);
+  const line = (text: string) => trace.stdout.split('\n').find((one) => one.includes(text)) ?? '';
+  const depth = (text: string) => /^ *[\d.]+ {1,8}(?:\+[\d.]+|-[\d.]+)?( *)/.exec(line(text))?.[1]?.length ?? -1;
+  const path = ['config.fact.file', 'sync.fact.pod', 'runtime.cmd.RunPodSandbox', 'runtime.cmd.StartContainer'];
+  for (const [index, text] of path.entries()) {
+    expect([text, line(text)]).toEqual([text, expect.stringMatching(/\S/)]);
+    if (index > 0) expect(depth(text)).toBeGreaterThan(depth(path[index - 1] ?? ''));
+  }
+  const messages = JSON.parse((await node.kubus('trace', 'pod', 'hello', '-o', 'json')).stdout) as {
+    subject: string;
+  }[];
+  expect(messages.length).toBeGreaterThan(path.length);
+
+  const graph = JSON.parse((await node.kubus('graph', '-o', 'json')).stdout) as Record<string, { writes: string[] }>;
+  for (const service of nodeServices) expect(graph[service]?.writes.length).toBeGreaterThan(0);
+  expect((await node.kubus('graph', 'sync-loop')).stdout).toMatch(/^ {2}writes {2}kubus\.\S+\.sync\.fact\.pod\./m);
+  expect((await node.kubus('graph', 'nobody')).code).toBe(2);
+
+  const tail = node.start('tail', '-o', 'json', 'runtime');
+  try {
+    const heard = tail.waitForOutput(/^\{.*runtime\.cmd\.Exec\..*\}$/m);
+    // Until it is heard, since nobody tells when the tail has begun to listen.
+    const ended = heard.then(() => true);
+    while (!(await Promise.race([ended, node.kubus('exec', 'hello', '--', 'true').then(() => false)])));
+    const [text] = await heard;
+    expect(JSON.parse(text)).toMatchObject({
+      subject: expect.stringContaining(`kubus.${node.name}.runtime.cmd.Exec.`),
+    });
+  } finally {
+    await tail.end();
+  }
+});
+
+test('restart ends a service and waits until it serves again; pods go on', async () => {
+  const containers = await stayingContainers();
+  for (const service of nodeServices) {
+    const { code, stdout } = await node.kubus('restart', service);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^${service}-0 serves again after [\\d.]+ s\\n$`)),
+    ]);
+  }
+  expect(await stayingContainers()).toEqual(containers);
+  expect((await node.kubus('restart', 'nobody')).code).toBe(1);
+});
+
+test('down leaves the machine as it was; down again changes nothing', async () => {
+  await node.runningContainers();
+  await downAndClean();
+  const again = await node.kubus('down');
+  expect(again).toEqual({ code: 0, stdout: `node ${node.name} is not there\n`, stderr: '' });
+});
+
+test('a killed launcher: up keeps the containers, down cleans up', async () => {
+  expect((await node.up().outcome).code).toBe(0);
+  const containers = await stayingContainers();
+  await node.killAll('launcher');
+  const { code, stdout } = await node.up().outcome;
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^kubus: starting the services \.\.\. /m);
+  expect(await stayingContainers()).toEqual(containers);
+  expect((await node.kubus('status')).code).toBe(0);
+  await node.killAll('launcher');
+  await downAndClean();
+});
+
+test('a killed launcher and containerd: down cleans up', async () => {
+  expect((await node.up().outcome).code).toBe(0);
+  await node.runningContainers();
+  await node.killAll('launcher', 'containerd');
+  await downAndClean();
+});
+
+test('up --foreground stays, shows changes, and takes the node down at Ctrl-C', async () => {
+  const up = node.up('--foreground');
+  try {
+    await up.waitForOutput(new RegExp(`hello-${node.name} +1/1 +Running`));
+    await up.waitForOutput(/^NAMESPACE[^\n]*\n[^]*^NAMESPACE/m);
+    await node.runningContainers();
+    const { code, stdout } = await up.end('SIGINT');
+    expect(code).toBe(0);
+    expect(stdout).toContain(`node ${node.name} is gone`);
+    expect(diffSnapshots(before, await node.snapshot())).toEqual([]);
+  } finally {
+    await up.end('SIGKILL');
+  }
+});

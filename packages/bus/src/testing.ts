@@ -1,0 +1,111 @@
+import { ROOT, type ServiceName, encodeToken, serviceContracts, subjectMatches } from '@kubus/contracts';
+import { type Cancel, type Clock, type Ids, silentLogger } from '@kubus/ports';
+import { Bus } from './bus.ts';
+import type { FactListener, Transport, WireMessage } from './transport.ts';
+
+interface Subscription {
+  readonly pattern: string;
+  readonly listener: (message: WireMessage) => void;
+}
+
+/** A service on a {@link LocalBroker}. */
+export interface LocalMember {
+  readonly bus: Bus;
+  /** From now on it neither says nor hears anything, as after its death. */
+  leave(): void;
+}
+
+/** A broker inside of a test: what is said arrives at once, in order and everywhere. */
+export class LocalBroker {
+  /** Everything that was said, facts under the subjects on which readers see them. */
+  readonly said: WireMessage[] = [];
+  readonly #node: string;
+  readonly #facts = new Map<string, WireMessage>();
+  readonly #subscriptions = new Set<Subscription>();
+  #ids = 0;
+
+  constructor(node: string) {
+    this.#node = node;
+  }
+
+  /** Instance 0 of a service in the life `epoch`. */
+  join(service: ServiceName, clock: Clock, epoch = 1): LocalMember {
+    const member = { alive: true };
+    const bus = new Bus({
+      node: this.#node,
+      service,
+      instance: `${service}-0`,
+      epoch,
+      contract: serviceContracts[service],
+      transport: this.#connect(member),
+      clock,
+      ids: this.#countingIds(),
+      logger: silentLogger,
+    });
+    return { bus, leave: () => (member.alive = false) };
+  }
+
+  #connect(member: { alive: boolean }): Transport {
+    const hearing = (listener: (message: WireMessage) => void) => (message: WireMessage) => {
+      if (member.alive) listener(message);
+    };
+    return {
+      connected: true,
+      onConnection: () => () => undefined,
+      publish: (message) => {
+        if (member.alive) this.#deliver(message);
+      },
+      subscribe: (pattern, listener) => this.#subscribe({ pattern, listener: hearing(listener) }),
+      storeFact: (key, data, headers) => {
+        if (member.alive) this.#store(key, { subject: this.#subject(key), headers, data });
+        return Promise.resolve();
+      },
+      watchFacts: (pattern, listener) =>
+        this.#watch(this.#subject(pattern), { ...listener, message: hearing((message) => listener.message(message)) }),
+    };
+  }
+
+  #store(key: string, fact: WireMessage): void {
+    this.#facts.set(key, fact);
+    this.#deliver(fact);
+  }
+
+  #watch(pattern: string, listener: FactListener): Cancel {
+    const stored = [...this.#facts.values()].filter(({ subject }) => subjectMatches(pattern, subject));
+    let ended = false;
+    void Promise.resolve().then(() => {
+      if (ended) return;
+      for (const fact of stored) listener.message(fact);
+      listener.present();
+    });
+    const end = this.#subscribe({ pattern, listener: (message) => listener.message(message) });
+    return () => {
+      ended = true;
+      end();
+    };
+  }
+
+  #subscribe(subscription: Subscription): Cancel {
+    this.#subscriptions.add(subscription);
+    return () => this.#subscriptions.delete(subscription);
+  }
+
+  /** Nobody hears a message while it is still being said. */
+  #deliver(message: WireMessage): void {
+    this.said.push(message);
+    void Promise.resolve().then(() => {
+      for (const { pattern, listener } of this.#subscriptions) {
+        if (subjectMatches(pattern, message.subject)) listener(message);
+      }
+    });
+  }
+
+  #subject(key: string): string {
+    return `${ROOT}.${encodeToken(this.#node)}.${key}`;
+  }
+
+  /** The same in each run of the test; no delay is lengthened at random. */
+  #countingIds(): Ids {
+    return { hex: (bytes) => (++this.#ids).toString(16).padStart(2 * bytes, '0'), fraction: () => 0 };
+  }
+}

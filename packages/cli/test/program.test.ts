@@ -1,0 +1,146 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import { serviceContracts } from '@kubus/contracts';
+import { type Command, CommanderError } from 'commander';
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { parse } from 'yaml';
+import { printDocument } from '../src/output.ts';
+import { UserError, createProgram } from '../src/program.ts';
+
+/** A node that nobody has. */
+const NODE = 'no-such-node';
+
+/** What a command says, and what it throws, without a process of its own. */
+async function parsed(...args: string[]): Promise<{ stdout: string; stderr: string; error: unknown }> {
+  const outcome = { stdout: '', stderr: '', error: undefined as unknown };
+  const log = jest.spyOn(console, 'log').mockImplementation((text: string) => (outcome.stdout += `${text}\n`));
+  const program = createProgram();
+  for (const command of [program, ...subcommands(program)]) {
+    command.configureOutput({
+      writeOut: (text) => (outcome.stdout += text),
+      writeErr: (text) => (outcome.stderr += text),
+    });
+  }
+  try {
+    await program.parseAsync(['--node', NODE, ...args], { from: 'user' });
+  } catch (error) {
+    outcome.error = error;
+  } finally {
+    log.mockRestore();
+  }
+  return outcome;
+}
+
+function subcommands(command: Command): Command[] {
+  return command.commands.flatMap((one) => [one, ...subcommands(one)]);
+}
+
+const commands = [
+  ...['up', 'down', 'status', 'get', 'get pods', 'get manifests', 'describe', 'describe pod', 'logs', 'exec', 'tail'],
+  ...['trace', 'trace pod', 'graph', 'identities', 'restart'],
+];
+
+describe('help', () => {
+  test('of the program lists every command with a description, and none of the hidden ones', async () => {
+    const { stdout, stderr } = await parsed('--help');
+    expect(stderr).toBe('');
+    const listed = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}(\S+).* {2,}(\S.*)$/gm)];
+    const names = listed.map(([, name]) => name);
+    expect(names.sort()).toEqual([...commands.filter((name) => !name.includes(' ')), 'test', 'bench', 'help'].sort());
+  });
+
+  test.each(commands)('of %s tells how it is used, with the option for the node', async (name) => {
+    const { stdout, stderr, error } = await parsed(...name.split(' '), '--help');
+    expect(stderr).toBe('');
+    expect(error).toMatchObject({ code: 'commander.helpDisplayed', exitCode: 0 });
+    expect(stdout).toContain(`Usage: kubus ${name}`);
+    expect(stdout).toContain('--node <name>');
+  });
+});
+
+test.each([
+  ['an unknown command', 'frobnicate', /unknown command 'frobnicate'/],
+  ['an unknown option', 'status --nope', /unknown option '--nope'/],
+  ['a missing argument', 'logs', /missing required argument 'pod'/],
+  ['one argument too many', 'status a', /too many arguments/],
+  ['an unknown format', 'get pods -o xml', /argument 'xml' is invalid/],
+  ['an unknown service', 'graph nope', /unknown service "nope"/],
+  ['a number that is none', 'logs a --tail few', /whole number/],
+  ['a duration without its unit', 'logs a --since 5', /duration like/],
+  ['a time that is none', 'down --grace soon', /whole number/],
+])('wrong usage is told: %s', async (_what, args, message) => {
+  const { stdout, stderr, error } = await parsed(...args.split(' '));
+  expect(error).toBeInstanceOf(CommanderError);
+  expect(error).not.toMatchObject({ exitCode: 0 });
+  expect(stdout).toBe('');
+  expect(stderr).toMatch(message);
+  expect(stderr).toMatch(/^error: /);
+});
+
+test.each([
+  'get pods',
+  'status',
+  'logs a',
+  'exec a -- ls',
+  'tail',
+  'trace pod a',
+  'restart sync-loop',
+  'describe pod a',
+])('a node that does not run is told of by %s, and nothing is made for it', async (args) => {
+  const { stdout, stderr, error } = await parsed(...args.split(' '));
+  expect(error).toBeInstanceOf(UserError);
+  expect(String(error)).toContain(`node ${NODE} does not exist on this machine`);
+  expect([stdout, stderr]).toEqual(['', '']);
+  expect(existsSync(`/var/lib/kubus/${NODE}`)).toBe(false);
+});
+
+test('the graph has who writes and reads which subjects, for programs and for people', async () => {
+  const graph = JSON.parse((await parsed('graph', '-o', 'json')).stdout) as Record<
+    string,
+    { writes: string[]; reads: string[] }
+  >;
+  expect(Object.keys(graph)).toEqual(Object.keys(serviceContracts));
+  expect(graph['sync-loop']?.writes).toContain(`kubus.${NODE}.sync.fact.pod.>`);
+  expect(graph['sync-loop']?.reads).toContain(`kubus.${NODE}.config.fact.file.>`);
+  const dot = await parsed('graph', '-o', 'dot');
+  expect(dot.stdout).toMatch(/^digraph kubus \{\n[^]*\n\}\n$/);
+  expect(dot.stdout).toContain(`"kubus.${NODE}.sync.fact.pod.>" -> "pod-workers";`);
+  const text = await parsed('graph', 'sync-loop');
+  expect(text.stdout).toMatch(/^sync-loop: /);
+  expect(text.stdout).not.toMatch(/^pod-workers: /m);
+});
+
+/** As people start it. */
+function kubus(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const program = new URL('../src/main.ts', import.meta.url).pathname;
+  const argv = ['--disable-warning=ExperimentalWarning', program, '--node', NODE, ...args];
+  return new Promise((resolve) => {
+    execFile(process.execPath, argv, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+test.each([
+  ['0 for help', 'get --help', 0, /^$/],
+  ['0 for its version', '--version', 0, /^$/],
+  ['2 for wrong usage', 'status --nope', 2, /^error: unknown option '--nope'\n/],
+  ['2 without a command', '', 2, /^Usage: kubus /],
+  ['1 and one line for what can not be done', 'status', 1, /^kubus: node no-such-node does not exist.*\n$/],
+])(
+  'the exit code is %s',
+  async (_what, args, wanted, message) => {
+    const { code, stderr } = await kubus(...args.split(' ').filter((word) => word !== ''));
+    expect([code, stderr]).toEqual([wanted, expect.stringMatching(message)]);
+  },
+  60_000,
+);
+
+test.each(['json', 'yaml'] as const)('a document in %s is read again as it was', (format) => {
+  const document = { apiVersion: 'v1', kind: 'List', items: [{ a: null, b: 'yes', c: '007', d: [] }] };
+  let text = '';
+  jest.spyOn(console, 'log').mockImplementation((line: string) => (text += line));
+  printDocument(document, format);
+  expect(format === 'json' ? JSON.parse(text) : parse(text)).toEqual(document);
+  expect(text).not.toMatch(/\n$/);
+});

@@ -1,0 +1,73 @@
+import { MAX_NODES, serverConfig } from '@kubus/bus-nats';
+import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { LauncherError } from './errors.ts';
+import { ensureIdentities, identityFile, nodeIdentities } from './identities.ts';
+import { NATS_PORT, serverNode } from './nats-server.ts';
+import { type NodeDir, nodeDir } from './node-dir.ts';
+import { identitiesFolder } from './node-settings.ts';
+
+/**
+ * What a NATS server that is no node's own needs to know, and the secret keys of the nodes that use it:
+ *
+ * - `server/nats.conf`: the server's configuration, with public keys alone. A folder of its own, so that it can be shown
+ *   to a container, which sees a replaced file only through its folder.
+ * - `identities/<node>/<instance>.nk`: the keys, mode 0600, kept when a node is taken down.
+ */
+export interface NatsFolder {
+  readonly config: string;
+  readonly identities: string;
+}
+
+export function natsFolder(path: string): NatsFolder {
+  return { config: join(path, 'server', 'nats.conf'), identities: join(path, 'identities') };
+}
+
+/**
+ * Makes the identities of a node that are missing, and writes the configuration for all nodes of the folder. A server
+ * that runs with it must be told to read it again. Returns the nodes.
+ *
+ * @throws LauncherError `InvalidNodeName`; `TooManyNodes` when the server has no room for one more.
+ */
+export async function addNode(folder: NatsFolder, node: string): Promise<string[]> {
+  // Refuses what is no node name before it becomes part of a path.
+  nodeDir(node);
+  await mkdir(folder.identities, { recursive: true, mode: 0o700 });
+  const names = [...new Set([...(await readdir(folder.identities)), node])].sort();
+  if (names.length > MAX_NODES) {
+    const hint = 'take another folder and server, or remove the folder of a node that is no more';
+    throw new LauncherError('TooManyNodes', `${folder.identities} holds ${MAX_NODES} nodes already: ${hint}`);
+  }
+  const nodes = await Promise.all(
+    names.map(async (name) => serverNode(name, await ensureIdentities(join(folder.identities, name)))),
+  );
+  // Without JetStream's folder: so the file means the same on every machine, and in a container.
+  const config = serverConfig({ host: '127.0.0.1', port: NATS_PORT, serverName: 'kubus', nodes });
+  await mkdir(join(folder.config, '..'), { recursive: true, mode: 0o700 });
+  await writeFile(`${folder.config}.new`, config, { mode: 0o600 });
+  await rename(`${folder.config}.new`, folder.config);
+  return names;
+}
+
+/**
+ * The folder of a node's identities.
+ *
+ * @throws LauncherError `NoIdentities` when not all of them are there.
+ */
+export async function identitiesOf(folder: NatsFolder, node: string): Promise<string> {
+  const identities = join(folder.identities, node);
+  const present = await readdir(identities).catch((): string[] => []);
+  const missing = nodeIdentities.filter(({ instance }) => !present.includes(basename(identityFile('', instance))));
+  if (missing.length === 0) return identities;
+  const hint = `make them with "kubus identities", and let the NATS server read ${folder.config}`;
+  throw new LauncherError('NoIdentities', `Node ${node} lacks identities in ${identities}: ${hint}`);
+}
+
+/** Gives a node the identities in that folder, under which the server knows it. */
+export async function takeIdentities(identities: string, dir: NodeDir): Promise<void> {
+  const own = identitiesFolder(dir);
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  for (const { instance } of nodeIdentities) {
+    await copyFile(identityFile(identities, instance), identityFile(own, instance));
+  }
+}

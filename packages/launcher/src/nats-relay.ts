@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import { LauncherError } from './errors.ts';
+import { NATS_PORT } from './nats-server.ts';
+import { inNetworkNamespace } from './network-namespace.ts';
+import type { NodeDir } from './node-dir.ts';
+import { type StartedProcess, startProcess } from './start-process.ts';
+
+/** The name under which the process is recorded. */
+export const natsRelay = 'nats-relay';
+
+/** Where a NATS server listens. */
+export interface NatsAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * The address in `nats://host:port`; the port may be left out.
+ *
+ * @throws LauncherError `BadNatsUrl` that says what a URL must be.
+ */
+export function parseNatsUrl(text: string): NatsAddress {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'tls:') {
+    const hint = 'a node speaks TLS to no NATS server yet: use nats://, over loopback or a tunnel of your own';
+    throw new LauncherError('BadNatsUrl', `${text}: ${hint}`);
+  }
+  const { hostname = '', port = '', protocol } = url ?? {};
+  if (protocol !== 'nats:' || hostname === '' || url?.port === '0') {
+    throw new LauncherError('BadNatsUrl', `"${text}" is no address of a NATS server: use nats://HOST:PORT`);
+  }
+  if (url?.username !== '' || url.password !== '') {
+    // Not repeated in the message: it may hold a password.
+    throw new LauncherError(
+      'BadNatsUrl',
+      'The NATS URL names a user: a node has identities of its own, use nats://HOST:PORT',
+    );
+  }
+  // An IPv6 address stands in brackets in a URL and nowhere else.
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? NATS_PORT : Number(port) };
+}
+
+/** True for an address that nobody but this machine reaches. */
+export function isLoopback({ host }: NatsAddress): boolean {
+  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
+
+/**
+ * Starts the relay that lets the node's services reach a NATS server of the machine's network on the address of the node's
+ * own one. The machine's namespace must be mounted at `dir.machineNamespace`.
+ */
+export function startNatsRelay(options: {
+  dir: NodeDir;
+  /** The compiled relay. */
+  program: string;
+  server: NatsAddress;
+}): Promise<StartedProcess> {
+  const { dir, program, server } = options;
+  const args = [String(NATS_PORT), dir.machineNamespace, server.host, String(server.port)];
+  return startProcess({
+    dir,
+    what: natsRelay,
+    command: inNetworkNamespace(dir.networkNamespace, [program, ...args]),
+    log: join(dir.logs, `${natsRelay}.log`),
+  });
+}

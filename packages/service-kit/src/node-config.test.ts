@@ -1,0 +1,72 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, readNodeConfig } from './node-config.ts';
+
+/** The least that a configuration has to have. */
+const least = {
+  node: 'node0.example',
+  nats: { url: 'nats://127.0.0.1:4222', identities: '/i' },
+  state: '/s',
+  manifests: { path: '/m' },
+  runtime: { socket: '/r' },
+  network: { configDir: '/c', pluginDirs: ['/p'], socket: '/n' },
+  pods: { root: '/k', logs: '/l' },
+};
+
+let dir: string;
+let path: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'kubus-config-'));
+  path = join(dir, 'node.json');
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function read(text: string) {
+  writeFileSync(path, text);
+  return readNodeConfig(path);
+}
+
+describe('the node’s configuration', () => {
+  test('has a value for everything that may be left out', () => {
+    expect(read(JSON.stringify(least))).toEqual({
+      ...least,
+      nodeIps: [],
+      logLevel: 'info',
+      httpPorts: {},
+      manifests: { ...least.manifests, checkEveryMs: 20_000 },
+      runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
+      network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
+      pods: { ...least.pods, syncEveryMs: 60_000 },
+    });
+  });
+
+  test.each<[object, string]>([
+    [{ node: 'Node_0' }, 'node: '],
+    [{ node: undefined }, 'node: '],
+    [{ logLevel: 'loud' }, 'logLevel: '],
+    [{ nats: { url: 'x' } }, 'nats.identities: '],
+    [{ httpPorts: { 'sync-loop-0': 70_000 } }, 'httpPorts.sync-loop-0: '],
+    [{ network: { ...least.network, pluginDirs: [] } }, 'network.pluginDirs: '],
+    [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
+    [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
+    [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
+  ])('with %j is refused, naming file and field', (change, field) => {
+    const text = JSON.stringify({ ...least, ...change });
+    expect(() => read(text)).toThrow(ConfigError);
+    expect(() => read(text)).toThrow(`${path}: `);
+    expect(() => read(text)).toThrow(field);
+  });
+
+  test('names every wrong field at once', () => {
+    const text = JSON.stringify({ ...least, node: 7, state: 7 });
+    expect(() => read(text)).toThrow(/node: .*; state: /);
+  });
+
+  test('that is no JSON, or not there, is refused with the file’s name', () => {
+    expect(() => read('{"node":')).toThrow(`${path}: `);
+    expect(() => readNodeConfig(join(dir, 'other.json'))).toThrow(`${join(dir, 'other.json')}: ENOENT`);
+  });
+});

@@ -1,0 +1,240 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { defaultRecordLimits, connectNats, ensureStreams } from '@kubus/bus-nats';
+import { TestNatsServer } from '@kubus/bus-nats/testing';
+import { serviceContracts } from '@kubus/contracts';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { version } from '../src/index.ts';
+import { TestProcess } from './test-process.ts';
+
+const NODE = 'node0';
+const INSTANCE = 'launcher-0';
+
+/** Starts of processes and a broker that goes and comes take their time on a busy machine. */
+const LIMIT_MS = 60_000;
+
+let dir: string;
+let server: TestNatsServer;
+let started: TestProcess[];
+let open: NatsConnection[];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kubus-service-'));
+  server = new TestNatsServer();
+  started = [];
+  open = [];
+  const identities = [
+    { service: 'launcher', instance: INSTANCE },
+    { service: 'cli', instance: 'cli-0' },
+  ] as const;
+  await server.start(NODE, serviceContracts, identities);
+  await mkdir(join(dir, 'identities'));
+  await writeFile(join(dir, 'identities', `${INSTANCE}.nk`), `${seedOf(INSTANCE)}\n`, { mode: 0o600 });
+});
+afterEach(async () => {
+  await Promise.all(started.map((child) => child.kill()));
+  await Promise.all(open.map((connection) => connection.close()));
+  await server.stop();
+  await rm(dir, { recursive: true });
+});
+
+function seedOf(instance: string): string {
+  return server.identities.get(instance)?.seed ?? '';
+}
+
+async function connection(instance: string): Promise<NatsConnection> {
+  const made = await connectNats({ servers: server.url, instance, seed: seedOf(instance) });
+  open.push(made);
+  return made;
+}
+
+/** What the launcher does for its node: without the streams nobody has the bus. */
+async function makeStreams(): Promise<void> {
+  await ensureStreams(await connection(INSTANCE), NODE, defaultRecordLimits);
+}
+
+/** Writes the configuration with some fields changed. */
+async function configFile(changes: object = {}): Promise<string> {
+  const path = join(dir, 'config.json');
+  const config = {
+    node: NODE,
+    nats: { url: server.url, identities: join(dir, 'identities') },
+    state: join(dir, 'state'),
+    manifests: { path: '/nowhere' },
+    runtime: { socket: '/nowhere' },
+    network: { configDir: '/nowhere', pluginDirs: ['/nowhere'], socket: '/nowhere' },
+    pods: { root: '/nowhere', logs: '/nowhere' },
+    ...changes,
+  };
+  await writeFile(path, JSON.stringify(config));
+  return path;
+}
+
+function start(...args: string[]): TestProcess {
+  const child = new TestProcess('probe-service.ts', args);
+  started.push(child);
+  return child;
+}
+
+const saying = (text: string) => (line: Record<string, unknown>) => String(line['msg']).startsWith(text);
+
+async function get(address: unknown, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`http://${String(address)}${path}`);
+  return { status: response.status, text: await response.text() };
+}
+
+describe('a service and NATS', () => {
+  test(
+    'it serves HTTP and says what it waits for until NATS is there, and goes on when NATS is lost and comes back',
+    async () => {
+      await server.kill();
+      const service = start('--config', await configFile());
+      const { http } = await service.line(saying('started'));
+      expect(JSON.parse((await get(http, '/readyz')).text)).toEqual({ ok: false, checks: { bus: 'waiting for NATS' } });
+      expect(await get(http, '/healthz')).toMatchObject({ status: 200 });
+      expect((await get(http, '/metrics')).text).not.toContain('kubus_bus_connected');
+
+      for (const life of [1, 2]) {
+        const before = service.said.length;
+        await server.restart();
+        await makeStreams();
+        await service.line(saying('connected to NATS'), before);
+        expect(await get(http, '/readyz')).toMatchObject({ status: 200, text: expect.stringContaining('"ok":true') });
+        expect((await get(http, '/metrics')).text).toMatch(/^kubus_bus_connected\{.*\} 1$/m);
+
+        await server.kill();
+        await service.line(saying('lost NATS'), before);
+        const ready = await get(http, '/readyz');
+        expect(ready).toMatchObject({ status: 503, text: expect.stringContaining('not connected to NATS') });
+        expect((await get(http, '/metrics')).text).toMatch(/^kubus_bus_connected\{.*\} 0$/m);
+        expect(service.said.filter(saying('lost NATS'))).toHaveLength(life);
+      }
+      expect(await get(http, '/healthz')).toMatchObject({ status: 200 });
+    },
+    LIMIT_MS,
+  );
+
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s ends it with code 0, and its slot is free for the next one',
+    async (signal) => {
+      await makeStreams();
+      const config = await configFile();
+      for (const epoch of [1, 2]) {
+        const service = start('--config', config);
+        await service.line(saying('connected to NATS'));
+        service.signal(signal);
+        expect(await service.exited()).toBe(0);
+        expect(service.said.find(saying('started'))).toMatchObject({ epoch });
+        expect(service.said.at(-1)).toMatchObject({ msg: 'stopped', level: 'info' });
+        expect(service.stderr).toBe('');
+      }
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'SIGTERM ends it also before NATS has come, and after NATS has gone',
+    async () => {
+      await server.kill();
+      const waiting = start('--config', await configFile());
+      await waiting.line(saying('started'));
+      waiting.signal('SIGTERM');
+      expect(await waiting.exited()).toBe(0);
+
+      await server.restart();
+      await makeStreams();
+      const left = start('--config', await configFile());
+      await left.line(saying('connected to NATS'));
+      await server.kill();
+      await left.line(saying('lost NATS'));
+      left.signal('SIGTERM');
+      expect(await left.exited()).toBe(0);
+      expect(left.said.at(-1)).toMatchObject({ msg: 'stopped' });
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'discovery finds it: PING, INFO and STATS for all, for a service and for an instance',
+    async () => {
+      await makeStreams();
+      const people = await connection('cli-0');
+      const announced = Promise.withResolvers<{ http: string }>();
+      people.subscribe(`kubus.${NODE}.service.fact.instance.${INSTANCE}`, {
+        callback: (_error, message) => announced.resolve(message.json()),
+      });
+      await people.flush();
+      start('--config', await configFile());
+      const { http } = await announced.promise;
+      const base = {
+        name: 'launcher',
+        id: INSTANCE,
+        version,
+        metadata: { node: NODE, epoch: '1', http },
+      };
+      // Semantic versioning is what ADR-32 asks for.
+      expect(version).toMatch(/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/);
+      const answers = {
+        PING: base,
+        INFO: { ...base, description: serviceContracts.launcher.about, endpoints: [] },
+        STATS: { ...base, started: expect.any(String), endpoints: [expect.objectContaining({ num_errors: 0 })] },
+      };
+      for (const [verb, answer] of Object.entries(answers)) {
+        for (const tail of ['', '.launcher', `.launcher.${INSTANCE}`]) {
+          const { data } = await people.request(`$SRV.${verb}${tail}`, '', { timeout: 5_000 });
+          expect(JSON.parse(new TextDecoder().decode(data))).toEqual({
+            ...answer,
+            type: `io.nats.micro.v1.${verb.toLowerCase()}_response`,
+          });
+        }
+      }
+      await expect(people.request('$SRV.PING.launcher.launcher-1', '')).rejects.toThrow(/no responders/i);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('a service that can not start', () => {
+  test.each<[string, () => Promise<string[]>, RegExp]>([
+    ['no configuration is named', () => Promise.resolve([]), /^--config FILE is missing$/],
+    ['an option is unknown', () => Promise.resolve(['--confg', 'x']), /Unknown option '--confg'/],
+    [
+      'the slot is no number',
+      async () => ['--config', await configFile(), '--slot', 'x'],
+      /^--slot x is not a number$/,
+    ],
+    ['there is no such file', () => Promise.resolve(['--config', '/nowhere/a.json']), /^\/nowhere\/a\.json: ENOENT/],
+    ['a field is wrong', async () => ['--config', await configFile({ logLevel: 'loud' })], /config\.json: logLevel: /],
+    ['its key is missing', async () => ['--config', await configFile(), '--slot', '7'], /ENOENT.*launcher-7\.nk/],
+  ])(
+    'says so in one line and ends with code 1 when %s',
+    async (_when, args, message) => {
+      const service = start(...(await args()));
+      expect(await service.exited()).toBe(1);
+      const errors = service.said.filter(({ level }) => level === 'error');
+      expect(errors).toEqual([expect.objectContaining({ msg: 'can not start' })]);
+      expect((errors[0]?.['err'] as { message: string }).message).toMatch(message);
+      expect(service.stderr).toBe('');
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'a second process of one instance is one of these, and leaves the first alone',
+    async () => {
+      await makeStreams();
+      const config = await configFile();
+      const first = start('--config', config);
+      await first.line(saying('connected to NATS'));
+      const second = start('--config', config);
+      expect(await second.exited()).toBe(1);
+      expect(second.said).toEqual([
+        expect.objectContaining({ err: expect.objectContaining({ message: expect.stringContaining('slot 0 in') }) }),
+      ]);
+      expect(await get(first.said[0]?.['http'], '/readyz')).toMatchObject({ status: 200 });
+    },
+    LIMIT_MS,
+  );
+});

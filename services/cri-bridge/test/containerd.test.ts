@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type Bus, CommandFailed, type Hold } from '@kubus/bus';
+import { LocalBroker } from '@kubus/bus/testing';
+import {
+  type CriRequest,
+  type CriResult,
+  type FencedMethod,
+  type RuntimePod,
+  criCommands,
+  fencePod,
+  runtimePod,
+} from '@kubus/contracts';
+import { connectCri } from '@kubus/cri';
+import { type TestRuntime, startRuntime } from '@kubus/harness';
+import { busyboxReference } from '@kubus/node-images';
+import { type Clock, silentLogger } from '@kubus/ports';
+import { systemIds } from '@kubus/service-kit';
+import { CriBridge } from '../src/index.ts';
+
+const POD = 'a';
+const LIMIT_MS = 120_000;
+
+/** The machine's time. What is left waiting at the end does not keep the test alive. */
+const clock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (ms, action) => {
+    const timer = setTimeout(action, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+let runtime: TestRuntime;
+let close: () => void;
+let worker: Bus;
+/** What the bridge has published about the pod last, and who waits for the next. */
+let state: RuntimePod | undefined;
+let listeners: (() => void)[];
+
+beforeAll(async () => {
+  runtime = await startRuntime();
+  const broker = new LocalBroker('node0');
+  const { bus } = broker.join('cri-bridge', clock);
+  worker = broker.join('pod-workers', clock).bus;
+  const tell = (pod: RuntimePod | undefined) => {
+    state = pod;
+    for (const listener of listeners) listener();
+  };
+  listeners = [];
+  worker.reader(runtimePod, { changed: ({ value }) => tell(value), removed: () => tell(undefined) });
+  // Pods of the machine's default network; the handler for cni-bridge is not this test's concern.
+  const client = connectCri({ socket: runtime.socket, logger: silentLogger, clock, ids: systemIds });
+  const bridge = new CriBridge({
+    ...{ runtime: client, bus, clock, logger: silentLogger },
+    ...{ handler: undefined, sandboxesAtOnce: 2 },
+  });
+  close = () => {
+    bridge.stop();
+    client.close();
+  };
+}, LIMIT_MS);
+afterAll(async () => {
+  close();
+  await runtime.stop();
+}, LIMIT_MS);
+
+/** Resolves once the pod is published as wanted. */
+function published(wanted: (pod: RuntimePod | undefined) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (!wanted(state)) return;
+      listeners = listeners.filter((listener) => listener !== look);
+      resolve();
+    };
+    listeners.push(look);
+    look();
+  });
+}
+
+async function change<M extends FencedMethod>(
+  method: M,
+  hold: Hold,
+  params: CriRequest<M>['params'],
+): Promise<CriResult<M>['response']> {
+  return (await worker.call(criCommands[method], POD, { params }, { hold })).result.response;
+}
+
+test(
+  'a pod’s life on containerd: made once however often it is asked for, seen when it ends by itself, removed',
+  async () => {
+    const first = await worker.call(fencePod, POD, { hold: 1 });
+    expect(first.result.pod).toBeUndefined();
+    const hold = worker.hold(POD, 1);
+    const labels = {
+      'io.kubernetes.pod.uid': POD,
+      'io.kubernetes.pod.name': 'web',
+      'io.kubernetes.pod.namespace': 'x',
+    };
+    const sandboxConfig = {
+      metadata: { name: 'web', uid: POD, namespace: 'x', attempt: 0 },
+      logDirectory: `${runtime.dir.logs}/web`,
+      labels,
+      linux: { cgroupParent: `${runtime.dir.cgroupRoot}/poda` },
+    };
+    const { podSandboxId = '' } = await change('RunPodSandbox', hold, { config: sandboxConfig });
+    // The runtime refuses the second one with "name is reserved"; what it has is what was wanted.
+    expect(await change('RunPodSandbox', hold, { config: sandboxConfig })).toEqual({ podSandboxId });
+
+    const config = {
+      metadata: { name: 'main', attempt: 0 },
+      image: { image: busyboxReference },
+      command: ['sh', '-c', 'while [ ! -e /end ]; do sleep 0.05; done; exit 3'],
+      labels: { ...labels, 'io.kubernetes.container.name': 'main' },
+      logPath: 'main.log',
+    };
+    const create = { podSandboxId, config, sandboxConfig };
+    const { containerId = '' } = await change('CreateContainer', hold, create);
+    expect(await change('CreateContainer', hold, create)).toEqual({ containerId });
+    await change('StartContainer', hold, { containerId });
+    await change('StartContainer', hold, { containerId });
+    await published((pod) => pod?.containers[0]?.state === 'running');
+    expect(state).toMatchObject({
+      ref: { uid: POD, name: 'web', namespace: 'x' },
+      sandboxes: [{ id: podSandboxId, attempt: 0, ready: true, hostNetwork: false }],
+      containers: [{ id: containerId, name: 'main', attempt: 0, sandboxId: podSandboxId, exitCode: 0 }],
+    });
+    expect(state?.sandboxes[0]?.ips).toEqual([expect.stringMatching(/^10\.88\./)]);
+
+    await runtime.ctr('task', 'exec', '--exec-id', 'end', containerId, 'touch', '/end');
+    await published((pod) => pod?.containers[0]?.state === 'exited');
+    expect(state?.containers[0]).toMatchObject({ exitCode: 3, reason: 'Error' });
+    await expect(change('StartContainer', hold, { containerId })).resolves.toEqual({});
+    await expect(change('CreateContainer', hold, create)).rejects.toThrow(CommandFailed);
+
+    for (let time = 0; time < 2; time++) {
+      await change('StopContainer', hold, { containerId, timeout: '2' });
+      await change('StopPodSandbox', hold, { podSandboxId });
+      await change('RemoveContainer', hold, { containerId });
+      await change('RemovePodSandbox', hold, { podSandboxId });
+    }
+    await published((pod) => pod === undefined);
+    const last = await worker.call(fencePod, POD, { hold: 2 });
+    expect(last.result.pod).toBeUndefined();
+  },
+  LIMIT_MS,
+);

@@ -1,0 +1,220 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Cause } from '@kubus/bus';
+import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
+import { type RuntimePod, type Stamp, compareStamps, criCommands, fencePod, readPod } from '@kubus/contracts';
+import { KubusError } from '@kubus/ports';
+import { ManualClock, settled } from '@kubus/ports/testing';
+import * as fc from 'fast-check';
+import { HoldLost, PodRuntime } from '../src/pod-runtime.ts';
+
+const POD = 'a';
+/** How long a fact is waited for before the pod is read. */
+const FACT_MS = 500;
+const cause: Cause = { id: 'x.1.1', traceId: '0'.repeat(32), spanId: '0'.repeat(16) };
+
+/** The bridge's side: gives stamps, and refuses what the test wants refused. */
+class Bridge {
+  readonly member: LocalMember;
+  readonly epoch: number;
+  counter = 0;
+  reads = 0;
+  fences: number[] = [];
+  refusal: KubusError | undefined;
+  gate: Promise<unknown> = Promise.resolve();
+
+  constructor(broker: LocalBroker, clock: ManualClock, epoch: number) {
+    this.epoch = epoch;
+    this.member = broker.join('cri-bridge', clock, epoch);
+    const { bus } = this.member;
+    bus.serve(fencePod, async ({ key, source, request }) => {
+      this.fences.push(request.hold);
+      await bus.fence(key, source, request.hold);
+      const pod = this.state();
+      return { pod, at: pod.stamp };
+    });
+    bus.serve(readPod, () => {
+      this.reads += 1;
+      const pod = this.state();
+      return Promise.resolve({ pod, at: pod.stamp });
+    });
+    bus.serve(criCommands.StartContainer, async (command) => {
+      command.begin();
+      await this.gate;
+      const at = this.stamp();
+      const { refusal } = this;
+      if (refusal === undefined) return { response: {}, at };
+      const context = { endEpoch: at.epoch, endCounter: at.counter };
+      throw new KubusError(refusal.code, refusal.message, { context });
+    });
+  }
+
+  stamp(): Stamp {
+    return { epoch: this.epoch, counter: ++this.counter };
+  }
+
+  /** What a read that begins now finds. */
+  state(): RuntimePod {
+    return { ref: { uid: POD, name: 'a', namespace: 'default' }, stamp: this.stamp(), sandboxes: [], containers: [] };
+  }
+}
+
+function bench() {
+  const clock = new ManualClock();
+  const broker = new LocalBroker('node0');
+  const bridge = new Bridge(broker, clock, 1);
+  const holds = { given: 0, fencedOff: 0 };
+  const { bus } = broker.join('pod-workers', clock);
+  const runtime = new PodRuntime({
+    bus,
+    clock,
+    uid: POD,
+    nextHold: (fencedOff) => {
+      holds.given += fencedOff ? 100 : 1;
+      if (fencedOff) holds.fencedOff += 1;
+      return holds.given;
+    },
+  });
+  const start = () => runtime.change('StartContainer', { containerId: 'c' }, []);
+  return { clock, broker, bridge, holds, bus, runtime, start };
+}
+
+let all: ReturnType<typeof bench>;
+beforeEach(() => {
+  all = bench();
+});
+
+describe('a fresh state', () => {
+  test('comes from the fence at first, and without a change needs nothing more', async () => {
+    const { runtime, bridge } = all;
+    const state = await runtime.fresh([]);
+    expect(state?.stamp).toEqual({ epoch: 1, counter: 1 });
+    expect(await runtime.fresh([])).toBe(state);
+    expect([bridge.fences, bridge.reads]).toEqual([[1], 0]);
+  });
+
+  test('after a command is the first whose read began later, when that comes by itself', async () => {
+    const { runtime, bridge, start } = all;
+    await runtime.fresh([]);
+    const early = bridge.state();
+    await start();
+    let fresh: RuntimePod | undefined;
+    void runtime.fresh([]).then((pod) => (fresh = pod));
+    runtime.observe(early, cause);
+    await settled();
+    expect(fresh).toBeUndefined();
+    const late = bridge.state();
+    runtime.observe(late, cause);
+    await settled();
+    expect(fresh).toBe(late);
+    expect(bridge.reads).toBe(0);
+  });
+
+  test('is read when none comes by itself', async () => {
+    const { runtime, bridge, start, clock } = all;
+    await runtime.fresh([]);
+    await start();
+    const fresh = runtime.fresh([]);
+    await clock.advance(FACT_MS - 1);
+    expect(bridge.reads).toBe(0);
+    await clock.advance(1);
+    expect((await fresh)?.stamp).toEqual({ epoch: 1, counter: 3 });
+    expect(bridge.reads).toBe(1);
+    expect(clock.waits.filter((ms) => ms <= FACT_MS)).toEqual([]);
+  });
+
+  test('is needed after a command that failed too', async () => {
+    const { runtime, bridge, start, clock } = all;
+    await runtime.fresh([]);
+    bridge.refusal = new KubusError('Unknown', 'broken');
+    await expect(start()).rejects.toMatchObject({ code: 'Unknown', message: 'broken' });
+    const fresh = runtime.fresh([]);
+    await clock.advance(FACT_MS);
+    await fresh;
+    expect(bridge.reads).toBe(1);
+  });
+
+  test('is never one whose read began before the last command ended, whatever comes when', async () => {
+    const steps = fc.array(fc.constantFrom('command', 'read', 'deliver first', 'deliver last', 'fresh'), {
+      maxLength: 25,
+    });
+    await fc.assert(
+      fc.asyncProperty(steps, async (sequence) => {
+        const { runtime, bridge, start, clock } = bench();
+        await runtime.fresh([]);
+        const underWay: RuntimePod[] = [];
+        let ended = 0;
+        for (const step of sequence) {
+          if (step === 'command') {
+            await start();
+            ended = bridge.counter;
+          } else if (step === 'read') underWay.push(bridge.state());
+          else if (step === 'fresh') {
+            const fresh = runtime.fresh([]);
+            await clock.advance(FACT_MS);
+            expect((await fresh)?.stamp.counter).toBeGreaterThan(ended);
+          } else {
+            const pod = step === 'deliver first' ? underWay.shift() : underWay.pop();
+            const known = runtime.at;
+            if (pod === undefined) continue;
+            const newer = known === undefined || compareStamps(pod.stamp, known) > 0;
+            expect(runtime.observe(pod, cause)).toBe(newer);
+            expect(runtime.at).toEqual(newer ? pod.stamp : known);
+          }
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('the hold', () => {
+  test('is needed for every change', async () => {
+    await expect(all.start()).rejects.toThrow(HoldLost);
+  });
+
+  test('is taken anew under a greater number after it was given up', async () => {
+    const { runtime, bridge, start } = all;
+    await runtime.fresh([]);
+    runtime.dropHold();
+    await expect(start()).rejects.toThrow(HoldLost);
+    await runtime.fresh([]);
+    await start();
+    expect(bridge.fences).toEqual([1, 2]);
+  });
+
+  test('is lost to a command that is under way while it is given up', async () => {
+    const { runtime, bridge, start } = all;
+    await runtime.fresh([]);
+    const gate = Promise.withResolvers<undefined>();
+    bridge.gate = gate.promise;
+    const change = start();
+    await settled();
+    runtime.dropHold();
+    await expect(change).rejects.toThrow(HoldLost);
+    gate.resolve(undefined);
+  });
+
+  test('that a later holder has taken is lost, and taken back under a number from a later epoch', async () => {
+    const { runtime, bridge, start, holds, bus } = all;
+    await runtime.fresh([]);
+    await bus.call(fencePod, POD, { hold: 50 });
+    await expect(start()).rejects.toThrow(HoldLost);
+    await runtime.fresh([]);
+    await start();
+    expect(bridge.fences).toEqual([1, 50, 2, 102]);
+    expect(holds.fencedOff).toBe(1);
+  });
+
+  test('is unknown to a bridge in a new life: the pod is held and read anew, and an older state is no use', async () => {
+    const { runtime, bridge, broker, clock, start } = all;
+    await runtime.fresh([]);
+    bridge.member.leave();
+    const next = new Bridge(broker, clock, 2);
+    await expect(start()).rejects.toThrow(HoldLost);
+    const fresh = await runtime.fresh([]);
+    expect(fresh?.stamp).toEqual({ epoch: 2, counter: 1 });
+    expect(runtime.observe(bridge.state(), cause)).toBe(false);
+    expect(runtime.pod).toBe(fresh);
+    expect(next.fences).toEqual([2]);
+  });
+});

@@ -1,0 +1,331 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { KubusError } from '@kubus/ports';
+import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
+
+let node: ScriptedNode;
+
+beforeEach(async () => {
+  node = new ScriptedNode();
+  await node.start();
+});
+
+/** The commands since the last time. */
+function done(): string[] {
+  return node.bridge.done.splice(0);
+}
+
+const started = ['RunPodSandbox pod-a/0', 'CreateContainer main/0', 'StartContainer c2'];
+
+describe('the network', () => {
+  test('is awaited before a sandbox is made, and the pod says so', async () => {
+    node.setNetwork(false);
+    await node.work(podOf('a'));
+    expect(done()).toEqual([]);
+    expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: no configuration']);
+    expect(node.state('a')).toMatchObject({ state: 'syncing', error: 'network is not ready: no configuration' });
+    node.setNetwork(true);
+    await node.pass(1_000);
+    expect(done()).toEqual(started);
+    expect(node.status('a')).toMatchObject({ phase: 'Running', podIP: '10.0.0.2' });
+    expect(node.state('a')).not.toHaveProperty('error');
+  });
+
+  test('is not needed by a pod on the host’s network, which has the node’s address', async () => {
+    node.setNetwork(false);
+    await node.work(podOf('a', { hostNetwork: true }));
+    expect(done()).toEqual(started);
+    expect(node.status('a')).toMatchObject({ phase: 'Running', podIP: '192.0.2.1', hostIP: '192.0.2.1' });
+  });
+
+  test('that the runtime runs itself counts by the runtime’s word', async () => {
+    node.setNetwork(false);
+    node.setRuntime({
+      ...runtimeReady,
+      network: 'runtime',
+      networkReady: false,
+      networkMessage: 'cni not initialized',
+    });
+    await node.work(podOf('a'));
+    expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: cni not initialized']);
+    node.setRuntime({ ...runtimeReady, network: 'runtime', networkReady: true });
+    await node.pass(1_000);
+    expect(done()).toEqual(started);
+  });
+});
+
+test('a runtime that is not ready is waited for', async () => {
+  node.setRuntime({ ...runtimeReady, ready: false, message: 'starting' });
+  await node.work(podOf('a'));
+  expect(node.state('a')).toMatchObject({ error: 'the container runtime is not ready: starting' });
+  node.setRuntime(runtimeReady);
+  await node.pass(1_000);
+  expect(done()).toEqual(started);
+});
+
+describe('a container', () => {
+  test('whose definition has changed is stopped and made anew in the same sandbox', async () => {
+    await node.work(podOf('a'));
+    done();
+    await node.work(podOf('a', {}, { image: 'busybox:2', imagePullPolicy: 'Always' }));
+    expect(done()).toEqual([
+      'StopContainer c2 30',
+      'PullImage busybox:2',
+      'CreateContainer main/1',
+      'StartContainer c3',
+    ]);
+    expect(node.events('a')).toContain('Killing: Container main definition changed, will be restarted');
+    expect(node.status('a')?.containerStatuses).toMatchObject([{ ready: true, restartCount: 1 }]);
+  });
+
+  test.each([
+    ['Never', 0, 'Succeeded'],
+    ['Never', 3, 'Failed'],
+    ['OnFailure', 0, 'Succeeded'],
+  ])('with restart policy %s that ends with code %i ends its pod: %s', async (restartPolicy, code, phase) => {
+    await node.work(podOf('a', { restartPolicy }));
+    done();
+    await node.pass(1_000);
+    node.bridge.exit('a', 'main', code);
+    await node.quiet();
+    await node.work(podOf('a', { restartPolicy }), { reason: 'again' });
+    expect(done()).toEqual(['StopPodSandbox s1']);
+    expect(node.status('a')).toMatchObject({
+      phase,
+      containerStatuses: [{ state: { terminated: { exitCode: code } } }],
+    });
+    expect(node.state('a')).toMatchObject({ state: 'terminated' });
+    expect(node.undone).toEqual(['cgroup a']);
+    // What has ended stays to be looked at, over a restart too.
+    node.kill();
+    await node.start();
+    await node.work(podOf('a', { restartPolicy }));
+    expect(done()).toEqual([]);
+    expect(node.status('a')).toMatchObject({ phase });
+  });
+
+  test('with restart policy OnFailure that fails starts again, after a growing wait from the second time on', async () => {
+    const pod = podOf('a', { restartPolicy: 'OnFailure' });
+    await node.work(pod);
+    await node.pass(1_000);
+    node.bridge.exit('a', 'main', 1);
+    done();
+    await node.work(pod, { reason: 'it ended' });
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
+
+    for (const [wait, text] of [
+      [10_000, '10s'],
+      [20_000, '20s'],
+    ] as const) {
+      await node.pass(1_000);
+      node.bridge.exit('a', 'main', 1);
+      await node.work(pod, { reason: `it ended before ${text}` });
+      // Of a container's dead runs only the newest is kept.
+      expect(done().filter((what) => !what.startsWith('RemoveContainer'))).toEqual([]);
+      expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting).toEqual({
+        reason: 'CrashLoopBackOff',
+        message: `back-off ${text} restarting failed container=main pod=pod-a_default(a)`,
+      });
+      await node.pass(wait - 1);
+      expect(done()).toEqual([]);
+      await node.pass(1);
+      expect(done()).toEqual([expect.stringMatching(/^CreateContainer main/), expect.stringMatching(/^Start/)]);
+    }
+    expect(node.events('a').filter((text) => text.startsWith('BackOff'))).toHaveLength(2);
+  });
+
+  test('keeps its wait when pod-workers ends right after a restart of the container, and is started again', async () => {
+    await node.work(podOf('a'));
+    await node.pass(5_000);
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { reason: 'it ended' });
+    node.kill();
+    await node.start();
+    node.bridge.exit('a', 'main', 1);
+    done();
+    await node.work(podOf('a'), { reason: 'it ended again' });
+    expect(done()).toEqual(['RemoveContainer c2']);
+    expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting?.reason).toBe('CrashLoopBackOff');
+    await node.pass(10_000);
+    expect(done()).toEqual(['CreateContainer main/2', 'StartContainer c4']);
+  });
+
+  test.each([
+    ['CreateContainer', 'CreateContainerError'],
+    ['StartContainer', 'RunContainerError'],
+  ])('that the runtime refuses at %s waits with the reason %s', async (method, reason) => {
+    node.bridge.before = (what) =>
+      what.startsWith(method) ? Promise.reject(new KubusError('Unknown', 'no such device')) : Promise.resolve();
+    await node.work(podOf('a'));
+    expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting).toEqual({
+      reason,
+      message: expect.stringContaining('no such device'),
+    });
+    expect(node.events('a')).toContainEqual(expect.stringMatching(/^Failed: Error: .*no such device/));
+    node.bridge.before = () => Promise.resolve();
+    await node.pass(10_000);
+    expect(node.status('a')?.phase).toBe('Running');
+  });
+});
+
+describe('images', () => {
+  const missing = (imagePullPolicy: string) => podOf('a', {}, { image: 'other:1', imagePullPolicy });
+  const name = 'other:1';
+  const waiting = () => node.status('a')?.containerStatuses?.[0]?.state?.waiting;
+
+  test('that is there is used', async () => {
+    await node.work(podOf('a'));
+    expect(node.events('a')).toEqual([
+      'Pulled: Container image "busybox" already present on machine and can be accessed by the pod',
+      'Created: Container created',
+      'Started: Container started',
+    ]);
+  });
+
+  test.each(['IfNotPresent', 'Always'])('with policy %s that is not there is pulled', async (policy) => {
+    await node.work(missing(policy));
+    expect(done()).toContain(`PullImage ${name}`);
+    expect(node.events('a').slice(0, 2)).toEqual([
+      'Pulling: Pulling image "other:1"',
+      'Pulled: Successfully pulled image "other:1" in 0s (0s including waiting). Image size: 7 bytes.',
+    ]);
+    expect(node.bridge.pod('a')?.containers[0]?.image).toBe(`id of ${name}`);
+  });
+
+  test('with policy Never that is not there is no way to start', async () => {
+    await node.work(missing('Never'));
+    expect(waiting()).toEqual({
+      reason: 'ErrImageNeverPull',
+      message: 'Container image "other:1" is not present with pull policy of Never',
+    });
+    expect(node.events('a')[0]).toMatch(/^ErrImageNeverPull: /);
+    expect(done()).toEqual(['RunPodSandbox pod-a/0']);
+  });
+
+  test('with a name that is none is no way to start', async () => {
+    await node.work(podOf('a', {}, { image: 'Bad Name' }));
+    expect(waiting()?.reason).toBe('InvalidImageName');
+    expect(node.events('a')[0]).toMatch(/^InspectFailed: /);
+  });
+
+  test('that can not be pulled is tried again after a growing wait', async () => {
+    let pulls = 0;
+    node.bridge.before = (what) => {
+      if (!what.startsWith('PullImage')) return Promise.resolve();
+      pulls += 1;
+      return Promise.reject(new KubusError('NotFound', 'no such manifest'));
+    };
+    await node.work(missing('IfNotPresent'));
+    expect(waiting()).toEqual({ reason: 'ErrImagePull', message: expect.stringContaining('no such manifest') });
+    await node.work(missing('IfNotPresent'), { reason: 'look' });
+    expect(waiting()).toEqual({ reason: 'ImagePullBackOff', message: 'Back-off pulling image "other:1"' });
+    expect(pulls).toBe(1);
+    await node.pass(9_999);
+    expect(pulls).toBe(1);
+    await node.pass(1);
+    expect(pulls).toBe(2);
+    await node.pass(19_999);
+    expect(pulls).toBe(2);
+    node.bridge.before = () => Promise.resolve();
+    await node.pass(1);
+    expect(node.status('a')?.phase).toBe('Running');
+  });
+});
+
+describe('the end of a pod', () => {
+  test('that is not wanted any more leaves nothing: containers, sandbox, files, cgroup and record go, in this order', async () => {
+    const pod = podOf('a', { terminationGracePeriodSeconds: 7 });
+    await node.work(pod);
+    await node.pass(2_000);
+    expect((await node.records.load()).has('a')).toBe(true);
+    done();
+    await node.work(pod, { work: 'kill', reason: 'removed' });
+    expect(done()).toEqual(['StopContainer c2 7', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.undone).toEqual(['files a', 'cgroup a']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).size).toBe(0);
+    await node.noWork('a');
+    expect([node.state('a'), node.status('a'), node.workers.count]).toEqual([undefined, undefined, 0]);
+  });
+
+  test('that is being deleted keeps what there is to look at until it is not wanted any more', async () => {
+    const pod = podOf('a');
+    await node.work(pod);
+    done();
+    const deleted = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+    await node.work({ ...deleted, metadata: { ...deleted.metadata, deletionGracePeriodSeconds: 5 } });
+    expect(done()).toEqual(['StopContainer c2 5', 'StopPodSandbox s1']);
+    expect(node.undone).toEqual(['cgroup a']);
+    expect(node.state('a')).toMatchObject({ state: 'terminated' });
+    await node.work(deleted, { work: 'kill' });
+    expect(done()).toEqual(['RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.undone).toEqual(['cgroup a', 'files a', 'cgroup a']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+  });
+
+  test('goes on with the shorter time when it is given less while it is being stopped', async () => {
+    const pod = podOf('a', { terminationGracePeriodSeconds: 60 });
+    await node.work(pod);
+    done();
+    const stop = Promise.withResolvers<undefined>();
+    node.bridge.before = (what) =>
+      what === 'StopContainer c2 60' ? stop.promise.then(() => undefined) : Promise.resolve();
+    await node.work(pod, { work: 'kill' });
+    expect(done()).toEqual([]);
+    await node.work(pod, { work: 'kill', graceSeconds: 3 });
+    expect(done().slice(0, 2)).toEqual(['StopContainer c2 3', 'StopPodSandbox s1']);
+    stop.resolve(undefined);
+    await node.quiet();
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+  });
+
+  test('of one that only the runtime knows is made with the shortest time', async () => {
+    await node.work(podOf('a'));
+    node.kill();
+    await node.records.delete('a');
+    await node.noWork('a');
+    await node.start();
+    done();
+    await node.work(podOf('a'), { pod: undefined, work: 'kill', source: 'runtime', reason: 'unknown' });
+    expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
+  });
+
+  test('goes on where it was when pod-workers is started again and nobody speaks of the pod', async () => {
+    const pod = podOf('a');
+    await node.work(pod);
+    const stop = Promise.withResolvers<undefined>();
+    node.bridge.before = () => stop.promise.then(() => undefined);
+    await node.work(pod, { work: 'kill' });
+    node.kill();
+    await node.noWork('a');
+    node.bridge.before = () => Promise.resolve();
+    stop.reject(new KubusError('Unknown', 'broken'));
+    await node.start();
+    done();
+    await node.allWork();
+    // Without a spec it gets as little time as one that only the runtime knows.
+    expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).size).toBe(0);
+  });
+
+  test('is not kept from happening by a record that can not be written, which the service’s health shows', async () => {
+    node.records.failure = new KubusError('state-folder', 'no space left');
+    await node.work(podOf('a'));
+    expect(node.status('a')?.phase).toBe('Running');
+    await node.pass(2_000);
+    expect(node.workers.saveError).toBe('no space left');
+    node.records.failure = undefined;
+    await node.work(podOf('a'), { work: 'kill' });
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect(node.workers.saveError).toBeUndefined();
+  });
+});
+
+test('what this version does not do is refused as a whole, with the fields named', async () => {
+  await node.work(podOf('a', { initContainers: [{ name: 'first', image: 'busybox' }] }));
+  expect(done()).toEqual([]);
+  expect(node.state('a')?.error).toMatch(/does not support: .*initContainers/);
+  expect(node.events('a')).toEqual([expect.stringMatching(/^Unsupported: .*initContainers/)]);
+  await node.pass(30_000);
+  expect(node.events('a')).toHaveLength(1);
+});

@@ -1,0 +1,197 @@
+import type { Bus, FactOwner } from '@kubus/bus';
+import {
+  type CriRequest,
+  type CriResult,
+  type FencedMethod,
+  type RuntimeContainer,
+  type RuntimePod,
+  type RuntimeSandbox,
+  type Stamp,
+  criCommands,
+  fencePod,
+  readPod,
+  runtimePod,
+} from '@kubus/contracts';
+import { type Clock, KubusError } from '@kubus/ports';
+
+interface Things {
+  readonly ref: RuntimePod['ref'];
+  sandboxes: RuntimeSandbox[];
+  containers: RuntimeContainer[];
+}
+
+/** cri-bridge with a runtime in which everything succeeds at once, unless the test says otherwise. */
+export class ScriptedBridge {
+  /** The commands that were carried out, with what they were about. */
+  readonly done: string[] = [];
+  readonly images = new Set(['busybox:latest']);
+  /** What a command is to fail with, or wait for, instead of or before doing it. */
+  before: (what: string) => Promise<void> = () => Promise.resolve();
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #pods = new Map<string, Things>();
+  readonly #facts: FactOwner<RuntimePod>;
+  #counter = 0;
+  #ids = 0;
+
+  constructor(bus: Bus, clock: Clock) {
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#facts = bus.owner(runtimePod);
+    bus.serve(fencePod, async ({ key, source, request }) => {
+      await bus.fence(key, source, request.hold);
+      return this.#read(key);
+    });
+    bus.serve(readPod, ({ key }) => Promise.resolve(this.#read(key)));
+    this.#serveCreates();
+    this.#serveEnds();
+    this.#serveImages();
+  }
+
+  /** What the runtime has of a pod. */
+  pod(uid: string): Things | undefined {
+    return this.#pods.get(uid);
+  }
+
+  /** A container ends by itself. */
+  exit(uid: string, name: string, exitCode: number): void {
+    const container = this.#things(uid).containers.find((one) => one.name === name && one.state === 'running');
+    if (container === undefined) throw new Error(`${name} does not run`);
+    this.#change(uid, container.id, { state: 'exited', exitCode, finishedAt: this.#now() });
+    this.#publish(uid);
+  }
+
+  #serveCreates(): void {
+    this.#serve('RunPodSandbox', (uid, { config }) => {
+      const { name = '', namespace = '', attempt = 0 } = config?.metadata ?? {};
+      const id = `s${++this.#ids}`;
+      const hostNetwork = config?.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+      const things = this.#pods.get(uid) ?? { ref: { uid, name, namespace }, sandboxes: [], containers: [] };
+      this.#pods.set(uid, things);
+      const sandbox = { id, attempt, ready: true, createdAt: this.#now(), hostNetwork, runtimeHandler: '' };
+      things.sandboxes.unshift({ ...sandbox, ips: hostNetwork ? [] : ['10.0.0.2'] });
+      return { podSandboxId: id };
+    });
+    this.#serve('CreateContainer', (uid, { podSandboxId = '', config }) => {
+      const id = `c${++this.#ids}`;
+      const { name = '', attempt = 0 } = config?.metadata ?? {};
+      const image = config?.image?.image ?? '';
+      this.#things(uid).containers.unshift({
+        ...{ id, name, attempt, sandboxId: podSandboxId, state: 'created', createdAt: this.#now() },
+        ...{ startedAt: '0', finishedAt: '0', exitCode: 0, reason: '', message: '', logPath: '' },
+        ...{ image, imageRef: image, imageId: image, annotations: config?.annotations ?? {} },
+      });
+      return { containerId: id };
+    });
+    this.#serve('StartContainer', (uid, { containerId = '' }) => {
+      this.#change(uid, containerId, { state: 'running', startedAt: this.#now() });
+      return {};
+    });
+  }
+
+  #serveEnds(): void {
+    this.#serve('StopContainer', (uid, { containerId = '' }) => {
+      this.#change(uid, containerId, { state: 'exited', exitCode: 143, finishedAt: this.#now() });
+      return {};
+    });
+    this.#serve('StopPodSandbox', (uid, { podSandboxId = '' }) => {
+      const things = this.#things(uid);
+      things.sandboxes = things.sandboxes.map((one) => (one.id === podSandboxId ? { ...one, ready: false } : one));
+      return {};
+    });
+    this.#serve('RemoveContainer', (uid, { containerId = '' }) => {
+      const things = this.#things(uid);
+      things.containers = things.containers.filter(({ id }) => id !== containerId);
+      return {};
+    });
+    this.#serve('RemovePodSandbox', (uid, { podSandboxId = '' }) => {
+      const things = this.#things(uid);
+      things.sandboxes = things.sandboxes.filter(({ id }) => id !== podSandboxId);
+      if (things.sandboxes.length === 0 && things.containers.length === 0) this.#pods.delete(uid);
+      return {};
+    });
+  }
+
+  #serveImages(): void {
+    this.#bus.serve(criCommands.ImageStatus, ({ request }) => {
+      const name = request.params.image?.image ?? '';
+      const image = this.images.has(name) ? { id: `id of ${name}`, size: '7' } : undefined;
+      return Promise.resolve({ response: { ...(image !== undefined && { image }) }, at: this.#stamp() });
+    });
+    this.#bus.serve(criCommands.PullImage, async ({ request }) => {
+      const name = request.params.image?.image ?? '';
+      await this.before(`PullImage ${name}`);
+      this.done.push(`PullImage ${name}`);
+      this.images.add(name);
+      return { response: { imageRef: name }, at: this.#stamp() };
+    });
+  }
+
+  #serve<M extends FencedMethod>(
+    method: M,
+    act: (uid: string, params: CriRequest<M>['params']) => CriResult<M>['response'],
+  ): void {
+    this.#bus.serve(criCommands[method], async (command) => {
+      const { key, request } = command;
+      const what = [method, ...namesIn(request.params)].join(' ');
+      if (!command.begin()) throw new KubusError('dropped', `${method} was dropped`);
+      try {
+        await this.before(what);
+      } catch (error) {
+        const { code, message } = error as KubusError;
+        const { epoch, counter } = this.#stamp();
+        if (this.#pods.has(key)) this.#publish(key);
+        throw new KubusError(code, message, { context: { endEpoch: epoch, endCounter: counter } });
+      }
+      const response = act(key, request.params);
+      this.done.push(what);
+      const at = this.#stamp();
+      this.#publish(key);
+      return { response, at };
+    });
+  }
+
+  #things(uid: string): Things {
+    const things = this.#pods.get(uid);
+    if (things === undefined) throw new KubusError('NotFound', `there is no pod ${uid}`);
+    return things;
+  }
+
+  #change(uid: string, id: string, change: Partial<RuntimeContainer>): void {
+    const things = this.#things(uid);
+    things.containers = things.containers.map((one) => (one.id === id ? { ...one, ...change } : one));
+  }
+
+  #read(uid: string): { pod?: RuntimePod; at: Stamp } {
+    const at = this.#stamp();
+    const things = this.#pods.get(uid);
+    return { at, ...(things !== undefined && { pod: { ...things, stamp: at } }) };
+  }
+
+  #publish(uid: string): void {
+    const { pod } = this.#read(uid);
+    if (pod === undefined) this.#facts.remove(uid, { pod: uid });
+    else this.#facts.put(uid, pod, { pod: uid });
+  }
+
+  #stamp(): Stamp {
+    return { epoch: this.#bus.epoch, counter: ++this.#counter };
+  }
+
+  #now(): string {
+    return String(BigInt(this.#clock.now()) * 1_000_000n);
+  }
+}
+
+/** What a call is about, for people. */
+function namesIn(params: object): string[] {
+  const { containerId, podSandboxId, timeout, config } = params as {
+    containerId?: string;
+    podSandboxId?: string;
+    timeout?: string;
+    config?: { metadata?: { name?: string; attempt?: number } };
+  };
+  const { name, attempt = 0 } = config?.metadata ?? {};
+  const made = name === undefined ? undefined : `${name}/${attempt}`;
+  return [made ?? containerId ?? podSandboxId, timeout].filter((word) => word !== undefined);
+}

@@ -1,0 +1,180 @@
+import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
+import type { FactOwner } from '@kubus/bus';
+import {
+  type NetworkCondition,
+  type Pod,
+  type PodEvent,
+  type PodStatusReport,
+  type PodWork,
+  type PodWorkerReport,
+  type RuntimeCondition,
+  networkCondition,
+  podRefOf,
+  podWork,
+  runtimeCondition,
+} from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
+import { PodWorkers } from '../src/index.ts';
+import { ScriptedBridge } from './scripted-bridge.ts';
+
+export const NODE = 'node0';
+export const runtimeReady: RuntimeCondition = {
+  ready: true,
+  name: 'containerd',
+  network: 'cni-bridge',
+  networkReady: false,
+  events: 'containerd',
+};
+
+/** A node around pod-workers: the services that it talks to do what the test says. */
+export class ScriptedNode {
+  readonly clock = new ManualClock();
+  readonly broker = new LocalBroker(NODE);
+  readonly records = new MemoryRecords();
+  readonly bridge: ScriptedBridge;
+  /** What was done to files and cgroups. */
+  readonly undone: string[] = [];
+  readonly #works: FactOwner<PodWork>;
+  readonly #networks: FactOwner<NetworkCondition>;
+  readonly #runtimes: FactOwner<RuntimeCondition>;
+  #life: { member: LocalMember; workers: PodWorkers } | undefined;
+  #epoch = 0;
+
+  constructor() {
+    const bridge = this.broker.join('cri-bridge', this.clock).bus;
+    this.bridge = new ScriptedBridge(bridge, this.clock);
+    this.#works = this.broker.join('sync-loop', this.clock).bus.owner(podWork);
+    this.#networks = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
+    this.#runtimes = bridge.owner(runtimeCondition);
+    this.setRuntime(runtimeReady);
+    this.setNetwork(true);
+  }
+
+  get workers(): PodWorkers {
+    if (this.#life === undefined) throw new Error('pod-workers does not run');
+    return this.#life.workers;
+  }
+
+  /** Starts pod-workers, in a new life after an earlier one. */
+  async start(): Promise<void> {
+    const member = this.broker.join('pod-workers', this.clock, ++this.#epoch);
+    const { bus } = member;
+    const workers = await PodWorkers.start({
+      bus,
+      clock: this.clock,
+      ids: { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0 },
+      logger: silentLogger,
+      records: this.records,
+      files: {
+        logFolder: ({ uid }) => `/logs/${uid}`,
+        makeLogFolder: () => Promise.resolve(),
+        remove: ({ uid }) => this.#undo(`files ${uid}`),
+      },
+      cgroups: { parent: (uid, qos) => `/kubepods/${qos}/${uid}`, remove: (uid) => this.#undo(`cgroup ${uid}`) },
+      nextEpoch: () => ++this.#epoch,
+      nodeIps: ['192.0.2.1'],
+      memoryCapacity: 1_000_000_000n,
+      syncEveryMs: 60_000,
+    });
+    this.#life = { member, workers };
+    await this.quiet();
+  }
+
+  /** Ends pod-workers in the middle of what it does. */
+  kill(): void {
+    this.#life?.member.leave();
+    this.#life?.workers.stop();
+    this.#life = undefined;
+  }
+
+  /** Tells what is to be done with a pod. */
+  async work(pod: Pod, changes: Partial<PodWork> = {}): Promise<void> {
+    const ref = podRefOf(pod);
+    const firstSeen = new Date(this.clock.now()).toISOString();
+    const work = {
+      ref,
+      pod,
+      source: 'file',
+      work: 'sync',
+      reason: 'test',
+      worker: 'pod-workers-0',
+      firstSeen,
+    } as const;
+    this.#works.put(ref.uid, { ...work, ...changes }, { pod: ref.uid });
+    await this.quiet();
+  }
+
+  /** Nobody has work for the pod any more. */
+  async noWork(uid: string): Promise<void> {
+    this.#works.remove(uid, { pod: uid });
+    await this.quiet();
+  }
+
+  /** Every work has been told. */
+  async allWork(): Promise<void> {
+    this.#works.complete();
+    await this.quiet();
+  }
+
+  setRuntime(condition: RuntimeCondition): void {
+    this.#runtimes.put('runtime', condition);
+  }
+
+  setNetwork(ready: boolean): void {
+    this.#networks.put('network', { ready, message: 'no configuration', broken: [] });
+  }
+
+  /** Everything that waits for nothing outside, and for no time, is through. */
+  async quiet(): Promise<void> {
+    for (let i = 0; i < 10; i++) await settled();
+  }
+
+  async pass(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+    await this.quiet();
+  }
+
+  status(uid: string): PodStatusReport['status'] | undefined {
+    return this.#last<PodStatusReport>('worker.fact.status', uid)?.status;
+  }
+
+  state(uid: string): PodWorkerReport | undefined {
+    return this.#last<PodWorkerReport>('worker.fact.state', uid);
+  }
+
+  /** Reasons and messages of the pod's events. */
+  events(uid: string): string[] {
+    return this.#said<PodEvent>('worker.event.recorded', uid).map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  #undo(what: string): Promise<void> {
+    this.undone.push(what);
+    return Promise.resolve();
+  }
+
+  #last<T>(what: string, uid: string): T | undefined {
+    return this.#said<T>(what, uid).at(-1);
+  }
+
+  /** What was said under a subject; nothing that was said before the last removal. */
+  #said<T>(what: string, uid: string): T[] {
+    const messages = this.broker.said.filter(({ subject }) => subject === `kubus.${NODE}.${what}.${uid}`);
+    const removed = messages.findLastIndex(({ data }) => data === '');
+    return messages.slice(removed + 1).map(({ data }) => JSON.parse(data) as T);
+  }
+}
+
+/** A pod of one container `main`. */
+export function podOf(uid: string, spec: object = {}, container: object = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `pod-${uid}`, namespace: 'default', uid },
+    spec: {
+      restartPolicy: 'Always',
+      containers: [{ name: 'main', image: 'busybox', imagePullPolicy: 'IfNotPresent', ...container }],
+      ...spec,
+    },
+  };
+}
