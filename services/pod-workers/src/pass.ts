@@ -19,6 +19,9 @@ export class TryAgain extends KubusError {
   }
 }
 
+/** The runtime or the network is not ready; the pass is made at once when it is. */
+export class NodeNotReady extends TryAgain {}
+
 /** Waits before the next pass (kubelet behaviour 1.2, errors). Each gets up to half as much again at random. */
 export const RETRY_MS = 10_000;
 export const TRANSIENT_MS = 1_000;
@@ -58,7 +61,7 @@ export function recordEvent(
     podEvent,
     ref.uid,
     { ref, ...rest, ...(container !== undefined && { fieldPath: `spec.containers{${container.name}}` }) },
-    { causes: pass.causes },
+    { causes: [...pass.runtime.cause, ...pass.causes] },
   );
 }
 

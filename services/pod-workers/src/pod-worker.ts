@@ -19,7 +19,7 @@ import {
 import { type WaitingReason, podStatus } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
-import { type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
+import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import { HoldLost, PodRuntime } from './pod-runtime.ts';
 import { syncPass } from './sync-pass.ts';
@@ -43,7 +43,12 @@ export class PodWorker {
   #machine: WorkerMachine;
   #work: PodWork | undefined;
   #status: PodStatus | undefined;
+  /** What has come up since the last pass began, newest first. */
   #causes: Cause[] = [];
+  /** The message that brought the present work: a cause of all that is done. */
+  #workCause: Cause | undefined;
+  /** The last pass ended because the runtime or the network was not ready. */
+  #nodeNotReady = false;
   #passing: AbortController | undefined;
   #due = false;
   #passedOn: Stamp | undefined;
@@ -68,7 +73,7 @@ export class PodWorker {
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#status = record?.status;
     this.#since = formatTime(deps.clock.now());
-    this.#report();
+    if (record !== undefined) this.#report();
     if (this.#status !== undefined) deps.statuses.put(ref.uid, { ref, status: this.#status }, { pod: ref.uid });
   }
 
@@ -89,7 +94,9 @@ export class PodWorker {
   setWork(work: PodWork, cause: Cause): void {
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
+    this.#workCause = cause;
     this.#step({ kind: 'work', work }, [cause]);
+    this.#report(undefined, [cause]);
     this.#kick(cause);
   }
 
@@ -115,6 +122,11 @@ export class PodWorker {
   wake(runtime: Stamp | undefined, cause: Cause): void {
     if (runtime !== undefined && this.#passedOn !== undefined && compareStamps(runtime, this.#passedOn) <= 0) return;
     this.#kick(cause);
+  }
+
+  /** The runtime or the network is ready. */
+  nodeReady(cause: Cause): void {
+    if (this.#nodeNotReady) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
@@ -149,6 +161,8 @@ export class PodWorker {
     const passing = new AbortController();
     this.#passing = passing;
     const causes = this.#causes.splice(0);
+    if (this.#workCause !== undefined && !causes.includes(this.#workCause)) causes.push(this.#workCause);
+    this.#nodeNotReady = false;
     this.#pass(this.#work, causes, passing.signal)
       .then(
         () => this.#next(this.#deps.syncEveryMs, undefined),
@@ -184,6 +198,7 @@ export class PodWorker {
       this.#due = true;
       return;
     }
+    this.#nodeNotReady = error instanceof NodeNotReady;
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
     this.#next(wait, toError(error).message);
@@ -218,7 +233,7 @@ export class PodWorker {
   }
 
   /** Feeds the state machine; a change is written down before anything is done about it, and ends what goes on. */
-  #step(input: WorkerInput, causes: readonly Cause[] = this.#runtime.cause): void {
+  #step(input: WorkerInput, causes: readonly Cause[] = this.#why()): void {
     const before = this.#machine;
     this.#machine = stepWorker(before, input);
     const { state, graceSeconds, forget } = this.#machine;
@@ -245,7 +260,7 @@ export class PodWorker {
     this.#report();
   }
 
-  #report(error?: string, causes: readonly Cause[] = this.#runtime.cause): void {
+  #report(error?: string, causes: readonly Cause[] = this.#why()): void {
     const { ref } = this;
     const { state } = this.#machine;
     const reported = `${state} ${error ?? ''}`;
@@ -253,6 +268,11 @@ export class PodWorker {
     this.#reported = reported;
     const report = { ref, state, since: this.#since, ...(error !== undefined && { error }) };
     this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes });
+  }
+
+  /** What the pod's present state comes from. */
+  #why(): readonly Cause[] {
+    return [...this.#runtime.cause, ...(this.#workCause === undefined ? [] : [this.#workCause])];
   }
 
   #publishStatus(causes: readonly Cause[]): string | undefined {

@@ -1,4 +1,4 @@
-import type { Bus } from '@kubus/bus';
+import type { Bus, Cause } from '@kubus/bus';
 import {
   type NetworkCondition,
   type PodRef,
@@ -65,8 +65,18 @@ export class PodWorkers {
     bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),
     });
-    bus.reader(runtimeCondition, { changed: ({ value }) => (this.#runtime = value) });
-    bus.reader(networkCondition, { changed: ({ value }) => (this.#network = value) });
+    bus.reader(runtimeCondition, {
+      changed: ({ value, cause }) => {
+        this.#runtime = value;
+        if (value.ready) this.#nodeReady(cause);
+      },
+    });
+    bus.reader(networkCondition, {
+      changed: ({ value, cause }) => {
+        this.#network = value;
+        if (value.ready) this.#nodeReady(cause);
+      },
+    });
     bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
         if (value.worker !== bus.instance) return;
@@ -134,6 +144,10 @@ export class PodWorkers {
     });
     this.#workers.set(uid, worker);
     return worker;
+  }
+
+  #nodeReady(cause: Cause): void {
+    for (const worker of this.#workers.values()) worker.nodeReady(cause);
   }
 
   #drop(uid: string): void {

@@ -4,7 +4,7 @@ import { sandboxConfig } from '@kubus/container-config';
 import { type PodActions, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { type SandboxInUse, StartFailed, startContainer } from './container-start.ts';
-import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
+import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { stopContainers, stopSandboxes } from './stop.ts';
 
 /**
@@ -50,7 +50,10 @@ function checkRuntime(pass: Pass): void {
   const condition = pass.deps.runtime();
   if (condition?.ready === true) return;
   pass.publishStatus();
-  throw new TryAgain(`the container runtime is not ready: ${condition?.message ?? 'not heard of yet'}`, TRANSIENT_MS);
+  throw new NodeNotReady(
+    `the container runtime is not ready: ${condition?.message ?? 'not heard of yet'}`,
+    TRANSIENT_MS,
+  );
 }
 
 /** A pod without the host's network needs the network before its sandbox (kubelet behaviour 1.3, step 5). */
@@ -64,7 +67,7 @@ function checkNetwork(pass: Pass, pod: Pod, actions: PodActions): void {
   const detail = (own ? network?.message : runtime?.networkMessage) ?? 'not heard of yet';
   const message = `network is not ready: ${detail}`;
   recordEvent(pass, { type: 'Warning', reason: 'NetworkNotReady', message });
-  throw new TryAgain(message, TRANSIENT_MS);
+  throw new NodeNotReady(message, TRANSIENT_MS);
 }
 
 async function removeLeftovers(pass: Pass, { remove }: PodActions): Promise<void> {

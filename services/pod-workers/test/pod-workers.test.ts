@@ -24,7 +24,7 @@ describe('the network', () => {
     expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: no configuration']);
     expect(node.state('a')).toMatchObject({ state: 'syncing', error: 'network is not ready: no configuration' });
     node.setNetwork(true);
-    await node.pass(1_000);
+    await node.pass(0);
     expect(done()).toEqual(started);
     expect(node.status('a')).toMatchObject({ phase: 'Running', podIP: '10.0.0.2' });
     expect(node.state('a')).not.toHaveProperty('error');
@@ -48,7 +48,7 @@ describe('the network', () => {
     await node.work(podOf('a'));
     expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: cni not initialized']);
     node.setRuntime({ ...runtimeReady, network: 'runtime', networkReady: true });
-    await node.pass(1_000);
+    await node.pass(0);
     expect(done()).toEqual(started);
   });
 });
@@ -58,7 +58,7 @@ test('a runtime that is not ready is waited for', async () => {
   await node.work(podOf('a'));
   expect(node.state('a')).toMatchObject({ error: 'the container runtime is not ready: starting' });
   node.setRuntime(runtimeReady);
-  await node.pass(1_000);
+  await node.pass(0);
   expect(done()).toEqual(started);
 });
 
