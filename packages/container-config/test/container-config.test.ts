@@ -124,7 +124,7 @@ describe('sandboxConfig', () => {
   test('the host’s namespaces', () => {
     const made = sandbox({ hostNetwork: true, hostPID: true, hostIPC: true });
     expect(made.hostname).toBeUndefined();
-    expect(made.linux?.securityContext?.namespaceOptions).toEqual({ network: 'NODE', pid: 'NODE', ipc: 'NODE' });
+    expect(made.linux?.securityContext?.namespaceOptions).toMatchObject({ network: 'NODE', pid: 'NODE', ipc: 'NODE' });
   });
 
   test('a host name is cut to what the kernel takes', () => {
