@@ -43,12 +43,12 @@ function config(golden: Golden, name: string): ContainerConfig {
 }
 
 /** As the records are: what differs from run to run is a placeholder, and containerd 1.6 knows fewer fields. */
-function comparable({ annotations, envs = [], image, logPath, mounts = [], ...rest }: ContainerConfig): object {
-  const { 'io.kubernetes.container.restartCount': attempt, ...stable } = annotations ?? {};
+function comparable({ annotations = {}, envs = [], image, logPath, mounts = [], ...rest }: ContainerConfig): object {
+  const { 'io.kubernetes.container.restartCount': attempt, ...stable } = annotations;
   return {
     ...rest,
     annotations: stable,
-    envs: Object.fromEntries(envs.map(({ key, value = '' }) => [key, atob(value)])),
+    envs: Object.fromEntries(envs.map(({ key = '', value = '' }) => [key, atob(value)] as const)),
     image: { image: image?.image },
     logPath: logPath?.replace(`/${attempt}.log`, '/<attempt>.log'),
     mounts: mounts.toSorted((a, b) => ((a.containerPath ?? '') < (b.containerPath ?? '') ? -1 : 1)),
