@@ -64,22 +64,23 @@ export function containerMounts(
 /**
  * The path inside its volume that a mount shows; undefined: the whole volume. The variables are those of the container.
  *
- * Throws {@link ContainerConfigError} when a variable is missing, or when the path would lead out of the volume.
+ * Throws {@link ContainerConfigError} when a variable is missing, or when the path would lead out of the volume. The
+ * messages show the path as it is written, since a variable may hold a secret.
  */
 export function subPathOf(mount: VolumeMount, variables: ReadonlyMap<string, string>): string | undefined {
+  const { subPath = '', subPathExpr = '' } = mount;
   const missing = new Set<string>();
-  const path =
-    (mount.subPathExpr ?? '') === '' ? mount.subPath : expandStrictly(mount.subPathExpr ?? '', variables, missing);
+  const written = subPathExpr === '' ? subPath : subPathExpr;
+  const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, variables, missing);
   if (missing.size > 0) {
     const names = [...missing].sort().map((name) => `"${name}"`);
     throw new ContainerConfigError(`missing value for ${names.join(', ')}`);
   }
-  if (path === undefined || path === '') return undefined;
-  if (path.startsWith('/')) throw new ContainerConfigError(`error SubPath \`${path}\` must not be an absolute path`);
+  if (path.startsWith('/')) throw new ContainerConfigError(`error SubPath \`${written}\` must not be an absolute path`);
   if (path.split('/').includes('..')) {
-    throw new ContainerConfigError(`unable to provision SubPath \`${path}\`: must not contain '..'`);
+    throw new ContainerConfigError(`unable to provision SubPath \`${written}\`: must not contain '..'`);
   }
-  return path;
+  return path === '' ? undefined : path;
 }
 
 function expandStrictly(text: string, variables: ReadonlyMap<string, string>, missing: Set<string>): string {

@@ -147,6 +147,6 @@ describe('subPathOf', () => {
   test.each<[Partial<VolumeMount>, string]>([
     [{ subPathExpr: '$(B)/$(A)/$(B)' }, 'missing value for "A", "B"'],
     [{ subPath: '/a' }, 'error SubPath `/a` must not be an absolute path'],
-    [{ subPathExpr: '$(UP)' }, "unable to provision SubPath `../..`: must not contain '..'"],
+    [{ subPathExpr: '$(UP)' }, "unable to provision SubPath `$(UP)`: must not contain '..'"],
   ])('%j is refused', (mount, message) => expect(thrown(() => path(mount))).toMatchObject({ message }));
 });
