@@ -1,40 +1,109 @@
 import type { Container, Pod } from '@kubus/contracts';
-import { ANNOTATION, LABEL, containerHash, isSet } from '@kubus/pod-lifecycle';
-import type { ContainerConfig } from '@kubus/proto/cri';
+import { LABEL } from '@kubus/pod-lifecycle';
+import type { CDIDevice, ContainerConfig, Device } from '@kubus/proto/cri';
+import { containerAnnotations } from './container-annotations.ts';
+import { type EnvironmentPlan, type ObjectLookup, completeEnvironment } from './environment.ts';
+import { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 import { expand } from './expand.ts';
-import { containerResources } from './resources.ts';
+import { type MountSettings, containerMounts } from './mounts.ts';
+import { type ContainerResourceSettings, containerResources } from './resources.ts';
 import { podLabels } from './sandbox-config.ts';
-import { containerSecurity } from './security.ts';
+import { type SecuritySettings, containerSecurity } from './security.ts';
+import { stopSignal } from './stop-signal.ts';
 
-export interface ContainerSettings {
+export interface ContainerSettings
+  extends ContainerResourceSettings, SecuritySettings, EnvironmentSettings, MountSettings {
   readonly attempt: number;
   /** The image's id, as the runtime has it. */
   readonly imageId: string;
-  /** Bytes of memory of the node. */
-  readonly memoryCapacity: bigint;
+  /** Of device plugins and of block volumes. */
+  readonly devices?: readonly Device[];
+  readonly cdiDevices?: readonly CDIDevice[];
+  /** What device plugins ask for; the container's own annotations win. */
+  readonly deviceAnnotations?: Readonly<Record<string, string>>;
+  /** The gate `ContainerStopSignals`. Default: false. */
+  readonly stopSignals?: boolean;
 }
 
-/** A container as the runtime is to make it (kubelet behaviour 2.3). */
-export function containerConfig(pod: Pod, container: Container, settings: ContainerSettings): ContainerConfig {
-  const environment = resolveEnvironment(container);
-  return {
-    metadata: { name: container.name, attempt: settings.attempt },
-    image: { image: settings.imageId, userSpecifiedImage: container.image ?? '' },
-    command: (container.command ?? []).map((word) => expand(word, environment)),
-    args: (container.args ?? []).map((word) => expand(word, environment)),
+/**
+ * A container as the runtime is to make it, but for what the values of Secrets have a part in. It is JSON and holds no
+ * such value: it may travel and be recorded.
+ */
+export interface ContainerTemplate {
+  /** Without environment, command and args. */
+  readonly config: ContainerConfig;
+  readonly environment: EnvironmentPlan;
+  /** With references to the environment, as are the args. */
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+}
+
+export interface CompletedContainer {
+  readonly config: ContainerConfig;
+  /** Texts of `InvalidEnvironmentVariableNames` events. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * A container as the runtime is to make it (kubelet behaviour 2.3).
+ *
+ * @param objects the data of Secrets and ConfigMaps
+ *
+ * Throws ContainerConfigError when the node can not make it as the pod asks.
+ */
+export function containerConfig(
+  pod: Pod,
+  container: Container,
+  settings: ContainerSettings,
+  objects?: ObjectLookup,
+): ContainerConfig {
+  return completeContainer(containerTemplate(pod, container, settings), objects).config;
+}
+
+/**
+ * Everything about a container that is known before the content of Secrets and ConfigMaps. See {@link completeContainer}.
+ *
+ * Throws ContainerConfigError when the node can not make it as the pod asks.
+ */
+export function containerTemplate(pod: Pod, container: Container, settings: ContainerSettings): ContainerTemplate {
+  const { attempt, cdiDevices = [], deviceAnnotations, devices = [], imageId } = settings;
+  const securityContext = containerSecurity(pod, container, settings);
+  const signal = settings.stopSignals === true ? stopSignal(container) : undefined;
+  const config: ContainerConfig = {
+    metadata: { name: container.name, attempt },
+    image: { image: imageId, userSpecifiedImage: container.image ?? '' },
     workingDir: container.workingDir ?? '',
-    envs: [...environment].map(([key, value]) => ({ key, value: base64(value) })),
+    mounts: containerMounts(container, settings, securityContext.namespaceOptions?.usernsOptions),
+    devices: [...devices],
+    CDIDevices: [...cdiDevices],
     labels: { ...podLabels(pod), [LABEL.containerName]: container.name },
-    annotations: containerAnnotations(pod, container, settings.attempt),
-    logPath: logPath(container.name, settings.attempt),
+    annotations: { ...deviceAnnotations, ...containerAnnotations(pod, container, attempt) },
+    logPath: logPath(container.name, attempt),
     stdin: container.stdin === true,
     stdinOnce: container.stdinOnce === true,
     tty: container.tty === true,
-    linux: {
-      resources: containerResources(pod, container, settings.memoryCapacity),
-      securityContext: containerSecurity(pod, container),
-    },
+    linux: { resources: containerResources(pod, container, settings), securityContext },
+    ...(signal !== undefined && { stopSignal: signal }),
   };
+  const environment = environmentPlan(pod, container, settings);
+  return { config, environment, command: container.command ?? [], args: container.args ?? [] };
+}
+
+/**
+ * Fills in what only the values of Secrets and ConfigMaps can: the environment, and what of it stands in command and args.
+ * To be called where these values are, at the moment of the call to the runtime.
+ *
+ * Throws ContainerConfigError when an object or a key is missing that is not optional.
+ */
+export function completeContainer(template: ContainerTemplate, objects?: ObjectLookup): CompletedContainer {
+  const { variables, warnings } = completeEnvironment(template.environment, objects);
+  const config: ContainerConfig = {
+    ...template.config,
+    command: template.command.map((word) => expand(word, variables)),
+    args: template.args.map((word) => expand(word, variables)),
+    envs: [...variables].map(([key, value]) => ({ key, value: base64(value) })),
+  };
+  return { config, warnings };
 }
 
 /** A container's log file below its pod's log folder (kubelet behaviour 1.7). */
@@ -47,35 +116,9 @@ export function logFolder(pod: { namespace: string; name: string; uid: string })
   return `${pod.namespace}_${pod.name}_${pod.uid}`;
 }
 
-/** Variables with their references to earlier ones replaced, in order. */
-function resolveEnvironment(container: Container): Map<string, string> {
-  const variables = new Map<string, string>();
-  for (const { name, value } of container.env ?? []) variables.set(name, expand(value ?? '', variables));
-  return variables;
-}
-
-function containerAnnotations(pod: Pod, container: Container, attempt: number): Record<string, string> {
-  const { metadata, spec } = pod;
-  const annotations: Record<string, string> = {
-    [ANNOTATION.hash]: containerHash(container),
-    [ANNOTATION.restartCount]: String(attempt),
-    [ANNOTATION.terminationMessagePath]: container.terminationMessagePath ?? '/dev/termination-log',
-    [ANNOTATION.terminationMessagePolicy]: container.terminationMessagePolicy ?? 'File',
-  };
-  if (isSet(metadata.deletionTimestamp) && metadata.deletionGracePeriodSeconds !== undefined) {
-    annotations[ANNOTATION.deletionGracePeriod] = String(metadata.deletionGracePeriodSeconds);
-  }
-  if (spec.terminationGracePeriodSeconds !== undefined) {
-    annotations[ANNOTATION.terminationGracePeriod] = String(spec.terminationGracePeriodSeconds);
-  }
-  if (container.lifecycle?.preStop !== undefined) {
-    annotations[ANNOTATION.preStopHandler] = JSON.stringify(container.lifecycle.preStop);
-  }
-  if ((container.ports ?? []).length > 0) annotations[ANNOTATION.ports] = JSON.stringify(container.ports);
-  return annotations;
-}
-
 /** Base64 of a text's UTF-8 bytes. */
 function base64(text: string): string {
-  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+  let binary = '';
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return btoa(binary);
 }

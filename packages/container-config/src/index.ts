@@ -1,3 +1,35 @@
-export { type ContainerSettings, containerConfig, logFolder, logPath } from './container-config.ts';
+export {
+  type CompletedContainer,
+  type ContainerSettings,
+  type ContainerTemplate,
+  completeContainer,
+  containerConfig,
+  containerTemplate,
+  logFolder,
+  logPath,
+} from './container-config.ts';
+export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
+export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
+export {
+  type Environment,
+  type EnvironmentPlan,
+  type EnvironmentStep,
+  type ObjectLookup,
+  type ObjectReference,
+  completeEnvironment,
+  environmentObjects,
+} from './environment.ts';
+export { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
+export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { expand } from './expand.ts';
+export { type PodHostname, kernelHostname, podHostname } from './hostname.ts';
+export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
+export { type MemoryQosSettings, type SwapSettings } from './memory.ts';
+export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
+export { type IdRange } from './namespaces.ts';
+export { resolvConfWarning } from './resolv-conf.ts';
+export { type ContainerResourceSettings, type ResourceSettings, containerResources } from './resources.ts';
+export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig } from './sandbox-config.ts';
+export { type PodSecuritySettings, type SecuritySettings } from './security.ts';
+export { type ServiceAddress, type ServicePort } from './service-links.ts';

@@ -1,47 +1,44 @@
-import type { Pod } from '@kubus/contracts';
+import type { Container, Pod } from '@kubus/contracts';
 import { LABEL } from '@kubus/pod-lifecycle';
-import type { PodSandboxConfig } from '@kubus/proto/cri';
-import { containerResources } from './resources.ts';
-import { namespaceOptions } from './security.ts';
+import type { DNSConfig, PodSandboxConfig, PortMapping } from '@kubus/proto/cri';
+import { kernelHostname } from './hostname.ts';
+import { type ResourceSettings, sandboxOverhead, sandboxResources } from './resources.ts';
+import { type PodSecuritySettings, sandboxSecurity } from './security.ts';
 
-export interface SandboxSettings {
+export interface SandboxSettings extends ResourceSettings, PodSecuritySettings {
   readonly attempt: number;
   /** Absolute folder of the pod's logs. */
   readonly logDirectory: string;
   /** The pod's cgroup, as the runtime's driver writes it. */
   readonly cgroupParent: string;
+  /** See dnsConfig. Left out: the runtime gives the pod the host's. */
+  readonly dns?: DNSConfig;
+  /** Default: `cluster.local`. */
+  readonly clusterDomain?: string;
 }
 
-/** A host name has at most 63 characters (kubelet behaviour 1.15). */
-const MAX_HOSTNAME = 63;
-
-/** The sandbox of a pod (kubelet behaviour 2.2). */
+/**
+ * The sandbox of a pod (kubelet behaviour 2.2). Its runtime handler is not part of it.
+ *
+ * Throws SandboxConfigError when the pod's host name is too long or its user namespace is missing.
+ */
 export function sandboxConfig(pod: Pod, settings: SandboxSettings): PodSandboxConfig {
   const { metadata, spec } = pod;
-  const hostNetwork = spec.hostNetwork === true;
+  const { attempt, cgroupParent, clusterDomain = 'cluster.local', dns = {}, logDirectory } = settings;
   return {
-    metadata: { name: metadata.name, namespace: metadata.namespace, uid: metadata.uid, attempt: settings.attempt },
-    ...(!hostNetwork && { hostname: hostname(pod) }),
-    logDirectory: settings.logDirectory,
-    dnsConfig: {},
-    portMappings: spec.containers.flatMap((container) =>
-      (container.ports ?? []).map((port) => ({
-        protocol: protocol(port.protocol),
-        containerPort: port.containerPort,
-        hostPort: port.hostPort ?? 0,
-        hostIp: port.hostIP ?? '',
-      })),
-    ),
+    metadata: { name: metadata.name, namespace: metadata.namespace, uid: metadata.uid, attempt },
+    ...(spec.hostNetwork !== true && { hostname: kernelHostname(pod, clusterDomain) }),
+    logDirectory,
+    dnsConfig: dns,
+    portMappings: spec.containers.flatMap(portMappings),
     labels: { ...metadata.labels, ...podLabels(pod) },
     annotations: { ...metadata.annotations },
     linux: {
-      cgroupParent: settings.cgroupParent,
-      securityContext: {
-        namespaceOptions: namespaceOptions(pod),
-        privileged: spec.containers.some((container) => container.securityContext?.privileged === true),
-        seccomp: { profileType: 'RuntimeDefault' },
-      },
-      resources: { cpuPeriod: containerResources(pod, {}, 0n).cpuPeriod, cpuShares: '2' },
+      cgroupParent,
+      securityContext: sandboxSecurity(pod, settings),
+      sysctls: sysctls(pod),
+      overhead: sandboxOverhead(pod, settings),
+      resources: sandboxResources(pod, settings),
     },
   };
 }
@@ -55,10 +52,25 @@ export function podLabels(pod: Pick<Pod, 'metadata'>): Record<string, string> {
   };
 }
 
-function hostname(pod: Pod): string {
-  return (pod.spec.hostname ?? pod.metadata.name).slice(0, MAX_HOSTNAME).replace(/[-.]+$/, '');
+/** All ports of a container, with or without one of the host; of those that say the same only the first. */
+function portMappings({ ports = [] }: Container): PortMapping[] {
+  const mappings = new Map<string, PortMapping>();
+  for (const port of ports) {
+    const { containerPort, hostIP = '', hostPort = 0, name = '' } = port;
+    const protocol = port.protocol === 'UDP' || port.protocol === 'SCTP' ? port.protocol : 'TCP';
+    const key = name === '' ? `${protocol} ${hostIP} ${containerPort} ${hostPort}` : name;
+    if (!mappings.has(key)) mappings.set(key, { protocol, containerPort, hostPort, hostIp: hostIP });
+  }
+  return [...mappings.values()];
 }
 
-function protocol(text: string | undefined): 'TCP' | 'UDP' | 'SCTP' {
-  return text === 'UDP' || text === 'SCTP' ? text : 'TCP';
+function sysctls({ spec }: Pick<Pod, 'spec'>): Record<string, string> {
+  const entries = (spec.securityContext?.sysctls ?? []).map(({ name, value }) => [sysctlName(name), value] as const);
+  return Object.fromEntries(entries);
+}
+
+/** With dots between its parts. Written with slashes, a part may hold dots, which then become slashes: `eno2.100`. */
+function sysctlName(name: string): string {
+  const [separator] = /[./]/.exec(name) ?? [];
+  return separator === '/' ? name.replace(/[./]/g, (char) => (char === '/' ? '.' : '/')) : name;
 }

@@ -1,5 +1,29 @@
 import type { Container, Pod } from '@kubus/contracts';
-import type { LinuxContainerSecurityContext, NamespaceOption } from '@kubus/proto/cri';
+import type {
+  LinuxContainerSecurityContext,
+  LinuxSandboxSecurityContext,
+  NamespaceOption,
+  SupplementalGroupsPolicy,
+} from '@kubus/proto/cri';
+import { type IdRange, namespaceOptions } from './namespaces.ts';
+import { type SeccompSettings, appArmorProfile, seccompProfile } from './profiles.ts';
+import { type ImageUser, checkRunAsNonRoot } from './run-as.ts';
+
+export interface PodSecuritySettings {
+  /** Groups that the pod's persistent volumes ask for. */
+  readonly volumeGroups?: readonly number[];
+  /** The pod's user namespace; needed when it does not use the host's users. */
+  readonly userNamespace?: IdRange;
+}
+
+export interface SecuritySettings extends PodSecuritySettings, SeccompSettings {
+  /** The user that the image asks for. */
+  readonly imageUser?: ImageUser;
+  /** Paths beside the usual ones that this node masks, such as `/sys/devices/system/cpu/cpu0/thermal_throttle`. */
+  readonly nodeMaskedPaths?: readonly string[];
+  /** Of an ephemeral container: the id of the container whose processes it sees. */
+  readonly targetContainerId?: string;
+}
 
 /** Paths that a container does not see, or can not write, unless it asks for an unmasked /proc (kubelet behaviour 2.4). */
 const MASKED_PATHS = [
@@ -18,21 +42,21 @@ const MASKED_PATHS = [
 ];
 const READONLY_PATHS = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger'];
 
-/** Which namespaces a pod's containers share with the host and with each other. */
-export function namespaceOptions(pod: Pick<Pod, 'spec'>): NamespaceOption {
-  const { spec } = pod;
-  return {
-    network: spec.hostNetwork === true ? 'NODE' : 'POD',
-    ipc: spec.hostIPC === true ? 'NODE' : 'POD',
-    pid: spec.hostPID === true ? 'NODE' : spec.shareProcessNamespace === true ? 'POD' : 'CONTAINER',
-  };
-}
-
-export function containerSecurity(pod: Pick<Pod, 'spec'>, container: Container): LinuxContainerSecurityContext {
+/**
+ * What a container may do: its own word before its pod's, and that before its image's (kubelet behaviour 2.4).
+ *
+ * Throws ContainerConfigError when it would run as root against the pod's will, or when a profile is not complete.
+ */
+export function containerSecurity(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  container: Container,
+  settings: SecuritySettings,
+): LinuxContainerSecurityContext {
+  checkRunAsNonRoot(pod, container, settings.imageUser);
   const own = container.securityContext;
   const shared = pod.spec.securityContext;
-  const user = own?.runAsUser ?? shared?.runAsUser;
   const group = own?.runAsGroup ?? shared?.runAsGroup;
+  const selinuxOptions = own?.seLinuxOptions ?? shared?.seLinuxOptions;
   const unmasked = own?.procMount === 'Unmasked';
   return {
     ...(own?.capabilities !== undefined && {
@@ -42,14 +66,65 @@ export function containerSecurity(pod: Pick<Pod, 'spec'>, container: Container):
       },
     }),
     privileged: own?.privileged === true,
-    namespaceOptions: namespaceOptions(pod),
-    ...(user !== undefined && { runAsUser: { value: String(user) } }),
+    namespaceOptions: containerNamespaces(namespaceOptions(pod, settings.userNamespace), settings.targetContainerId),
+    ...(selinuxOptions !== undefined && { selinuxOptions }),
+    ...runAs(own?.runAsUser ?? shared?.runAsUser, settings.imageUser),
     ...(group !== undefined && { runAsGroup: { value: String(group) } }),
     readonlyRootfs: own?.readOnlyRootFilesystem === true,
-    supplementalGroups: (shared?.supplementalGroups ?? []).map(String),
+    supplementalGroups: [
+      ...optional(shared?.fsGroup),
+      ...(shared?.supplementalGroups ?? []),
+      ...(settings.volumeGroups ?? []),
+    ].map(String),
+    supplementalGroupsPolicy: groupsPolicy(pod),
     noNewPrivs: own?.allowPrivilegeEscalation === false,
-    maskedPaths: unmasked ? [] : MASKED_PATHS,
+    maskedPaths: unmasked ? [] : [...MASKED_PATHS, ...(settings.nodeMaskedPaths ?? [])],
     readonlyPaths: unmasked ? [] : READONLY_PATHS,
-    seccomp: { profileType: 'Unconfined' },
+    seccomp: seccompProfile(pod, container, settings),
+    ...appArmorProfile(pod, container),
   };
+}
+
+/** What a pod's sandbox may do (kubelet behaviour 2.2). Its own process always gets the runtime's seccomp profile. */
+export function sandboxSecurity(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  { volumeGroups = [], userNamespace }: PodSecuritySettings,
+): LinuxSandboxSecurityContext {
+  const { containers, ephemeralContainers = [], initContainers = [], securityContext: shared } = pod.spec;
+  const all: readonly Container[] = [...initContainers, ...containers, ...ephemeralContainers];
+  return {
+    namespaceOptions: namespaceOptions(pod, userNamespace),
+    ...(shared?.seLinuxOptions !== undefined && { selinuxOptions: shared.seLinuxOptions }),
+    ...(shared?.runAsUser !== undefined && { runAsUser: { value: String(shared.runAsUser) } }),
+    ...(shared?.runAsGroup !== undefined && { runAsGroup: { value: String(shared.runAsGroup) } }),
+    supplementalGroups: [...optional(shared?.fsGroup), ...volumeGroups, ...(shared?.supplementalGroups ?? [])].map(
+      String,
+    ),
+    supplementalGroupsPolicy: groupsPolicy(pod),
+    privileged: all.some(({ securityContext }) => securityContext?.privileged === true),
+    seccomp: { profileType: 'RuntimeDefault' },
+  };
+}
+
+/** An ephemeral container joins its target only where containers have processes of their own. */
+function containerNamespaces(shared: NamespaceOption, target: string | undefined): NamespaceOption {
+  if (target === undefined || shared.pid !== 'CONTAINER') return shared;
+  return { ...shared, pid: 'TARGET', targetId: target };
+}
+
+function runAs(
+  user: number | undefined,
+  image: ImageUser | undefined,
+): Pick<LinuxContainerSecurityContext, 'runAsUser' | 'runAsUsername'> {
+  if (user !== undefined) return { runAsUser: { value: String(user) } };
+  if (image === undefined) return {};
+  return 'uid' in image ? { runAsUser: { value: image.uid } } : { runAsUsername: image.username };
+}
+
+function groupsPolicy(pod: Pick<Pod, 'spec'>): SupplementalGroupsPolicy {
+  return pod.spec.securityContext?.supplementalGroupsPolicy === 'Strict' ? 'Strict' : 'Merge';
+}
+
+function optional<T>(value: T | undefined): T[] {
+  return value === undefined ? [] : [value];
 }

@@ -101,6 +101,68 @@ describe('containerConfig', () => {
   });
 });
 
+describe('what a container carries', () => {
+  const annotation = (container: Partial<Container>, name: string) => config(container).annotations?.[name];
+  const hook = 'io.kubernetes.container.preStopHandler';
+  const ports = 'io.kubernetes.container.ports';
+
+  test.each([
+    [{ exec: { command: ['echo', '<&>'] } }, '{"exec":{"command":["echo","\\u003c\\u0026\\u003e"]}}'],
+    [{ exec: {} }, '{"exec":{}}'],
+    [
+      { httpGet: { httpHeaders: [{ value: 'v', name: 'n' }], scheme: 'HTTP', host: 'h', port: 'web', path: '/p' } },
+      '{"httpGet":{"path":"/p","port":"web","host":"h","scheme":"HTTP","httpHeaders":[{"name":"n","value":"v"}]}}',
+    ],
+    [{ tcpSocket: { host: '', port: 80 } }, '{"tcpSocket":{"port":80}}'],
+    [{ sleep: { seconds: 0 } }, '{"sleep":{"seconds":0}}'],
+  ])('hook %j as the API writes it', (preStop, expected) => {
+    expect(annotation({ lifecycle: { preStop } }, hook)).toBe(expected);
+  });
+
+  test('ports as the API writes them', () => {
+    const some = [{ protocol: 'UDP', containerPort: 53, name: 'dns', hostIP: '', hostPort: 0 }];
+    expect(annotation({ ports: some }, ports)).toBe('[{"name":"dns","containerPort":53,"protocol":"UDP"}]');
+    expect(config({}).annotations).not.toHaveProperty(ports);
+  });
+
+  test('how long a deleted pod may take', () => {
+    const whole = { name: 'c' };
+    const deleted = pod({}, { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 5 });
+    const made = containerConfig(deleted, whole, settings);
+    expect(made.annotations).toMatchObject({ 'io.kubernetes.pod.deletionGracePeriod': '5' });
+    expect(config({}).annotations).not.toHaveProperty('io.kubernetes.pod.deletionGracePeriod');
+  });
+
+  test('what devices ask for; the agent’s own annotations stay', () => {
+    const hash = 'io.kubernetes.container.hash';
+    const made = containerConfig(
+      pod(),
+      { name: 'c', image: 'busybox' },
+      {
+        ...settings,
+        devices: [{ hostPath: '/dev/x', containerPath: '/dev/y', permissions: 'mrw' }],
+        cdiDevices: [{ name: 'vendor.com/gpu=0' }],
+        deviceAnnotations: { gpu: '0', [hash]: 'x' },
+      },
+    );
+    expect(made).toMatchObject({
+      devices: [{ hostPath: '/dev/x', containerPath: '/dev/y', permissions: 'mrw' }],
+      CDIDevices: [{ name: 'vendor.com/gpu=0' }],
+      annotations: { gpu: '0', [hash]: config({}).annotations?.[hash] },
+    });
+  });
+
+  test.each([
+    ['SIGUSR1', 'SIGUSR1'],
+    ['SIGRTMIN+3', 'SIGRTMINPLUS3'],
+    ['SIGRTMAX-14', 'SIGRTMAXMINUS14'],
+  ])('stop signal %s, where the node knows it', (stopSignal, expected) => {
+    const whole = { name: 'c', lifecycle: { stopSignal } };
+    expect(containerConfig(pod(), whole, { ...settings, stopSignals: true }).stopSignal).toBe(expected);
+    expect(containerConfig(pod(), whole, settings)).not.toHaveProperty('stopSignal');
+  });
+});
+
 describe('sandboxConfig', () => {
   const sandbox = (spec: Parameters<typeof pod>[0], metadata: Parameters<typeof pod>[1] = {}) =>
     sandboxConfig(pod(spec, metadata), { attempt: 1, logDirectory: '/logs/p', cgroupParent: '/kubepods/podu1' });
@@ -124,10 +186,56 @@ describe('sandboxConfig', () => {
   test('the host’s namespaces', () => {
     const made = sandbox({ hostNetwork: true, hostPID: true, hostIPC: true });
     expect(made.hostname).toBeUndefined();
-    expect(made.linux?.securityContext?.namespaceOptions).toEqual({ network: 'NODE', pid: 'NODE', ipc: 'NODE' });
+    expect(made.linux?.securityContext?.namespaceOptions).toMatchObject({ network: 'NODE', pid: 'NODE', ipc: 'NODE' });
   });
 
   test('a host name is cut to what the kernel takes', () => {
     expect(sandbox({}, { name: `${'a'.repeat(62)}-b` }).hostname).toBe('a'.repeat(62));
+  });
+
+  test('ports that say the same count once, by container', () => {
+    const ports = [
+      { containerPort: 80 },
+      { containerPort: 80, protocol: 'TCP' },
+      { containerPort: 80, hostIP: '10.0.0.1' },
+      { name: 'a', containerPort: 1 },
+      { name: 'a', containerPort: 2, protocol: 'SCTP' },
+    ];
+    const made = sandbox({
+      containers: [
+        { name: 'c', ports },
+        { name: 'd', ports: ports.slice(0, 1) },
+      ],
+    });
+    expect(made.portMappings?.map(({ containerPort, hostIp }) => [containerPort, hostIp])).toEqual([
+      [80, ''],
+      [80, '10.0.0.1'],
+      [1, ''],
+      [80, ''],
+    ]);
+  });
+
+  test.each([
+    ['kernel.shm_rmid_forced', 'kernel.shm_rmid_forced'],
+    ['kernel/shm_rmid_forced', 'kernel.shm_rmid_forced'],
+    ['net/ipv4/conf/eno2.100/rp_filter', 'net.ipv4.conf.eno2/100.rp_filter'],
+    ['net.ipv4.conf.eno2/100.rp_filter', 'net.ipv4.conf.eno2/100.rp_filter'],
+    ['odd', 'odd'],
+  ])('sysctl %s', (name, expected) => {
+    expect(sandbox({ securityContext: { sysctls: [{ name, value: '1' }] } }).linux?.sysctls).toEqual({
+      [expected]: '1',
+    });
+  });
+
+  test('the pod’s labels do not take the place of those by which it is found', () => {
+    expect(sandbox({}, { labels: { 'io.kubernetes.pod.uid': 'x' } }).labels).toMatchObject({
+      'io.kubernetes.pod.uid': 'u1',
+    });
+  });
+
+  test('DNS is handed on', () => {
+    const dns = { servers: ['1.1.1.1'], searches: [], options: [] };
+    const made = sandboxConfig(pod(), { attempt: 0, logDirectory: '/l', cgroupParent: '/p', dns });
+    expect(made.dnsConfig).toEqual(dns);
   });
 });

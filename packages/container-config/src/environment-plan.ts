@@ -1,0 +1,78 @@
+import type { Container, EnvVar, FileKeySelector, Pod } from '@kubus/contracts';
+import { isStatic } from './critical.ts';
+import { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
+import type { EnvironmentPlan, EnvironmentStep } from './environment.ts';
+import { ContainerConfigError } from './errors.ts';
+import { type ServiceAddress, serviceVariables } from './service-links.ts';
+
+export interface EnvironmentSettings extends DownwardSettings {
+  /** All services; `unread` while the API server has not told them yet. Left out on a node without an API server. */
+  readonly services?: readonly ServiceAddress[] | 'unread';
+  /** Reads a key of an env file in a volume; undefined when the file does not have it. */
+  readonly fileValue?: (selector: FileKeySelector) => string | undefined;
+  /** Variables that device plugins ask for; they come first. */
+  readonly deviceVariables?: readonly { readonly name: string; readonly value: string }[];
+}
+
+/**
+ * A container's environment as far as it is known without the content of Secrets and ConfigMaps (kubelet behaviour 1.15):
+ * envFrom, then env, which may override it; variables of services stand behind both.
+ *
+ * Throws {@link ContainerConfigError} when a variable can not get its value.
+ */
+export function environmentPlan(pod: Pod, container: Container, settings: EnvironmentSettings): EnvironmentPlan {
+  const { services = [], deviceVariables = [] } = settings;
+  if (services === 'unread' && !isStatic(pod)) {
+    throw new ContainerConfigError('services have not yet been read at least once, cannot construct envvars');
+  }
+  const known = services === 'unread' ? [] : services;
+  const links = pod.spec.enableServiceLinks !== false;
+  return {
+    device: deviceVariables.map(({ name, value }) => [name, value] as const),
+    steps: [...envFromSteps(pod, container), ...envSteps(pod, container, settings)],
+    services: [...serviceVariables(known, pod.metadata.namespace, links)],
+  };
+}
+
+function* envFromSteps({ metadata: { namespace } }: Pod, container: Container): Generator<EnvironmentStep> {
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    const reference = configMapRef ?? secretRef;
+    if (reference === undefined) continue;
+    const kind = configMapRef === undefined ? 'Secret' : 'ConfigMap';
+    const object = { kind, namespace, name: reference.name ?? '' } as const;
+    yield { from: 'object', object, prefix, optional: reference.optional === true };
+  }
+}
+
+function* envSteps(pod: Pod, container: Container, settings: EnvironmentSettings): Generator<EnvironmentStep> {
+  for (const variable of container.env ?? []) {
+    const step = envStep(pod, container, variable, settings);
+    if (step !== undefined) yield step;
+  }
+}
+
+function envStep(
+  pod: Pod,
+  container: Container,
+  { name, value = '', valueFrom }: EnvVar,
+  settings: EnvironmentSettings,
+): EnvironmentStep | undefined {
+  if (value !== '' || valueFrom === undefined) return { from: 'text', name, text: value };
+  const { configMapKeyRef, fieldRef, fileKeyRef, resourceFieldRef, secretKeyRef } = valueFrom;
+  const selector = configMapKeyRef ?? secretKeyRef;
+  if (fieldRef !== undefined) return { from: 'value', name, value: fieldValue(pod, fieldRef, settings) };
+  if (resourceFieldRef !== undefined) {
+    return { from: 'value', name, value: resourceFieldValue(pod, container, resourceFieldRef, settings) };
+  }
+  if (selector !== undefined) {
+    const kind = configMapKeyRef === undefined ? 'Secret' : 'ConfigMap';
+    const object = { kind, namespace: pod.metadata.namespace, name: selector.name ?? '' } as const;
+    return { from: 'key', name, object, key: selector.key, optional: selector.optional === true };
+  }
+  if (fileKeyRef === undefined) return { from: 'value', name, value: '' };
+  const found = settings.fileValue?.(fileKeyRef);
+  if (found !== undefined) return { from: 'value', name, value: found };
+  if (fileKeyRef.optional === true) return undefined;
+  const { key, path } = fileKeyRef;
+  throw new ContainerConfigError(`environment variable key "${key}" not found in file "${path}"`);
+}

@@ -1,0 +1,23 @@
+import { KubusError } from '@kubus/ports';
+import type { ObjectReference } from './environment.ts';
+
+/**
+ * A container can not be made as its pod asks. `code` is the waiting reason that users know, the message is the
+ * reference kubelet's.
+ */
+export class ContainerConfigError extends KubusError {
+  /** The object whose absence, or whose key's absence, is the reason. */
+  readonly missing: ObjectReference | undefined;
+
+  constructor(message: string, options: { missing?: ObjectReference } = {}) {
+    super('CreateContainerConfigError', message);
+    this.missing = options.missing;
+  }
+}
+
+/** A sandbox can not be made as its pod asks. The message is the reference kubelet's. */
+export class SandboxConfigError extends KubusError {
+  constructor(message: string) {
+    super('CreatePodSandboxError', message);
+  }
+}

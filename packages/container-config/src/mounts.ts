@@ -1,0 +1,153 @@
+import type { Container, VolumeMount } from '@kubus/contracts';
+import type { ImageSpec, Mount, MountPropagation, UserNamespace } from '@kubus/proto/cri';
+import { ContainerConfigError } from './errors.ts';
+import { expand } from './expand.ts';
+
+/** Where a volume of the pod is on the host. */
+export interface MountedVolume {
+  /** Absolute; unused with `image`. */
+  readonly hostPath: string;
+  /** Whether its content is not for containers to write: secrets, configMaps, projected and downward volumes. */
+  readonly readOnly?: boolean;
+  /** Whether its files may be given the container's SELinux label. */
+  readonly selinuxRelabel?: boolean;
+  /** Of an image volume, which the runtime mounts itself. */
+  readonly image?: ImageSpec;
+}
+
+export interface MountSettings {
+  /** By the volume's name. */
+  readonly volumes?: ReadonlyMap<string, MountedVolume>;
+  /** Absolute host path of each prepared subPath, by the mount's index in the container. See {@link subPathOf}. */
+  readonly subPaths?: ReadonlyMap<number, string>;
+  /** Absolute host path of the pod's hosts file. Left out: the container gets the image's. */
+  readonly etcHostsPath?: string;
+  /** Absolute host path of the file into which this run writes its termination message. */
+  readonly terminationLogPath?: string;
+  /** What device plugins ask for. */
+  readonly deviceMounts?: readonly Mount[];
+  /** Whether SELinux is enabled on the node. Default: false. */
+  readonly selinux?: boolean;
+  /** Whether the pod's runtime handler has recursive read-only mounts. Default: false. */
+  readonly recursiveReadOnly?: boolean;
+}
+
+const ETC_HOSTS = '/etc/hosts';
+
+/**
+ * What a container sees of the host's file system (kubelet behaviour 2.3, mounts).
+ *
+ * @param userns the pod's user namespace, whose ids every mount is given
+ *
+ * Throws {@link ContainerConfigError} when a volume is missing or is asked for in a way that the node does not have.
+ */
+export function containerMounts(
+  container: Pick<Container, 'name' | 'volumeMounts' | 'terminationMessagePath'>,
+  settings: MountSettings,
+  userns: UserNamespace | undefined,
+): Mount[] {
+  const { deviceMounts = [], etcHostsPath, selinux = false, terminationLogPath } = settings;
+  const wanted = container.volumeMounts ?? [];
+  const mounts = [...deviceMounts, ...wanted.map((mount, index) => volumeMount(container, mount, index, settings))];
+  const ownHosts = wanted.some(({ mountPath }) => mountPath === ETC_HOSTS);
+  if (etcHostsPath !== undefined && !ownHosts) {
+    mounts.push({ containerPath: ETC_HOSTS, hostPath: etcHostsPath, selinuxRelabel: selinux });
+  }
+  const messagePath = container.terminationMessagePath ?? '/dev/termination-log';
+  if (terminationLogPath !== undefined && messagePath !== '') {
+    mounts.push({ containerPath: messagePath, hostPath: terminationLogPath, selinuxRelabel: selinux });
+  }
+  if (userns?.mode !== 'POD') return mounts;
+  return mounts.map((mount) => ({ ...mount, uidMappings: userns.uids ?? [], gidMappings: userns.gids ?? [] }));
+}
+
+/**
+ * The path inside its volume that a mount shows; undefined: the whole volume. The variables are those of the container.
+ *
+ * Throws {@link ContainerConfigError} when a variable is missing, or when the path would lead out of the volume. The
+ * messages show the path as it is written, since a variable may hold a secret.
+ */
+export function subPathOf(mount: VolumeMount, variables: ReadonlyMap<string, string>): string | undefined {
+  const { subPath = '', subPathExpr = '' } = mount;
+  const missing = new Set<string>();
+  const written = subPathExpr === '' ? subPath : subPathExpr;
+  const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, variables, missing);
+  if (missing.size > 0) {
+    const names = [...missing].sort().map((name) => `"${name}"`);
+    throw new ContainerConfigError(`missing value for ${names.join(', ')}`);
+  }
+  if (path.startsWith('/')) throw new ContainerConfigError(`error SubPath \`${written}\` must not be an absolute path`);
+  if (path.split('/').includes('..')) {
+    throw new ContainerConfigError(`unable to provision SubPath \`${written}\`: must not contain '..'`);
+  }
+  return path === '' ? undefined : path;
+}
+
+function expandStrictly(text: string, variables: ReadonlyMap<string, string>, missing: Set<string>): string {
+  return expand(text, (name) => {
+    const value = variables.get(name);
+    if (value === undefined) missing.add(name);
+    return value;
+  });
+}
+
+function volumeMount(
+  container: Pick<Container, 'name'>,
+  mount: VolumeMount,
+  index: number,
+  settings: MountSettings,
+): Mount {
+  const { mountPath, name } = mount;
+  const containerPath = mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
+  const volume = settings.volumes?.get(name);
+  if (volume === undefined) {
+    throw new ContainerConfigError(`cannot find volume "${name}" to mount into container "${container.name}"`);
+  }
+  const whole = (mount.subPath ?? '') === '' && (mount.subPathExpr ?? '') === '';
+  if (volume.image !== undefined) {
+    const { image } = volume;
+    return { containerPath, image, imageSubPath: mount.subPath ?? '', readonly: mount.readOnly === true };
+  }
+  const hostPath = whole ? volume.hostPath : settings.subPaths?.get(index);
+  if (hostPath === undefined) {
+    throw new ContainerConfigError(
+      `failed to prepare subPath for volumeMount "${name}" of container "${container.name}"`,
+    );
+  }
+  return {
+    containerPath,
+    hostPath,
+    readonly: mount.readOnly === true || volume.readOnly === true,
+    selinuxRelabel: settings.selinux === true && volume.selinuxRelabel === true,
+    propagation: propagation(mount.mountPropagation),
+    recursiveReadOnly: recursiveReadOnly(mount, settings.recursiveReadOnly === true),
+  };
+}
+
+function propagation(mode: string | undefined): MountPropagation {
+  switch (mode ?? 'None') {
+    case 'None':
+      return 'PROPAGATION_PRIVATE';
+    case 'HostToContainer':
+      return 'PROPAGATION_HOST_TO_CONTAINER';
+    case 'Bidirectional':
+      return 'PROPAGATION_BIDIRECTIONAL';
+    default:
+      throw new ContainerConfigError(`invalid MountPropagation mode: "${mode}"`);
+  }
+}
+
+/** KEP-3857. */
+function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
+  const mode = mount.recursiveReadOnly ?? 'Disabled';
+  if (mode === 'Disabled') return false;
+  const asked = `volume "${mount.name}" requested recursive read-only mode, but it is not`;
+  if (mount.readOnly !== true) throw new ContainerConfigError(`${asked} read-only`);
+  if ((mount.mountPropagation ?? 'None') !== 'None') {
+    throw new ContainerConfigError(`${asked} compatible with propagation "${mount.mountPropagation}"`);
+  }
+  if (mode === 'IfPossible') return supported;
+  if (mode !== 'Enabled') throw new ContainerConfigError(`unknown recursive read-only mode "${mode}"`);
+  if (!supported) throw new ContainerConfigError(`${asked} supported by the runtime`);
+  return true;
+}

@@ -1,0 +1,54 @@
+import type { Container, Pod } from '@kubus/contracts';
+import { qosClass } from '@kubus/pod-status';
+import { requestOf, units } from './amounts.ts';
+import { isNodeCritical } from './critical.ts';
+
+const GUARANTEED = -997;
+const BEST_EFFORT = 1000;
+
+/**
+ * How soon the kernel ends a container when the node's memory runs out (kubelet behaviour 1.20): the smaller the part of
+ * the node's memory that it asked for, the sooner. A sidecar is never ended before the regular containers that it serves.
+ *
+ * @param memoryCapacity bytes of memory of the node
+ */
+export function oomScoreAdj(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  container: Pick<Container, 'name' | 'resources'>,
+  memoryCapacity: bigint,
+): number {
+  if (isNodeCritical(pod)) return GUARANTEED;
+  const qos = qosClass(pod);
+  if (qos === 'Guaranteed') return GUARANTEED;
+  if (qos === 'BestEffort') return BEST_EFFORT;
+  const share = podShare(pod);
+  const score = burstable(memoryRequest(container) + share, memoryCapacity);
+  if (!isSidecar(pod, container)) return score;
+  const regular = pod.spec.containers.map(memoryRequest);
+  const least = regular.reduce((least, request) => (request < least ? request : least), regular[0] ?? 0n);
+  return Math.min(score, burstable(least + share, memoryCapacity));
+}
+
+/** Between Guaranteed and BestEffort, whatever was asked for. */
+function burstable(request: bigint, capacity: bigint): number {
+  const score = capacity === 0n ? BEST_EFFORT : BEST_EFFORT - Number((1000n * request) / capacity);
+  return Math.min(BEST_EFFORT - 1, Math.max(BEST_EFFORT + GUARANTEED, score));
+}
+
+/** What the pod as a whole asked for beyond its containers, spread over those that run together (KEP-2837). */
+function podShare({ spec }: Pick<Pod, 'spec'>): bigint {
+  const whole = units(spec.resources?.requests?.['memory']);
+  if (whole === 0n) return 0n;
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const together = [...spec.containers, ...sidecars];
+  const rest = together.reduce((rest, container) => rest - memoryRequest(container), whole);
+  return rest <= 0n ? 0n : rest / BigInt(together.length);
+}
+
+function memoryRequest(container: Pick<Container, 'resources'>): bigint {
+  return units(requestOf(container, 'memory'));
+}
+
+function isSidecar({ spec }: Pick<Pod, 'spec'>, { name }: Pick<Container, 'name'>): boolean {
+  return (spec.initContainers ?? []).some((init) => init.name === name && init.restartPolicy === 'Always');
+}

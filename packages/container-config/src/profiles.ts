@@ -1,0 +1,80 @@
+import type { Container, Pod, SecurityProfile } from '@kubus/contracts';
+import type { SecurityProfile as CriProfile } from '@kubus/proto/cri';
+import { ContainerConfigError } from './errors.ts';
+
+export interface SeccompSettings {
+  /** `seccompDefault`: whether a container without a profile gets the runtime's instead of none. Default: false. */
+  readonly seccompDefault?: boolean;
+  /** Absolute folder of localhost profiles. */
+  readonly seccompFolder?: string;
+}
+
+const SECCOMP_FOLDER = '/var/lib/kubelet/seccomp';
+
+/** The container's seccomp profile, else the pod's, else the node's default (kubelet behaviour 1.24). */
+export function seccompProfile(
+  pod: Pick<Pod, 'spec'>,
+  container: Pick<Container, 'securityContext'>,
+  { seccompDefault = false, seccompFolder = SECCOMP_FOLDER }: SeccompSettings,
+): CriProfile {
+  const profile = container.securityContext?.seccompProfile ?? pod.spec.securityContext?.seccompProfile;
+  switch (profile?.type) {
+    case 'RuntimeDefault':
+    case 'Unconfined':
+      return { profileType: profile.type };
+    case 'Localhost': {
+      const name = profile.localhostProfile ?? '';
+      if (name === '') {
+        throw new ContainerConfigError('localhostProfile must be set if seccompProfile type is Localhost.');
+      }
+      return { profileType: 'Localhost', localhostRef: `${seccompFolder}/${name}` };
+    }
+    default:
+      return { profileType: seccompDefault ? 'RuntimeDefault' : 'Unconfined' };
+  }
+}
+
+const APPARMOR_ANNOTATION = 'container.apparmor.security.beta.kubernetes.io/';
+
+/** In both forms that runtimes know. */
+export interface AppArmorProfile {
+  readonly apparmor?: CriProfile;
+  readonly apparmorProfile?: string;
+}
+
+/**
+ * The container's AppArmor profile by its field, by the pod's older annotation, or the pod's; nothing when none of them
+ * says anything (kubelet behaviour 1.24).
+ */
+export function appArmorProfile(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  container: Pick<Container, 'name' | 'securityContext'>,
+): AppArmorProfile {
+  const profile =
+    container.securityContext?.appArmorProfile ??
+    annotatedProfile(pod.metadata.annotations?.[APPARMOR_ANNOTATION + container.name]) ??
+    pod.spec.securityContext?.appArmorProfile;
+  switch (profile?.type) {
+    case undefined:
+      return {};
+    case 'RuntimeDefault':
+      return { apparmor: { profileType: 'RuntimeDefault' }, apparmorProfile: 'runtime/default' };
+    case 'Unconfined':
+      return { apparmor: { profileType: 'Unconfined' }, apparmorProfile: 'unconfined' };
+    case 'Localhost': {
+      const name = profile.localhostProfile;
+      if (name === undefined) throw new ContainerConfigError('missing localhost apparmor profile name');
+      return { apparmor: { profileType: 'Localhost', localhostRef: name }, apparmorProfile: `localhost/${name}` };
+    }
+    default:
+      throw new ContainerConfigError(`unknown apparmor profile type: ${profile?.type}`);
+  }
+}
+
+function annotatedProfile(value: string | undefined): SecurityProfile | undefined {
+  if (value === 'runtime/default') return { type: 'RuntimeDefault' };
+  if (value === 'unconfined') return { type: 'Unconfined' };
+  const prefix = 'localhost/';
+  if (value?.startsWith(prefix) === true) return { type: 'Localhost', localhostProfile: value.slice(prefix.length) };
+  return undefined;
+}

@@ -1,0 +1,264 @@
+import { pod } from '@kubus/pod-lifecycle/testing';
+import { describe, expect, test } from '@jest/globals';
+import type { Container, Pod } from '@kubus/contracts';
+import fc from 'fast-check';
+import {
+  ContainerConfigError,
+  type EnvironmentSettings,
+  type ObjectLookup,
+  completeContainer,
+  completeEnvironment,
+  containerTemplate,
+  environmentObjects,
+  environmentPlan,
+  expand,
+} from '../src/index.ts';
+import { thrown } from './thrown.ts';
+
+const data: Readonly<Record<string, Record<string, string>>> = {
+  'ConfigMap/cm': { k: 'v', 'odd.name': 'x' },
+  'Secret/sec': { k: 's3cret', p: 'a=b' },
+};
+const objects: ObjectLookup = ({ kind, name }) => data[`${kind}/${name}`];
+
+function environment(
+  container: Partial<Container>,
+  settings: EnvironmentSettings = {},
+  { lookup = objects, of = pod() }: { lookup?: ObjectLookup | undefined; of?: Pod } = {},
+) {
+  return completeEnvironment(environmentPlan(of, { name: 'c', ...container }, settings), lookup);
+}
+
+const variables = (...args: Parameters<typeof environment>) => Object.fromEntries(environment(...args).variables);
+
+describe('order', () => {
+  test('env stands over envFrom, and what comes later over what comes earlier', () => {
+    const envFrom = [
+      { configMapRef: { name: 'cm' } },
+      { secretRef: { name: 'sec' } },
+      { prefix: 'P_', configMapRef: { name: 'cm' } },
+    ];
+    expect(variables({ envFrom, env: [{ name: 'p', value: '$(k)!' }] })).toEqual({
+      k: 's3cret',
+      'odd.name': 'x',
+      p: 's3cret!',
+      P_k: 'v',
+      'P_odd.name': 'x',
+    });
+  });
+
+  test('a variable may refer to its own earlier value', () => {
+    const env = [
+      { name: 'A', value: '1' },
+      { name: 'A', value: '$(A)2' },
+    ];
+    expect(variables({ env })).toEqual({ A: '12' });
+  });
+
+  test('values of objects are not expanded', () => {
+    const lookup: ObjectLookup = () => ({ k: '$(A)' });
+    const env = [
+      { name: 'A', value: '1' },
+      { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+    ];
+    expect(variables({ env }, {}, { lookup })).toEqual({ A: '1', B: '$(A)' });
+  });
+
+  test('variables of device plugins come first, and give way', () => {
+    const deviceVariables = [
+      { name: 'GPU', value: '0' },
+      { name: 'A', value: 'device' },
+    ];
+    const { variables } = environment({ env: [{ name: 'A', value: 'own' }] }, { deviceVariables });
+    expect([...variables]).toEqual([
+      ['GPU', '0'],
+      ['A', 'own'],
+    ]);
+  });
+});
+
+describe('services', () => {
+  const ports = [
+    { name: 'http', port: 80, protocol: 'TCP' },
+    { name: 'dns-udp', port: 53, protocol: 'UDP' },
+  ];
+  const services = [
+    { name: 'my-web', namespace: 'default', clusterIP: '10.0.0.1', ports },
+    { name: 'headless', namespace: 'default', clusterIP: 'None', ports },
+    { name: 'elsewhere', namespace: 'other', clusterIP: '10.0.0.2', ports },
+  ];
+  const master = { name: 'kubernetes', namespace: 'default', clusterIP: 'fd00::1', ports: [{ port: 443 }] };
+
+  test('every port under its names', () => {
+    expect(variables({}, { services })).toEqual({
+      MY_WEB_SERVICE_HOST: '10.0.0.1',
+      MY_WEB_SERVICE_PORT: '80',
+      MY_WEB_SERVICE_PORT_HTTP: '80',
+      MY_WEB_SERVICE_PORT_DNS_UDP: '53',
+      MY_WEB_PORT: 'tcp://10.0.0.1:80',
+      MY_WEB_PORT_80_TCP: 'tcp://10.0.0.1:80',
+      MY_WEB_PORT_80_TCP_PROTO: 'tcp',
+      MY_WEB_PORT_80_TCP_PORT: '80',
+      MY_WEB_PORT_80_TCP_ADDR: '10.0.0.1',
+      MY_WEB_PORT_53_UDP: 'udp://10.0.0.1:53',
+      MY_WEB_PORT_53_UDP_PROTO: 'udp',
+      MY_WEB_PORT_53_UDP_PORT: '53',
+      MY_WEB_PORT_53_UDP_ADDR: '10.0.0.1',
+    });
+  });
+
+  test('the API server’s are there without links and in every namespace', () => {
+    const of = pod({ enableServiceLinks: false }, { namespace: 'other' });
+    const made = variables({}, { services: [...services, master] }, { of });
+    expect(made).toMatchObject({ KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_PORT: 'tcp://[fd00::1]:443' });
+    expect(Object.keys(made).every((name) => name.startsWith('KUBERNETES_'))).toBe(true);
+  });
+
+  test('a service of the pod’s namespace takes the API server’s name', () => {
+    const own = { ...master, namespace: 'other', clusterIP: '10.0.0.9' };
+    const of = pod({}, { namespace: 'other' });
+    for (const all of [
+      [own, master],
+      [master, own],
+    ]) {
+      expect(variables({}, { services: all }, { of })).toMatchObject({ KUBERNETES_SERVICE_HOST: '10.0.0.9' });
+    }
+  });
+
+  test('they can be referred to, and give way to the container’s own', () => {
+    const env = [
+      { name: 'URL', value: 'http://$(MY_WEB_SERVICE_HOST)' },
+      { name: 'MY_WEB_SERVICE_HOST', value: 'own' },
+    ];
+    const made = variables({ env }, { services });
+    expect(made).toMatchObject({ URL: 'http://10.0.0.1', MY_WEB_SERVICE_HOST: 'own' });
+  });
+
+  test('a pod of the API waits until they are known, a static one does not', () => {
+    const unread = { services: 'unread' } as const;
+    const message = 'services have not yet been read at least once, cannot construct envvars';
+    expect(thrown(() => environment({}, unread))).toMatchObject({ message });
+    const of = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
+    expect(variables({}, unread, { of })).toEqual({});
+  });
+});
+
+describe('what is missing', () => {
+  const key = (kind: 'configMapKeyRef' | 'secretKeyRef', name: string, optional?: boolean): Partial<Container> => ({
+    env: [{ name: 'X', valueFrom: { [kind]: { name, key: 'absent', optional } } }],
+  });
+
+  test.each<[string, Partial<Container>]>([
+    ['configmap "no" not found', key('configMapKeyRef', 'no')],
+    ['secret "no" not found', key('secretKeyRef', 'no')],
+    ["couldn't find key absent in ConfigMap default/cm", key('configMapKeyRef', 'cm')],
+    ["couldn't find key absent in Secret default/sec", key('secretKeyRef', 'sec')],
+    ['configmap "no" not found', { envFrom: [{ configMapRef: { name: 'no' } }] }],
+    ['secret "no" not found', { envFrom: [{ secretRef: { name: 'no' } }] }],
+  ])('%s', (message, container) => {
+    const error = thrown(() => environment(container));
+    expect(error).toBeInstanceOf(ContainerConfigError);
+    expect(error).toMatchObject({ message, code: 'CreateContainerConfigError', missing: { namespace: 'default' } });
+  });
+
+  test.each<[Partial<Container>]>([
+    [key('configMapKeyRef', 'no', true)],
+    [key('secretKeyRef', 'sec', true)],
+    [{ envFrom: [{ secretRef: { name: 'no', optional: true } }] }],
+  ])('%j is left out', (container) => expect(variables(container)).toEqual({}));
+
+  test('an optional key that is missing leaves an earlier value alone', () => {
+    const env = [{ name: 'k', valueFrom: { secretKeyRef: { name: 'sec', key: 'absent', optional: true } } }];
+    expect(variables({ envFrom: [{ configMapRef: { name: 'cm' } }], env })).toMatchObject({ k: 'v' });
+  });
+
+  test('keys that every object has are not found in it', () => {
+    const env = [{ name: 'X', valueFrom: { secretKeyRef: { name: 'sec', key: 'toString' } } }];
+    expect(thrown(() => environment({ env }))).toMatchObject({
+      message: "couldn't find key toString in Secret default/sec",
+    });
+  });
+
+  test('without an API server nobody can be asked', () => {
+    const plan = environmentPlan(pod(), { name: 'c', ...key('secretKeyRef', 'sec') }, {});
+    const message = "couldn't get secret default/sec, no kubeClient defined";
+    expect(thrown(() => completeEnvironment(plan))).toMatchObject({ message });
+  });
+
+  test('names that no environment takes are skipped and told of', () => {
+    const lookup: ObjectLookup = () => ({ good: '1', 'b=d': '2', ü: '3' });
+    const { variables, warnings } = environment(
+      { envFrom: [{ prefix: 'P', secretRef: { name: 's' } }] },
+      {},
+      { lookup },
+    );
+    expect(Object.fromEntries(variables)).toEqual({ Pgood: '1' });
+    expect(warnings).toEqual([
+      'Keys [Pb=d, Pü] from the EnvFrom secret default/s were skipped since they are considered invalid environment variable names.',
+    ]);
+  });
+});
+
+describe('env files', () => {
+  const env = (optional?: boolean) => [
+    { name: 'X', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'a.env', key: 'K', optional } } },
+  ];
+
+  test('a value from the file', () => {
+    const fileValue = ({ key, path }: { key: string; path: string }) => `${path}:${key}`;
+    expect(variables({ env: env() }, { fileValue })).toEqual({ X: 'a.env:K' });
+  });
+
+  test('a key that is missing', () => {
+    expect(variables({ env: env(true) })).toEqual({});
+    const message = 'environment variable key "K" not found in file "a.env"';
+    expect(thrown(() => environment({ env: env() }))).toMatchObject({ message });
+  });
+});
+
+describe('a template', () => {
+  const container: Container = {
+    name: 'c',
+    env: [
+      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'sec', key: 'k' } } },
+      { name: 'URL', value: 'https://$(TOKEN)@host' },
+    ],
+    envFrom: [{ configMapRef: { name: 'cm', optional: true } }, { secretRef: { name: 'sec', optional: true } }],
+    command: ['run', '$(URL)'],
+    args: ['--token=$(TOKEN)'],
+  };
+  const template = containerTemplate(pod(), container, { attempt: 0, imageId: 'i', memoryCapacity: 1n });
+
+  test('names the objects that it needs; one that is needed once is needed', () => {
+    expect(environmentObjects(template.environment)).toEqual([
+      { kind: 'ConfigMap', namespace: 'default', name: 'cm', optional: true },
+      { kind: 'Secret', namespace: 'default', name: 'sec', optional: false },
+    ]);
+  });
+
+  test('is completed as well after it has travelled', () => {
+    const arrived = JSON.parse(JSON.stringify(template)) as typeof template;
+    const { config } = completeContainer(arrived, objects);
+    expect(config).toEqual(completeContainer(template, objects).config);
+    expect(config).toMatchObject({ command: ['run', 'https://s3cret@host'], args: ['--token=s3cret'] });
+    expect(config.envs?.map(({ key, value = '' }) => `${key}=${atob(value)}`)).toContain('URL=https://s3cret@host');
+  });
+});
+
+describe('expand', () => {
+  const name = fc.stringMatching(/^[A-Z_]{1,8}$/);
+  const known = new Map([['A', '$(B)']]);
+
+  test('$$ protects every text', () => {
+    fc.assert(fc.property(fc.string(), (text) => expect(expand(text.replaceAll('$', '$$$$'), known)).toBe(text)));
+  });
+
+  test('a text without variables of its own stays, and what is put in is not looked at again', () => {
+    fc.assert(
+      fc.property(name, fc.string(), (name, value) => {
+        expect(expand(`a$(${name})b`, new Map())).toBe(`a$(${name})b`);
+        expect(expand(`a$(${name})b`, new Map([[name, value]]))).toBe(`a${value}b`);
+      }),
+    );
+  });
+});

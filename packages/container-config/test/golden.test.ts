@@ -1,0 +1,56 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import type { ContainerConfig } from '@kubus/proto/cri';
+import { containerConfig, sandboxConfig } from '../src/index.ts';
+import { thrown } from './thrown.ts';
+import { type Golden, containerSettings, lookup, sandboxSettings, seenPod, withoutDefaults } from './golden.ts';
+
+const folder = new URL('golden/', import.meta.url);
+const records = readdirSync(folder).map(
+  (name) => [name, JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Golden] as const,
+);
+const made = records.flatMap(([file, golden]) =>
+  Object.entries(golden.containers).map(([name, expected]) => [file, name, golden, expected] as const),
+);
+const refused = records.flatMap(([file, golden]) =>
+  Object.entries(golden.waiting ?? {}).map(([name, message]) => [file, name, golden, message] as const),
+);
+const sandboxes = records.filter(([, { sandbox }]) => sandbox !== undefined);
+
+describe('what the reference kubelet asked the runtime for', () => {
+  test('is there', () => expect([sandboxes.length, made.length, refused.length]).toEqual([28, 36, 2]));
+
+  test.each(sandboxes)('sandbox of %s', (_, golden) => {
+    const pod = seenPod(golden);
+    expect(withoutDefaults(sandboxConfig(pod, sandboxSettings(pod)))).toEqual(golden.sandbox);
+  });
+
+  test.each(made)('%s, container %s', (_, name, golden, expected) => {
+    expect(withoutDefaults(comparable(config(golden, name)))).toEqual(expected);
+  });
+
+  test.each(refused)('%s, container %s is refused', (_, name, golden, message) => {
+    expect(thrown(() => config(golden, name))).toMatchObject({ code: 'CreateContainerConfigError', message });
+  });
+});
+
+function config(golden: Golden, name: string): ContainerConfig {
+  const pod = seenPod(golden);
+  const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+  const container = all.find((container) => container.name === name);
+  if (container === undefined) throw new Error(`no container ${name}`);
+  return containerConfig(pod, container, containerSettings(pod, container), lookup(golden));
+}
+
+/** As the records are: what differs from run to run is a placeholder, and containerd 1.6 knows fewer fields. */
+function comparable({ annotations = {}, envs = [], image, logPath, mounts = [], ...rest }: ContainerConfig): object {
+  const { 'io.kubernetes.container.restartCount': attempt, ...stable } = annotations;
+  return {
+    ...rest,
+    annotations: stable,
+    envs: Object.fromEntries(envs.map(({ key = '', value = '' }) => [key, atob(value)] as const)),
+    image: { image: image?.image },
+    logPath: logPath?.replace(`/${attempt}.log`, '/<attempt>.log'),
+    mounts: mounts.toSorted((a, b) => ((a.containerPath ?? '') < (b.containerPath ?? '') ? -1 : 1)),
+  };
+}

@@ -1,0 +1,228 @@
+import { pod } from '@kubus/pod-lifecycle/testing';
+import { describe, expect, test } from '@jest/globals';
+import type { Container, Pod } from '@kubus/contracts';
+import {
+  type SandboxSettings,
+  type SecuritySettings,
+  containerConfig,
+  imageUser,
+  sandboxConfig,
+} from '../src/index.ts';
+import { thrown } from './thrown.ts';
+
+type Spec = Partial<Pod['spec']>;
+type OfContainer = Container['securityContext'];
+type OfPod = Pod['spec']['securityContext'];
+
+function security(
+  own: OfContainer,
+  shared: OfPod,
+  settings: SecuritySettings = {},
+  metadata: Partial<Pod['metadata']> = {},
+) {
+  const container = { name: 'c', ...(own !== undefined && { securityContext: own }) };
+  const spec = { containers: [container], ...(shared !== undefined && { securityContext: shared }) };
+  const made = containerConfig(pod(spec, metadata), container, {
+    attempt: 0,
+    imageId: 'i',
+    memoryCapacity: 1n,
+    ...settings,
+  });
+  return made.linux?.securityContext;
+}
+
+const sandbox = (spec: Spec, settings: Partial<SandboxSettings> = {}) =>
+  sandboxConfig(pod(spec), { attempt: 0, logDirectory: '/l', cgroupParent: '/p', ...settings }).linux;
+
+describe('user and groups', () => {
+  test.each<[OfContainer, OfPod, SecuritySettings, object]>([
+    [{}, { runAsUser: 5, runAsGroup: 6 }, {}, { runAsUser: { value: '5' }, runAsGroup: { value: '6' } }],
+    [
+      { runAsUser: 0, runAsGroup: 0 },
+      { runAsUser: 5, runAsGroup: 6 },
+      {},
+      { runAsUser: { value: '0' }, runAsGroup: { value: '0' } },
+    ],
+    [{}, {}, { imageUser: { uid: '7' } }, { runAsUser: { value: '7' } }],
+    [{}, {}, { imageUser: { username: 'web' } }, { runAsUsername: 'web' }],
+    [{ runAsUser: 1 }, {}, { imageUser: { username: 'web' } }, { runAsUser: { value: '1' } }],
+    [
+      {},
+      { fsGroup: 1, supplementalGroups: [2, 3], supplementalGroupsPolicy: 'Strict' },
+      { volumeGroups: [4] },
+      { supplementalGroups: ['1', '2', '3', '4'], supplementalGroupsPolicy: 'Strict' },
+    ],
+    [{}, {}, {}, { supplementalGroups: [], supplementalGroupsPolicy: 'Merge' }],
+  ])('%j in a pod of %j, with %j', (own, shared, settings, expected) => {
+    expect(security(own, shared, settings)).toMatchObject(expected);
+  });
+
+  test('an image’s user name is not used beside a number', () => {
+    expect(security({ runAsUser: 1 }, {}, { imageUser: { username: 'web' } })).not.toHaveProperty('runAsUsername');
+  });
+
+  test.each([
+    [{ uid: { value: '3' }, username: '' }, { uid: '3' }],
+    [{ uid: {} }, { uid: '0' }],
+    [{ username: 'web' }, { username: 'web' }],
+    [{}, { uid: '0' }],
+  ])('the user of image %j', (image, expected) => expect(imageUser(image)).toEqual(expected));
+});
+
+describe('runAsNonRoot', () => {
+  const who = '(pod: "p_default(u1)", container: c)';
+  test.each<[OfContainer, OfPod, SecuritySettings, string]>([
+    [{ runAsNonRoot: true, runAsUser: 0 }, {}, {}, `container's runAsUser breaks non-root policy ${who}`],
+    [{}, { runAsNonRoot: true, runAsUser: 0 }, {}, `container's runAsUser breaks non-root policy ${who}`],
+    [
+      {},
+      { runAsNonRoot: true },
+      { imageUser: { uid: '0' } },
+      `container has runAsNonRoot and image will run as root ${who}`,
+    ],
+    [
+      {},
+      { runAsNonRoot: true },
+      { imageUser: { username: 'web' } },
+      `container has runAsNonRoot and image has non-numeric user (web), cannot verify user is non-root ${who}`,
+    ],
+    [{}, { runAsNonRoot: true }, {}, `container has runAsNonRoot and the user of its image is not known ${who}`],
+  ])('%j in a pod of %j, with %j is refused', (own, shared, settings, message) => {
+    expect(thrown(() => security(own, shared, settings))).toMatchObject({
+      message,
+      code: 'CreateContainerConfigError',
+    });
+  });
+
+  test.each<[OfContainer, OfPod, SecuritySettings]>([
+    [{ runAsNonRoot: false }, { runAsNonRoot: true }, { imageUser: { uid: '0' } }],
+    [{ runAsUser: 1 }, { runAsNonRoot: true, runAsUser: 0 }, { imageUser: { uid: '0' } }],
+    [{}, { runAsNonRoot: true }, { imageUser: { uid: '1' } }],
+  ])('%j in a pod of %j, with %j is fine', (own, shared, settings) => {
+    expect(thrown(() => security(own, shared, settings))).toBeUndefined();
+  });
+});
+
+describe('profiles', () => {
+  const seccompFolder = '/state/seccomp';
+  test.each<[OfContainer, OfPod, SecuritySettings, object]>([
+    [{}, {}, {}, { profileType: 'Unconfined' }],
+    [{}, {}, { seccompDefault: true }, { profileType: 'RuntimeDefault' }],
+    [{}, { seccompProfile: { type: 'Unconfined' } }, { seccompDefault: true }, { profileType: 'Unconfined' }],
+    [
+      { seccompProfile: { type: 'RuntimeDefault' } },
+      { seccompProfile: { type: 'Unconfined' } },
+      {},
+      { profileType: 'RuntimeDefault' },
+    ],
+    [
+      { seccompProfile: { type: 'Localhost', localhostProfile: 'audit/a.json' } },
+      {},
+      { seccompFolder },
+      { profileType: 'Localhost', localhostRef: '/state/seccomp/audit/a.json' },
+    ],
+  ])('seccomp: %j in a pod of %j, with %j', (own, shared, settings, expected) => {
+    expect(security(own, shared, settings)?.seccomp).toEqual(expected);
+  });
+
+  const annotated = (value: string) => ({ annotations: { 'container.apparmor.security.beta.kubernetes.io/c': value } });
+  const local = { apparmor: { profileType: 'Localhost', localhostRef: 'a' }, apparmorProfile: 'localhost/a' };
+  test.each<[OfContainer, OfPod, Partial<Pod['metadata']>, object]>([
+    [{ appArmorProfile: { type: 'Localhost', localhostProfile: 'a' } }, {}, annotated('unconfined'), local],
+    [{}, { appArmorProfile: { type: 'Unconfined' } }, annotated('localhost/a'), local],
+    [
+      {},
+      { appArmorProfile: { type: 'RuntimeDefault' } },
+      annotated('odd'),
+      { apparmor: { profileType: 'RuntimeDefault' }, apparmorProfile: 'runtime/default' },
+    ],
+    [{}, {}, annotated('runtime/default'), { apparmorProfile: 'runtime/default' }],
+    [{}, {}, annotated('unconfined'), { apparmor: { profileType: 'Unconfined' }, apparmorProfile: 'unconfined' }],
+  ])('AppArmor: %j in a pod of %j, %j', (own, shared, metadata, expected) => {
+    expect(security(own, shared, {}, metadata)).toMatchObject(expected);
+  });
+
+  test('no AppArmor unless it is asked for', () => {
+    expect(security({}, {})).not.toHaveProperty('apparmor');
+    expect(security({}, {})).not.toHaveProperty('apparmorProfile');
+  });
+
+  test.each<[OfContainer, string]>([
+    [{ seccompProfile: { type: 'Localhost' } }, 'localhostProfile must be set if seccompProfile type is Localhost.'],
+    [{ appArmorProfile: { type: 'Localhost' } }, 'missing localhost apparmor profile name'],
+    [{ appArmorProfile: { type: 'Odd' } }, 'unknown apparmor profile type: Odd'],
+  ])('%j is refused', (own, message) => expect(thrown(() => security(own, {}))).toMatchObject({ message }));
+});
+
+describe('what a container may do', () => {
+  test('SELinux: the container’s own options before the pod’s, in the sandbox the pod’s', () => {
+    const shared = { seLinuxOptions: { level: 's0:c1' } };
+    expect(security({ seLinuxOptions: { type: 't' } }, shared)?.selinuxOptions).toEqual({ type: 't' });
+    expect(security({}, shared)?.selinuxOptions).toEqual({ level: 's0:c1' });
+    expect(sandbox({ securityContext: shared })?.securityContext?.selinuxOptions).toEqual({ level: 's0:c1' });
+  });
+
+  test('/proc is masked unless it is asked for as it is, also for privileged containers', () => {
+    const nodeMaskedPaths = ['/sys/devices/system/cpu/cpu0/thermal_throttle'];
+    const masked = security({ privileged: true }, {}, { nodeMaskedPaths });
+    expect(masked?.maskedPaths).toEqual(expect.arrayContaining(['/proc/kcore', ...nodeMaskedPaths]));
+    expect(masked?.readonlyPaths).toContain('/proc/sys');
+    const unmasked = security({ procMount: 'Unmasked' }, {}, { nodeMaskedPaths });
+    expect(unmasked).toMatchObject({ maskedPaths: [], readonlyPaths: [] });
+  });
+
+  test.each([
+    [undefined, false],
+    [true, false],
+    [false, true],
+  ])('allowPrivilegeEscalation %j', (allowPrivilegeEscalation, noNewPrivs) => {
+    const own = { ...(allowPrivilegeEscalation !== undefined && { allowPrivilegeEscalation }) };
+    expect(security(own, {})).toMatchObject({ noNewPrivs });
+  });
+
+  test.each(['initContainers', 'containers', 'ephemeralContainers'])(
+    'a privileged one of %s makes the sandbox so',
+    (list) => {
+      const spec = { [list]: [{ name: 'x', securityContext: { privileged: true } }] };
+      expect(sandbox(spec)?.securityContext?.privileged).toBe(true);
+      expect(sandbox({})?.securityContext?.privileged).toBe(false);
+    },
+  );
+
+  test('the sandbox always has the runtime’s seccomp profile, and groups of volumes before the others', () => {
+    const securityContext = { fsGroup: 1, supplementalGroups: [2], seccompProfile: { type: 'Unconfined' } };
+    expect(sandbox({ securityContext }, { volumeGroups: [9] })?.securityContext).toMatchObject({
+      seccomp: { profileType: 'RuntimeDefault' },
+      supplementalGroups: ['1', '9', '2'],
+    });
+  });
+});
+
+describe('namespaces', () => {
+  const container: Container = { name: 'c' };
+  const namespaces = (spec: Spec, settings: SecuritySettings = {}) =>
+    containerConfig(pod(spec), container, { attempt: 0, imageId: 'i', memoryCapacity: 1n, ...settings }).linux
+      ?.securityContext?.namespaceOptions;
+
+  test('an ephemeral container sees its target’s processes, where they are its own', () => {
+    const settings = { targetContainerId: 't' };
+    expect(namespaces({}, settings)).toMatchObject({ pid: 'TARGET', targetId: 't' });
+    expect(namespaces({ shareProcessNamespace: true }, settings)).not.toHaveProperty('targetId');
+    expect(namespaces({ hostPID: true }, settings)).toMatchObject({ pid: 'NODE' });
+  });
+
+  test('a user namespace of its own', () => {
+    const userNamespace = { hostId: 131_072, length: 65_536 };
+    const mapping = [{ hostId: 131_072, containerId: 0, length: 65_536 }];
+    const expected = { mode: 'POD', uids: mapping, gids: mapping };
+    expect(namespaces({ hostUsers: false }, { userNamespace })?.usernsOptions).toEqual(expected);
+    const made = sandbox({ hostUsers: false }, { userNamespace });
+    expect(made?.securityContext?.namespaceOptions?.usernsOptions).toEqual(expected);
+    expect(namespaces({ hostUsers: true }, { userNamespace })?.usernsOptions).toEqual({ mode: 'NODE' });
+  });
+
+  test('a pod that wants one is not made without', () => {
+    const message = 'no user namespace has been allocated for pod "p"';
+    expect(thrown(() => sandbox({ hostUsers: false }))).toMatchObject({ message, code: 'CreatePodSandboxError' });
+  });
+});
