@@ -16,7 +16,9 @@ export function sandboxDecision(pod: Pick<Pod, 'spec'>, runtime: RuntimePod | un
   }
   if (!newest.ready) return { kind: 'create', attempt, why: 'the pod’s sandbox is not running' };
   const hostNetwork = pod.spec.hostNetwork === true;
-  if (newest.hostNetwork !== hostNetwork) return { kind: 'create', attempt, why: 'the pod’s network mode changed' };
+  // A runtime that does not say how a sandbox is connected is believed to have done as it was told.
+  if ((newest.hostNetwork ?? hostNetwork) !== hostNetwork)
+    return { kind: 'create', attempt, why: 'the pod’s network mode changed' };
   if (!hostNetwork && newest.ips.length === 0) {
     return { kind: 'create', attempt, why: 'the pod’s sandbox has no address' };
   }
