@@ -69,6 +69,7 @@ describe('container statuses', () => {
       ready: true,
       started: true,
       restartCount: 0,
+      resources: {},
       state: { running: { startedAt: '2030-01-01T00:00:00Z' } },
       lastState: {},
     });
