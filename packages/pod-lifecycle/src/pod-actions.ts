@@ -68,10 +68,11 @@ function withNewSandbox(
   const inits = containersOf(pod).filter(({ kind }) => kind === 'init' || kind === 'sidecar');
   const [first] = inits;
   if (first === undefined) return { ...killed, createSandbox, start: regular };
-  // Runs of init containers in the old sandbox would be taken for progress that the new one has not made.
-  const purged = (runtime?.containers ?? []).filter(({ name }) =>
-    inits.some(({ container }) => container.name === name),
-  );
+  // Runs of init containers in the old sandbox would be taken for progress that the new one has not made. The newest one
+  // goes last, because it tells the number of the next.
+  const purged = (runtime?.containers ?? [])
+    .filter(({ name }) => inits.some(({ container }) => container.name === name))
+    .reverse();
   return {
     ...killed,
     remove: { containers: purged, sandboxes: [] },
@@ -94,13 +95,11 @@ function withinSandbox(
     sandbox,
     remove: { ...remains, containers: [...new Set([...remains.containers, ...unknown.filter((one) => !mayRun(one))])] },
   };
-  const orphans = unknown
-    .filter(mayRun)
-    .map((container): ContainerStop => ({
-      container,
-      message: `Stopping container ${container.name}`,
-      reason: 'other',
-    }));
+  const orphans = unknown.filter(mayRun).map((container): ContainerStop => ({
+    container,
+    message: `Stopping container ${container.name}`,
+    reason: 'other',
+  }));
   const init = initActions(pod, runtime, sandbox, options);
   if (init.failed) return { ...base, killPod: true };
   const ephemeral = deleted ? [] : ephemeralStarts(pod, runtime, sandbox, options);
@@ -115,7 +114,10 @@ function withinSandbox(
   return { ...base, stop: [...orphans, ...init.stop, ...regular.stop], start };
 }
 
-/** An ephemeral container starts once, whatever the others do; one that ended or was lost is never started again. */
+/**
+ * An ephemeral container starts once, whatever the others do; one that ended is never started again, also not when only
+ * its log is left of it.
+ */
 function ephemeralStarts(
   pod: Pod,
   runtime: RuntimePod | undefined,
@@ -123,8 +125,11 @@ function ephemeralStarts(
   options: PodActionsOptions,
 ): ContainerStart[] {
   return containersOf(pod)
-    .filter(({ kind }) => kind === 'ephemeral')
-    .map((named) => ({ named, newest: newestContainer(runtime, named.container.name) }))
-    .filter(({ newest }) => newest === undefined || (newest.state === 'created' && newest.sandboxId === sandbox.id))
-    .map(({ named }) => startOf(named, runtime, sandbox, options));
+    .filter(({ kind, container }) => {
+      if (kind !== 'ephemeral') return false;
+      const newest = newestContainer(runtime, container.name);
+      if (newest === undefined) return options.logIndexes?.has(container.name) !== true;
+      return newest.state === 'created' && newest.sandboxId === sandbox.id;
+    })
+    .map((named) => startOf(named, runtime, sandbox, options));
 }

@@ -18,14 +18,13 @@ export interface RestartAll {
 export function restartAll(pod: Pod, runtime: RuntimePod | undefined, sandbox: RuntimeSandbox): RestartAll | undefined {
   if (isSet(pod.metadata.deletionTimestamp)) return undefined;
   const named = containersOf(pod).filter(({ kind }) => kind !== 'ephemeral');
+  // Runs in earlier sandboxes go, too: they would be taken for the newest once those of this one are gone.
   const runs = named.map(({ container }) => ({
     container,
-    runs: (runtime?.containers ?? []).filter(
-      ({ name, sandboxId }) => name === container.name && sandboxId === sandbox.id,
-    ),
+    runs: (runtime?.containers ?? []).filter(({ name }) => name === container.name),
   }));
   const causes = runs.filter(({ container, runs: [newest] }) => {
-    return newest?.state === 'exited' && restartsAll(container, newest.exitCode);
+    return newest?.state === 'exited' && newest.sandboxId === sandbox.id && restartsAll(container, newest.exitCode);
   });
   if (causes.length === 0) return undefined;
   const targets = runs.filter((one) => !causes.includes(one));

@@ -34,13 +34,13 @@ function lastLines(log: string): string {
 
 /** The longest end of `text` of at most `limit` bytes; no character is cut in two. */
 function lastBytes(text: string, limit: number): string {
-  const characters = [...text].reverse();
+  const characters = Array.from(text).reverse();
   return characters.slice(0, fitting(characters, limit)).reverse().join('');
 }
 
 /** The longest beginning of `text` of at most `limit` bytes. */
 function firstBytes(text: string, limit: number): string {
-  const characters = [...text];
+  const characters = Array.from(text);
   return characters.slice(0, fitting(characters, limit)).join('');
 }
 
