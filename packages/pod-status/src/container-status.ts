@@ -64,7 +64,7 @@ function containerStatus(named: NamedContainer, input: PodStatusInput, restartin
   return {
     name: container.name,
     ...shown,
-    ...readiness(named, shown.state, shown.containerID, input.probes ?? noProbeResults),
+    ...readiness(named, shown.state, newest?.id, input.probes ?? noProbeResults),
     ...(newest !== undefined && resourceFields(named, details)),
     ...(volumeMounts !== undefined && { volumeMounts }),
     ...(details.user !== undefined && { user: details.user }),
