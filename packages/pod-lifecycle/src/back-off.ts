@@ -1,3 +1,5 @@
+import type { Container, ResourceList } from '@kubus/contracts';
+
 /** When a thing may be tried again, and how long the wait is. */
 export interface BackOffEntry {
   /** Milliseconds to wait after an event of the kind that the entry is about. */
@@ -6,17 +8,51 @@ export interface BackOffEntry {
   readonly updatedAt: number;
 }
 
+/** All in milliseconds. */
 export interface BackOffLimits {
   readonly firstMs: number;
   readonly maxMs: number;
+  /** After this long without an event the next one counts as the first. */
+  readonly quietMs: number;
 }
 
 /** Restarts of a crashing container, and pulls of an image (kubelet behaviour 1.5 and 1.8). */
-export const backOffLimits: BackOffLimits = { firstMs: 10_000, maxMs: 300_000 };
+export const backOffLimits: BackOffLimits = { firstMs: 10_000, maxMs: 300_000, quietMs: 600_000 };
+
+/** What a node's configuration says about restarts of crashing containers. */
+export interface CrashLoopOptions {
+  /** The feature gate ReduceDefaultCrashLoopBackOffDecay: from 1 s to 60 s. */
+  readonly reducedDecay?: boolean | undefined;
+  /**
+   * `crashLoopBackOff.maxContainerRestartPeriod` in milliseconds, 1 s to 300 s; given only with the feature gate
+   * KubeletCrashLoopBackOffMax.
+   */
+  readonly maxRestartPeriodMs?: number | undefined;
+}
+
+/** Waits between restarts of a crashing container. A configured longest wait goes before the default one. */
+export function crashLoopLimits({ reducedDecay, maxRestartPeriodMs }: CrashLoopOptions = {}): BackOffLimits {
+  const { firstMs, maxMs, quietMs } = backOffLimits;
+  const first = reducedDecay === true ? 1_000 : firstMs;
+  const max = maxRestartPeriodMs ?? (reducedDecay === true ? 60_000 : maxMs);
+  return { firstMs: Math.min(first, max), maxMs: max, quietMs };
+}
+
+/**
+ * Under which key a container's back-off is kept. Its image and resources are part of it, so that a change of either
+ * begins anew.
+ */
+export function crashLoopKey(container: Pick<Container, 'name' | 'image' | 'resources'>): string {
+  const sorted = (list: ResourceList | undefined) =>
+    Object.entries(list ?? {}).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+  const { limits, requests, claims } = container.resources ?? {};
+  const resources = JSON.stringify([sorted(limits), sorted(requests), claims ?? []]);
+  return `container/${container.name}/${container.image ?? ''}/${resources}`;
+}
 
 /**
  * How long is still to be waited at `now`, when the event (the end of the last run, the failed pull) was at `eventAt`:
- * 0 means go on. An entry counts as forgotten when nothing happened for twice the longest wait.
+ * 0 means go on.
  */
 export function backOffRemaining(
   entry: BackOffEntry | undefined,
@@ -24,7 +60,7 @@ export function backOffRemaining(
   now: number,
   limits: BackOffLimits = backOffLimits,
 ): number {
-  if (entry === undefined || eventAt - entry.updatedAt > 2 * limits.maxMs) return 0;
+  if (entry === undefined || eventAt - entry.updatedAt > limits.quietMs) return 0;
   return Math.max(0, eventAt + entry.waitMs - now);
 }
 
@@ -35,7 +71,7 @@ export function lengthenBackOff(
   now: number,
   limits: BackOffLimits = backOffLimits,
 ): BackOffEntry {
-  if (entry === undefined || eventAt - entry.updatedAt > 2 * limits.maxMs) {
+  if (entry === undefined || eventAt - entry.updatedAt > limits.quietMs) {
     return { waitMs: limits.firstMs, updatedAt: now };
   }
   return { waitMs: Math.min(entry.waitMs * 2, limits.maxMs), updatedAt: now };

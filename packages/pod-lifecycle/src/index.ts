@@ -1,17 +1,52 @@
+export {
+  type ContainerStart,
+  type ContainerStop,
+  type PodActions,
+  type PodActionsOptions,
+  type StopReason,
+  nextAttempt,
+} from './actions.ts';
 export { ANNOTATION, LABEL } from './annotations.ts';
 export {
   type BackOffEntry,
   type BackOffLimits,
+  type CrashLoopOptions,
   backOffLimits,
   backOffRemaining,
+  crashLoopKey,
+  crashLoopLimits,
   formatWait,
   lengthenBackOff,
 } from './back-off.ts';
 export { containerHash } from './container-hash.ts';
+export {
+  type ContainerKind,
+  type NamedContainer,
+  containerFieldPath,
+  containersOf,
+  findContainer,
+  isSidecar,
+} from './container-kind.ts';
 export { type ImageDecision, imageDecision, imageToPull, needsLook } from './image.ts';
-export { type ContainerStart, type ContainerStop, type PodActions, leftovers, podActions } from './pod-actions.ts';
-export { type RestartDecision, isSet, restartDecision } from './restart.ts';
+export { initSucceeded } from './init-actions.ts';
+export { type KillPlanInput, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from './kill-plan.ts';
+export { leftovers } from './leftovers.ts';
+export { podActions } from './pod-actions.ts';
+export { type ProbeResult, type ProbeResults, noProbeResults } from './probe-results.ts';
+export { type RestartAll, restartAll } from './restart-all.ts';
+export { type RestartDecision, isSet, restartDecision, restartsAfter } from './restart.ts';
 export { mayRun, nanosToMs, newestContainer, newestSandbox } from './runtime-view.ts';
 export { type SandboxDecision, sandboxDecision } from './sandbox-decision.ts';
+export { type StaticOrder, emptyStaticOrder, leaveStaticOrder, mayStartStatic } from './static-order.ts';
+export { type StopAnnotations, readStopAnnotations } from './stop-annotations.ts';
 export { unsupportedFields } from './unsupported.ts';
-export { type WorkerInput, type WorkerMachine, gracePeriod, initialMachine, stepWorker } from './worker-state.ts';
+export {
+  type WorkerAnswers,
+  type WorkerInput,
+  type WorkerMachine,
+  gracePeriod,
+  initialMachine,
+  killTimeoutMs,
+  stepWorker,
+  workerAnswers,
+} from './worker-state.ts';

@@ -6,10 +6,7 @@ export type RestartDecision =
   /** `done`: it did its work. `failed`: it did not, and is not to be tried again. */
   | { readonly restart: false; readonly why: 'done' | 'failed' | 'deleted' };
 
-/**
- * Decides by the newest run of a container (`undefined`: there was none). The container's own rules come first, then its
- * own policy, then the pod's (kubelet behaviour 1.5, regular container restart).
- */
+/** Decides by the newest run of a container; `undefined`: there was none (kubelet behaviour 1.5, restart). */
 export function restartDecision(
   pod: Pick<Pod, 'metadata' | 'spec'>,
   container: Container,
@@ -18,22 +15,47 @@ export function restartDecision(
   if (isSet(pod.metadata.deletionTimestamp)) return { restart: false, why: 'deleted' };
   if (newest === undefined || newest.state === 'created' || newest.state === 'unknown') return { restart: true };
   if (newest.state === 'running') return { restart: false, why: 'done' };
-  const succeeded = newest.exitCode === 0;
-  const stay: RestartDecision = { restart: false, why: succeeded ? 'done' : 'failed' };
-  for (const rule of container.restartPolicyRules ?? []) {
-    const values = rule.exitCodes?.values ?? [];
-    const listed = values.includes(newest.exitCode);
-    const matches = rule.exitCodes?.operator === 'NotIn' ? !listed : listed;
-    if (matches) return { restart: true };
-  }
+  if (restartsAfter(pod, container, newest.exitCode)) return { restart: true };
+  return { restart: false, why: newest.exitCode === 0 ? 'done' : 'failed' };
+}
+
+/**
+ * Whether a container runs again after it ended with `exitCode`. The first of its own rules that matches decides, then
+ * its own policy, then the pod's.
+ */
+export function restartsAfter(pod: Pick<Pod, 'spec'>, container: Container, exitCode: number): boolean {
+  if (matchingAction(container, exitCode) !== undefined) return true;
   switch (container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always') {
     case 'Never':
-      return stay;
+      return false;
     case 'OnFailure':
-      return succeeded ? stay : { restart: true };
+      return exitCode !== 0;
     default:
-      return { restart: true };
+      return true;
   }
+}
+
+/**
+ * Whether a container runs again after it was stopped because a probe failed. There is no exit code yet, so its rules do
+ * not count, only the policies.
+ */
+export function restartsAfterProbe(pod: Pick<Pod, 'spec'>, container: Container): boolean {
+  return (container.restartPolicy ?? pod.spec.restartPolicy ?? 'Always') !== 'Never';
+}
+
+/** True when a container's end with `exitCode` restarts the whole pod in place (KEP-5532). */
+export function restartsAll(container: Container, exitCode: number): boolean {
+  return matchingAction(container, exitCode) === 'RestartAllContainers';
+}
+
+/** Action of the first restart rule that fits. Rules with an action that is not known fit nothing. */
+function matchingAction(container: Container, exitCode: number): 'Restart' | 'RestartAllContainers' | undefined {
+  for (const { action, exitCodes } of container.restartPolicyRules ?? []) {
+    if (action !== 'Restart' && action !== 'RestartAllContainers') continue;
+    const listed = (exitCodes?.values ?? []).includes(exitCode);
+    if (exitCodes?.operator === 'In' ? listed : exitCodes?.operator === 'NotIn' && !listed) return action;
+  }
+  return undefined;
 }
 
 /** The API writes an unset time as null or leaves it out. */

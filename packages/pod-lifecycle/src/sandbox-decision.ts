@@ -16,10 +16,9 @@ export function sandboxDecision(pod: Pick<Pod, 'spec'>, runtime: RuntimePod | un
   }
   if (!newest.ready) return { kind: 'create', attempt, why: 'the pod’s sandbox is not running' };
   const hostNetwork = pod.spec.hostNetwork === true;
-  // containerd 2.1 does not say which network a sandbox has. Nothing in a pod can change it without a new UID.
-  if (newest.hostNetwork !== undefined && newest.hostNetwork !== hostNetwork) {
+  // A runtime that does not say how a sandbox is connected is believed to have done as it was told.
+  if ((newest.hostNetwork ?? hostNetwork) !== hostNetwork)
     return { kind: 'create', attempt, why: 'the pod’s network mode changed' };
-  }
   if (!hostNetwork && newest.ips.length === 0) {
     return { kind: 'create', attempt, why: 'the pod’s sandbox has no address' };
   }

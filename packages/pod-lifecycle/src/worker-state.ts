@@ -20,8 +20,11 @@ export const initialMachine: WorkerMachine = {
 };
 
 export type WorkerInput =
-  /** The work to do changed. */
-  | { readonly kind: 'work'; readonly work: PodWork }
+  /**
+   * The work to do changed. `idle`: the runtime has been read, and nothing of the pod can be running. A pod that is over
+   * by its phase or not wanted any more then has nothing to be ended, only to be cleaned up.
+   */
+  | { readonly kind: 'work'; readonly work: PodWork; readonly idle?: boolean | undefined }
   /** A pass of the present state ended without anything left to do. `terminal`: the pod has run its course. */
   | { readonly kind: 'passed'; readonly terminal: boolean };
 
@@ -29,15 +32,18 @@ export type WorkerInput =
  * The state machine of one pod UID (kubelet behaviour 1.3): sync, terminating, terminated, finished; never backwards.
  */
 export function stepWorker(machine: WorkerMachine, input: WorkerInput): WorkerMachine {
-  return input.kind === 'work' ? onWork(machine, input.work) : onPassed(machine, input.terminal);
+  return input.kind === 'work' ? onWork(machine, input.work, input.idle === true) : onPassed(machine, input.terminal);
 }
 
-function onWork(machine: WorkerMachine, work: PodWork): WorkerMachine {
+function onWork(machine: WorkerMachine, work: PodWork, idle: boolean): WorkerMachine {
   const ending = endReason(work);
   if (ending === undefined) return machine;
   const grace = gracePeriod(work.pod, work.graceSeconds);
   const forget = machine.forget || work.work === 'kill';
-  if (machine.state === 'syncing') return { state: 'terminating', graceSeconds: grace, reason: ending, forget };
+  if (machine.state === 'syncing') {
+    const over = idle && (work.work === 'kill' || isOver(work.pod));
+    return { state: over ? 'terminated' : 'terminating', graceSeconds: grace, reason: ending, forget };
+  }
   const graceSeconds = machine.graceSeconds === undefined ? grace : Math.min(machine.graceSeconds, grace);
   return { ...machine, graceSeconds, forget };
 }
@@ -58,9 +64,12 @@ function onPassed(machine: WorkerMachine, terminal: boolean): WorkerMachine {
 function endReason(work: PodWork): string | undefined {
   if (work.work === 'kill') return work.reason;
   if (isSet(work.pod?.metadata.deletionTimestamp)) return 'the pod is being deleted';
-  const phase = work.pod?.status?.phase;
-  if (phase === 'Failed' || phase === 'Succeeded') return `the pod has ${phase.toLowerCase()}`;
+  if (isOver(work.pod)) return `the pod has ${work.pod?.status?.phase?.toLowerCase() ?? 'ended'}`;
   return undefined;
+}
+
+function isOver(pod: Pod | undefined): boolean {
+  return pod?.status?.phase === 'Failed' || pod?.status?.phase === 'Succeeded';
 }
 
 /** Grace of a pod without a spec: one that only the runtime knows (kubelet behaviour 1.3, orphans). */
@@ -73,4 +82,34 @@ export function gracePeriod(pod: Pod | undefined, overrideSeconds: number | unde
   if (pod === undefined) return Math.max(LEAST_SECONDS, overrideSeconds ?? ORPHAN_SECONDS);
   const own = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30;
   return Math.max(LEAST_SECONDS, overrideSeconds === undefined ? own : Math.min(own, overrideSeconds));
+}
+
+/** What others may conclude from where a worker stands (kubelet behaviour 1.3, derived questions). */
+export interface WorkerAnswers {
+  /** Containers of the pod should be ending, so none may be started for it. */
+  readonly containersEnding: boolean;
+  readonly mayHaveRunningContainers: boolean;
+  /** Its sandboxes and containers may be collected. */
+  readonly runtimeRemovable: boolean;
+  /** Its volumes, files and cgroup may be removed: it is over and its source does not want it any more. */
+  readonly contentRemovable: boolean;
+}
+
+/** Answers for one pod; a pod without a worker, once all workers are known, is as one that is finished. */
+export function workerAnswers({ state, forget }: Pick<WorkerMachine, 'state' | 'forget'>): WorkerAnswers {
+  const stopped = state === 'terminated' || state === 'finished';
+  return {
+    containersEnding: state !== 'syncing',
+    mayHaveRunningContainers: !stopped,
+    runtimeRemovable: stopped,
+    contentRemovable: state === 'finished' || (stopped && forget),
+  };
+}
+
+/**
+ * Milliseconds that someone who had a pod killed (eviction, preemption, node shutdown) waits for its end, before the event
+ * `ExceededGracePeriod` (kubelet behaviour 1.3, killPodNow).
+ */
+export function killTimeoutMs(graceSeconds: number): number {
+  return Math.max(10_000, graceSeconds * 1_500);
 }

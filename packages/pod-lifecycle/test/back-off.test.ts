@@ -1,6 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type BackOffEntry, backOffLimits, backOffRemaining, formatWait, lengthenBackOff } from '../src/index.ts';
+import {
+  type BackOffEntry,
+  type CrashLoopOptions,
+  backOffLimits,
+  backOffRemaining,
+  crashLoopKey,
+  crashLoopLimits,
+  formatWait,
+  lengthenBackOff,
+} from '../src/index.ts';
 
 describe('back-off', () => {
   test('a container that always ends at once waits 0, 10, 20, 40, ... 300, 300 seconds', () => {
@@ -19,7 +28,7 @@ describe('back-off', () => {
 
   test('ten quiet minutes forget it', () => {
     const entry = { waitMs: 160_000, updatedAt: 0 };
-    const quiet = 2 * backOffLimits.maxMs;
+    const quiet = 600_000;
     expect(backOffRemaining(entry, quiet, quiet)).toBe(160_000);
     expect(backOffRemaining(entry, quiet + 1, quiet + 1)).toBe(0);
     expect(lengthenBackOff(entry, quiet + 1, quiet + 1).waitMs).toBe(10_000);
@@ -44,4 +53,38 @@ describe('back-off', () => {
     [80_000, '1m20s'],
     [300_000, '5m0s'],
   ])('%i ms reads %s', (ms, text) => expect(formatWait(ms)).toBe(text));
+
+  test.each<[string, CrashLoopOptions, number[]]>([
+    ['by default', {}, [10, 20, 40, 80, 160, 300, 300]],
+    ['with the slower decay', { reducedDecay: true }, [1, 2, 4, 8, 16, 32, 60, 60]],
+    ['with a longest wait', { maxRestartPeriodMs: 30_000 }, [10, 20, 30, 30]],
+    ['with one below the first', { maxRestartPeriodMs: 2_000 }, [2, 2]],
+    ['with both, the longest wait counts', { reducedDecay: true, maxRestartPeriodMs: 5_000 }, [1, 2, 4, 5, 5]],
+  ])('restarts %s wait longer and longer', (_name, options, seconds) => {
+    let entry: BackOffEntry | undefined;
+    const waits = seconds.map(() => {
+      entry = lengthenBackOff(entry, 0, 0, crashLoopLimits(options));
+      return entry.waitMs / 1000;
+    });
+    expect(waits).toEqual(seconds);
+    expect(crashLoopLimits(options).quietMs).toBe(600_000);
+  });
+
+  test('a short longest wait is forgotten no sooner', () => {
+    const entry = { waitMs: 1_000, updatedAt: 0 };
+    expect(backOffRemaining(entry, 500_000, 500_000, crashLoopLimits({ maxRestartPeriodMs: 1_000 }))).toBe(1_000);
+  });
+
+  test('a container’s key changes with its image and resources, not with the order in which they are written', () => {
+    const requests = { cpu: '1', memory: '1Gi' };
+    const base = crashLoopKey({ name: 'c', image: 'a', resources: { requests } });
+    expect(crashLoopKey({ name: 'c', image: 'a', resources: { requests: { memory: '1Gi', cpu: '1' } } })).toBe(base);
+    const others = [
+      { name: 'd', image: 'a', resources: { requests } },
+      { name: 'c', image: 'b', resources: { requests } },
+      { name: 'c', image: 'a', resources: { limits: requests } },
+      { name: 'c', image: 'a', resources: { requests: { ...requests, cpu: '2' } } },
+    ].map(crashLoopKey);
+    expect(new Set([base, ...others]).size).toBe(5);
+  });
 });

@@ -1,22 +1,10 @@
 import type { RuntimeContainer, RuntimePod } from '@kubus/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type PodActions, mayRun, podActions } from '../src/index.ts';
+import { mayRun, podActions } from '../src/index.ts';
 import { exited, pod, run, runtime, sandbox } from './states.ts';
+import { nothing, summary } from './summary.ts';
 
-function summary(actions: PodActions) {
-  return {
-    kill: actions.killPod,
-    sandbox: actions.createSandbox?.attempt,
-    stop: actions.stop.map(({ container }) => container.id),
-    start: actions.start.map(
-      ({ container, attempt, created }) => `${container.name}#${attempt}${created ? ' made' : ''}`,
-    ),
-    remove: [...actions.remove.containers, ...actions.remove.sandboxes].map(({ id }) => id),
-  };
-}
-
-const nothing = { kill: false, sandbox: undefined, stop: [], start: [], remove: [] };
 const two = {
   containers: [
     { name: 'a', image: 'busybox' },

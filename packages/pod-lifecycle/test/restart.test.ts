@@ -1,6 +1,7 @@
 import type { Container } from '@kubus/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { restartDecision } from '../src/index.ts';
+import { restartDecision, restartsAfter } from '../src/index.ts';
+import { restartsAll } from '../src/restart.ts';
 import { exited, pod, run } from './states.ts';
 
 const container: Container = { name: 'c', image: 'busybox' };
@@ -48,4 +49,26 @@ describe('restartDecision', () => {
       expect(restartDecision(deleted, container, newest)).toEqual({ restart: false, why: 'deleted' });
     }
   });
+});
+
+test.each([
+  ['RestartAllContainers', 42, true],
+  ['RestartAllContainers', 1, false],
+  ['Restart', 42, false],
+])('a rule %s and exit code %i', (action, code, all) => {
+  const rules = [{ action, exitCodes: { operator: 'In', values: [42] } }];
+  expect(restartsAll({ ...container, restartPolicyRules: rules }, code)).toBe(all);
+});
+
+test('the first rule that fits decides, and one with an action that nobody knows fits nothing', () => {
+  const exitCodes = { operator: 'In', values: [42] };
+  const rules = [
+    { action: 'Explode', exitCodes },
+    { action: 'Restart', exitCodes },
+    { action: 'RestartAllContainers', exitCodes },
+  ];
+  expect(restartsAll({ ...container, restartPolicyRules: rules }, 42)).toBe(false);
+  expect(
+    restartsAfter(pod({ restartPolicy: 'Never' }), { ...container, restartPolicyRules: rules.slice(0, 1) }, 42),
+  ).toBe(false);
 });

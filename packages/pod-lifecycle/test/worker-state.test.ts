@@ -1,7 +1,14 @@
 import type { PodWork } from '@kubus/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type WorkerMachine, gracePeriod, initialMachine, stepWorker } from '../src/index.ts';
+import {
+  type WorkerMachine,
+  gracePeriod,
+  initialMachine,
+  killTimeoutMs,
+  stepWorker,
+  workerAnswers,
+} from '../src/index.ts';
 import { pod } from './states.ts';
 
 function work(overrides: Partial<PodWork> = {}): PodWork {
@@ -44,6 +51,20 @@ describe('stepWorker', () => {
     expect(stepWorker(machine, { kind: 'passed', terminal: true }).state).toBe('finished');
   });
 
+  test.each<[string, PodWork, WorkerMachine['state']]>([
+    ['one that is over needs only cleaning up', work({ pod: { ...pod(), status: { phase: 'Failed' } } }), 'terminated'],
+    ['so does one that is not wanted before it ever ran', work({ work: 'kill' }), 'terminated'],
+    ['one that is being deleted is ended in order', deleting(5), 'terminating'],
+    ['one that is wanted is synced', work(), 'syncing'],
+  ])('with nothing of it running, %s', (_name, input, state) => {
+    expect(stepWorker(initialMachine, { kind: 'work', work: input, idle: true }).state).toBe(state);
+  });
+
+  test('that nothing runs does not cut short an ending that has begun', () => {
+    const ending = stepWorker(initialMachine, { kind: 'work', work: deleting(5) });
+    expect(stepWorker(ending, { kind: 'work', work: work({ work: 'kill' }), idle: true }).state).toBe('terminating');
+  });
+
   test('grace only shrinks', () => {
     let machine = stepWorker(initialMachine, { kind: 'work', work: deleting(30) });
     expect(machine.graceSeconds).toBe(30);
@@ -58,7 +79,7 @@ describe('stepWorker', () => {
     const input = fc.oneof(
       fc
         .constantFrom(work(), work({ work: 'kill' }), deleting(3), deleting(40))
-        .map((one) => ({ kind: 'work' as const, work: one })),
+        .chain((one) => fc.boolean().map((idle) => ({ kind: 'work' as const, work: one, idle }))),
       fc.boolean().map((terminal) => ({ kind: 'passed' as const, terminal })),
     );
     fc.assert(
@@ -85,3 +106,22 @@ test.each([
   [pod(), undefined, 30],
   [undefined, undefined, 1],
 ])('gracePeriod %#', (one, override, seconds) => expect(gracePeriod(one, override)).toBe(seconds));
+
+test.each<[WorkerMachine['state'], boolean, boolean[]]>([
+  ['syncing', false, [false, true, false, false]],
+  ['terminating', true, [true, true, false, false]],
+  ['terminated', false, [true, false, true, false]],
+  ['terminated', true, [true, false, true, true]],
+  ['finished', true, [true, false, true, true]],
+])('what %s means for others, forgotten: %s', (state, forget, expected) => {
+  const { containersEnding, mayHaveRunningContainers, runtimeRemovable, contentRemovable } = workerAnswers({
+    state,
+    forget,
+  });
+  expect([containersEnding, mayHaveRunningContainers, runtimeRemovable, contentRemovable]).toEqual(expected);
+});
+
+test.each([
+  [1, 10_000],
+  [20, 30_000],
+])('who kills with %i s of grace waits %i ms', (grace, ms) => expect(killTimeoutMs(grace)).toBe(ms));

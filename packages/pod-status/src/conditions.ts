@@ -1,66 +1,132 @@
-import type { ContainerStatus, Pod, PodCondition, PodStatus, RuntimePod } from '@kubus/contracts';
-import { sandboxDecision } from '@kubus/pod-lifecycle';
-import { type PodPhase, isTerminal } from './phase.ts';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '@kubus/contracts';
+import { isSidecar, sandboxDecision } from '@kubus/pod-lifecycle';
+import type { PodStatusInput } from './input.ts';
+import type { PodPhase } from './phase.ts';
 
 interface Judgement {
   readonly type: string;
-  readonly status: 'True' | 'False';
-  readonly reason?: string;
-  readonly message?: string;
+  readonly status: string;
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
 }
 
-/** The conditions that the node owns, in the reference's order (kubelet behaviour 1.12). */
-export function podConditions(input: {
-  pod: Pod;
-  runtime: RuntimePod | undefined;
-  statuses: readonly ContainerStatus[];
-  phase: PodPhase;
-  previous: PodStatus | undefined;
+/** Conditions that only the node sets. Those it does not set now are gone; all other conditions stay as they are. */
+const OWNED = [
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+  'AllContainersRestarting',
+  'PodResizePending',
+  'PodResizeInProgress',
+];
+
+export const RESTARTING = 'AllContainersRestarting';
+const DISRUPTION = 'DisruptionTarget';
+
+export interface ConditionsInput extends Pick<
+  PodStatusInput,
+  'pod' | 'runtime' | 'previous' | 'resize' | 'disruption'
+> {
+  readonly init: readonly ContainerStatus[];
+  readonly regular: readonly ContainerStatus[];
+  readonly phase: PodPhase;
+  /** The value of the condition AllContainersRestarting; undefined: the pod has none. */
+  readonly restartingAll: boolean | undefined;
   /** RFC 3339, whole seconds. */
-  now: string;
-}): PodCondition[] {
-  const { pod, runtime, statuses, phase, previous, now } = input;
-  const containersReady = judgeContainers(pod, statuses, phase);
+  readonly now: string;
+}
+
+/** All conditions of a pod: those of the node first, then those of others (kubelet behaviour 1.12). */
+export function podConditions(input: ConditionsInput): PodCondition[] {
+  const { pod, previous, restartingAll, resize, disruption, now } = input;
+  const containersReady = judgeContainers(input);
   const judgements: Judgement[] = [
-    judgeSandbox(pod, runtime, phase),
-    phase === 'Succeeded'
-      ? { type: 'Initialized', status: 'True', reason: 'PodCompleted' }
-      : { type: 'Initialized', status: 'True' },
+    judgeSandbox(input),
+    judgeInitialized(input),
     judgeReady(pod, previous, containersReady),
     containersReady,
     { type: 'PodScheduled', status: 'True' },
+    ...(restartingAll === undefined ? [] : [{ type: RESTARTING, status: restartingAll ? 'True' : 'False' }]),
+    ...(resize ?? []),
+    ...(disruption === undefined ? [] : [{ type: DISRUPTION, status: 'True', ...disruption }]),
   ];
-  const own = judgements.map((judgement): PodCondition => {
-    const before = previous?.conditions?.find(({ type }) => type === judgement.type);
-    return {
-      ...judgement,
-      lastTransitionTime: before?.status === judgement.status ? (before.lastTransitionTime ?? now) : now,
-      ...(pod.metadata.generation !== undefined && { observedGeneration: pod.metadata.generation }),
-    };
-  });
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((one) => one.type === type));
-  return [...own, ...foreign];
+  const own = judgements.map((judgement) => dated(judgement, pod, previous, now));
+  const kept = previous?.conditions?.filter(({ type }) => type === DISRUPTION) ?? [];
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED.includes(type));
+  const rest = [...kept, ...foreign].filter(
+    ({ type }, index, all) =>
+      !own.some((one) => one.type === type) && all.findIndex((one) => one.type === type) === index,
+  );
+  return [...own, ...rest];
 }
 
-function judgeSandbox(pod: Pod, runtime: RuntimePod | undefined, phase: PodPhase): Judgement {
-  const serves = !isTerminal(phase) && sandboxDecision(pod, runtime).kind === 'keep';
+/** The time of a condition is that of its last change of status, not of its reason. */
+function dated(
+  { reason, message, ...judgement }: Judgement,
+  { metadata, status }: Pod,
+  previous: PodStatus | undefined,
+  now: string,
+): PodCondition {
+  const before = (previous ?? status)?.conditions?.find(({ type }) => type === judgement.type);
+  return {
+    ...judgement,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    lastTransitionTime: before?.status === judgement.status ? (before.lastTransitionTime ?? now) : now,
+    ...((metadata.generation ?? 0) > 0 && { observedGeneration: metadata.generation }),
+  };
+}
+
+function judgeSandbox({ pod, runtime }: ConditionsInput): Judgement {
+  const serves = sandboxDecision(pod, runtime).kind === 'keep';
   return { type: 'PodReadyToStartContainers', status: serves ? 'True' : 'False' };
 }
 
-function judgeContainers(pod: Pod, statuses: readonly ContainerStatus[], phase: PodPhase): Judgement {
+function judgeInitialized({ pod, init, regular, phase }: ConditionsInput): Judgement {
+  const type = 'Initialized';
+  const unknown: string[] = [];
+  const incomplete: string[] = [];
+  for (const container of pod.spec.initContainers ?? []) {
+    const status = init.find(({ name }) => name === container.name);
+    const done = isSidecar(container) ? status?.started === true : status?.ready === true;
+    if (status === undefined) unknown.push(container.name);
+    else if (!done) incomplete.push(container.name);
+  }
+  if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'True', reason: 'PodCompleted' };
+  // Sidecars that are started again do not take back that the pod has come further.
+  if (regular.some(hasStarted) || unknown.length + incomplete.length === 0) return { type, status: 'True' };
+  const message = listed(['unknown', unknown], ['incomplete', incomplete]);
+  return { type, status: 'False', reason: 'ContainersNotInitialized', message };
+}
+
+function hasStarted({ state, lastState }: ContainerStatus): boolean {
+  return state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined;
+}
+
+/** Sidecars count as well as regular containers. */
+function judgeContainers({ pod, init, regular, phase }: ConditionsInput): Judgement {
   const type = 'ContainersReady';
-  const names = pod.spec.containers.map(({ name }) => name);
+  const statuses = [...init, ...regular];
+  const names = [...(pod.spec.initContainers ?? []).filter(isSidecar), ...pod.spec.containers].map(({ name }) => name);
   const unknown = names.filter((name) => !statuses.some((status) => status.name === name));
   if (phase === 'Succeeded' && unknown.length === 0) return { type, status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
   const unready = names.filter((name) => statuses.some((status) => status.name === name && !status.ready));
-  if (unknown.length === 0 && unready.length === 0) return { type, status: 'True' };
-  const parts: string[] = [];
-  if (unknown.length > 0) parts.push(`containers with unknown status: [${unknown.join(' ')}]`);
-  if (unready.length > 0) parts.push(`containers with unready status: [${unready.join(' ')}]`);
-  return { type, status: 'False', reason: 'ContainersNotReady', message: parts.join(', ') };
+  if (unknown.length + unready.length === 0) return { type, status: 'True' };
+  const message = listed(['unknown', unknown], ['unready', unready]);
+  return { type, status: 'False', reason: 'ContainersNotReady', message };
 }
 
+function listed(...groups: [string, string[]][]): string {
+  return groups
+    .filter(([, names]) => names.length > 0)
+    .map(([what, names]) => `containers with ${what} status: [${names.join(' ')}]`)
+    .join(', ');
+}
+
+/** A pod is ready with its containers, and when all its readiness gates are true (KEP-580). */
 function judgeReady(pod: Pod, previous: PodStatus | undefined, containersReady: Judgement): Judgement {
   const type = 'Ready';
   if (containersReady.status === 'False') return { ...containersReady, type };

@@ -1,85 +1,186 @@
-import type { Container, ContainerState, ContainerStatus, Pod, RuntimeContainer, RuntimePod } from '@kubus/contracts';
-import { restartDecision } from '@kubus/pod-lifecycle';
+import type { ContainerState, ContainerStatus, Pod, RuntimeContainer } from '@kubus/contracts';
+import {
+  type NamedContainer,
+  containersOf,
+  initSucceeded,
+  noProbeResults,
+  restartDecision,
+} from '@kubus/pod-lifecycle';
+import type { ContainerDetails, PodStatusInput } from './input.ts';
+import { STATUS_UNKNOWN, UNLOCATED, lostContainer } from './lost-container.ts';
+import { readiness } from './readiness.ts';
+import { timeOf } from './times.ts';
+import { volumeMountStatuses } from './volume-mounts.ts';
 
-/** Why a container that should run does not: what the last attempt to start it ran into. */
-export interface WaitingReason {
-  readonly reason: string;
-  readonly message: string;
+export interface ContainerStatuses {
+  /** In the order of the spec. */
+  readonly init: ContainerStatus[];
+  /** Sorted by name, as are the ephemeral ones. */
+  readonly regular: ContainerStatus[];
+  readonly ephemeral: ContainerStatus[];
 }
 
-export interface ContainerStatusInput {
-  readonly pod: Pod;
-  readonly runtime: RuntimePod | undefined;
-  readonly waiting: ReadonlyMap<string, WaitingReason>;
-  /** Name of the runtime, for container IDs: `containerd`. */
-  readonly runtimeName: string;
-}
+/** What the status of one container is made of before its probes are asked. */
+type Core = Pick<ContainerStatus, 'state' | 'lastState' | 'restartCount' | 'image' | 'imageID' | 'containerID'>;
 
-/** Status of every regular container, sorted by name (kubelet behaviour 1.12). */
-export function containerStatuses(input: ContainerStatusInput): ContainerStatus[] {
-  return input.pod.spec.containers
-    .map((container) => containerStatus(container, input))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function containerStatus(container: Container, input: ContainerStatusInput): ContainerStatus {
-  const { pod, runtime, waiting, runtimeName } = input;
-  const [newest, before] = (runtime?.containers ?? []).filter(({ name }) => name === container.name);
-  if (newest === undefined) {
-    return {
-      name: container.name,
-      state: { waiting: waiting.get(container.name) ?? { reason: 'ContainerCreating' } },
-      lastState: {},
-      ready: false,
-      restartCount: 0,
-      image: container.image ?? '',
-      imageID: '',
-      started: false,
-    };
-  }
-  const running = newest.state === 'running';
-  let state = stateOf(newest, runtimeName);
-  let lastState: ContainerState = before === undefined ? {} : stateOf(before, runtimeName);
-  const failure = waiting.get(container.name);
-  if (!running && failure !== undefined && restartDecision(pod, container, newest).restart) {
-    if (state.terminated !== undefined) lastState = state;
-    state = { waiting: failure };
-  }
+/** The status of every container (kubelet behaviour 1.12). `restartingAll`: the whole pod begins anew in its sandbox. */
+export function containerStatuses(input: PodStatusInput, restartingAll: boolean): ContainerStatuses {
+  const all = containersOf(input.pod).map((named) => ({ named, status: containerStatus(named, input, restartingAll) }));
+  const of = (...kinds: NamedContainer['kind'][]) =>
+    all.filter(({ named }) => kinds.includes(named.kind)).map(({ status }) => status);
+  const byName = (a: ContainerStatus, b: ContainerStatus) => (a.name < b.name ? -1 : 1);
   return {
-    name: container.name,
-    state,
-    lastState: lastState.terminated === undefined ? {} : lastState,
-    ready: running,
-    restartCount: newest.attempt,
-    image: newest.image,
-    imageID: newest.imageRef,
-    containerID: `${runtimeName}://${newest.id}`,
-    started: running,
+    init: of('init', 'sidecar'),
+    regular: of('regular').sort(byName),
+    ephemeral: of('ephemeral').sort(byName),
   };
 }
 
-function stateOf(container: RuntimeContainer, runtimeName: string): ContainerState {
+/** The status made before of the container called `name`. */
+export function previousStatus({ previous, pod }: PodStatusInput, name: string): ContainerStatus | undefined {
+  const status = previous ?? pod.status;
+  return [
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.containerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ].find((one) => one.name === name);
+}
+
+function containerStatus(named: NamedContainer, input: PodStatusInput, restartingAll: boolean): ContainerStatus {
+  const { container } = named;
+  const runs = (input.runtime?.containers ?? []).filter(({ name }) => name === container.name);
+  const [newest] = runs;
+  const before = previousStatus(input, container.name);
+  const core =
+    newest === undefined
+      ? lostContainer(named, input, before, restartingAll)
+      : knownContainer(newest, runs[1], input, before);
+  const shown = withFailure(named, input, newest, core);
+  const details = (newest === undefined ? undefined : input.details?.get(newest.id)) ?? {};
+  const volumeMounts = volumeMountStatuses(container, {
+    recursiveReadOnly: input.recursiveReadOnlyMounts === true,
+    imageVolumes: details.imageVolumes,
+  });
+  return {
+    name: container.name,
+    ...shown,
+    ...readiness(named, shown.state, newest?.id, input.probes ?? noProbeResults),
+    ...(newest !== undefined && resourceFields(named, details)),
+    ...(volumeMounts !== undefined && { volumeMounts }),
+    ...(details.user !== undefined && { user: details.user }),
+    ...(details.allocatedResourcesStatus !== undefined && {
+      allocatedResourcesStatus: details.allocatedResourcesStatus,
+    }),
+    ...(details.stopSignal !== undefined && { stopSignal: details.stopSignal }),
+  };
+}
+
+/** A container that is to run and does not shows why; how its last run ended then moves to the last state. */
+function withFailure(
+  { kind, container }: NamedContainer,
+  { pod, waiting }: PodStatusInput,
+  newest: RuntimeContainer | undefined,
+  core: Core,
+): Core {
+  const failure = waiting.get(container.name);
+  if (failure === undefined || !isToRun(pod, kind, container, newest)) return core;
+  const lastState = core.state?.terminated === undefined ? core.lastState : { terminated: core.state.terminated };
+  return { ...core, lastState, state: { waiting: { ...failure } } };
+}
+
+function isToRun(
+  pod: Pod,
+  kind: NamedContainer['kind'],
+  container: NamedContainer['container'],
+  newest: RuntimeContainer | undefined,
+): boolean {
+  if (kind === 'init' && newest !== undefined && initSucceeded(newest)) return false;
+  if (kind === 'ephemeral' && newest?.state === 'exited') return false;
+  return restartDecision(pod, container, newest).restart;
+}
+
+function knownContainer(
+  newest: RuntimeContainer,
+  earlier: RuntimeContainer | undefined,
+  input: PodStatusInput,
+  before: ContainerStatus | undefined,
+): Core {
+  const unlocated = newest.state === 'unknown' ? unlocatedRun(before) : undefined;
+  return {
+    state: unlocated?.state ?? stateOf(newest, input),
+    lastState: lastStateOf(newest, earlier, input, before),
+    restartCount: unlocated?.restartCount ?? newest.attempt,
+    image: newest.image,
+    imageID: newest.imageRef,
+    containerID: idOf(newest, input),
+  };
+}
+
+/** How the run before ended: as the runtime has it, or as the status had it when the runtime does not list it any more. */
+function lastStateOf(
+  newest: RuntimeContainer,
+  earlier: RuntimeContainer | undefined,
+  input: PodStatusInput,
+  before: ContainerStatus | undefined,
+): ContainerState {
+  if (earlier !== undefined) {
+    const { terminated } = stateOf(earlier, input);
+    return terminated === undefined ? {} : { terminated };
+  }
+  if (newest.attempt === 0) return {};
+  const same = before?.containerID === idOf(newest, input);
+  const terminated = (same ? undefined : before?.state?.terminated) ?? before?.lastState?.terminated;
+  return terminated === undefined ? {} : { terminated };
+}
+
+/** A container whose state the runtime has lost counts as ended, when it was running as it was last seen. */
+function unlocatedRun(
+  before: ContainerStatus | undefined,
+): Pick<ContainerStatus, 'state' | 'restartCount'> | undefined {
+  if (before?.state?.running !== undefined) {
+    return { state: { terminated: UNLOCATED }, restartCount: before.restartCount + 1 };
+  }
+  const told = before?.state?.terminated?.reason === STATUS_UNKNOWN;
+  return told ? { state: before.state, restartCount: before.restartCount } : undefined;
+}
+
+function stateOf(container: RuntimeContainer, input: PodStatusInput): ContainerState {
   switch (container.state) {
     case 'running':
       return { running: { startedAt: timeOf(container.startedAt) } };
-    case 'exited':
+    case 'exited': {
+      const told = input.details?.get(container.id)?.terminationMessage ?? '';
+      const message = [container.message, told].filter((text) => text !== '').join(': ');
       return {
         terminated: {
           exitCode: container.exitCode,
           reason: container.reason,
-          ...(container.message !== '' && { message: container.message }),
+          ...(message !== '' && { message }),
           startedAt: timeOf(container.startedAt),
           finishedAt: timeOf(container.finishedAt),
-          containerID: `${runtimeName}://${container.id}`,
+          containerID: idOf(container, input),
         },
       };
+    }
     default:
       return { waiting: {} };
   }
 }
 
-/** RFC 3339 in whole seconds, as the API shows times. */
-export function timeOf(nanos: string): string | null {
-  if (nanos === '0' || nanos === '') return null;
-  return `${new Date(Number(BigInt(nanos) / 1_000_000n)).toISOString().slice(0, 19)}Z`;
+function idOf({ id }: RuntimeContainer, { runtimeName }: PodStatusInput): string {
+  return `${runtimeName}://${id}`;
+}
+
+/** What the container has been granted and what it has, as far as the node tells; else what its spec asks for. */
+function resourceFields(
+  { container }: NamedContainer,
+  { allocated, resources }: ContainerDetails,
+): Pick<ContainerStatus, 'allocatedResources' | 'resources'> {
+  const { requests, limits } = container.resources ?? {};
+  const granted = allocated ?? requests ?? {};
+  const some = (list: Record<string, string> | undefined) => list !== undefined && Object.keys(list).length > 0;
+  return {
+    ...(some(granted) && { allocatedResources: { ...granted } }),
+    resources: resources ?? { ...(some(limits) && { limits }), ...(some(requests) && { requests }) },
+  };
 }

@@ -1,4 +1,8 @@
-export { type WaitingReason, timeOf } from './container-status.ts';
-export { type PodPhase, isTerminal } from './phase.ts';
-export { type PodStatusInput, podStatus } from './pod-status.ts';
+export type { ContainerDetails, PodStatusInput, ResizeCondition, StatusReason, WaitingReason } from './input.ts';
+export { type PodPhase, isStatic, isTerminal } from './phase.ts';
+export { podResourceList } from './pod-resources.ts';
+export { podStatus } from './pod-status.ts';
 export { type QosClass, qosClass } from './qos.ts';
+export { illegalTransition, rejectedStatus, terminatedStatus } from './special-status.ts';
+export { FILE_BYTES, LOG_BYTES, LOG_LINES, needsLog, terminationMessage } from './termination-message.ts';
+export { timeOf } from './times.ts';

@@ -1,5 +1,5 @@
-import type { ContainerStatus, Pod, PodStatus, RuntimePod } from '@kubus/contracts';
-import { newestContainer, restartDecision } from '@kubus/pod-lifecycle';
+import { CONFIG_SOURCE, type Container, type ContainerStatus, type Pod } from '@kubus/contracts';
+import { isSidecar, restartsAfter } from '@kubus/pod-lifecycle';
 
 export type PodPhase = 'Pending' | 'Running' | 'Succeeded' | 'Failed';
 
@@ -8,40 +8,90 @@ export function isTerminal(phase: string | undefined): phase is 'Succeeded' | 'F
   return phase === 'Succeeded' || phase === 'Failed';
 }
 
-/**
- * The phase of a pod by its containers. `ending`: the pod is being ended, so what has stopped will not start again.
- * Static pods keep their policy's phase while they end, because their source may want them back.
- */
-export function podPhase(input: {
-  pod: Pod;
-  runtime: RuntimePod | undefined;
-  statuses: readonly ContainerStatus[];
-  previous: PodStatus | undefined;
-  ending: boolean;
-}): PodPhase {
-  const { pod, runtime, statuses, previous, ending } = input;
-  if (isTerminal(previous?.phase)) return previous.phase;
-  if (isTerminal(pod.status?.phase)) return pod.status.phase;
-  let running = 0;
-  let waiting = 0;
-  let stopped = 0;
-  let succeeded = 0;
-  let restartable = 0;
-  for (const container of pod.spec.containers) {
-    const status = statuses.find(({ name }) => name === container.name);
-    if (status?.state?.running !== undefined) running += 1;
-    else if (status?.state?.terminated !== undefined) {
-      stopped += 1;
-      if (status.state.terminated.exitCode === 0) succeeded += 1;
-      if (restartDecision(pod, container, newestContainer(runtime, container.name)).restart) restartable += 1;
-    } else if (status?.lastState?.terminated !== undefined) {
-      stopped += 1;
-      restartable += 1;
-    } else waiting += 1;
+/** A pod of a manifest: its source decides whether it is wanted again, so it never ends for good by itself. */
+export function isStatic(pod: Pick<Pod, 'metadata'>): boolean {
+  const source = pod.metadata.annotations?.[CONFIG_SOURCE];
+  return source !== undefined && source !== 'api';
+}
+
+export interface PhaseInput {
+  readonly pod: Pod;
+  readonly init: readonly ContainerStatus[];
+  readonly regular: readonly ContainerStatus[];
+  /** The pod is being ended, so what has stopped will not start again. Does not count for static pods. */
+  readonly ending: boolean;
+  /** A regular container was made in the pod's present sandbox. */
+  readonly initialized: boolean;
+}
+
+/** The phase of a pod by its containers, whatever its phase was before (kubelet behaviour 1.12). */
+export function podPhase({ pod, init, regular, ending, initialized }: PhaseInput): PodPhase {
+  const inits = countInits(pod, init);
+  const sidecars = countSidecars(pod, init);
+  const counts = countRegular(pod, regular);
+  if (inits.failed > 0) return 'Failed';
+  if (inits.pending > 0 || (sidecars.pending > 0 && !initialized)) return 'Pending';
+  if (sidecars.waiting > 0 || counts.waiting > 0) return 'Pending';
+  if (counts.unknown > 0 || sidecars.unknown > 0) return 'Pending';
+  if (counts.running + sidecars.running > 0) return 'Running';
+  if (counts.stopped === 0) return 'Pending';
+  if (counts.restartable > 0 && (!ending || isStatic(pod))) return 'Running';
+  return counts.succeeded === counts.stopped ? 'Succeeded' : 'Failed';
+}
+
+/** A plain init container: `pending` before it has ended once, `failed` when it ended badly for good. */
+function countInits(pod: Pod, statuses: readonly ContainerStatus[]): { pending: number; failed: number } {
+  const counts = { pending: 0, failed: 0 };
+  for (const container of pod.spec.initContainers ?? []) {
+    if (isSidecar(container)) continue;
+    const exitCode = lastExitCode(statusOf(statuses, container));
+    if (exitCode === undefined) counts.pending += 1;
+    else if (exitCode !== 0 && !restartsAfter(pod, container, exitCode)) counts.failed += 1;
   }
-  if (waiting > 0) return 'Pending';
-  if (running > 0) return 'Running';
-  if (stopped === 0) return 'Pending';
-  if (restartable > 0 && !ending) return 'Running';
-  return succeeded === stopped ? 'Succeeded' : 'Failed';
+  return counts;
+}
+
+/** Sidecars that have ended do not count: they neither hold a pod back nor keep it alive. */
+function countSidecars(pod: Pod, statuses: readonly ContainerStatus[]) {
+  const counts = { pending: 0, waiting: 0, running: 0, unknown: 0 };
+  for (const container of (pod.spec.initContainers ?? []).filter(isSidecar)) {
+    const status = statusOf(statuses, container);
+    if (status === undefined) counts.unknown += 1;
+    else if (status.state?.running !== undefined) {
+      counts.running += 1;
+      if (status.started !== true) counts.pending += 1;
+    } else if (lastExitCode(status) === undefined) {
+      counts.pending += 1;
+      counts.waiting += 1;
+    }
+  }
+  return counts;
+}
+
+/** `stopped` counts those that wait for their next start, too. */
+function countRegular(pod: Pod, statuses: readonly ContainerStatus[]) {
+  const counts = { running: 0, waiting: 0, stopped: 0, succeeded: 0, restartable: 0, unknown: 0 };
+  for (const container of pod.spec.containers) {
+    const status = statusOf(statuses, container);
+    const exitCode = lastExitCode(status);
+    if (status === undefined) counts.unknown += 1;
+    else if (status.state?.running !== undefined) counts.running += 1;
+    else if (exitCode === undefined) counts.waiting += 1;
+    else {
+      counts.stopped += 1;
+      if (status.state?.terminated?.exitCode === 0) counts.succeeded += 1;
+      if (restartsAfter(pod, container, exitCode)) counts.restartable += 1;
+    }
+  }
+  return counts;
+}
+
+function statusOf(statuses: readonly ContainerStatus[], { name }: Container): ContainerStatus | undefined {
+  return statuses.find((status) => status.name === name);
+}
+
+/** Exit code of a container that has ended, also when it waits to be started again; undefined while it runs. */
+function lastExitCode(status: ContainerStatus | undefined): number | undefined {
+  if (status === undefined || status.state?.running !== undefined) return undefined;
+  return (status.state?.terminated ?? status.lastState?.terminated)?.exitCode;
 }

@@ -1,48 +1,81 @@
-import type { Pod, PodStatus, RuntimePod } from '@kubus/contracts';
-import { podConditions } from './conditions.ts';
-import { type WaitingReason, containerStatuses } from './container-status.ts';
-import { isTerminal, podPhase } from './phase.ts';
+import type { PodStatus } from '@kubus/contracts';
+import { containersOf, restartAll, sandboxDecision } from '@kubus/pod-lifecycle';
+import { addressFields } from './addresses.ts';
+import { RESTARTING, podConditions } from './conditions.ts';
+import { containerStatuses } from './container-status.ts';
+import type { PodStatusInput } from './input.ts';
+import { type PodPhase, isTerminal, podPhase } from './phase.ts';
+import { podResourceList } from './pod-resources.ts';
 import { qosClass } from './qos.ts';
-
-export interface PodStatusInput {
-  readonly pod: Pod;
-  readonly runtime: RuntimePod | undefined;
-  /** Container name to what keeps it from starting. */
-  readonly waiting: ReadonlyMap<string, WaitingReason>;
-  /** The status made before this one. */
-  readonly previous: PodStatus | undefined;
-  /** The pod is being ended. */
-  readonly ending: boolean;
-  /** Name of the runtime, for container IDs: `containerd`. */
-  readonly runtimeName: string;
-  /** The node's addresses, the primary one first. */
-  readonly hostIps: readonly string[];
-  /** Milliseconds since the Unix epoch. */
-  readonly now: number;
-}
+import { limitMessages } from './termination-message.ts';
+import { timeOfMs } from './times.ts';
 
 /** The status of a pod as the API would show it (kubelet behaviour 1.12). */
 export function podStatus(input: PodStatusInput): PodStatus {
-  const { pod, runtime, previous, hostIps } = input;
-  const now = `${new Date(input.now).toISOString().slice(0, 19)}Z`;
-  const statuses = containerStatuses(input);
-  const phase = podPhase({ pod, runtime, statuses, previous, ending: input.ending });
-  const ips = podIps(input);
-  return {
+  const { pod, runtime, previous } = input;
+  const now = timeOfMs(input.now);
+  const restartingAll = isRestartingAll(input);
+  const { init, regular, ephemeral } = containerStatuses(input, restartingAll === true);
+  const initialized = pod.spec.containers.some(({ name }) => inSandbox(input, name));
+  const phase = settledPhase(input, () => podPhase({ pod, init, regular, ending: input.ending, initialized }));
+  const { resize, disruption } = input;
+  const status: PodStatus = {
+    ...((pod.metadata.generation ?? 0) > 0 && { observedGeneration: pod.metadata.generation }),
     phase,
-    conditions: podConditions({ pod, runtime, statuses, phase, previous, now }),
-    ...(isTerminal(phase) && previous?.reason !== undefined && { reason: previous.reason, message: previous.message }),
-    ...(hostIps[0] !== undefined && { hostIP: hostIps[0], hostIPs: hostIps.map((ip) => ({ ip })) }),
-    ...(ips[0] !== undefined && { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
+    conditions: podConditions({ pod, runtime, previous, resize, disruption, init, regular, phase, restartingAll, now }),
+    ...reasonOf(input, phase),
+    ...addressFields(input),
     startTime: previous?.startTime ?? pod.status?.startTime ?? now,
-    containerStatuses: statuses,
+    ...(init.length > 0 && { initContainerStatuses: init }),
+    containerStatuses: regular,
+    ...(ephemeral.length > 0 && { ephemeralContainerStatuses: ephemeral }),
     qosClass: qosClass(pod),
+    ...resourceFields(input),
   };
+  return limitMessages(status, containersOf(pod).length);
 }
 
-/** A pod keeps showing its last addresses while it ends. */
-function podIps({ pod, runtime, previous, hostIps }: PodStatusInput): readonly string[] {
-  if (pod.spec.hostNetwork === true) return hostIps;
-  const ready = runtime?.sandboxes.find((sandbox) => sandbox.ready && sandbox.ips.length > 0);
-  return ready?.ips ?? previous?.podIPs?.map(({ ip }) => ip) ?? [];
+/** A phase that is terminal once is so for ever; then a reason outside of the containers counts. */
+function settledPhase({ pod, previous, failure }: PodStatusInput, judge: () => PodPhase): PodPhase {
+  if (isTerminal(previous?.phase)) return previous.phase;
+  if (isTerminal(pod.status?.phase)) return pod.status.phase;
+  return failure === undefined ? judge() : 'Failed';
+}
+
+/** Reason and message belong to a phase and stay as long as it does. */
+function reasonOf({ pod, previous, failure }: PodStatusInput, phase: PodPhase): Pick<PodStatus, 'reason' | 'message'> {
+  const before = [previous, pod.status].find((status) => status?.phase === phase && status.reason !== undefined);
+  const { reason, message } = before ?? (phase === 'Failed' ? failure : undefined) ?? {};
+  return { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+}
+
+function inSandbox({ pod, runtime }: PodStatusInput, name: string): boolean {
+  const decision = sandboxDecision(pod, runtime);
+  const sandbox = decision.kind === 'keep' ? decision.sandbox : runtime?.sandboxes[0];
+  return runtime?.containers.some((one) => one.name === name && one.sandboxId === sandbox?.id) === true;
+}
+
+/**
+ * Whether all containers of the pod are being restarted (KEP-5532): from the end of the one that caused it until the first
+ * one is there again. Undefined for a pod to which it has never happened.
+ */
+function isRestartingAll({ pod, runtime, previous, restartAllContainers }: PodStatusInput): boolean | undefined {
+  if (restartAllContainers !== true) return undefined;
+  const decision = sandboxDecision(pod, runtime);
+  if (decision.kind === 'keep' && restartAll(pod, runtime, decision.sandbox) !== undefined) return true;
+  const before = previous?.conditions?.find(({ type }) => type === RESTARTING);
+  if (before === undefined) return undefined;
+  const names = containersOf(pod).flatMap(({ kind, container }) => (kind === 'ephemeral' ? [] : [container.name]));
+  return before.status === 'True' && runtime?.containers.some(({ name }) => names.includes(name)) !== true;
+}
+
+function resourceFields({ pod, podResources }: PodStatusInput): Pick<PodStatus, 'allocatedResources' | 'resources'> {
+  const limits = podResourceList(pod, 'limits');
+  const requests = podResourceList(pod, 'requests');
+  const allocated = podResources?.allocated ?? requests;
+  const some = (list: Record<string, string>) => Object.keys(list).length > 0;
+  return {
+    ...(some(allocated) && { allocatedResources: allocated }),
+    resources: podResources?.actual ?? { ...(some(limits) && { limits }), ...(some(requests) && { requests }) },
+  };
 }

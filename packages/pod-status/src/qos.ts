@@ -4,9 +4,15 @@ export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 const COMPUTE = ['cpu', 'memory'] as const;
 
-/** The quality-of-service class of a pod (kubelet behaviour 1.20): by the CPU and memory of all its containers. */
-export function qosClass(pod: Pick<Pod, 'spec'>): QosClass {
-  const containers: Container[] = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+/**
+ * The quality-of-service class of a pod (kubelet behaviour 1.20): by the CPU and memory of the pod as a whole where it says
+ * something about them (KEP-2837), else of all its containers.
+ */
+export function qosClass({ spec }: Pick<Pod, 'spec'>): QosClass {
+  const ofPod = COMPUTE.some((name) => amount(spec.resources?.requests?.[name] ?? spec.resources?.limits?.[name]) > 0n);
+  const containers: Pick<Container, 'resources'>[] = ofPod
+    ? [spec]
+    : [...(spec.initContainers ?? []), ...spec.containers];
   let some = false;
   let all = true;
   for (const { resources } of containers) {

@@ -1,25 +1,8 @@
-import type { PodStatus } from '@kubus/contracts';
 import { exited, pod, run, runtime, sandbox } from '@kubus/pod-lifecycle/testing';
 import { describe, expect, test } from '@jest/globals';
-import { type PodStatusInput, podStatus, qosClass } from '../src/index.ts';
+import { type PodStatusInput, qosClass } from '../src/index.ts';
+import { NOW, condition, status } from './make-status.ts';
 
-const NOW = Date.UTC(2030, 0, 1, 0, 0, 5, 250);
-
-function status(overrides: Partial<PodStatusInput> = {}): PodStatus {
-  return podStatus({
-    pod: pod(),
-    runtime: undefined,
-    waiting: new Map(),
-    previous: undefined,
-    ending: false,
-    runtimeName: 'containerd',
-    hostIps: ['10.123.0.1'],
-    now: NOW,
-    ...overrides,
-  });
-}
-
-const condition = (one: PodStatus, type: string) => one.conditions?.find((each) => each.type === type);
 const two = {
   containers: [
     { name: 'a', image: 'busybox' },
@@ -69,6 +52,7 @@ describe('container statuses', () => {
       ready: true,
       started: true,
       restartCount: 0,
+      resources: {},
       state: { running: { startedAt: '2030-01-01T00:00:00Z' } },
       lastState: {},
     });
@@ -176,4 +160,13 @@ test.each([
   [{ limits: { cpu: '100m' } }, 'Burstable'],
 ])('%j is %s', (resources, qos) => {
   expect(qosClass(pod({ containers: [{ name: 'c', resources }] }))).toBe(qos);
+});
+
+test('what a pod says as a whole decides its class', () => {
+  const containers = [{ name: 'c', resources: { requests: { cpu: '1' } } }];
+  const limits = { cpu: '2', memory: '1Gi' };
+  expect(qosClass(pod({ containers, resources: { limits, requests: limits } }))).toBe('Guaranteed');
+  expect(qosClass(pod({ containers, resources: { limits } }))).toBe('Guaranteed');
+  expect(qosClass(pod({ resources: { requests: { memory: '1Gi' } } }))).toBe('Burstable');
+  expect(qosClass(pod({ resources: { limits: { 'hugepages-2Mi': '4Mi' } } }))).toBe('BestEffort');
 });

@@ -1,7 +1,14 @@
 import { CommandFailed } from '@kubus/bus';
 import { type Pod, podRefOf } from '@kubus/contracts';
 import { containerConfig } from '@kubus/container-config';
-import { type ContainerStart, backOffRemaining, formatWait, lengthenBackOff, nanosToMs } from '@kubus/pod-lifecycle';
+import {
+  type ContainerStart,
+  backOffRemaining,
+  crashLoopKey,
+  formatWait,
+  lengthenBackOff,
+  nanosToMs,
+} from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
 import { ImageError, ensureImage } from './images.ts';
@@ -58,7 +65,7 @@ export async function startContainer(
 async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart): Promise<void> {
   if (previous?.state !== 'exited') return;
   const now = pass.deps.clock.now();
-  const key = `container/${container.name}/${container.image ?? ''}/${JSON.stringify(container.resources ?? {})}`;
+  const key = crashLoopKey(container);
   const endedAt = nanosToMs(previous.finishedAt);
   const entry = pass.backOffs.get(key);
   const remaining = backOffRemaining(entry, endedAt, now);
