@@ -8,13 +8,15 @@ export const serviceNames = [
   'pod-workers',
   'cri-bridge',
   'cni-bridge',
+  'volume-manager',
+  'prober',
   'launcher',
   'cli',
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
 /** The first token after the node: whose business the message is. */
-export type Area = 'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'node' | 'service';
+export type Area = 'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'probe' | 'volume' | 'node' | 'service';
 
 /** What a message's key (the sixth token of its subject) means. */
 export type KeyKind = 'pod' | 'instance' | 'name';

@@ -3,8 +3,10 @@ import { configEvent, configuredSources, desiredPods, manifest } from './message
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService } from './messages/node.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
+import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
 import { podWake, podWork } from './messages/sync.ts';
+import { podVolumes } from './messages/volume.ts';
 import { podEvent, podStatus, podWorker } from './messages/worker.ts';
 
 /**
@@ -46,7 +48,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'pod-workers': {
     about: 'One ordered worker per pod: decides what to start, stop and remove, and has it done.',
     owns: [podWorker, podStatus],
-    reads: [podWork, podWake, runtimePod, runtimeCondition, networkCondition],
+    reads: [podWork, podWake, podProbes, podVolumes, runtimePod, runtimeCondition, networkCondition],
     serves: [],
     calls: [
       fencePod,
@@ -82,6 +84,24 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     publishes: [pluginRun],
     hears: [],
   },
+  'volume-manager': {
+    about: 'Mounts and removes the volumes of pods.',
+    owns: [podVolumes],
+    reads: [podWork, podWorker],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [],
+  },
+  prober: {
+    about: 'Runs the startup, liveness and readiness probes of containers.',
+    owns: [podProbes],
+    reads: [podWork, runtimePod],
+    serves: [],
+    calls: [criCommands.ExecSync],
+    publishes: [probeEvent],
+    hears: [],
+  },
   launcher: {
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
     owns: [],
@@ -98,7 +118,9 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       desiredPods.file,
       manifest,
       networkCondition,
+      podProbes,
       podStatus,
+      podVolumes,
       podWork,
       podWorker,
       runtimeCondition,
