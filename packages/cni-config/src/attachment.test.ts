@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { AttachmentRecord, AttachmentRequest } from './attachment-record.ts';
 import { advance } from './attachment.ts';
 import { type AttachmentInput, type AttachmentState, type Transition, restoreAttachment } from './attachment-state.ts';
-import { CniError } from './cni-error.ts';
+import { CniError, PluginMissing } from './cni-error.ts';
 import type { CniResult } from './result.ts';
 
 const request: AttachmentRequest = {
@@ -34,6 +34,7 @@ const check = (ask: number): AttachmentInput => ({ kind: 'check', ask });
 const done: AttachmentInput = { kind: 'done' };
 const added: AttachmentInput = { kind: 'done', result };
 const failed: AttachmentInput = { kind: 'failed', error: boom };
+const missing: AttachmentInput = { kind: 'failed', error: new PluginMissing('bridge', ['/opt/cni/bin']) };
 
 /** Runs the inputs; each step is told as "operation | answers". */
 function story(from: AttachmentState, ...inputs: AttachmentInput[]): { steps: string[]; state: AttachmentState } {
@@ -118,6 +119,28 @@ describe('advance', () => {
         'forget adding 1 | ',
         ' | 1: 100',
       ],
+      'absent',
+    ],
+    [
+      'a plugin that is missing has done nothing: only those before it are undone',
+      absent,
+      [add(1), done, added, done, missing, done, done],
+      [
+        'record adding 0 | ',
+        'ADD 0 | ',
+        'record adding 1 | ',
+        'ADD 1 with result | ',
+        'DEL 0 with result | ',
+        'forget adding 1 | ',
+        ' | 1: 5',
+      ],
+      'absent',
+    ],
+    [
+      'without the first plugin nothing is undone',
+      absent,
+      [add(1), done, missing, done],
+      ['record adding 0 | ', 'ADD 0 | ', 'forget adding 0 | ', ' | 1: 5'],
       'absent',
     ],
     [

@@ -1,6 +1,6 @@
 import { type AttachmentRecord, type AttachmentRequest, intentRecord } from './attachment-record.ts';
 import type { Answer, Ask, AttachmentInput, AttachmentState, Next, Phase, Transition } from './attachment-state.ts';
-import { CniCode, CniError, toCniError } from './cni-error.ts';
+import { CniCode, CniError, PluginMissing, toCniError } from './cni-error.ts';
 import { passesResultOn } from './plugin-call.ts';
 import { type CniResult, requireAddress } from './result.ts';
 
@@ -189,7 +189,7 @@ function addFailed(state: Phase<'adding'>, error: CniError): Transition {
     case 'intent': // Nothing has run.
       return begin(state.next, [...reject(state.adders, error), ...accept(state.deleters)]);
     case 'plugin':
-      return undo(state, error, state.record.completed);
+      return undo(state, error, state.record.completed - (error instanceof PluginMissing ? 1 : 0));
     case 'progress': {
       const result = state.reached?.result;
       return undo({ ...state, record: { ...state.record, result } }, error, state.record.completed);
@@ -244,8 +244,9 @@ function removed({ failed, deleters, next }: Phase<'removing'>): Transition {
   return begin(next, [...(failed === undefined ? [] : reject(failed.asks, failed.error)), ...accept(deleters)]);
 }
 
-/** Undoes an ADD from plugin `index` down; its callers get `error` when that is done. */
+/** Undoes an ADD from plugin `index` down, -1 for none; its callers get `error` when that is done. */
 function undo(state: Phase<'adding'>, error: CniError, index: number): Transition {
+  if (index < 0) return forget(removal(state, error, index));
   return state.record.state === 'added'
     ? remove(state.record, removal(state, error, index))
     : runDel(removal(state, error, index));

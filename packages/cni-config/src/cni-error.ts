@@ -47,6 +47,13 @@ export class CniError extends KubusError {
   }
 }
 
+/** The program of a plugin is in none of the plugin folders: nothing was run, so there is nothing of it to undo. */
+export class PluginMissing extends CniError {
+  constructor(type: string, folders: readonly string[]) {
+    super(CniCode.ioFailure, `failed to find plugin "${type}" in path [${folders.join(' ')}]`);
+  }
+}
+
 /** Whatever was thrown, as a CNI error; what is not one yet gets the code `fallback`. */
 export function toCniError(thrown: unknown, fallback: number = CniCode.internal): CniError {
   if (thrown instanceof CniError) {

@@ -15,7 +15,15 @@ export {
   restoreAttachment,
   type Transition,
 } from './attachment-state.ts';
-export { CniCode, CniError, formatError, incompatibleVersion, parseError, toCniError } from './cni-error.ts';
+export {
+  CniCode,
+  CniError,
+  PluginMissing,
+  formatError,
+  incompatibleVersion,
+  parseError,
+  toCniError,
+} from './cni-error.ts';
 export { CNI_VERSIONS, type CniVersion, chooseVersion, isAtLeast, isCniVersion } from './cni-version.ts';
 export {
   answerVersion,

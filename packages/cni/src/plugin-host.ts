@@ -1,6 +1,13 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CniCode, CniError, type PluginCall, type PluginOutput, type PluginRunner } from '@kubus/cni-config';
+import {
+  CniCode,
+  CniError,
+  type PluginCall,
+  PluginMissing,
+  type PluginOutput,
+  type PluginRunner,
+} from '@kubus/cni-config';
 import { type Program, type ProgramEnd, type ProgramRunner, RunnerLostError } from './program.ts';
 import { runSpawned } from './spawned-program.ts';
 import { OWNER_VARIABLE, endStrays } from './strays.ts';
@@ -129,7 +136,7 @@ function nameOf({ type, env }: PluginCall): string {
 function findPlugin(type: string, folders: readonly string[], lookupRoot: string): string {
   const program = folders.map((folder) => join(folder, type)).find((path) => isProgram(join(lookupRoot, path)));
   if (program === undefined) {
-    throw new CniError(CniCode.ioFailure, `failed to find plugin "${type}" in path [${folders.join(' ')}]`);
+    throw new PluginMissing(type, folders);
   }
   return program;
 }

@@ -27,7 +27,12 @@ describe('the programs', () => {
       await symlink(execFileSync('which', [program]).toString().trim(), join(folder, 'usr/bin', program));
     }
     await writeFile(join(folder, 'usr/bin/runc'), '#!/no/such/interpreter\n', { mode: 0o755 });
-    const expected = { containerd: join(folder, 'usr/bin/containerd'), ctr: join(folder, 'usr/bin/ctr'), runc: 'runc' };
+    const expected = {
+      containerd: join(folder, 'usr/bin/containerd'),
+      ctr: join(folder, 'usr/bin/ctr'),
+      // The machine's, by its full path: by name alone the broken one would be found first.
+      runc: execFileSync('which', ['runc']).toString().trim(),
+    };
     expect(await findContainerd(folder)).toMatchObject(expected);
     expect(await findContainerd(join(folder, 'usr/bin'))).toMatchObject(expected);
     expect(await findContainerd(join(folder, 'usr/bin/containerd'))).toMatchObject(expected);

@@ -70,8 +70,8 @@ export class Attachments {
   readonly #lanes = new Map<string, Lane>();
   readonly #waiters = new Map<Ask, Waiter>();
   /**
-   * The keys of attachments whose DEL has succeeded, the oldest first. A key is looked at only while there is no record: a
-   * new ADD makes one, and without one again its removal has succeeded too.
+   * The keys of attachments that were removed, after a DEL or a failed ADD, the oldest first. A key is looked at only while
+   * there is no record: a new ADD makes one, and without one again its removal has succeeded too.
    */
   readonly #gone = new Set<string>();
   #asks = 0;
@@ -91,17 +91,11 @@ export class Attachments {
 
   /**
    * Removes the attachment; `unknown` says how when there is no record of it. Without a record nothing is run for one that
-   * this life has removed before: runtimes ask twice for each sandbox. Rejects with a CniError.
+   * this life has removed before: runtimes ask twice for each sandbox, and again after a failed ADD. Rejects with a CniError.
    */
   async remove(key: AttachmentKey, unknown?: AttachmentRequest, caller: Caller = {}): Promise<void> {
-    const id = recordKey(key);
-    const gone = this.#gone.has(id);
-    // Without a record and a network nothing is run, so nothing is known afterwards.
-    const removes = unknown !== undefined || this.#lanes.has(id);
+    const gone = this.#gone.has(recordKey(key));
     await this.#ask(key, caller, (ask) => ({ kind: 'del', ask, unknown: gone ? undefined : unknown }));
-    if (removes) {
-      this.#remember(id);
-    }
   }
 
   /** Runs CHECK of the attachment's chain. Rejects with a CniError. */
@@ -194,6 +188,9 @@ export class Attachments {
     lane.state = state;
     if (operation !== undefined) {
       void this.#operate(lane, operation);
+    }
+    if (before === 'removing' && state.phase === 'absent' && input.kind === 'done') {
+      this.#remember(recordKey(lane));
     }
     if (!isBusy(state)) {
       this.#rest(lane);

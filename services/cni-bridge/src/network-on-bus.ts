@@ -14,6 +14,8 @@ import type { BridgeLimits, PluginEvent } from './options.ts';
 
 /** How often what the runtime no longer has is looked for. */
 const COLLECT_MS = 600_000;
+/** The first wait before a removal that failed is tried again; each is twice the one before. */
+const FIRST_RETRY_MS = 1_000;
 const KEY = 'network';
 
 export interface NetworkOnBusOptions {
@@ -36,6 +38,8 @@ export class NetworkOnBus {
   readonly #condition: FactOwner<NetworkCondition>;
   readonly #pods = new Map<string, RuntimePod>();
   #timer: Cancel | undefined;
+  #retry: Cancel | undefined;
+  #retryMs = FIRST_RETRY_MS;
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
@@ -49,6 +53,9 @@ export class NetworkOnBus {
       events: {
         onPlugin: (event) => this.#publishPlugin(event),
         onNetwork: (network) => this.#publishNetwork(network),
+        onAttachment: ({ phase }) => {
+          if (phase === 'unfinished') this.#retryLater();
+        },
       },
     });
     bus.reader(runtimePod, {
@@ -62,6 +69,7 @@ export class NetworkOnBus {
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
+    this.#retry?.();
     this.bridge.stop();
   }
 
@@ -69,10 +77,26 @@ export class NetworkOnBus {
     this.#timer?.();
     if (this.#stopped) return;
     this.#timer = this.#clock.after(ms, () => {
-      const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
-      this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
+      void this.#collect();
       this.#collectAfter(COLLECT_MS);
     });
+  }
+
+  /** A runtime that has given up a sandbox asks for no DEL any more, however its last one ended (containerd 2.1). */
+  #retryLater(): void {
+    if (this.#retry !== undefined || this.#stopped) return;
+    this.#retry = this.#clock.after(this.#retryMs, () => {
+      this.#retry = undefined;
+      this.#retryMs = Math.min(2 * this.#retryMs, COLLECT_MS);
+      void this.#collect();
+    });
+  }
+
+  /** What can not be removed is in the log, and is tried again. */
+  async #collect(): Promise<void> {
+    const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
+    await this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
+    if (!this.bridge.attachments.some(({ phase }) => phase === 'unfinished')) this.#retryMs = FIRST_RETRY_MS;
   }
 
   #publishNetwork({ ready, reason, message, network, file, broken }: NetworkReadiness): void {
