@@ -44,6 +44,7 @@ export {
   type CniCommand,
   declaredArgs,
   knowsStatusAndGc,
+  passesResultOn,
   type PluginCall,
   pluginEnv,
   type PluginInput,

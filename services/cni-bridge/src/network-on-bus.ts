@@ -12,8 +12,8 @@ import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
 import { CniBridge } from './cni-bridge.ts';
 import type { BridgeLimits, PluginEvent } from './options.ts';
 
-/** How often what the runtime no longer has is looked for. */
-const COLLECT_MS = 600_000;
+/** How often what the runtime no longer has is looked for, and the other attachments are checked. */
+const LOOK_MS = 600_000;
 const KEY = 'network';
 
 export interface NetworkOnBusOptions {
@@ -36,6 +36,8 @@ export class NetworkOnBus {
   readonly #condition: FactOwner<NetworkCondition>;
   readonly #pods = new Map<string, RuntimePod>();
   #timer: Cancel | undefined;
+  /** Milliseconds since the Unix epoch: not before. */
+  #checkAt = 0;
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
@@ -54,7 +56,7 @@ export class NetworkOnBus {
     bus.reader(runtimePod, {
       changed: ({ key, value }) => this.#pods.set(key, value),
       removed: ({ key }) => this.#pods.delete(key),
-      complete: () => this.#collectAfter(0),
+      complete: () => this.#lookAfter(0),
     });
     this.#publishNetwork(this.bridge.network);
   }
@@ -65,14 +67,23 @@ export class NetworkOnBus {
     this.bridge.stop();
   }
 
-  #collectAfter(ms: number): void {
+  #lookAfter(ms: number): void {
     this.#timer?.();
     if (this.#stopped) return;
     this.#timer = this.#clock.after(ms, () => {
-      const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
-      this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
-      this.#collectAfter(COLLECT_MS);
+      void this.#look();
+      this.#lookAfter(LOOK_MS);
     });
+  }
+
+  /** What went wrong is in the log, and is looked at again the next time. */
+  async #look(): Promise<void> {
+    const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
+    await this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
+    // A restarted cri-bridge tells of all pods again; that is no reason to run all plugins.
+    if (this.#stopped || this.#clock.now() < this.#checkAt) return;
+    this.#checkAt = this.#clock.now() + LOOK_MS;
+    await this.bridge.check().catch(() => undefined);
   }
 
   #publishNetwork({ ready, reason, message, network, file, broken }: NetworkReadiness): void {
