@@ -35,11 +35,6 @@ export const volumeManager: ServiceDefinition = {
         { value: manager.failing, labels: { state: 'failing' } },
       ],
     });
-    return {
-      stop: () => {
-        manager.stop();
-        return Promise.resolve();
-      },
-    };
+    return { stop: () => manager.stop() };
   },
 };

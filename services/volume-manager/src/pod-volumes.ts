@@ -49,6 +49,7 @@ export class PodVolumes {
   #outcome = NOTHING;
   #failures = 0;
   #running = false;
+  #round: Promise<void> = Promise.resolve();
   #due = false;
   #settled = false;
   #gone = false;
@@ -66,9 +67,9 @@ export class PodVolumes {
     this.#onRest = options.onRest;
   }
 
-  /** A round has ended: what there is of the pod has been told. */
+  /** A round has ended and none is under way: what there is of the pod has been told. */
   get settled(): boolean {
-    return this.#settled;
+    return this.#settled && !this.#running;
   }
 
   /** Nothing is left, nothing is wanted and nobody speaks of the pod: it can be forgotten. */
@@ -89,9 +90,11 @@ export class PodVolumes {
     else this.#run();
   }
 
-  stop(): void {
+  /** Begins no more rounds; resolves when the one under way has ended. */
+  async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
+    await this.#round;
   }
 
   #run(): void {
@@ -107,7 +110,7 @@ export class PodVolumes {
     }
     this.#running = true;
     const round = goal === 'remove' ? this.#remove() : goal === 'make' ? this.#make(plans) : this.#find(plans);
-    void round
+    this.#round = round
       .catch((error: unknown): Outcome => ({ ...this.#outcome, ready: false, errors: [toError(error).message] }))
       .then((outcome) => this.#end(outcome, wanted));
   }

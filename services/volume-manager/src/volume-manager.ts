@@ -75,8 +75,9 @@ export class VolumeManager {
     return this.#told;
   }
 
-  stop(): void {
-    for (const pod of this.#pods.values()) pod.stop();
+  /** Resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#pods.values()].map((pod) => pod.stop()));
   }
 
   #listen(bus: Bus): void {
