@@ -1,17 +1,33 @@
 import { readFile, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** The cgroup mounts of a machine. */
+export interface CgroupMounts {
+  /** 1 when some controller is in a hierarchy of its own, else 2. */
+  readonly version: 1 | 2;
+  /** Where each controller's cgroups are made; with v2 all in the same place. */
+  readonly controllers: ReadonlyMap<string, string>;
+}
+
 /**
  * Where the machine's cgroup hierarchies are mounted: one on a machine with v2; one per v1 controller, and maybe a v2 one
  * beside them, in which runc makes a container's cgroup too.
  */
 export async function cgroupHierarchies(): Promise<string[]> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  return mounts
-    .split('\n')
-    .map((line) => line.split(' '))
-    .filter(([, , type]) => type === 'cgroup' || type === 'cgroup2')
-    .map(([, target = '']) => target);
+  return (await readMounts()).map(({ target }) => target);
+}
+
+/** Which controller is where. Beside v1 hierarchies, one of v2 is for other programs. */
+export async function cgroupMounts(): Promise<CgroupMounts> {
+  const mounts = await readMounts();
+  const v1 = mounts.filter(({ type }) => type === 'cgroup');
+  if (v1.length > 0) {
+    const controllers = v1.flatMap(({ target, options }) => options.map((option) => [option, target] as const));
+    return { version: 1, controllers: new Map(controllers) };
+  }
+  const target = mounts[0]?.target ?? '/sys/fs/cgroup';
+  const names = (await readFile(join(target, 'cgroup.controllers'), 'utf8')).trim().split(' ');
+  return { version: 2, controllers: new Map(names.map((name) => [name, target])) };
 }
 
 /** The folders of `cgroup` (a path such as `/kubepods`) and of all below it, in every hierarchy, children first. */
@@ -33,6 +49,15 @@ export async function removeFolders(folders: readonly string[]): Promise<string 
     }
   }
   return undefined;
+}
+
+async function readMounts(): Promise<{ target: string; type: string; options: string[] }[]> {
+  const mounts = await readFile('/proc/self/mounts', 'utf8');
+  return mounts
+    .split('\n')
+    .map((line) => line.split(' '))
+    .filter(([, , type]) => type === 'cgroup' || type === 'cgroup2')
+    .map(([, target = '', type = '', options = '']) => ({ target, type, options: options.split(',') }));
 }
 
 async function foldersUnder(folder: string): Promise<string[]> {

@@ -1,2 +1,3 @@
-export { cgroupHierarchies, cgroupTree, removeFolders } from './hierarchies.ts';
-export { CgroupBusy, PodCgroupTree } from './pod-cgroups.ts';
+export { CgroupError } from './cgroup-writer.ts';
+export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
+export { CgroupBusy, type PodCgroupOptions, PodCgroupTree } from './pod-cgroups.ts';

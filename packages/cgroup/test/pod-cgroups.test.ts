@@ -2,9 +2,20 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CgroupBusy, PodCgroupTree, cgroupHierarchies, cgroupTree, removeFolders } from '../src/index.ts';
+import { cpuWeight } from '@kubus/cgroup-config';
+import {
+  CgroupBusy,
+  CgroupError,
+  type CgroupMounts,
+  PodCgroupTree,
+  cgroupHierarchies,
+  cgroupMounts,
+  cgroupTree,
+  removeFolders,
+} from '../src/index.ts';
 
 let root: string;
 let hierarchies: string[];
@@ -83,13 +94,14 @@ describe('a pod’s cgroup', () => {
     expect(isThere(tree.parent('a', 'Burstable'))).toEqual([false]);
   });
 
-  test('in which something runs stays, the error names it, and later it goes', async () => {
+  test('in which something runs is emptied, and goes the next time', async () => {
     const tree = new PodCgroupTree({ root });
     const container = `${tree.parent('a', 'Burstable')}/container`;
     make(container);
     // A cgroup of the cpuset controller takes nobody before it has CPUs.
     const busy = join(hierarchies.find((hierarchy) => !hierarchy.includes('cpuset')) ?? '', container);
     const child = await runIn(busy);
+    const ended = once(child, 'exit');
     const removal = tree.remove('a');
     await expect(removal).rejects.toThrow(CgroupBusy);
     await expect(removal).rejects.toMatchObject({
@@ -97,9 +109,102 @@ describe('a pod’s cgroup', () => {
       message: `cgroup ${busy} can not be removed: something still runs in it`,
       context: { cgroup: busy, podUid: 'a' },
     });
-    expect(existsSync(busy)).toBe(true);
-    await end(child);
+    expect(await ended).toEqual([null, 'SIGKILL']);
     await tree.remove('a');
     expect(isThere(container)).toEqual([false]);
+  });
+});
+
+describe('a pod’s limits', () => {
+  const GiB = 1024n ** 3n;
+  const pod = (uid: string, requests: Record<string, string>, limits: Record<string, string> = {}) => ({
+    metadata: { name: uid, namespace: 'default', uid },
+    spec: { containers: [{ name: 'main', resources: { requests, limits } }] },
+  });
+  let mounts: CgroupMounts;
+  beforeEach(async () => {
+    mounts = await cgroupMounts();
+  });
+
+  function read(cgroup: string, v1: [controller: string, file: string], v2: string): string {
+    const [controller, file] = v1;
+    const folder = join(mounts.controllers.get(controller) ?? '', cgroup);
+    return readFileSync(join(folder, mounts.version === 1 ? file : v2), 'utf8').trim();
+  }
+  const shares = (cgroup: string) => read(cgroup, ['cpu', 'cpu.shares'], 'cpu.weight');
+  const memory = (cgroup: string) => read(cgroup, ['memory', 'memory.limit_in_bytes'], 'memory.max');
+  /** What the machine says for this many shares. */
+  const said = (v1: bigint) => String(mounts.version === 1 ? v1 : cpuWeight(v1));
+
+  test('are the kernel’s, with those of all above it', async () => {
+    const tree = new PodCgroupTree({ root, allocatable: { milliCpu: 2000n, memory: 4n * GiB }, pids: 100n });
+    await tree.ensure(pod('g', { cpu: '500m', memory: '64Mi' }, { cpu: '500m', memory: '64Mi' }), 'Guaranteed');
+    await tree.ensure(pod('b1', { cpu: '250m' }), 'Burstable');
+    await tree.ensure(pod('b2', { cpu: '1' }, { memory: '128Mi' }), 'Burstable');
+    await tree.ensure(pod('e', {}), 'BestEffort');
+    expect(
+      ['', '/podg', '/burstable', '/burstable/podb1', '/besteffort', '/besteffort/pode'].map((cgroup) =>
+        shares(`${root}/kubepods${cgroup}`),
+      ),
+    ).toEqual([2048n, 512n, 1280n, 256n, 2n, 2n].map(said));
+    expect(memory(`${root}/kubepods`)).toBe(String(4n * GiB));
+    expect(memory(tree.parent('g', 'Guaranteed'))).toBe(String(64 * 1024 * 1024));
+    expect(memory(tree.parent('b2', 'Burstable'))).toBe(String(128 * 1024 * 1024));
+    expect(memory(tree.parent('b1', 'Burstable'))).toBe(mounts.version === 1 ? '9223372036854771712' : 'max');
+    expect(read(tree.parent('e', 'BestEffort'), ['pids', 'pids.max'], 'pids.max')).toBe('100');
+    const quota = read(tree.parent('g', 'Guaranteed'), ['cpu', 'cpu.cfs_quota_us'], 'cpu.max');
+    expect(quota).toBe(mounts.version === 1 ? '50000' : '50000 100000');
+    expect([...(await tree.pods())].sort()).toEqual(['b1', 'b2', 'e', 'g']);
+
+    await tree.remove('b1');
+    expect(shares(`${root}/kubepods/burstable`)).toBe(said(1024n));
+    expect([...(await tree.pods())].sort()).toEqual(['b2', 'e', 'g']);
+  });
+
+  test('change with the pod, also by another instance, and are written again into a cgroup that was lost', async () => {
+    const small = pod('p', { cpu: '100m' }, { cpu: '200m', memory: '64Mi' });
+    const cgroup = new PodCgroupTree({ root }).parent('p', 'Burstable');
+    const tree = new PodCgroupTree({ root });
+    await tree.ensure(small, 'Burstable');
+    await new PodCgroupTree({ root }).ensure(pod('p', { cpu: '200m' }, { memory: '32Mi' }), 'Burstable');
+    expect([shares(cgroup), memory(cgroup)]).toEqual([said(204n), String(32 * 1024 * 1024)]);
+    expect(read(cgroup, ['cpu', 'cpu.cfs_quota_us'], 'cpu.max')).toMatch(/^(-1|max 100000)$/);
+    expect(await removeFolders(await cgroupTree(cgroup))).toBeUndefined();
+    await tree.ensure(small, 'Burstable');
+    expect([shares(cgroup), memory(cgroup)]).toEqual([said(102n), String(64 * 1024 * 1024)]);
+  });
+
+  test('that the kernel refuses are an error that names the file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kubus-cgroup-'));
+    try {
+      mkdirSync(join(folder, 'kubepods/podp/memory.max'), { recursive: true });
+      writeFileSync(join(folder, 'cgroup.subtree_control'), 'memory');
+      const tree = new PodCgroupTree({ mounts: { version: 2, controllers: new Map([['memory', folder]]) } });
+      const ensured = tree.ensure(pod('p', { memory: '1' }, { memory: '1' }), 'Guaranteed');
+      await expect(ensured).rejects.toThrow(CgroupError);
+      await expect(ensured).rejects.toThrow(join(folder, 'kubepods/podp/memory.max'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test('of cgroup v2 are written after each controller was handed down', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kubus-cgroup-'));
+    try {
+      const controls = ['', 'node', 'node/kubepods'].map((cgroup) => join(folder, cgroup, 'cgroup.subtree_control'));
+      mkdirSync(join(folder, 'node/kubepods'), { recursive: true });
+      for (const control of controls) writeFileSync(control, '');
+      const controllers = new Map(['cpu', 'memory'].map((name) => [name, folder]));
+      const tree = new PodCgroupTree({ root: '/node', mounts: { version: 2, controllers } });
+      await tree.ensure(pod('p', { cpu: '1', memory: '1Gi' }, { cpu: '1', memory: '1Gi' }), 'Guaranteed');
+      for (const control of controls)
+        expect(readFileSync(control, 'utf8').split(' ').sort()).toEqual(['+cpu', '+memory']);
+      const files = ['cpu.weight', 'cpu.max', 'memory.max'].map((file) =>
+        readFileSync(join(folder, 'node/kubepods/podp', file), 'utf8'),
+      );
+      expect(files).toEqual(['39', '100000 100000', String(GiB)]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -52,6 +52,7 @@ export {
   type CniCommand,
   declaredArgs,
   knowsStatusAndGc,
+  passesResultOn,
   type PluginCall,
   pluginEnv,
   type PluginInput,

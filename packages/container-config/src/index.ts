@@ -24,11 +24,17 @@ export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { expand } from './expand.ts';
 export { type PodHostname, kernelHostname, podHostname } from './hostname.ts';
 export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
-export { type MemoryQosSettings, type SwapSettings } from './memory.ts';
+export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { type IdRange } from './namespaces.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
-export { type ContainerResourceSettings, type ResourceSettings, containerResources } from './resources.ts';
+export {
+  type ContainerResourceSettings,
+  type ResourceSettings,
+  containerResources,
+  cpuQuota,
+  cpuShares,
+} from './resources.ts';
 export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';

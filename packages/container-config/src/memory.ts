@@ -84,7 +84,7 @@ const HUGEPAGES = 'hugepages-';
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
 
 /** As cgroups name it: `2MB` is 2 times 1024². */
-function pageSizeName(bytes: bigint): string {
+export function pageSizeName(bytes: bigint): string {
   let [value, unit] = [bytes, 0];
   while (value >= 1024n && unit < UNITS.length - 1) [value, unit] = [value / 1024n, unit + 1];
   return `${value}${UNITS[unit] ?? ''}`;

@@ -39,7 +39,8 @@ describe('the node’s configuration', () => {
       manifests: { ...least.manifests, checkEveryMs: 20_000 },
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
       network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
-      pods: { ...least.pods, syncEveryMs: 60_000 },
+      pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+      dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });
 
@@ -51,6 +52,8 @@ describe('the node’s configuration', () => {
     [{ httpPorts: { 'sync-loop-0': 70_000 } }, 'httpPorts.sync-loop-0: '],
     [{ network: { ...least.network, pluginDirs: [] } }, 'network.pluginDirs: '],
     [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
+    [{ pods: { ...least.pods, cgroupDriver: 'none' } }, 'pods.cgroupDriver: '],
+    [{ dns: { server: [] } }, 'server'],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
     [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
   ])('with %j is refused, naming file and field', (change, field) => {

@@ -55,7 +55,22 @@ export const nodeConfigSchema = z.strictObject({
     logs: z.string(),
     /** How long a pod that is in its desired state waits for its next look, in milliseconds (syncFrequency). */
     syncEveryMs: z.number().positive().default(60_000),
+    /** Who makes cgroups, as the runtime is configured (cgroupDriver). */
+    cgroupDriver: z.enum(['cgroupfs', 'systemd']).default('cgroupfs'),
+    /** Processes and threads of a pod (podPidsLimit). Left out: not limited. */
+    pidsLimit: z.int().positive().optional(),
   }),
+  /** Name resolution of pods; what is left out suits a node without a cluster. */
+  dns: z
+    .strictObject({
+      /** Addresses of the cluster's DNS (clusterDNS). None: pods that ask for it get the node's resolv.conf. */
+      servers: z.array(z.string()).default([]),
+      /** The cluster's domain (clusterDomain). Empty: there is none. */
+      domain: z.string().default('cluster.local'),
+      /** The file from which pods get the node's own name resolution (resolvConf). Empty: they get none of it. */
+      resolvConf: z.string().default('/etc/resolv.conf'),
+    })
+    .prefault({}),
 });
 export type NodeConfig = z.infer<typeof nodeConfigSchema>;
 

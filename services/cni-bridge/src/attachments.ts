@@ -13,6 +13,7 @@ import {
   advance,
   attachmentRecordSchema,
   isBusy,
+  passesResultOn,
   recordKey,
   restoreAttachment,
   toCniError,
@@ -35,6 +36,12 @@ export interface AttachmentsOptions {
 
 /** How many removed attachments are remembered; one that is forgotten costs another run of its chain. */
 const GONE_KEPT = 1000;
+
+/** What a round of checks found. */
+export interface Checks {
+  readonly checked: number;
+  readonly failed: readonly { readonly attachment: AttachmentView; readonly error: CniError }[];
+}
 
 /** What a round of removals did. */
 export interface Removals {
@@ -101,6 +108,28 @@ export class Attachments {
   /** Runs CHECK of the attachment's chain. Rejects with a CniError. */
   async check(key: AttachmentKey, caller: Caller = {}): Promise<void> {
     await this.#ask(key, caller, (ask) => ({ kind: 'check', ask }));
+  }
+
+  /**
+   * Runs CHECK of every attachment that stands, where its network allows that and has it. One after the other: nobody
+   * waits for them, and ADDs are not to.
+   */
+  async checkAll(): Promise<Checks> {
+    const failed: { attachment: AttachmentView; error: CniError }[] = [];
+    let checked = 0;
+    for (const lane of [...this.#lanes.values()]) {
+      if (!canBeChecked(lane.state)) continue;
+      try {
+        await this.check(lane);
+        checked += 1;
+      } catch (error) {
+        // One that is being removed now is nobody's worry.
+        if (lane.state.phase !== 'added') continue;
+        checked += 1;
+        failed.push({ attachment: viewOf(lane), error: toCniError(error) });
+      }
+    }
+    return { checked, failed };
   }
 
   /** Every attachment that stands, is being made or removed, or could not be removed. */
@@ -255,6 +284,10 @@ export class Attachments {
       waiter?.resolve(outcome.result);
     }
   }
+}
+
+function canBeChecked(state: AttachmentState): boolean {
+  return state.phase === 'added' && !state.record.network.disableCheck && passesResultOn(state.record.network);
 }
 
 function viewOf({ containerId, ifname, state }: Lane): AttachmentView {

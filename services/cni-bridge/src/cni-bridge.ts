@@ -17,10 +17,11 @@ import {
   parseInvocation,
   pluginEnv,
   podOf,
+  recordKey,
   toCniError,
   versionAnswer,
 } from '@kubus/cni-config';
-import { Attachments, type Removals } from './attachments.ts';
+import { Attachments, type Checks, type Removals } from './attachments.ts';
 import { NetworkState } from './network-state.ts';
 import {
   type AttachmentView,
@@ -49,6 +50,8 @@ export class CniBridge {
   readonly #recovered = Promise.withResolvers<undefined>();
   readonly #configured = Promise.withResolvers<undefined>();
   #collecting: Promise<unknown> = Promise.resolve();
+  /** What the last look at the attachments found wrong, by their keys. */
+  #wrong: ReadonlyMap<string, string> = new Map();
 
   constructor(options: CniBridgeOptions) {
     const { clock, logger, journal, plugins, events = {} } = options;
@@ -144,6 +147,26 @@ export class CniBridge {
     });
     this.#collecting = run.catch(() => undefined);
     return run;
+  }
+
+  /**
+   * Looks at every attachment with its plugins' CHECK, where the network has that and allows it, and tells what is wrong.
+   * Nothing is repaired: the pod's network is the runtime's to make anew. The log has what the last look did not find.
+   */
+  async check(): Promise<Checks> {
+    await this.#recovered.promise;
+    const checks = await this.#attachments.checkAll();
+    const known = this.#wrong;
+    this.#wrong = new Map(checks.failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
+    for (const { attachment, error } of checks.failed) {
+      if (known.get(recordKey(attachment)) === error.message) continue;
+      const { containerId, ifname } = attachment;
+      this.#options.logger.warn(
+        { containerId, ifname, ...viewFields(attachment), cniCode: error.cniCode, details: error.details },
+        `an attachment is not as it should be: ${error.message}`,
+      );
+    }
+    return checks;
   }
 
   async #do(invocation: Invocation, call: RuntimeCall, caller: Caller): Promise<string> {
@@ -266,10 +289,10 @@ export class CniBridge {
       logger.info({ removed }, 'attachments that nobody uses were removed');
     }
     for (const { attachment, error } of failed) {
-      const { containerId, ifname, pod } = attachment;
+      const { containerId, ifname } = attachment;
       const fields = { containerId, ifname, cniCode: error.cniCode, details: error.details };
       logger.warn(
-        { ...fields, ...(pod && { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid }) },
+        { ...fields, ...viewFields(attachment) },
         `an attachment that nobody uses could not be removed: ${error.message}`,
       );
     }
@@ -281,6 +304,9 @@ export class CniBridge {
 const LOOPBACK = 'loopback';
 
 function podFields(args: string): { pod?: string; podUid?: string } {
-  const pod = podOf(args);
+  return viewFields({ pod: podOf(args) });
+}
+
+function viewFields({ pod }: Pick<AttachmentView, 'pod'>): { pod?: string; podUid?: string } {
   return pod === undefined ? {} : { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid };
 }

@@ -1,4 +1,4 @@
-export { type Removals } from './attachments.ts';
+export { type Checks, type Removals } from './attachments.ts';
 export { CniBridge } from './cni-bridge.ts';
 export {
   type AttachedPod,

@@ -12,8 +12,8 @@ import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
 import { CniBridge } from './cni-bridge.ts';
 import type { BridgeLimits, PluginEvent } from './options.ts';
 
-/** How often what the runtime no longer has is looked for. */
-const COLLECT_MS = 600_000;
+/** How often what the runtime no longer has is looked for, and the other attachments are checked. */
+const LOOK_MS = 600_000;
 /** The first wait before a removal that failed is tried again; each is twice the one before. */
 const FIRST_RETRY_MS = 1_000;
 const KEY = 'network';
@@ -40,6 +40,8 @@ export class NetworkOnBus {
   #timer: Cancel | undefined;
   #retry: Cancel | undefined;
   #retryMs = FIRST_RETRY_MS;
+  /** Milliseconds since the Unix epoch: not before. */
+  #checkAt = 0;
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
@@ -61,7 +63,7 @@ export class NetworkOnBus {
     bus.reader(runtimePod, {
       changed: ({ key, value }) => this.#pods.set(key, value),
       removed: ({ key }) => this.#pods.delete(key),
-      complete: () => this.#collectAfter(0),
+      complete: () => this.#lookAfter(0),
     });
     this.#publishNetwork(this.bridge.network);
   }
@@ -73,12 +75,12 @@ export class NetworkOnBus {
     this.bridge.stop();
   }
 
-  #collectAfter(ms: number): void {
+  #lookAfter(ms: number): void {
     this.#timer?.();
     if (this.#stopped) return;
     this.#timer = this.#clock.after(ms, () => {
-      void this.#collect();
-      this.#collectAfter(COLLECT_MS);
+      void this.#look();
+      this.#lookAfter(LOOK_MS);
     });
   }
 
@@ -87,7 +89,7 @@ export class NetworkOnBus {
     if (this.#retry !== undefined || this.#stopped) return;
     this.#retry = this.#clock.after(this.#retryMs, () => {
       this.#retry = undefined;
-      this.#retryMs = Math.min(2 * this.#retryMs, COLLECT_MS);
+      this.#retryMs = Math.min(2 * this.#retryMs, LOOK_MS);
       void this.#collect();
     });
   }
@@ -97,6 +99,14 @@ export class NetworkOnBus {
     const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
     await this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
     if (!this.bridge.attachments.some(({ phase }) => phase === 'unfinished')) this.#retryMs = FIRST_RETRY_MS;
+  }
+
+  async #look(): Promise<void> {
+    await this.#collect();
+    // A restarted cri-bridge tells of all pods again; that is no reason to run all plugins.
+    if (this.#stopped || this.#clock.now() < this.#checkAt) return;
+    this.#checkAt = this.#clock.now() + LOOK_MS;
+    await this.bridge.check().catch(() => undefined);
   }
 
   #publishNetwork({ ready, reason, message, network, file, broken }: NetworkReadiness): void {

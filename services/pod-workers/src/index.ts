@@ -1,6 +1,6 @@
 import { PodCgroupTree } from '@kubus/cgroup';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
-import { totalmem } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -19,7 +19,12 @@ export const podWorkers: ServiceDefinition = {
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       files: createPodFiles(config.pods),
-      cgroups: new PodCgroupTree({ root: config.runtime.cgroupRoot }),
+      cgroups: new PodCgroupTree({
+        root: config.runtime.cgroupRoot,
+        driver: config.pods.cgroupDriver,
+        allocatable: { milliCpu: BigInt(availableParallelism()) * 1000n, memory: BigInt(totalmem()) },
+        ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
+      }),
       nextEpoch: () => slot.nextEpoch(),
       nodeIps: config.nodeIps,
       memoryCapacity: BigInt(totalmem()),

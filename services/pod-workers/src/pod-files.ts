@@ -1,7 +1,9 @@
-import { logFolder } from '@kubus/container-config';
-import type { PodRef } from '@kubus/contracts';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { hostNetworkHostsFile, logFolder, podHostname, podHostsFile } from '@kubus/container-config';
+import type { Pod, PodRef } from '@kubus/contracts';
+import { removeTree } from '@kubus/mount';
+import { podFolder } from '@kubus/volume';
+import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { PodFiles } from './ports.ts';
 
 /** The pods' files on this machine. */
@@ -13,8 +15,56 @@ export function createPodFiles(options: { root: string; logs: string }): PodFile
       await mkdir(join(folder(pod), container), { recursive: true, mode: 0o755 });
     },
     remove: async (pod) => {
+      // Links resolved, as in the list of mounts: with one in it, what is mounted below would not be seen.
+      const own = podFolder(await realpath(options.root).catch(() => options.root), pod.uid);
       await rm(folder(pod), { recursive: true, force: true });
-      await rm(join(options.root, 'pods', pod.uid), { recursive: true, force: true });
+      await removeTree(own);
     },
   };
+}
+
+/** What a pod's hosts file is made from. */
+export interface HostsFileInput {
+  /** The pod's own addresses; not used for one in the host's network. */
+  readonly podIps: readonly string[];
+  readonly clusterDomain: string;
+}
+
+const NODE_HOSTS = '/etc/hosts';
+
+/**
+ * Writes the pod's hosts file into its folder and gives its path, for the mount over a container's /etc/hosts. To be called
+ * before each start of a container: the pod may have other addresses since the last one (kubelet behaviour 1.15).
+ * Containers that run keep the file that they were started with.
+ *
+ * @param root the node's folder for pods
+ */
+export async function writeHostsFile(root: string, pod: Pod, input: HostsFileInput): Promise<string> {
+  const path = join(podFolder(root, pod.metadata.uid), 'etc-hosts');
+  const text =
+    pod.spec.hostNetwork === true
+      ? hostNetworkHostsFile(pod, await readFile(NODE_HOSTS, 'utf8'))
+      : podHostsFile(pod, podHostname(pod, input.clusterDomain), input.podIps);
+  if ((await contentOf(path)) === text) return path;
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  const part = `${path}.part`;
+  await writeFile(part, text);
+  // Not in writeFile, where the umask would count.
+  await chmod(part, 0o644);
+  await rename(part, path);
+  return path;
+}
+
+/** The content of the file that gives pods the node's own name resolution; undefined when none is configured. */
+export async function readResolvConf(path: string): Promise<string | undefined> {
+  return path === '' ? undefined : readFile(path, 'utf8');
+}
+
+async function contentOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

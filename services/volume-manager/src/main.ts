@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { volumeManager } from './index.ts';
+
+await runServices([volumeManager]);

@@ -1,0 +1,53 @@
+// The volume manager of one pod in a process of its own, on a bus inside of it. Says one JSON line when it has told what
+// it was started for, and ends with SIGKILL at the place that it was given.
+import { type RecordStore, silentLogger } from '@kubus/ports';
+import { FileRecordStore, systemClock } from '@kubus/service-kit';
+import { type VolumeHost, createVolumeHost } from '../src/index.ts';
+import { ScriptedNode, type Volumes, podWith } from './scripted-node.ts';
+
+/** What the process is started with, as JSON in its only argument. */
+export interface ManagerSetup {
+  readonly root: string;
+  readonly records: string;
+  readonly volumes: Volumes;
+  /** `make`: the pod is wanted. `remove`: its worker has stopped it. `forget`: nobody speaks of it. */
+  readonly goal: 'make' | 'remove' | 'forget';
+  /** `before` or `after` one of: put, delete, make, remove. */
+  readonly killAt?: string;
+}
+
+const setup = JSON.parse(process.argv[2] ?? '') as ManagerSetup;
+
+/** `action` with the places before and after it at which the process may end. */
+async function around<T>(name: string, action: () => Promise<T>): Promise<T> {
+  const breakAt = (place: string) => {
+    if (setup.killAt === place) process.kill(process.pid, 'SIGKILL');
+  };
+  breakAt(`before ${name}`);
+  const result = await action();
+  breakAt(`after ${name}`);
+  return result;
+}
+
+const store = new FileRecordStore({ dir: setup.records, logger: silentLogger });
+const records: RecordStore = {
+  load: () => store.load(),
+  put: (key, value) => around('put', () => store.put(key, value)),
+  delete: (key) => around('delete', () => store.delete(key)),
+};
+const machine = createVolumeHost(setup.root);
+const host: VolumeHost = {
+  ...machine,
+  make: (step) => around(`make ${step.kind}`, () => machine.make(step)),
+  remove: (uid) => around('remove', () => machine.remove(uid)),
+};
+
+const node = new ScriptedNode(systemClock);
+if (setup.goal === 'make') node.want(podWith('a', setup.volumes));
+if (setup.goal === 'remove') node.worker('a', 'terminated');
+await node.start({ root: setup.root, host, records });
+node.complete();
+await node.until(() => node.completions === 1 && (setup.goal === 'make') === (node.told('a') !== undefined));
+await node.kill();
+// The bus would look after its facts for a while yet.
+process.stdout.write(JSON.stringify(node.told('a') ?? null), () => process.exit(0));
