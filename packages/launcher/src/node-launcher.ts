@@ -38,7 +38,14 @@ import { type StartedProcess, startProcess } from './start-process.ts';
 import { Supervisor } from './supervisor.ts';
 
 /** The services of a node, in the order in which they are started; none needs another one to be there. */
-export const nodeServices = ['cni-bridge', 'cri-bridge', 'pod-workers', 'sync-loop', 'config-sources'] as const;
+export const nodeServices = [
+  'cni-bridge',
+  'cri-bridge',
+  'pod-workers',
+  'prober',
+  'sync-loop',
+  'config-sources',
+] as const;
 
 /** How often marks of removed facts are looked for, and how old they have to be, in milliseconds. */
 const PURGE_EVERY_MS = 600_000;
