@@ -43,6 +43,7 @@ export const nodeServices = [
   'cri-bridge',
   'volume-manager',
   'pod-workers',
+  'prober',
   'sync-loop',
   'config-sources',
 ] as const;

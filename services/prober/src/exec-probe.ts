@@ -1,0 +1,46 @@
+import { type Bus, type Cause, CommandFailed, CommandRefused, PeerRestarted } from '@kubus/bus';
+import { criCommands } from '@kubus/contracts';
+import { toError } from '@kubus/ports';
+import { type Attempt, AttemptLost, MAX_OUTPUT, ProbeErrored, execTimedOut, judgeExec } from '@kubus/probe';
+
+/** What the bridge answers when the runtime, not the container, is the trouble. */
+const lostCodes: readonly string[] = ['Unavailable', 'Cancelled'];
+
+/**
+ * Makes an exec probe through cri-bridge, which ends the command when its time is over. A lost bus or bridge is waited
+ * for: the command is asked for again when it is back. Throws {@link ProbeErrored} when the runtime can not run it, and
+ * {@link AttemptLost} when nobody could be asked.
+ */
+export async function probeExec(
+  bus: Bus,
+  command: readonly string[],
+  options: { podUid: string; containerId: string; timeoutMs: number; causes: readonly Cause[] },
+): Promise<{ attempt: Attempt; cause: Cause | undefined }> {
+  const { podUid, containerId, timeoutMs, causes } = options;
+  const params = { containerId, cmd: [...command], timeout: String(timeoutMs / 1000) };
+  try {
+    const { result, cause } = await bus.call(criCommands.ExecSync, podUid, { params }, { causes });
+    const { stdout = '', stderr = '', exitCode = 0 } = result.response;
+    return { attempt: judgeExec(exitCode, outputOf(stdout, stderr)), cause };
+  } catch (error) {
+    const lost = error instanceof CommandFailed && lostCodes.includes(error.code);
+    if (lost || error instanceof CommandRefused || error instanceof PeerRestarted) {
+      throw new AttemptLost(toError(error));
+    }
+    if (error instanceof CommandFailed && error.code === 'DeadlineExceeded') {
+      return { attempt: execTimedOut(command, timeoutMs), cause: undefined };
+    }
+    throw new ProbeErrored('unknown', runtimeErrorText(toError(error)), { cause: error });
+  }
+}
+
+function outputOf(stdout: string, stderr: string): string {
+  const bytes = Buffer.concat([Buffer.from(stdout, 'base64'), Buffer.from(stderr, 'base64')]);
+  return bytes.subarray(0, MAX_OUTPUT).toString('utf8');
+}
+
+/** As gRPC's own errors read; the bridge's begin with the name of the call. */
+function runtimeErrorText(error: Error): string {
+  const details = error.message.replace(/^ExecSync: /, '');
+  return error instanceof CommandFailed ? `rpc error: code = ${error.code} desc = ${details}` : details;
+}

@@ -1,0 +1,2 @@
+export { type ProbeCount, Prober, type ProberOptions } from './prober.ts';
+export { prober } from './service.ts';

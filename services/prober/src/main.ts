@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { prober } from './index.ts';
+
+await runServices([prober]);

@@ -1,0 +1,84 @@
+import type { Bus, Cause } from '@kubus/bus';
+import { type Clock, toError } from '@kubus/ports';
+import {
+  type Attempt,
+  AttemptLost,
+  MAX_TRIES,
+  type ProbeDefinition,
+  ProbeErrored,
+  execCommand,
+  httpRequest,
+  resolvePort,
+} from '@kubus/probe';
+import { probeExec } from './exec-probe.ts';
+import { probeGrpc } from './grpc-probe.ts';
+import { probeHttp } from './http-probe.ts';
+import { probeTcp } from './tcp-probe.ts';
+
+/** What an attempt is made at. */
+export interface ProbeTarget {
+  readonly podUid: string;
+  readonly podIp: string | undefined;
+  readonly containerId: string;
+  readonly causes: readonly Cause[];
+}
+
+/** What came of an attempt. */
+export type Outcome =
+  | { readonly kind: 'made'; readonly attempt: Attempt; readonly causes: readonly Cause[] }
+  /** It could not be made, and the pod's user should know. */
+  | { readonly kind: 'errored'; readonly error: ProbeErrored }
+  | { readonly kind: 'lost'; readonly error: AttemptLost };
+
+/** Makes one attempt, up to {@link MAX_TRIES} times as long as it can not be made. Never rejects. */
+export async function makeAttempt(
+  definition: ProbeDefinition,
+  target: ProbeTarget,
+  deps: { bus: Bus; clock: Clock; cancelled: AbortSignal },
+): Promise<Outcome> {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { attempt, cause } = await tryOnce(definition, target, deps);
+      return { kind: 'made', attempt, causes: cause === undefined ? target.causes : [cause] };
+    } catch (thrown) {
+      if (thrown instanceof AttemptLost) return { kind: 'lost', error: thrown };
+      const error = thrown instanceof ProbeErrored ? thrown : unexpected(toError(thrown));
+      if (tries === MAX_TRIES || deps.cancelled.aborted) return { kind: 'errored', error };
+    }
+  }
+}
+
+async function tryOnce(
+  { container, probe, settings: { timeoutMs } }: ProbeDefinition,
+  { podUid, podIp, containerId, causes }: ProbeTarget,
+  { bus, clock, cancelled }: { bus: Bus; clock: Clock; cancelled: AbortSignal },
+): Promise<{ attempt: Attempt; cause?: Cause | undefined }> {
+  const limits = { clock, timeoutMs, cancelled };
+  const { exec, httpGet, tcpSocket, grpc } = probe;
+  if (exec !== undefined) {
+    return probeExec(bus, execCommand(exec, container), { podUid, containerId, timeoutMs, causes });
+  }
+  if (httpGet !== undefined) {
+    const request = httpRequest(httpGet, container, addressOf(httpGet.host, podIp));
+    return { attempt: await probeHttp(request, limits) };
+  }
+  if (tcpSocket !== undefined) {
+    const port = resolvePort(tcpSocket.port, container);
+    return { attempt: await probeTcp(addressOf(tcpSocket.host, podIp), port, limits) };
+  }
+  if (grpc !== undefined) {
+    const { port, service = '' } = grpc;
+    return { attempt: await probeGrpc({ host: addressOf(undefined, podIp), port, service }, limits) };
+  }
+  throw new ProbeErrored('unknown', `missing probe handler for ${container.name}`);
+}
+
+function addressOf(host: string | undefined, podIp: string | undefined): string {
+  const address = host === undefined || host === '' ? podIp : host;
+  if (address === undefined) throw new ProbeErrored('unknown', 'the pod has no IP address');
+  return address;
+}
+
+function unexpected(error: Error): ProbeErrored {
+  return new ProbeErrored('unknown', error.message, { cause: error });
+}

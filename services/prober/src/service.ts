@@ -1,0 +1,29 @@
+import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { join } from 'node:path';
+import { Prober } from './prober.ts';
+
+/** The service `prober`. It has to run where the addresses of pods can be reached. */
+export const prober: ServiceDefinition = {
+  name: 'prober',
+  start: async ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+    const probes = await Prober.start({
+      ...{ bus, clock, ids, logger },
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      nodeIp: config.nodeIps[0] ?? '127.0.0.1',
+    });
+    health.ready('state folder', () => probes.saveError);
+    metrics.add({
+      type: 'counter',
+      name: 'prober_probe_total',
+      help: 'Liveness, readiness and startup probes of containers by result.',
+      labelNames: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
+      collect: () => [...probes.counts()],
+    });
+    return {
+      stop: () => {
+        probes.stop();
+        return Promise.resolve();
+      },
+    };
+  },
+};

@@ -1,0 +1,204 @@
+import type { Bus, FactOwner, FactReader } from '@kubus/bus';
+import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
+import {
+  type Container,
+  type ContainerProbes,
+  type CriRequest,
+  type PodProbes,
+  type PodSpec,
+  type PodWork,
+  type RuntimeContainer,
+  type RuntimePod,
+  criCommands,
+  fencePod,
+  podEventSchema,
+  podProbes,
+  podWork,
+  readPod,
+  runtimeCondition,
+  runtimePod,
+} from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
+import { Prober } from '../src/index.ts';
+
+const NODE = 'node0';
+
+interface ExecAnswer {
+  exitCode?: number;
+  stdout?: string;
+  stderr?: string;
+}
+
+/** A pod of the test: what is to be done with it, and what the runtime has of it. */
+export interface TestPod {
+  readonly spec: Partial<Omit<PodSpec, 'containers'>> & { containers: readonly Partial<Container>[] };
+  readonly work?: PodWork['work'];
+  readonly deletionTimestamp?: string;
+}
+
+/** The prober, in one life after the other, and the services that it hears of and speaks to. */
+export class ScriptedPods {
+  readonly clock = new ManualClock();
+  readonly broker = new LocalBroker(NODE);
+  readonly records = new MemoryRecords();
+  /** The commands that were run in containers. */
+  readonly commands: string[] = [];
+  /** What a command in a container gives. */
+  exec: (params: CriRequest<'ExecSync'>['params']) => Promise<ExecAnswer> = () => Promise.resolve({});
+  /** What the prober's random numbers are. */
+  fraction = 0;
+  readonly #results: FactReader<PodProbes>;
+  readonly #works: FactOwner<PodWork>;
+  #bridge: { member: LocalMember; runtimes: FactOwner<RuntimePod> };
+  #prober: { member: LocalMember; prober: Prober } | undefined;
+  #epoch = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor() {
+    const { bus } = this.broker.join('cli', this.clock);
+    this.#results = bus.reader(podProbes);
+    bus.transport.subscribe(`kubus.${NODE}.>`, () => {
+      for (const look of this.#waiting.splice(0)) look();
+    });
+    this.#works = this.broker.join('sync-loop', this.clock).bus.owner(podWork);
+    this.#bridge = this.#startBridge();
+  }
+
+  get prober(): Prober {
+    if (this.#prober === undefined) throw new Error('the prober does not run');
+    return this.#prober.prober;
+  }
+
+  /** Starts the prober, in a new life after an earlier one. */
+  async start(): Promise<void> {
+    const member = this.broker.join('prober', this.clock, ++this.#epoch);
+    const prober = await Prober.start({
+      ...{ bus: member.bus, clock: this.clock, logger: silentLogger, records: this.records, nodeIp: '127.0.0.1' },
+      ids: { fraction: () => this.fraction },
+    });
+    this.#prober = { member, prober };
+    announce(member.bus);
+    await settled();
+  }
+
+  /** Ends the prober in the middle of what it does. */
+  kill(): void {
+    this.#prober?.member.leave();
+    this.#prober?.prober.stop();
+    this.#prober = undefined;
+  }
+
+  /** cri-bridge is there no more. */
+  killBridge(): void {
+    this.#bridge.member.leave();
+  }
+
+  /** cri-bridge is back, and knows nothing of what its earlier life was asked. */
+  async startBridge(): Promise<void> {
+    this.#bridge = this.#startBridge();
+    await settled();
+  }
+
+  /** What is to be done with a pod. */
+  async work(uid: string, { spec, work = 'sync', deletionTimestamp }: TestPod): Promise<void> {
+    const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
+    const containers = spec.containers.map((container): Container => ({ name: 'app', image: 'i', ...container }));
+    const metadata = { ...ref, ...(deletionTimestamp !== undefined && { deletionTimestamp }) };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, containers } } as PodWork['pod'];
+    const rest = {
+      source: 'file',
+      reason: 'test',
+      worker: 'pod-workers-0',
+      firstSeen: '2030-01-01T00:00:00Z',
+    } as const;
+    this.#works.put(uid, { ref, pod, work, ...rest }, { pod: uid });
+    await settled();
+  }
+
+  /** The pod is finished. */
+  async finish(uid: string): Promise<void> {
+    this.#works.remove(uid);
+    await settled();
+  }
+
+  /** Every work is said now. */
+  async workComplete(): Promise<void> {
+    this.#works.complete();
+    await settled();
+  }
+
+  /** What the runtime has of a pod, the newest run of each container first; they have just started. */
+  async runtime(uid: string, runs: readonly (Partial<RuntimeContainer> & { id: string })[], ips = ['127.0.0.1']) {
+    const startedAt = `${Math.round(this.clock.now())}000000`;
+    const nothing = { startedAt, createdAt: startedAt, finishedAt: '0', exitCode: 0, reason: '', message: '' };
+    const image = { image: 'i', imageRef: 'i', imageId: 'i', logPath: '', annotations: {} };
+    const run = { name: 'app', attempt: 0, sandboxId: 's', state: 'running' as const };
+    this.#bridge.runtimes.put(
+      uid,
+      {
+        ref: { uid, name: `pod-${uid}`, namespace: 'default' },
+        stamp: { epoch: this.#epoch, counter: 0 },
+        sandboxes: [{ id: 's', attempt: 0, ready: true, createdAt: startedAt, ips, runtimeHandler: '' }],
+        containers: runs.map((given) => ({ ...nothing, ...image, ...run, ...given })),
+      },
+      { pod: uid },
+    );
+    await settled();
+  }
+
+  /** The runtime has nothing of the pod any more. */
+  async runtimeGone(uid: string): Promise<void> {
+    this.#bridge.runtimes.remove(uid);
+    await settled();
+  }
+
+  /** What the prober says of a pod's containers, by their id. */
+  results(uid: string): Record<string, ContainerProbes> | undefined {
+    return this.#results.get(uid)?.value.containers;
+  }
+
+  /** How often the prober has said something of a pod. */
+  said(uid: string): number {
+    return this.broker.said.filter(({ subject }) => subject.endsWith(`.probe.fact.results.${uid}`)).length;
+  }
+
+  /** What the pods' users were told, as `reason fieldPath: message`. */
+  events(): string[] {
+    return this.broker.said
+      .filter(({ subject }) => subject.includes('.probe.event.recorded.'))
+      .map(({ data }) => podEventSchema.parse(JSON.parse(data)))
+      .map(({ reason, fieldPath, message }) => `${reason} ${fieldPath ?? ''}: ${message}`);
+  }
+
+  async pass(seconds: number): Promise<void> {
+    await this.clock.advance(seconds * 1000);
+  }
+
+  /** Resolves once `look` gives true; it is asked again after each message. */
+  async until(look: () => boolean): Promise<void> {
+    while (!look()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #startBridge(): { member: LocalMember; runtimes: FactOwner<RuntimePod> } {
+    const member = this.broker.join('cri-bridge', this.clock, ++this.#epoch);
+    const { bus } = member;
+    const at = { epoch: this.#epoch, counter: 0 };
+    bus.owner(runtimeCondition);
+    bus.serve(fencePod, () => Promise.resolve({ at }));
+    bus.serve(readPod, () => Promise.resolve({ at }));
+    const { ExecSync, ...others } = criCommands;
+    for (const command of Object.values(others)) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    bus.serve(ExecSync, async ({ request: { params } }) => {
+      this.commands.push((params.cmd ?? []).join(' '));
+      return { response: await this.exec(params), at };
+    });
+    const runtimes = bus.owner(runtimePod);
+    announce(bus);
+    return { member, runtimes };
+  }
+}
+
+function announce(bus: Bus): void {
+  bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' });
+}
