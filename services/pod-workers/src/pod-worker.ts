@@ -84,6 +84,7 @@ export class PodWorker {
     this.#since = formatTime(clock.now());
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
+    if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
     const probes = deps.probes(ref.uid);
     if (probes !== undefined) this.#probes.learn(probes);
   }

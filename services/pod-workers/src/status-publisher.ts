@@ -34,7 +34,10 @@ export class StatusPublisher {
   /** By container id: what ended containers have left to say. */
   readonly #details = new Map<string, ContainerDetails>();
   #status: PodStatus | undefined;
+  /** The status has been published in this life. */
+  #told = false;
 
+  /** @param options.status the one of an earlier life. */
   constructor(options: {
     ref: PodRef;
     deps: WorkerDeps;
@@ -42,18 +45,27 @@ export class StatusPublisher {
     runtime: PodRuntime;
     status: PodStatus | undefined;
   }) {
-    const { ref, deps, status } = options;
-    this.#ref = ref;
-    this.#deps = deps;
+    this.#ref = options.ref;
+    this.#deps = options.deps;
     this.#logger = options.logger;
     this.#runtime = options.runtime;
-    this.#status = status;
-    if (status !== undefined) deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid });
+    this.#status = options.status;
   }
 
   /** The last status. */
   get status(): PodStatus | undefined {
     return this.#status;
+  }
+
+  /**
+   * Publishes the status of an earlier life once more: for a pod that is over, of which nothing is read any more. That of
+   * another pod is made anew first, since the earlier life may have told a later one than it could write down.
+   */
+  retell(): void {
+    const status = this.#status;
+    const ref = this.#ref;
+    if (status !== undefined) this.#deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid });
+    this.#told = true;
   }
 
   /** Nothing of an earlier life of the pod counts. */
@@ -101,7 +113,8 @@ export class StatusPublisher {
       restartAllContainers: this.#deps.restartAllContainers,
     });
     const status = stage === 'ended' ? terminatedStatus(pod, made) : made;
-    if (JSON.stringify(status) === JSON.stringify(previous)) return false;
+    if (this.#told && JSON.stringify(status) === JSON.stringify(previous)) return false;
+    this.#told = true;
     this.#status = status;
     const ref = this.#ref;
     const at = this.#runtime.at;

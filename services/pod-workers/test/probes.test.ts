@@ -77,3 +77,17 @@ test('what a probe said is written down before it is acted upon', async () => {
   await node.probed('a', { c2: { liveness: 'failure' } });
   expect(recorded).toMatchObject({ probes: { c2: { liveness: 'failure' } } });
 });
+
+test('a ready pod is never told to be unready because pod-workers ended before it could write that down', async () => {
+  const pod = podOf('a', {}, { readinessProbe: probe });
+  await node.work(pod);
+  await node.pass(5_000);
+  await node.probed('a', { c2: { readiness: 'success' } });
+  node.kill();
+  const before = node.broker.said.length;
+  await node.start();
+  await node.work(pod, { reason: 'again' });
+  const told = node.broker.said.slice(before).filter(({ subject }) => subject.endsWith('worker.fact.status.a'));
+  expect(told.length).toBeGreaterThan(0);
+  expect(told.map(({ data }) => /"ready":(true|false)/.exec(data)?.[1])).toEqual(told.map(() => 'true'));
+});
