@@ -143,7 +143,8 @@ export class PodWorker {
 
   /** The volume manager says something else of the pod's volumes, or nothing any more. */
   volumesChanged(cause: Cause): void {
-    if (this.#awaits === 'volumes') this.#kick(cause);
+    // A pass that goes on may have looked at them already.
+    if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
