@@ -25,9 +25,9 @@ function asked(present: boolean, field: string): string[] {
 }
 
 function ofVolume({ name: _name, ...sources }: Volume, at: string): string[] {
-  return Object.entries(sources)
-    .filter(([kind, source]) => source !== undefined && !VOLUMES.includes(kind))
-    .map(([kind]) => `${at}.${kind}`);
+  return Object.keys(sources)
+    .filter((kind) => !VOLUMES.includes(kind))
+    .map((kind) => `${at}.${kind}`);
 }
 
 function inList(containers: readonly Container[] | undefined, list: string): string[] {
@@ -37,8 +37,7 @@ function inList(containers: readonly Container[] | undefined, list: string): str
 function ofContainer({ env, envFrom, volumeDevices, volumeMounts }: Container, at: string): string[] {
   const variables = (env ?? []).flatMap(({ valueFrom }, index) => {
     const { fieldRef: _field, resourceFieldRef: _resource, ...others } = valueFrom ?? {};
-    const kinds = Object.entries(others).filter(([, source]) => source !== undefined);
-    return kinds.map(([kind]) => `${at}.env[${index}].valueFrom.${kind}`);
+    return Object.keys(others).map((kind) => `${at}.env[${index}].valueFrom.${kind}`);
   });
   const mounts = (volumeMounts ?? []).flatMap(({ subPath = '', subPathExpr = '' }, index) => [
     ...asked(subPath !== '', `${at}.volumeMounts[${index}].subPath`),

@@ -1,11 +1,7 @@
 import type { PodRef } from '@kubus/contracts';
 
-/** The pods' files on the node that this service makes and removes. */
-export interface PodFiles {
-  /** Makes the folder of a container's logs. The runtime writes into it, but does not make it. */
-  makeLogFolder(pod: PodRef, container: string): Promise<void>;
-  /** Absolute folder of the pod's logs. */
-  logFolder(pod: PodRef): string;
+/** What the runs of containers leave on the node: their logs and termination messages. */
+export interface RunFiles {
   /** Container name to the highest attempt that has written a log; empty when there is no log at all. */
   logIndexes(pod: PodRef): Promise<ReadonlyMap<string, number>>;
   /** The end of a container's log, enough of it for a termination message; undefined when there is none. */
@@ -19,6 +15,14 @@ export interface PodFiles {
    * tells the number of the next run.
    */
   removeRun(pod: PodRef, container: string, attempt: number): Promise<void>;
+}
+
+/** The pods' files on the node that this service makes and removes. */
+export interface PodFiles extends RunFiles {
+  /** Makes the folder of a container's logs. The runtime writes into it, but does not make it. */
+  makeLogFolder(pod: PodRef, container: string): Promise<void>;
+  /** Absolute folder of the pod's logs. */
+  logFolder(pod: PodRef): string;
   /**
    * Removes everything of the pod. Harmless when there is nothing. Throws a KubusError `still-mounted` when something is
    * mounted there: what it shows is not the pod's to remove.

@@ -1,22 +1,24 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { execFileSync } from 'node:child_process';
+import { logFolder } from '@kubus/container-config';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createPodFiles } from './pod-files.ts';
+import { createRunFiles } from './run-files.ts';
 
 const pod = { namespace: 'default', name: 'web', uid: 'u1' };
 let dir: string;
-let files: ReturnType<typeof createPodFiles>;
+let folder: string;
+let files: ReturnType<typeof createRunFiles>;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'kubus-pod-files-'));
-  files = createPodFiles({ root: join(dir, 'root'), logs: join(dir, 'logs') });
+  folder = join(dir, 'logs', logFolder(pod));
+  files = createRunFiles({ root: join(dir, 'root'), logs: join(dir, 'logs') });
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
 function log(name: string, text = ''): string {
-  const path = join(files.logFolder(pod), name);
+  const path = join(folder, name);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   return path;
@@ -34,7 +36,7 @@ describe('logs', () => {
     for (const name of ['main/0.log', 'main/0.log.20300101-000000', 'main/1.log']) log(name);
     await files.removeRun(pod, 'main', 1);
     await files.removeRun(pod, 'main', 0);
-    expect(readdirSync(join(files.logFolder(pod), 'main'))).toEqual(['1.log']);
+    expect(readdirSync(join(folder, 'main'))).toEqual(['1.log']);
   });
 
   test('are read from their end', async () => {
@@ -74,30 +76,5 @@ describe('a termination message', () => {
     const path = await files.makeTerminationLog(pod, 'main', 0);
     await files.removeRun(pod, 'main', 0);
     expect(existsSync(path)).toBe(false);
-  });
-});
-
-describe('the removal of a pod’s files', () => {
-  test('leaves nothing, and may be repeated', async () => {
-    await files.makeLogFolder(pod, 'main');
-    const path = await files.makeTerminationLog(pod, 'main', 0);
-    await files.remove(pod);
-    await files.remove(pod);
-    expect([existsSync(path), existsSync(files.logFolder(pod))]).toEqual([false, false]);
-  });
-
-  test('spares what is mounted there', async () => {
-    const volume = join(dir, 'root/pods/u1/volumes/a b');
-    mkdirSync(volume, { recursive: true });
-    execFileSync('mount', ['-t', 'tmpfs', 'none', volume]);
-    try {
-      writeFileSync(join(volume, 'data'), 'precious');
-      await expect(files.remove(pod)).rejects.toMatchObject({ code: 'still-mounted', context: { path: volume } });
-      expect(existsSync(join(volume, 'data'))).toBe(true);
-    } finally {
-      execFileSync('umount', [volume]);
-    }
-    await files.remove(pod);
-    expect(existsSync(volume)).toBe(false);
   });
 });
