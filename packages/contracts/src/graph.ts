@@ -60,6 +60,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.StartContainer,
       criCommands.StopContainer,
       criCommands.RemoveContainer,
+      criCommands.ExecSync,
       criCommands.ImageStatus,
       criCommands.PullImage,
     ],

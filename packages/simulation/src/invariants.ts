@@ -1,3 +1,4 @@
+import { type PodPlan, ends, isSidecar, startsOf } from './pod-plan.ts';
 import type { RuntimeDeed } from './runtime-things.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
@@ -5,13 +6,6 @@ import type { SimulatedNode } from './simulated-node.ts';
 export interface Violation {
   readonly rule: string;
   readonly detail: string;
-}
-
-export interface WantedPod {
-  readonly name: string;
-  readonly uid: string;
-  readonly container: string;
-  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
 }
 
 /** Rules over everything that the runtime ever did. */
@@ -56,17 +50,58 @@ function checkAttempts(deeds: readonly RuntimeDeed[]): Violation[] {
   return violations;
 }
 
-/** A container that never ends by itself is started once: nothing that happens to the services restarts it. */
+/** A container that never ends by itself is not started again: nothing that happens to the services restarts it. */
 function checkRestarts(deeds: readonly RuntimeDeed[]): Violation[] {
-  const violations: Violation[] = [];
   const starts = new Map<string, number>();
   for (const { what, uid, name } of deeds) {
-    if (what !== 'start' || !name.startsWith('r')) continue;
     const key = `${uid} ${name}`;
-    starts.set(key, (starts.get(key) ?? 0) + 1);
+    if (what === 'start') starts.set(key, (starts.get(key) ?? 0) + 1);
   }
-  for (const [key, count] of starts) {
-    if (count > 1) violations.push({ rule: 'what runs is not restarted', detail: `${key} was started ${count} times` });
+  return [...starts].flatMap(([key, count]) => {
+    const most = startsOf(key.split(' ')[1] ?? '');
+    if (most === undefined || count <= most) return [];
+    return [{ rule: 'what runs is not restarted', detail: `${key} was started ${count} times` }];
+  });
+}
+
+/** No init container is skipped or run once more, and nothing starts before the sidecars that it needs have started. */
+export function checkOrder(node: SimulatedNode, plans: ReadonlyMap<string, PodPlan>): Violation[] {
+  const violations: Violation[] = [];
+  /** Init containers that have done their part, as `<uid> <name>`. */
+  const done = new Set<string>();
+  /** Sidecars that run, but have not passed their startup probe: that, and the id of their run. */
+  const starting = new Map<string, string>();
+  for (const { what, uid, name, id, at, own, exitCode } of node.runtime.deeds) {
+    const inits = plans.get(uid)?.inits ?? [];
+    const key = `${uid} ${name}`;
+    if (what === 'exit' && own === true && exitCode === 0 && !isSidecar(name)) done.add(key);
+    if (what !== 'start') continue;
+    const position = inits.indexOf(name);
+    for (const before of position === -1 ? inits : inits.slice(0, position)) {
+      const startup = node.startups.get(starting.get(`${uid} ${before}`) ?? '');
+      const started = startup !== undefined && startup <= at;
+      if (!done.has(`${uid} ${before}`) && !started) {
+        violations.push({ rule: 'no init container is skipped', detail: `${key} started before ${before} was done` });
+      }
+    }
+    if (position !== -1 && done.has(key) && !isSidecar(name)) {
+      violations.push({ rule: 'an init container that is done is not run again', detail: key });
+    }
+    if (name.startsWith('u')) starting.set(key, id);
+    else if (isSidecar(name)) done.add(key);
+  }
+  return violations;
+}
+
+/** Containers are made only while their pod's volume is there, which goes when nothing of the pod is left to use it. */
+export function checkVolumes(node: SimulatedNode, plans: ReadonlyMap<string, PodPlan>): Violation[] {
+  const violations: Violation[] = [];
+  for (const { what, uid, name, at } of node.runtime.deeds) {
+    if (what !== 'create' || plans.get(uid)?.volume !== true) continue;
+    const mount = node.mounts.get(uid);
+    if (mount === undefined || mount.from > at || (mount.to ?? at) < at) {
+      violations.push({ rule: 'a container is made when its volume is there', detail: `${uid} ${name}` });
+    }
   }
   return violations;
 }
@@ -84,7 +119,7 @@ export function checkFinished(deeds: readonly RuntimeDeed[], finished: ReadonlyM
 }
 
 /** What has to be true once a node has come to rest. */
-export function checkEnd(node: SimulatedNode, wanted: readonly WantedPod[]): Violation[] {
+export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[]): Violation[] {
   const violations: Violation[] = [];
   const fail = (rule: string, detail: string) => violations.push({ rule, detail });
   const uids = new Set(wanted.map(({ uid }) => uid));
@@ -97,27 +132,37 @@ export function checkEnd(node: SimulatedNode, wanted: readonly WantedPod[]): Vio
   for (const key of node.disk.keys('cni-bridge')) {
     if (live.get(key.split(':')[0] ?? '') !== true) fail('no journal entry without a running sandbox', key.slice(-12));
   }
+  for (const [uid, { to }] of node.mounts) {
+    if (to === undefined && !uids.has(uid)) fail('no volume of a pod that is gone', uid);
+  }
   for (const uid of node.disk.keys('pod-workers')) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
   return violations;
 }
 
-function checkPod(node: SimulatedNode, pod: WantedPod, fail: (rule: string, detail: string) => void): void {
+function checkPod(node: SimulatedNode, pod: PodPlan, fail: (rule: string, detail: string) => void): void {
   const { sandboxes, containers } = node.runtime.pod(pod.uid);
   const ready = sandboxes.filter((one) => one.ready);
-  const runs = containers.filter((one) => one.config.metadata?.name === pod.container);
-  const newest = runs.toSorted((a, b) => (b.config.metadata?.attempt ?? 0) - (a.config.metadata?.attempt ?? 0))[0];
-  const never = pod.restartPolicy === 'Never' || (pod.restartPolicy === 'OnFailure' && pod.container.startsWith('d'));
-  if (newest === undefined) {
+  const newest = (name: string) =>
+    containers
+      .filter((one) => one.config.metadata?.name === name)
+      .toSorted((a, b) => (b.config.metadata?.attempt ?? 0) - (a.config.metadata?.attempt ?? 0))[0];
+  const main = newest(pod.main);
+  if (main === undefined) {
     fail('every wanted container was started', `${pod.name} ${pod.uid}`);
     return;
   }
-  if (never && !pod.container.startsWith('r')) {
-    if (newest.state !== 'CONTAINER_EXITED') fail('a pod that ends has ended', `${pod.name}: ${newest.state}`);
+  const sidecars = pod.inits.filter(isSidecar).map((name) => ({ name, state: newest(name)?.state }));
+  if (ends(pod)) {
+    if (main.state !== 'CONTAINER_EXITED') fail('a pod that ends has ended', `${pod.name}: ${main.state}`);
     if (ready.length > 0) fail('a pod that has ended has no running sandbox', pod.name);
+    for (const { name, state } of sidecars) {
+      if (state === 'CONTAINER_RUNNING') fail('no sidecar keeps a pod alive', `${pod.name}: ${name}`);
+    }
     return;
   }
   if (ready.length !== 1) fail('a running pod has one running sandbox', `${pod.name}: ${ready.length}`);
-  if (pod.container.startsWith('r') && newest.state !== 'CONTAINER_RUNNING') {
-    fail('what should run runs', `${pod.name}: ${newest.state}`);
+  const runs = startsOf(pod.main) === undefined ? sidecars : [...sidecars, { name: pod.main, state: main.state }];
+  for (const { name, state } of runs) {
+    if (state !== 'CONTAINER_RUNNING') fail('what should run runs', `${pod.name} ${name}: ${state ?? 'missing'}`);
   }
 }

@@ -26,7 +26,7 @@ export class RuntimeModel {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #network: SandboxNetwork;
-  readonly #behaviour: (name: string) => Behaviour;
+  readonly #behaviour: (name: string, attempt: number) => Behaviour;
   readonly #sandboxes = new Map<string, ModelSandbox>();
   readonly #containers = new Map<string, ModelContainer>();
   readonly #reserved = new Map<string, string>();
@@ -39,7 +39,7 @@ export class RuntimeModel {
     scheduler: Scheduler;
     random: Random;
     network: SandboxNetwork;
-    behaviour: (containerName: string) => Behaviour;
+    behaviour: (containerName: string, attempt: number) => Behaviour;
   }) {
     this.#scheduler = options.scheduler;
     this.#random = options.random;
@@ -119,6 +119,7 @@ export class RuntimeModel {
     StopContainer: ({ containerId = '', timeout = '0' }) => this.#stop(containerId, Number(timeout)),
     RemoveContainer: ({ containerId = '' }) => this.#remove(containerId),
     StopPodSandbox: ({ podSandboxId = '' }) => this.#stopSandbox(podSandboxId),
+    ExecSync: ({ containerId = '' }) => this.#exec(containerId),
     RemovePodSandbox: ({ podSandboxId = '' }) => this.#removeSandbox(podSandboxId),
     ListPodSandbox: ({ filter }) =>
       Promise.resolve({
@@ -257,7 +258,7 @@ export class RuntimeModel {
     container.startedAt = this.#nanos();
     this.#deed('start', container.sandbox.config.metadata?.uid ?? '', name, attempt, id);
     this.#hint(id, 'started');
-    const { runMs, exitCode } = this.#behaviour(name);
+    const { runMs, exitCode } = this.#behaviour(name, attempt);
     if (runMs !== undefined) {
       this.#scheduler.after(runMs, () => this.#exit(container, exitCode, exitCode === 0 ? 'Completed' : 'Error', true));
     }
@@ -273,6 +274,14 @@ export class RuntimeModel {
     await ended;
     await this.#time(1, 5);
     return {};
+  }
+
+  /** A command in a container takes its time, and does not always succeed. */
+  async #exec(id: string) {
+    const container = this.#container('ExecSync', id);
+    if (container.state !== 'CONTAINER_RUNNING') throw this.#unknown('ExecSync', 'container is not running');
+    await this.#time(10, 2_500);
+    return { exitCode: this.#random.pick([0, 1]) };
   }
 
   async #remove(id: string) {
@@ -318,7 +327,7 @@ export class RuntimeModel {
     container.exitCode = exitCode;
     container.reason = reason;
     const { name = '', attempt = 0 } = container.config.metadata ?? {};
-    this.#deed('exit', container.sandbox.config.metadata?.uid ?? '', name, attempt, container.id, own);
+    this.#deed('exit', container.sandbox.config.metadata?.uid ?? '', name, attempt, container.id, { own, exitCode });
     for (const resolve of container.onExit.splice(0)) resolve();
     this.#hint(container.id, 'stopped');
   }
@@ -370,9 +379,15 @@ export class RuntimeModel {
     }
   }
 
-  #deed(what: RuntimeDeed['what'], uid: string, name: string, attempt: number, id: string, own?: boolean): void {
-    const at = this.#scheduler.elapsed();
-    this.deeds.push({ what, uid, name, attempt, id, at, ...(own !== undefined && { own }) });
+  #deed(
+    what: RuntimeDeed['what'],
+    uid: string,
+    name: string,
+    attempt: number,
+    id: string,
+    exit?: Pick<RuntimeDeed, 'own' | 'exitCode'>,
+  ): void {
+    this.deeds.push({ what, uid, name, attempt, id, at: this.#scheduler.elapsed(), ...exit });
   }
 
   #nanos(): bigint {

@@ -53,6 +53,8 @@ export interface RuntimeDeed {
   readonly at: number;
   /** An exit by the container's own doing. */
   readonly own?: boolean;
+  /** Of an exit. */
+  readonly exitCode?: number;
 }
 
 export function listedSandbox(sandbox: ModelSandbox): PodSandbox {
@@ -82,4 +84,10 @@ export function labelled(
   selector: Record<string, string> | undefined,
 ): boolean {
   return Object.entries(selector ?? {}).every(([name, value]) => item.labels?.[name] === value);
+}
+
+/** Container name to the newest attempt of it that was ever started: what the logs of a pod tell. */
+export function newestStarts(deeds: readonly RuntimeDeed[], uid: string): ReadonlyMap<string, number> {
+  const starts = deeds.filter((deed) => deed.what === 'start' && deed.uid === uid);
+  return new Map(starts.map(({ name, attempt }) => [name, attempt]));
 }

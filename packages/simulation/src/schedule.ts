@@ -2,18 +2,11 @@ import { HEADER, type WireMessage } from '@kubus/bus';
 import type { Logger } from '@kubus/ports';
 import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
+import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
 import { Random } from './random.ts';
-import type { Behaviour } from './runtime-things.ts';
+import { ReadinessWatch } from './readiness-watch.ts';
 import { type Mutations, type SimulatedService, SimulatedNode, simulatedServices } from './simulated-node.ts';
-import { type Violation, checkDeeds, checkEnd, checkFinished } from './invariants.ts';
-
-/** A pod of a schedule, by what its container does; the names of containers say it, so that the runtime model knows. */
-interface PodPlan {
-  readonly name: string;
-  readonly uid: string;
-  readonly container: string;
-  readonly restartPolicy: 'Always' | 'OnFailure' | 'Never';
-}
+import { type Violation, checkDeeds, checkEnd, checkFinished, checkOrder, checkVolumes } from './invariants.ts';
 
 export interface ScheduleResult {
   readonly seed: number;
@@ -28,13 +21,6 @@ export interface ScheduleResult {
 /** How long a node has to come to rest once everything works again, in virtual milliseconds. */
 const SETTLE_MS = 900_000;
 const CALM_MS = 60_000;
-
-/** What containers do, by the first letter of their name. */
-const behaviours: Readonly<Record<string, Behaviour>> = {
-  r: { runMs: undefined, exitCode: 0 },
-  d: { runMs: 2_000, exitCode: 0 },
-  f: { runMs: 1_000, exitCode: 1 },
-};
 
 export interface ScheduleOptions {
   readonly seed: number;
@@ -59,6 +45,9 @@ class Schedule {
   readonly #random: Random;
   readonly #node: SimulatedNode;
   readonly #wanted = new Map<string, PodPlan>();
+  /** Every pod that was ever wanted, by its UID. */
+  readonly #all = new Map<string, PodPlan>();
+  readonly #readiness = new ReadinessWatch();
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
@@ -70,9 +59,10 @@ class Schedule {
     this.#node = new SimulatedNode({
       random: this.#random.fork(),
       logger: options.logger,
-      behaviour: (name) => behaviours[name.charAt(0)] ?? { runMs: undefined, exitCode: 0 },
+      behaviour: behaviourOf,
       ...(options.mutations !== undefined && { mutations: options.mutations }),
     });
+    this.#node.broker.observe((message) => this.#readiness.observe(message));
     if (options.traceMessages === true) this.#node.broker.observe((message) => this.#note(describeMessage(message)));
   }
 
@@ -85,6 +75,9 @@ class Schedule {
     const { deeds } = this.#node.runtime;
     const violations = [
       ...checkDeeds(deeds),
+      ...checkOrder(this.#node, this.#all),
+      ...checkVolumes(this.#node, this.#all),
+      ...this.#readiness.violations,
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
       ...checkEnd(this.#node, [...this.#wanted.values()]),
     ];
@@ -141,16 +134,10 @@ class Schedule {
   }
 
   #addPod(): void {
-    const kind = this.#random.pick(['r', 'r', 'r', 'd', 'f']);
-    const number = this.#pods++;
-    const plan: PodPlan = {
-      name: `p${number}`,
-      uid: `uid-${number}`,
-      container: `${kind}${number}`,
-      restartPolicy: kind === 'r' ? 'Always' : this.#random.pick(['Always', 'OnFailure', 'Never']),
-    };
+    const plan = planPod(this.#pods++, this.#random);
     this.#write(plan);
-    this.#note(`add ${plan.name} (${plan.container}, ${plan.restartPolicy})`);
+    const { inits, main, restartPolicy, volume } = plan;
+    this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${restartPolicy}${volume ? ', volume' : ''})`);
   }
 
   #removePod(plan: PodPlan): void {
@@ -171,6 +158,7 @@ class Schedule {
 
   #write(plan: PodPlan): void {
     this.#wanted.set(plan.name, plan);
+    this.#all.set(plan.uid, plan);
     this.#node.manifests.set(path(plan), manifestOf(plan));
     this.#node.touchFolder();
   }
@@ -259,17 +247,4 @@ function describeMessage({ subject, headers }: WireMessage): string {
 
 function path({ name }: PodPlan): string {
   return `/manifests/${name}.json`;
-}
-
-function manifestOf({ name, uid, container, restartPolicy }: PodPlan): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, uid },
-    spec: {
-      restartPolicy,
-      terminationGracePeriodSeconds: 5,
-      containers: [{ name: container, image: 'busybox:1' }],
-    },
-  });
 }

@@ -6,8 +6,8 @@ import { type FolderListing, publishSources } from '@kubus/config-sources';
 import { type ServiceName, serviceContracts } from '@kubus/contracts';
 import { CriBridge } from '@kubus/cri-bridge';
 import { CriError } from '@kubus/cri';
-import { PodWorkers } from '@kubus/pod-workers';
-import { type Clock, type Logger, sleep } from '@kubus/ports';
+import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
+import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
 import { SyncLoop } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
@@ -16,10 +16,20 @@ import { PluginModel } from './plugin-model.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
 import { RuntimeModel } from './runtime-model.ts';
-import { type Behaviour, HANDLER } from './runtime-things.ts';
+import { type Behaviour, HANDLER, newestStarts } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
+import { SimulatedProber } from './simulated-prober.ts';
+import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
-export const simulatedServices = ['config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'] as const;
+export const simulatedServices = [
+  'config-sources',
+  'sync-loop',
+  'pod-workers',
+  'cri-bridge',
+  'cni-bridge',
+  'prober',
+  'volume-manager',
+] as const;
 export type SimulatedService = (typeof simulatedServices)[number];
 
 interface Life {
@@ -42,8 +52,8 @@ const NETWORK = {
 export const NODE = 'node0';
 
 /**
- * A whole node in one process under virtual time: the real code of the five services, each as a process that can be
- * killed and started, on a broker in memory, with models of the runtime, of CNI plugins and of a disk.
+ * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
+ * started, on a broker in memory, with models of the runtime, of CNI plugins, of a disk, and of those who probe and mount.
  */
 export class SimulatedNode {
   readonly scheduler = new Scheduler();
@@ -55,6 +65,9 @@ export class SimulatedNode {
   readonly manifests = new Map<string, string>();
   /** When the workers were through with a pod: its UID, and milliseconds since the start of the run. */
   readonly finished = new Map<string, number>();
+  readonly mounts: MountTable = new Map();
+  /** When the startup probe of a container was first told to have passed, by its id. */
+  readonly startups = new Map<string, number>();
   readonly #random: Random;
   readonly #logger: Logger;
   readonly #mutations: Mutations;
@@ -67,7 +80,7 @@ export class SimulatedNode {
   constructor(options: {
     random: Random;
     logger: Logger;
-    behaviour: (containerName: string) => Behaviour;
+    behaviour: (containerName: string, attempt: number) => Behaviour;
     mutations?: Mutations;
   }) {
     const { random, logger, behaviour } = options;
@@ -174,18 +187,13 @@ export class SimulatedNode {
           logger,
           ids: random,
           records: this.disk.store('pod-workers', guard),
-          files: {
-            makeLogFolder: () => guard.promise(Promise.resolve()),
-            logFolder: ({ uid }) => `/logs/${uid}`,
-            remove: ({ uid }) => {
-              this.finished.set(uid, this.scheduler.elapsed());
-              return guard.promise(Promise.resolve());
-            },
-          },
+          files: this.#podFiles(guard),
           cgroups: { parent: (uid) => `/kubepods/pod${uid}`, remove: () => guard.promise(Promise.resolve()) },
+          hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },
           nextEpoch: () => this.#nextEpoch(service),
           nodeIps: [],
           memoryCapacity: 1n,
+          allocatable: {},
           syncEveryMs: 60_000,
         });
         return;
@@ -198,6 +206,16 @@ export class SimulatedNode {
           handler: HANDLER,
           sandboxesAtOnce: 2,
         });
+        return;
+      case 'prober': {
+        const onStartup = (id: string) => {
+          if (!this.startups.has(id)) this.startups.set(id, this.scheduler.elapsed());
+        };
+        new SimulatedProber({ bus, clock, random, onStartup });
+        return;
+      }
+      case 'volume-manager':
+        new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
         return;
       case 'cni-bridge': {
         const network = new Network({
@@ -213,6 +231,28 @@ export class SimulatedNode {
         this.#network = network;
       }
     }
+  }
+
+  /** A container's log is there from its start on, and goes with its pod; it has nothing to say at its end. */
+  #podFiles(guard: ProcessGuard): PodFiles {
+    const nothing = () => guard.promise(Promise.resolve(undefined));
+    return {
+      makeLogFolder: nothing,
+      logFolder: ({ uid }) => `/logs/${uid}`,
+      logIndexes: ({ uid }) => guard.promise(Promise.resolve(newestStarts(this.runtime.deeds, uid))),
+      readLogEnd: nothing,
+      makeTerminationLog: ({ uid }, container) => guard.promise(Promise.resolve(`/messages/${uid}/${container}`)),
+      readTerminationLog: nothing,
+      removeRun: nothing,
+      remove: ({ uid }) => {
+        const mount = this.mounts.get(uid);
+        if (mount !== undefined && mount.to === undefined) {
+          return guard.promise(Promise.reject(new KubusError('still-mounted', `/volumes/${uid} is still mounted`)));
+        }
+        this.finished.set(uid, this.scheduler.elapsed());
+        return guard.promise(Promise.resolve());
+      },
+    };
   }
 
   #nextEpoch(service: SimulatedService): number {

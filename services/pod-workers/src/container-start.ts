@@ -1,6 +1,6 @@
 import { CommandFailed } from '@kubus/bus';
+import { ContainerConfigError, containerConfig } from '@kubus/container-config';
 import { type Pod, podRefOf } from '@kubus/contracts';
-import { containerConfig } from '@kubus/container-config';
 import {
   type ContainerStart,
   backOffRemaining,
@@ -8,17 +8,15 @@ import {
   formatWait,
   lengthenBackOff,
   nanosToMs,
+  newestContainer,
 } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
-import type { PodSandboxConfig } from '@kubus/proto/cri';
-import { ImageError, ensureImage } from './images.ts';
-import { type Pass, checkCancelled, recordEvent } from './pass.ts';
-
-/** The sandbox in which a container is to run. */
-export interface SandboxInUse {
-  readonly id: string;
-  readonly config: PodSandboxConfig;
-}
+import { HookFailed, runHook } from './hooks.ts';
+import { type ContainerImage, ImageError, ensureImage } from './images.ts';
+import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import type { SandboxInUse } from './sandbox.ts';
+import { stopContainers } from './stop.ts';
+import { mountedVolumes } from './volumes.ts';
 
 /** A container did not start; the others of the pod are tried all the same. */
 export class StartFailed extends KubusError {
@@ -31,9 +29,12 @@ export class StartFailed extends KubusError {
   }
 }
 
+/** Reasons that the container's user is told of as an event; the others have events of their own. */
+const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
+
 /**
- * Starts one container: back-off, image, create, start (kubelet behaviour 1.5, startContainer). On failure the reason is
- * left in `pass.waiting`, where the status finds it. Throws {@link StartFailed}.
+ * Starts one container: back-off, image, create, start, postStart handler (kubelet behaviour 1.5, startContainer). On
+ * failure the reason is left in `pass.waiting`, where the status finds it. Throws {@link StartFailed}.
  */
 export async function startContainer(
   pass: Pass,
@@ -46,15 +47,20 @@ export async function startContainer(
     await awaitBackOff(pass, start);
     const id = start.created?.id ?? (await createContainer(pass, pod, sandbox, start));
     checkCancelled(pass);
-    await attempt('RunContainerError', () =>
-      pass.runtime.change('StartContainer', { containerId: id }, pass.runtime.cause),
-    );
-    pass.waiting.delete(container.name);
-    recordEvent(pass, { type: 'Normal', reason: 'Started', message: 'Container started', container });
+    const run = async () => {
+      await attempt('RunContainerError', () =>
+        pass.runtime.change('StartContainer', { containerId: id }, pass.runtime.cause),
+      );
+      pass.waiting.delete(container.name);
+      recordEvent(pass, { type: 'Normal', reason: 'Started', message: 'Container started', container });
+      await runPostStart(pass, start, id);
+    };
+    // A container counts as running only when its handler has ended.
+    await (container.lifecycle?.postStart === undefined ? run() : pass.withStatusHeld(run));
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
     pass.waiting.set(container.name, { reason: error.code, message: error.message });
-    if (error.code === 'CreateContainerError' || error.code === 'RunContainerError') {
+    if (TOLD.includes(error.code)) {
       recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.message}`, container });
     }
     throw error;
@@ -64,11 +70,12 @@ export async function startContainer(
 /** A container that ended a short while ago is not started again yet; one that may start waits longer the next time. */
 async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart): Promise<void> {
   if (previous?.state !== 'exited') return;
-  const now = pass.deps.clock.now();
+  const { clock, crashLoop } = pass.deps;
+  const now = clock.now();
   const key = crashLoopKey(container);
   const endedAt = nanosToMs(previous.finishedAt);
   const entry = pass.backOffs.get(key);
-  const remaining = backOffRemaining(entry, endedAt, now);
+  const remaining = backOffRemaining(entry, endedAt, now, crashLoop);
   if (remaining > 0 && entry !== undefined) {
     const { ref } = pass;
     const wait = formatWait(entry.waitMs);
@@ -77,20 +84,15 @@ async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart)
     recordEvent(pass, { type: 'Warning', reason: 'BackOff', message: text, container });
     throw new StartFailed('CrashLoopBackOff', `back-off ${wait} restarting failed ${of}`, { waitMs: remaining });
   }
-  pass.backOffs.set(key, lengthenBackOff(entry, endedAt, now));
+  pass.backOffs.set(key, lengthenBackOff(entry, endedAt, now, crashLoop));
   await pass.save();
 }
 
 async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {
   const { container } = start;
-  const imageId = await imageOf(pass, start);
+  const image = await imageOf(pass, start);
   checkCancelled(pass);
-  await pass.deps.files.makeLogFolder(podRefOf(pod), container.name);
-  const config = containerConfig(pod, container, {
-    attempt: start.attempt,
-    imageId,
-    memoryCapacity: pass.deps.memoryCapacity,
-  });
+  const config = await configOf(pass, pod, sandbox, start, image);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',
@@ -102,12 +104,64 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   return containerId ?? '';
 }
 
-async function imageOf(pass: Pass, { container }: ContainerStart): Promise<string> {
+async function imageOf(pass: Pass, { container }: ContainerStart): Promise<ContainerImage> {
   try {
     return await ensureImage(pass, container);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     throw new StartFailed(error.code, error.message, { waitMs: error.waitMs, cause: error });
+  }
+}
+
+async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
+  const { files, memoryCapacity, allocatable, nodeIps } = pass.deps;
+  const { container } = start;
+  const ref = podRefOf(pod);
+  await files.makeLogFolder(ref, container.name);
+  const terminationLogPath = await files.makeTerminationLog(ref, container.name, start.attempt);
+  try {
+    const targetContainerId = targetOf(pass, start);
+    return containerConfig(pod, container, {
+      attempt: start.attempt,
+      imageId: image.id,
+      ...(image.user !== undefined && { imageUser: image.user }),
+      ...(targetContainerId !== undefined && { targetContainerId }),
+      memoryCapacity,
+      allocatable,
+      podIps: sandbox.ips,
+      hostIps: nodeIps,
+      terminationLogPath,
+      ...mountedVolumes(pass, container),
+    });
+  } catch (error) {
+    if (!(error instanceof ContainerConfigError)) throw error;
+    throw new StartFailed(error.code, error.message, { cause: error });
+  }
+}
+
+/** The container into whose processes an ephemeral container looks. */
+function targetOf(pass: Pass, { container }: ContainerStart): string | undefined {
+  const name = 'targetContainerName' in container ? (container.targetContainerName ?? '') : '';
+  if (name === '') return undefined;
+  const target = newestContainer(pass.runtime.pod, name);
+  if (target === undefined) throw new ContainerConfigError(`unable to find target container ${name}`);
+  return target.id;
+}
+
+/** A container whose postStart handler fails is ended (kubelet behaviour 1.5). */
+async function runPostStart(pass: Pass, { container }: ContainerStart, containerId: string): Promise<void> {
+  const handler = container.lifecycle?.postStart;
+  if (handler === undefined) return;
+  try {
+    await unlessCancelled(pass, runHook(pass, { containerId, container }, handler, pass.signal));
+  } catch (error) {
+    if (!(error instanceof HookFailed)) throw error;
+    const message = 'PostStartHook failed';
+    recordEvent(pass, { type: 'Warning', reason: 'FailedPostStartHook', message, container });
+    const run = (await pass.fresh())?.containers.find(({ id }) => id === containerId);
+    const stops = run === undefined ? [] : [{ container: run, message: 'FailedPostStartHook' }];
+    await stopContainers(pass, stops, { ordered: false });
+    throw new StartFailed('PostStartHookError', error.message, { cause: error });
   }
 }
 

@@ -1,17 +1,20 @@
 import { mayRun } from '@kubus/pod-lifecycle';
+import { KubusError } from '@kubus/ports';
 import { type Pass, TRANSIENT_MS, TryAgain } from './pass.ts';
-import { stopContainers, stopSandboxes } from './stop.ts';
+import { asStops, stopContainers, stopSandboxes } from './stop.ts';
+import { checkVolumesGone } from './volumes.ts';
 
 /** Stops everything of a pod (kubelet behaviour 1.3, SyncTerminatingPod). Throws when something still runs. */
 export async function terminatingPass(pass: Pass): Promise<void> {
-  const runtime = await pass.runtime.fresh(pass.causes);
+  const runtime = await pass.fresh();
   pass.publishStatus();
-  await stopContainers(pass, runtime?.containers ?? []);
+  const graceOverrideSeconds = pass.graceSeconds;
+  await stopContainers(pass, asStops(runtime?.containers), { ordered: true, graceOverrideSeconds });
   await stopSandboxes(
     pass,
     (runtime?.sandboxes ?? []).filter(({ ready }) => ready),
   );
-  const after = await pass.runtime.fresh(pass.causes);
+  const after = await pass.fresh();
   pass.publishStatus();
   const running = (after?.containers ?? []).filter(mayRun).map(({ name }) => name);
   if (running.length > 0) {
@@ -21,23 +24,30 @@ export async function terminatingPass(pass: Pass): Promise<void> {
 
 /**
  * Takes away what a stopped pod leaves (kubelet behaviour 1.3, SyncTerminatedPod). With `forget` nobody wants the pod any
- * more, so its containers, sandboxes, logs and files go too; without, they stay to be looked at.
+ * more, so its containers, sandboxes, logs and files go too, once its volumes are gone; without, they stay to be looked at.
  */
 export async function terminatedPass(pass: Pass, forget: boolean): Promise<void> {
-  const { files, cgroups } = pass.deps;
-  if (forget) {
-    const runtime = await pass.runtime.fresh(pass.causes);
-    for (const { id } of runtime?.containers ?? []) {
-      await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
-    }
-    for (const { id, ready } of runtime?.sandboxes ?? []) {
-      if (ready) await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
-      await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
-    }
-    if ((await pass.runtime.read()) !== undefined) {
-      throw new TryAgain('the runtime still has something of the pod', TRANSIENT_MS);
-    }
-    await files.remove(pass.ref);
+  if (forget) await removeAll(pass);
+  await pass.deps.cgroups.remove(pass.ref.uid);
+}
+
+async function removeAll(pass: Pass): Promise<void> {
+  const runtime = await pass.runtime.fresh(pass.causes);
+  for (const { id } of runtime?.containers ?? []) {
+    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
   }
-  await cgroups.remove(pass.ref.uid);
+  for (const { id, ready } of runtime?.sandboxes ?? []) {
+    if (ready) await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
+    await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
+  }
+  if ((await pass.runtime.read()) !== undefined) {
+    throw new TryAgain('the runtime still has something of the pod', TRANSIENT_MS);
+  }
+  checkVolumesGone(pass);
+  try {
+    await pass.deps.files.remove(pass.ref);
+  } catch (error) {
+    if (!(error instanceof KubusError && error.code === 'still-mounted')) throw error;
+    throw new TryAgain(error.message, TRANSIENT_MS, { cause: error });
+  }
 }

@@ -1,4 +1,5 @@
 import { CommandFailed } from '@kubus/bus';
+import { type ImageUser, imageUser } from '@kubus/container-config';
 import { type Container, criCommands } from '@kubus/contracts';
 import {
   backOffRemaining,
@@ -23,8 +24,15 @@ export class ImageError extends KubusError {
   }
 }
 
-/** Makes sure that the runtime has a container's image; returns its id (kubelet behaviour 1.8). */
-export async function ensureImage(pass: Pass, container: Container): Promise<string> {
+export interface ContainerImage {
+  /** As the runtime has it. */
+  readonly id: string;
+  /** Undefined where the runtime does not tell of the image. */
+  readonly user: ImageUser | undefined;
+}
+
+/** Makes sure that the runtime has a container's image (kubelet behaviour 1.8). */
+export async function ensureImage(pass: Pass, container: Container): Promise<ContainerImage> {
   const name = container.image ?? '';
   const asked = imageToPull(name) ?? name;
   const present = needsLook(container) ? await findImage(pass, asked) : undefined;
@@ -38,7 +46,7 @@ export async function ensureImage(pass: Pass, container: Container): Promise<str
     case 'use': {
       const message = `Container image "${name}" already present on machine and can be accessed by the pod`;
       recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
-      return present?.id ?? asked;
+      return describe(present, asked);
     }
     case 'pull':
       return pull(pass, container, asked);
@@ -58,7 +66,11 @@ async function findImage(pass: Pass, image: string): Promise<Image | undefined> 
   return result.response.image;
 }
 
-async function pull(pass: Pass, container: Container, image: string): Promise<string> {
+function describe(image: Image | undefined, asked: string): ContainerImage {
+  return { id: image?.id ?? asked, user: image && imageUser(image) };
+}
+
+async function pull(pass: Pass, container: Container, image: string): Promise<ContainerImage> {
   const { bus, clock } = pass.deps;
   const key = `image/${image}`;
   const entry = pass.backOffs.get(key);
@@ -91,5 +103,5 @@ async function pull(pass: Pass, container: Container, image: string): Promise<st
   const took = formatWait(clock.now() - began);
   const message = `Successfully pulled image "${container.image ?? ''}" in ${took} (${took} including waiting). Image size: ${pulled?.size ?? '0'} bytes.`;
   recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
-  return pulled?.id ?? image;
+  return describe(pulled, image);
 }

@@ -2,11 +2,12 @@ import { PodCgroupTree } from '@kubus/cgroup';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { createHookRequests } from './http-hook.ts';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
-export type { PodCgroups, PodFiles } from './ports.ts';
+export type { HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
@@ -25,9 +26,11 @@ export const podWorkers: ServiceDefinition = {
         allocatable: { milliCpu: BigInt(availableParallelism()) * 1000n, memory: BigInt(totalmem()) },
         ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
       }),
+      hooks: createHookRequests(),
       nextEpoch: () => slot.nextEpoch(),
       nodeIps: config.nodeIps,
       memoryCapacity: BigInt(totalmem()),
+      allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
     });
     health.ready('state folder', () => workers.saveError);

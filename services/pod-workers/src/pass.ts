@@ -1,9 +1,10 @@
 import type { Cause } from '@kubus/bus';
-import { type Container, type Pod, type PodEvent, type PodRef, podEvent } from '@kubus/contracts';
-import { type BackOffEntry } from '@kubus/pod-lifecycle';
+import { type Container, type Pod, type PodEvent, type PodRef, type RuntimePod, podEvent } from '@kubus/contracts';
+import { type BackOffEntry, type ProbeResults, containerFieldPath } from '@kubus/pod-lifecycle';
 import type { WaitingReason } from '@kubus/pod-status';
 import { KubusError, type Logger } from '@kubus/ports';
 import type { PodRuntime } from './pod-runtime.ts';
+import type { StopsUnderWay } from './stop.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /** A pass ended early because something more urgent has to be done; what it began goes on or is found again. */
@@ -41,26 +42,35 @@ export interface Pass {
   /** Why containers do not run; shown in the status. */
   readonly waiting: Map<string, WaitingReason>;
   readonly backOffs: Map<string, BackOffEntry>;
+  readonly stops: StopsUnderWay;
   /** Seconds between TERM and KILL. */
   readonly graceSeconds: number;
+  /** What the probes say now. */
+  probes(): ProbeResults;
   /** Makes the pod's record durable. */
   save(): Promise<void>;
+  /** The pod in the runtime, read after the last command ended, and with it what its ended containers have left to say. */
+  fresh(): Promise<RuntimePod | undefined>;
   /** Makes the status anew and publishes it if it changed; the phase that it has. */
   publishStatus(): string | undefined;
+  /** Does `work` while the status stays as it is, whatever happens in the runtime. */
+  withStatusHeld<T>(work: () => Promise<T>): Promise<T>;
 }
 
+export type EventToTell = Pick<PodEvent, 'type' | 'reason' | 'message'> & {
+  container?: Pick<Container, 'name'> | undefined;
+};
+
 /** Tells the pod's user something, as a Kubernetes Event would. */
-export function recordEvent(
-  pass: Pass,
-  event: Pick<PodEvent, 'type' | 'reason' | 'message'> & { container?: Pick<Container, 'name'> | undefined },
-): Cause {
+export function recordEvent(pass: Pass, event: EventToTell): Cause {
   const { container, ...rest } = event;
   const { ref, deps, logger } = pass;
   logger.info({ reason: event.reason, container: container?.name }, event.message);
+  const fieldPath = container === undefined ? undefined : containerFieldPath(pass.pod, container.name);
   return deps.bus.emit(
     podEvent,
     ref.uid,
-    { ref, ...rest, ...(container !== undefined && { fieldPath: `spec.containers{${container.name}}` }) },
+    { ref, ...rest, ...(fieldPath !== undefined && { fieldPath }) },
     { causes: [...pass.runtime.cause, ...pass.causes] },
   );
 }
@@ -74,6 +84,17 @@ export function unlessCancelled<T>(pass: Pass, work: Promise<T>): Promise<T> {
     else signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
+}
+
+/** Waits for `work`, but not longer than `limitMs` milliseconds and than the pass lasts. The work itself goes on. */
+export async function within(pass: Pass, work: Promise<unknown>, limitMs: number): Promise<void> {
+  const limit = Promise.withResolvers<undefined>();
+  const cancel = pass.deps.clock.after(limitMs, () => limit.resolve(undefined));
+  try {
+    await unlessCancelled(pass, Promise.race([work, limit.promise]));
+  } finally {
+    cancel();
+  }
 }
 
 /** Ends the pass here if it was cancelled. */

@@ -5,11 +5,13 @@ import { podFolder } from '@kubus/volume';
 import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { PodFiles } from './ports.ts';
+import { createRunFiles } from './run-files.ts';
 
 /** The pods' files on this machine. */
 export function createPodFiles(options: { root: string; logs: string }): PodFiles {
   const folder = (pod: PodRef) => join(options.logs, logFolder(pod));
   return {
+    ...createRunFiles(options),
     logFolder: folder,
     makeLogFolder: async (pod, container) => {
       await mkdir(join(folder(pod), container), { recursive: true, mode: 0o755 });

@@ -1,4 +1,4 @@
-import { podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
+import { containerProbesSchema, podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
 import * as z from 'zod';
 
 /**
@@ -18,5 +18,7 @@ export const podRecordSchema = z.object({
   backOffs: z.record(z.string(), z.object({ waitMs: z.number(), updatedAt: z.number() })),
   /** The last status, for its times and for phases that never change again. */
   status: podStatusSchema.optional(),
+  /** What the probes of its containers said last, by container id. */
+  probes: z.record(z.string(), containerProbesSchema).optional(),
 });
 export type PodRecord = z.infer<typeof podRecordSchema>;

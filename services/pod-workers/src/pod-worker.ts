@@ -1,8 +1,8 @@
 import type { Cause } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
+  type PodProbes,
   type PodRef,
-  type PodStatus,
   type PodWork,
   type RuntimePod,
   type Stamp,
@@ -16,13 +16,19 @@ import {
   initialMachine,
   stepWorker,
 } from '@kubus/pod-lifecycle';
-import { type WaitingReason, podStatus } from '@kubus/pod-status';
+import { type WaitingReason, isTerminal } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
+import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import { HoldLost, PodRuntime } from './pod-runtime.ts';
+import { ProbeMemory } from './probe-memory.ts';
+import { RecordFile } from './record-file.ts';
+import { StatusPublisher } from './status-publisher.ts';
+import type { StopsUnderWay } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
+import { VolumesAwaited } from './volumes.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 /** How long a changed status may wait until it is in the record. */
@@ -37,30 +43,30 @@ export class PodWorker {
   readonly #deps: WorkerDeps;
   readonly #logger: Logger;
   readonly #runtime: PodRuntime;
+  readonly #status: StatusPublisher;
+  readonly #probes: ProbeMemory;
+  readonly #record: RecordFile;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
+  readonly #stops: StopsUnderWay = new Map();
   readonly #onFirstPass: () => void;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
-  #status: PodStatus | undefined;
   /** What has come up since the last pass began, newest first. */
   #causes: Cause[] = [];
   /** The message that brought the present work: a cause of all that is done. */
   #workCause: Cause | undefined;
-  /** The last pass ended because the runtime or the network was not ready. */
-  #nodeNotReady = false;
+  /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
+  #awaits: 'node' | 'volumes' | undefined;
   #passing: AbortController | undefined;
   #due = false;
+  #statusHeld = false;
+  #decidedOn: Stamp | undefined;
   #passedOn: Stamp | undefined;
   #timer: Cancel | undefined;
-  #saveTimer: Cancel | undefined;
-  #saving: Promise<void> = Promise.resolve();
-  /** The record has been removed for good: nothing writes it again. */
-  #forgotten = false;
   #stopped = false;
   #reported = '';
   #since: string;
-  #saveError: string | undefined;
 
   constructor(options: { ref: PodRef; deps: WorkerDeps; record?: PodRecord | undefined; onFirstPass: () => void }) {
     const { ref, deps, record } = options;
@@ -68,13 +74,19 @@ export class PodWorker {
     this.#deps = deps;
     this.#onFirstPass = options.onFirstPass;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
-    this.#runtime = new PodRuntime({ bus: deps.bus, clock: deps.clock, uid: ref.uid, nextHold: deps.nextHold });
+    const { bus, clock, records } = deps;
+    const logger = this.#logger;
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold });
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
-    this.#status = record?.status;
-    this.#since = formatTime(deps.clock.now());
+    this.#probes = new ProbeMemory(record?.probes);
+    this.#record = new RecordFile({ ref, records, clock, logger, content: () => this.#toRecord() });
+    this.#since = formatTime(clock.now());
     if (record !== undefined) this.#report();
-    if (this.#status !== undefined) deps.statuses.put(ref.uid, { ref, status: this.#status }, { pod: ref.uid });
+    this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
+    if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
+    const probes = deps.probes(ref.uid);
+    if (probes !== undefined) this.#probes.learn(probes);
   }
 
   get finished(): boolean {
@@ -87,7 +99,7 @@ export class PodWorker {
 
   /** Why the pod's record could not be written the last time. */
   get saveError(): string | undefined {
-    return this.#saveError;
+    return this.#record.error;
   }
 
   /** The work is now this. */
@@ -126,12 +138,29 @@ export class PodWorker {
 
   /** The runtime or the network is ready. */
   nodeReady(cause: Cause): void {
-    if (this.#nodeNotReady) this.#kick(cause);
+    if (this.#awaits === 'node') this.#kick(cause);
+  }
+
+  /** The volume manager says something else of the pod's volumes, or nothing any more. */
+  volumesChanged(cause: Cause): void {
+    // A pass that goes on may have looked at them already.
+    if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
   observe(pod: RuntimePod, cause: Cause): void {
-    if (this.#runtime.observe(pod, cause) && !this.finished) this.#publishStatus([cause]);
+    if (this.#runtime.observe(pod, cause)) this.#showState([cause]);
+  }
+
+  /** The prober has spoken of the pod. Startup and liveness decide what to do, readiness only what to say. */
+  observeProbes(probes: PodProbes, cause: Cause): void {
+    const changed = this.#probes.learn(probes);
+    if (changed.length === 0 || this.finished) return;
+    // Written down before anything is done or said because of it.
+    void this.#record.save().then(() => {
+      this.#showState([cause]);
+      if (changed.some((kind) => kind !== 'readiness')) this.#kick(cause);
+    });
   }
 
   /** The bridge has a new life: what was asked of the old one is lost. */
@@ -144,7 +173,7 @@ export class PodWorker {
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
-    this.#saveTimer?.();
+    this.#record.stop();
     this.#passing?.abort();
   }
 
@@ -162,7 +191,7 @@ export class PodWorker {
     this.#passing = passing;
     const causes = this.#causes.splice(0);
     if (this.#workCause !== undefined && !causes.includes(this.#workCause)) causes.push(this.#workCause);
-    this.#nodeNotReady = false;
+    this.#awaits = undefined;
     this.#pass(this.#work, causes, passing.signal)
       .then(
         () => this.#next(this.#deps.syncEveryMs, undefined),
@@ -176,7 +205,7 @@ export class PodWorker {
   }
 
   async #pass(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Promise<void> {
-    await this.#saving;
+    await this.#record.saved();
     const pass = this.#makePass(work, causes, signal);
     const { state, forget } = this.#machine;
     if (state === 'syncing' && work.pod !== undefined) {
@@ -185,12 +214,14 @@ export class PodWorker {
     } else if (state === 'syncing' || state === 'terminating') {
       await terminatingPass(pass);
       this.#step({ kind: 'passed', terminal: true });
+      this.#publishStatus(causes);
     } else if (state === 'terminated') {
       await terminatedPass(pass, forget);
-      if (forget) await this.#forget();
+      if (forget) await this.#record.forget();
       this.#step({ kind: 'passed', terminal: true });
     }
-    this.#passedOn = this.#runtime.at;
+    // What the runtime had when the pass last decided; by the end of the pass it may have more.
+    this.#passedOn = this.#decidedOn;
   }
 
   #onError(error: unknown): void {
@@ -198,7 +229,8 @@ export class PodWorker {
       this.#due = true;
       return;
     }
-    this.#nodeNotReady = error instanceof NodeNotReady;
+    if (error instanceof NodeNotReady) this.#awaits = 'node';
+    if (error instanceof VolumesAwaited) this.#awaits = 'volumes';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
     this.#next(wait, toError(error).message);
@@ -207,15 +239,21 @@ export class PodWorker {
   #next(waitMs: number, error: string | undefined): void {
     this.#report(error);
     if (this.finished || this.#stopped) return;
-    const jitter = waitMs * 0.5 * this.#deps.ids.fraction();
+    const { ids, clock } = this.#deps;
+    const jittered = waitMs + waitMs * 0.5 * ids.fraction();
+    const { status } = this.#status;
+    const pod = this.#machine.state === 'syncing' && !isTerminal(status?.phase) ? this.#work?.pod : undefined;
+    const deadline = pod && deadlineLeftMs(pod, status, clock.now());
     this.#timer?.();
-    this.#timer = this.#deps.clock.after(waitMs + jitter, () => {
+    this.#timer = clock.after(Math.min(jittered, deadline ?? Infinity), () => {
       this.#due = true;
       this.#run();
     });
   }
 
   #makePass(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Pass {
+    const ids = new Set(this.#runtime.pod?.containers.map(({ id }) => id));
+    for (const id of this.#stops.keys()) if (!ids.has(id)) this.#stops.delete(id);
     return {
       deps: this.#deps,
       ref: this.ref,
@@ -226,9 +264,25 @@ export class PodWorker {
       causes,
       waiting: this.#waiting,
       backOffs: this.#backOffs,
+      stops: this.#stops,
       graceSeconds: this.#machine.graceSeconds ?? gracePeriod(work.pod, work.graceSeconds),
-      save: () => this.#save(),
+      probes: () => this.#probes.results,
+      save: () => this.#record.save(),
+      fresh: async () => {
+        const pod = await this.#runtime.fresh(causes);
+        this.#decidedOn = this.#runtime.at;
+        await this.#status.learnEnds();
+        return pod;
+      },
       publishStatus: () => this.#publishStatus(causes),
+      withStatusHeld: async (act) => {
+        this.#statusHeld = true;
+        try {
+          return await act();
+        } finally {
+          this.#statusHeld = false;
+        }
+      },
     };
   }
 
@@ -246,16 +300,17 @@ export class PodWorker {
     this.#report(undefined, causes);
     this.#due = true;
     if (input.kind === 'work') this.#passing?.abort();
-    void this.#save();
+    void this.#record.save();
   }
 
   /** A UID that was ended is wanted again: nothing of its earlier life counts. */
   #begin(): void {
     this.#machine = initialMachine;
-    this.#forgotten = false;
-    this.#status = undefined;
+    this.#record.revive();
+    this.#status.reset();
     this.#waiting.clear();
     this.#backOffs.clear();
+    this.#stops.clear();
     this.#since = formatTime(this.#deps.clock.now());
     this.#report();
   }
@@ -275,72 +330,43 @@ export class PodWorker {
     return [...this.#runtime.cause, ...(this.#workCause === undefined ? [] : [this.#workCause])];
   }
 
+  /** Publishes the status outside of a pass, once everything is known that it is to show. */
+  #showState(causes: readonly Cause[]): void {
+    if (this.finished || this.#statusHeld) return;
+    if (this.#status.informed) {
+      this.#publishStatus(causes);
+      return;
+    }
+    void this.#status.learnEnds().then(() => this.#showState(causes));
+  }
+
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const pod = this.#work?.pod;
-    if (pod === undefined) return this.#status?.phase;
-    const { clock, statuses, nodeIps, runtime } = this.#deps;
-    const status = podStatus({
-      pod,
-      runtime: this.#runtime.pod,
-      waiting: this.#waiting,
-      previous: this.#status,
-      ending: this.#machine.state !== 'syncing',
-      runtimeName: runtime()?.name ?? 'containerd',
-      hostIps: nodeIps,
-      now: clock.now(),
-    });
-    if (JSON.stringify(status) === JSON.stringify(this.#status)) return status.phase;
-    this.#status = status;
-    const { ref } = this;
-    const at = this.#runtime.at;
-    statuses.put(
-      ref.uid,
-      { ref, status, ...(at !== undefined && { runtime: at }) },
-      {
-        pod: ref.uid,
-        causes: [...this.#runtime.cause, ...causes],
-      },
-    );
-    this.#saveAfter(SAVE_STATUS_MS);
-    return status.phase;
+    if (pod !== undefined) {
+      const { state } = this.#machine;
+      const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
+      const input = { pod, waiting: this.#waiting, probes: this.#probes.results, stage, causes } as const;
+      if (this.#status.publish(input)) this.#record.saveWithin(SAVE_STATUS_MS);
+    }
+    return this.#status.status?.phase;
   }
 
-  #saveAfter(ms: number): void {
-    this.#saveTimer ??= this.#deps.clock.after(ms, () => {
-      this.#saveTimer = undefined;
-      void this.#save();
-    });
-  }
-
-  /**
-   * Writes the record. A folder that can not be written must not keep a pod from being started or ended: what would be
-   * lost is told, and the service's health shows it.
-   */
-  #save(): Promise<void> {
-    this.#saving = this.#saving.then(async () => {
-      if (this.#forgotten) return;
-      const record: PodRecord = {
-        version: 1,
-        ref: this.ref,
-        machine: this.#machine,
-        backOffs: Object.fromEntries(this.#backOffs),
-        ...(this.#status !== undefined && { status: this.#status }),
-      };
-      try {
-        await this.#deps.records.put(this.ref.uid, record);
-        this.#saveError = undefined;
-      } catch (error) {
-        this.#saveError = toError(error).message;
-        this.#logger.error({ err: toError(error) }, 'the pod’s record could not be written');
-        if (!this.#stopped) this.#saveAfter(RETRY_MS);
-      }
-    });
-    return this.#saving;
-  }
-
-  async #forget(): Promise<void> {
-    this.#forgotten = true;
-    await this.#saving;
-    await this.#deps.records.delete(this.ref.uid);
+  #toRecord(): PodRecord {
+    const { status } = this.#status;
+    const { pod } = this.#runtime;
+    const ids = [
+      ...(pod?.containers ?? []).map(({ id }) => id),
+      ...Object.keys(this.#deps.probes(this.ref.uid)?.containers ?? {}),
+    ];
+    if (pod !== undefined) this.#probes.keepOnly(new Set(ids));
+    const probes = this.#probes.toRecord();
+    return {
+      version: 1,
+      ref: this.ref,
+      machine: this.#machine,
+      backOffs: Object.fromEntries(this.#backOffs),
+      ...(status !== undefined && { status }),
+      ...(Object.keys(probes).length > 0 && { probes }),
+    };
   }
 }

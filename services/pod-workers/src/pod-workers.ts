@@ -1,20 +1,26 @@
-import type { Bus, Cause } from '@kubus/bus';
+import type { Bus, Cause, FactReader } from '@kubus/bus';
 import {
   type NetworkCondition,
+  type PodProbes,
   type PodRef,
+  type PodVolumes,
+  type ResourceList,
   type RuntimeCondition,
   networkCondition,
+  podProbes,
   podStatus,
+  podVolumes,
   podWake,
   podWork,
   podWorker,
   runtimeCondition,
   runtimePod,
 } from '@kubus/contracts';
+import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import { PodWorker } from './pod-worker.ts';
-import type { PodCgroups, PodFiles } from './ports.ts';
+import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 export interface PodWorkersOptions {
@@ -25,10 +31,16 @@ export interface PodWorkersOptions {
   readonly records: RecordStore;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
+  readonly hooks: HookRequests;
   /** Takes a further epoch, greater than all that were given before (see `Slot`). */
   readonly nextEpoch: () => number;
   readonly nodeIps: readonly string[];
+  /** Bytes. */
   readonly memoryCapacity: bigint;
+  /** The node's resources for pods. */
+  readonly allocatable: ResourceList;
+  /** Left out: the reference kubelet's waits. */
+  readonly crashLoop?: CrashLoopOptions | undefined;
   readonly syncEveryMs: number;
 }
 
@@ -41,12 +53,15 @@ export class PodWorkers {
   readonly #deps: WorkerDeps;
   readonly #workers = new Map<string, PodWorker>();
   readonly #unpassed = new Set<string>();
+  readonly #probes: FactReader<PodProbes>;
+  readonly #volumes: FactReader<PodVolumes>;
   #network: NetworkCondition | undefined;
   #runtime: RuntimeCondition | undefined;
   #epoch: number;
   #holds = 0;
   #bridgeEpoch = 0;
   #worksComplete = false;
+  #volumesKnown = false;
   #completed = false;
 
   private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
@@ -59,8 +74,24 @@ export class PodWorkers {
       statuses: bus.owner(podStatus),
       runtime: () => this.#runtime,
       network: () => this.#network,
+      probes: (uid) => this.#probes.get(uid)?.value,
+      volumes: (uid) => this.#volumes.get(uid)?.value,
+      volumesKnown: () => this.#volumesKnown,
+      crashLoop: crashLoopLimits(options.crashLoop),
+      restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),
     };
+    this.#probes = bus.reader(podProbes, {
+      changed: ({ key, value, cause }) => this.#workers.get(key)?.observeProbes(value, cause),
+    });
+    this.#volumes = bus.reader(podVolumes, {
+      changed: ({ key, cause }) => this.#workers.get(key)?.volumesChanged(cause),
+      removed: ({ key }, cause) => this.#workers.get(key)?.volumesChanged(cause),
+      complete: (_instance, _epoch, cause) => {
+        this.#volumesKnown = true;
+        for (const worker of this.#workers.values()) worker.volumesChanged(cause);
+      },
+    });
     for (const [uid, record] of records) this.#add(uid, record.ref, record);
     bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),

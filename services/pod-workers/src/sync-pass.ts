@@ -1,35 +1,90 @@
-import { CommandFailed } from '@kubus/bus';
-import type { Pod } from '@kubus/contracts';
-import { sandboxConfig } from '@kubus/container-config';
-import { type PodActions, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
-import { isTerminal, qosClass } from '@kubus/pod-status';
-import { type SandboxInUse, StartFailed, startContainer } from './container-start.ts';
+import type { Pod, RuntimePod } from '@kubus/contracts';
+import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
+import { isTerminal } from '@kubus/pod-status';
+import { StartFailed, startContainer } from './container-start.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
-import { stopContainers, stopSandboxes } from './stop.ts';
+import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
+import { asStops, stopContainers, stopSandboxes } from './stop.ts';
+import { checkVolumes } from './volumes.ts';
 
 /**
- * Makes a pod what its spec says (kubelet behaviour 1.3, SyncPod). Returns true when the pod has run its course.
- * Throws {@link TryAgain} when something is still missing.
+ * Makes a pod what its spec says (kubelet behaviour 1.3, SyncPod): decides and acts until nothing is left to do. Returns
+ * true when the pod has run its course. Throws {@link TryAgain} when something is still missing.
  */
 export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
   checkSupported(pass, pod);
   checkRuntime(pass);
-  const runtime = await pass.runtime.fresh(pass.causes);
-  if (isTerminal(pass.publishStatus())) return true;
-  const actions = podActions(pod, runtime);
+  for (let started = true; ;) {
+    const runtime = await pass.fresh();
+    if (isTerminal(pass.publishStatus())) return true;
+    const actions = podActions(pod, runtime, {
+      probes: pass.probes(),
+      logIndexes: await logIndexes(pass, pod, runtime),
+      restartAllContainers: pass.deps.restartAllContainers,
+    });
+    if (isIdle(actions, runtime)) return false;
+    if (!started && actions.start.length === 0) throw new TryAgain('what was ended is still there', TRANSIENT_MS);
+    if (actions.restartAll) await beginAnew(pass, actions);
+    else await carryOut(pass, pod, runtime, actions);
+    started = actions.restartAll || actions.start.length > 0;
+  }
+}
+
+/** The pod is as it should be. */
+function isIdle(actions: PodActions, runtime: RuntimePod | undefined): boolean {
+  const { createSandbox, killPod, remove, restartAll, start, stop } = actions;
+  if (restartAll || createSandbox !== undefined || start.length + stop.length > 0) return false;
+  if (remove.containers.length + remove.sandboxes.length > 0) return false;
+  const alive = runtime?.containers.some(mayRun) === true || runtime?.sandboxes.some(({ ready }) => ready) === true;
+  return !(killPod && alive);
+}
+
+/** The numbers of containers' logs; read only when the runtime does not tell the number of every container's last run. */
+async function logIndexes(
+  pass: Pass,
+  pod: Pod,
+  runtime: RuntimePod | undefined,
+): Promise<ReadonlyMap<string, number> | undefined> {
+  const known = new Set(runtime?.containers.map(({ name }) => name));
+  if (containersOf(pod).every(({ container }) => known.has(container.name))) return undefined;
+  return pass.deps.files.logIndexes(pass.ref);
+}
+
+async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, actions: PodActions): Promise<void> {
   checkNetwork(pass, pod, actions);
+  checkVolumes(pass, pod, actions);
   checkCancelled(pass);
   if (actions.killPod) {
-    await stopContainers(pass, runtime?.containers ?? []);
+    await stopContainers(pass, asStops(runtime?.containers), { ordered: true });
     await stopSandboxes(pass, runtime?.sandboxes ?? []);
   } else {
-    for (const { container, message } of actions.stop) await stopContainers(pass, [container], message);
+    await stopContainers(pass, actions.stop, { ordered: false });
   }
-  await removeLeftovers(pass, actions);
+  await removeContainers(pass, actions, { logs: false });
+  for (const { id } of actions.remove.sandboxes) {
+    await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
+    await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
+  }
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
-  await pass.runtime.fresh(pass.causes);
-  return isTerminal(pass.publishStatus());
+}
+
+/**
+ * Takes every container away, so that the pod begins with its first one once more (KEP-5532). The status that tells what
+ * has ended is on disk before the containers go that it was made of.
+ */
+async function beginAnew(pass: Pass, actions: PodActions): Promise<void> {
+  await pass.save();
+  checkCancelled(pass);
+  await stopContainers(pass, actions.stop, { ordered: false, graceOverrideSeconds: 0 });
+  await removeContainers(pass, actions, { logs: true });
+}
+
+async function removeContainers(pass: Pass, { remove }: PodActions, keep: { logs: boolean }): Promise<void> {
+  for (const { id, name, attempt } of remove.containers) {
+    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
+    if (!keep.logs) await pass.deps.files.removeRun(pass.ref, name, attempt);
+  }
 }
 
 /** What this version does not do is refused as a whole; the user learns which fields are the reason. */
@@ -37,10 +92,11 @@ function checkSupported(pass: Pass, pod: Pod): void {
   const fields = unsupportedFields(pod);
   if (fields.length === 0) return;
   const message = `this version of Kubus does not support: ${fields.join(', ')}`;
-  for (const { name } of pod.spec.containers) {
+  for (const { container } of containersOf(pod)) {
+    const { name } = container;
     if (pass.waiting.has(name)) continue;
     pass.waiting.set(name, { reason: 'Unsupported', message });
-    recordEvent(pass, { type: 'Warning', reason: 'Unsupported', message, container: { name } });
+    recordEvent(pass, { type: 'Warning', reason: 'Unsupported', message, container });
   }
   pass.publishStatus();
   throw new TryAgain(message, RETRY_MS);
@@ -70,49 +126,10 @@ function checkNetwork(pass: Pass, pod: Pod, actions: PodActions): void {
   throw new NodeNotReady(message, TRANSIENT_MS);
 }
 
-async function removeLeftovers(pass: Pass, { remove }: PodActions): Promise<void> {
-  for (const { id } of remove.containers) {
-    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
-  }
-  for (const { id } of remove.sandboxes) {
-    await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
-    await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
-  }
-}
-
-async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): Promise<SandboxInUse | undefined> {
-  const { files, cgroups } = pass.deps;
-  const config = (attempt: number) =>
-    sandboxConfig(pod, {
-      attempt,
-      logDirectory: files.logFolder(pass.ref),
-      cgroupParent: cgroups.parent(pass.ref.uid, qosClass(pod)),
-    });
-  if (actions.sandbox !== undefined) return { id: actions.sandbox.id, config: config(actions.sandbox.attempt) };
-  if (actions.createSandbox === undefined) return undefined;
-  const { attempt, replaces } = actions.createSandbox;
-  if (replaces) {
-    const message = 'Pod sandbox changed, it will be killed and re-created.';
-    recordEvent(pass, { type: 'Normal', reason: 'SandboxChanged', message });
-  }
-  checkCancelled(pass);
-  try {
-    const made = await pass.runtime.change('RunPodSandbox', { config: config(attempt) }, [
-      ...pass.runtime.cause,
-      ...pass.causes,
-    ]);
-    return { id: made.podSandboxId ?? '', config: config(attempt) };
-  } catch (error) {
-    if (error instanceof CommandFailed && error.code !== 'Unavailable') {
-      const message = `Failed to create pod sandbox: ${error.message}`;
-      recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
-      throw new TryAgain(message, RETRY_MS, { cause: error });
-    }
-    throw error;
-  }
-}
-
-/** Containers are started one after another; one that can not start does not keep the others from it. */
+/**
+ * Containers are started one after another. One that can not start does not keep the others from it, unless it is an init
+ * container whose work they need.
+ */
 async function startContainers(pass: Pass, pod: Pod, sandbox: SandboxInUse, { start }: PodActions): Promise<void> {
   let failed: StartFailed | undefined;
   for (const one of start) {
@@ -122,10 +139,11 @@ async function startContainers(pass: Pass, pod: Pod, sandbox: SandboxInUse, { st
     } catch (error) {
       if (!(error instanceof StartFailed)) throw error;
       if (failed?.waitMs === undefined || (error.waitMs ?? RETRY_MS) < failed.waitMs) failed = error;
+      if (one.kind === 'init') break;
     }
   }
   if (failed === undefined) return;
-  await pass.runtime.fresh(pass.causes);
+  await pass.fresh();
   pass.publishStatus();
   throw new TryAgain(failed.message, failed.waitMs ?? RETRY_MS, { cause: failed });
 }

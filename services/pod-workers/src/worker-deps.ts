@@ -1,7 +1,16 @@
 import type { Bus, FactOwner } from '@kubus/bus';
-import type { NetworkCondition, PodStatusReport, PodWorkerReport, RuntimeCondition } from '@kubus/contracts';
+import type {
+  NetworkCondition,
+  PodProbes,
+  PodStatusReport,
+  PodVolumes,
+  PodWorkerReport,
+  ResourceList,
+  RuntimeCondition,
+} from '@kubus/contracts';
+import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
-import type { PodCgroups, PodFiles } from './ports.ts';
+import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
 export interface WorkerDeps {
@@ -12,16 +21,27 @@ export interface WorkerDeps {
   readonly records: RecordStore;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
+  readonly hooks: HookRequests;
   readonly states: FactOwner<PodWorkerReport>;
   readonly statuses: FactOwner<PodStatusReport>;
   /** The newest facts about runtime and network; undefined before the first one has come. */
   readonly runtime: () => RuntimeCondition | undefined;
   readonly network: () => NetworkCondition | undefined;
+  /** What the prober and the volume manager said last of a pod. */
+  readonly probes: (uid: string) => PodProbes | undefined;
+  readonly volumes: (uid: string) => PodVolumes | undefined;
+  /** Of a pod that the volume manager does not speak of there are no volumes. */
+  readonly volumesKnown: () => boolean;
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];
   /** Bytes. */
   readonly memoryCapacity: bigint;
+  /** The node's resources for pods: the limits that containers without one are told. */
+  readonly allocatable: ResourceList;
+  readonly crashLoop: BackOffLimits;
+  /** The feature gate RestartAllContainersOnContainerExits. */
+  readonly restartAllContainers: boolean;
   /** Milliseconds between two looks at a pod that is as it should be. */
   readonly syncEveryMs: number;
 }

@@ -322,10 +322,12 @@ describe('the end of a pod', () => {
 });
 
 test('what this version does not do is refused as a whole, with the fields named', async () => {
-  await node.work(podOf('a', { initContainers: [{ name: 'first', image: 'busybox' }] }));
+  await node.work(podOf('a', { initContainers: [{ name: 'first', envFrom: [{ secretRef: { name: 's' } }] }] }));
   expect(done()).toEqual([]);
-  expect(node.state('a')?.error).toMatch(/does not support: .*initContainers/);
-  expect(node.events('a')).toEqual([expect.stringMatching(/^Unsupported: .*initContainers/)]);
+  const message = 'this version of Kubus does not support: spec.initContainers[0].envFrom';
+  expect(node.state('a')?.error).toBe(message);
+  expect(node.events('a').slice(0, 1)).toEqual([`Unsupported: ${message}`]);
+  expect(node.fields('a', 'Unsupported')).toEqual(['spec.initContainers{first}', 'spec.containers{main}']);
   await node.pass(30_000);
-  expect(node.events('a')).toHaveLength(1);
+  expect(node.events('a')).toHaveLength(2);
 });

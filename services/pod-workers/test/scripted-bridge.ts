@@ -13,6 +13,7 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
+import type { ContainerConfig, Image } from '@kubus/proto/cri';
 
 interface Things {
   readonly ref: RuntimePod['ref'];
@@ -25,6 +26,12 @@ export class ScriptedBridge {
   /** The commands that were carried out, with what they were about. */
   readonly done: string[] = [];
   readonly images = new Set(['busybox:latest']);
+  /** The exit code of a command that is run in a container. */
+  execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
+  /** The containers' configurations, the last one of each name. */
+  readonly configs = new Map<string, ContainerConfig>();
+  /** The user that images ask for. */
+  imageUser: Pick<Image, 'uid' | 'username'> = {};
   /** What a command is to fail with, or wait for, instead of or before doing it. */
   before: (what: string) => Promise<void> = () => Promise.resolve();
   readonly #bus: Bus;
@@ -61,6 +68,16 @@ export class ScriptedBridge {
     this.#publish(uid);
   }
 
+  /** The pod's sandbox ends by itself, as after a crash of its process. */
+  loseSandbox(uid: string): void {
+    const things = this.#things(uid);
+    things.sandboxes = things.sandboxes.map((one) => ({ ...one, ready: false }));
+    for (const { id, state } of things.containers) {
+      if (state === 'running') this.#change(uid, id, { state: 'exited', exitCode: 137, finishedAt: this.#now() });
+    }
+    this.#publish(uid);
+  }
+
   #serveCreates(): void {
     this.#serve('RunPodSandbox', (uid, { config }) => {
       const { name = '', namespace = '', attempt = 0 } = config?.metadata ?? {};
@@ -76,9 +93,17 @@ export class ScriptedBridge {
       const id = `c${++this.#ids}`;
       const { name = '', attempt = 0 } = config?.metadata ?? {};
       const image = config?.image?.image ?? '';
+      if (config !== undefined) this.configs.set(name, config);
       this.#things(uid).containers.unshift({
         ...{ id, name, attempt, sandboxId: podSandboxId, state: 'created', createdAt: this.#now() },
-        ...{ startedAt: '0', finishedAt: '0', exitCode: 0, reason: '', message: '', logPath: '' },
+        ...{
+          startedAt: '0',
+          finishedAt: '0',
+          exitCode: 0,
+          reason: '',
+          message: '',
+          logPath: `/logs/${name}/${attempt}`,
+        },
         ...{ image, imageRef: image, imageId: image, annotations: config?.annotations ?? {} },
       });
       return { containerId: id };
@@ -113,9 +138,17 @@ export class ScriptedBridge {
   }
 
   #serveImages(): void {
+    this.#bus.serve(criCommands.ExecSync, async ({ request }) => {
+      const { containerId, cmd = [] } = request.params;
+      const what = `ExecSync ${containerId} ${cmd.join(' ')}`;
+      this.done.push(what);
+      const exitCode = await this.execExitCode(what);
+      const output = Buffer.from('a secret').toString('base64');
+      return { response: { exitCode, stdout: output, stderr: output }, at: this.#stamp() };
+    });
     this.#bus.serve(criCommands.ImageStatus, ({ request }) => {
       const name = request.params.image?.image ?? '';
-      const image = this.images.has(name) ? { id: `id of ${name}`, size: '7' } : undefined;
+      const image = this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
       return Promise.resolve({ response: { ...(image !== undefined && { image }) }, at: this.#stamp() });
     });
     this.#bus.serve(criCommands.PullImage, async ({ request }) => {

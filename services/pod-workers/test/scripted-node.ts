@@ -4,19 +4,25 @@ import {
   type NetworkCondition,
   type Pod,
   type PodEvent,
+  type PodProbes,
   type PodStatusReport,
+  type PodVolumes,
   type PodWork,
   type PodWorkerReport,
   type RuntimeCondition,
   networkCondition,
+  podProbes,
   podRefOf,
+  podVolumes,
   podWork,
   runtimeCondition,
 } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { PodWorkers } from '../src/index.ts';
+import { type CrashLoopOptions } from '@kubus/pod-lifecycle';
+import { type HookRequest, PodWorkers } from '../src/index.ts';
 import { ScriptedBridge } from './scripted-bridge.ts';
+import { ScriptedFiles } from './scripted-files.ts';
 
 export const NODE = 'node0';
 export const runtimeReady: RuntimeCondition = {
@@ -33,11 +39,18 @@ export class ScriptedNode {
   readonly broker = new LocalBroker(NODE);
   readonly records = new MemoryRecords();
   readonly bridge: ScriptedBridge;
-  /** What was done to files and cgroups. */
-  readonly undone: string[] = [];
+  readonly files = new ScriptedFiles();
+  /** The requests of httpGet handlers. */
+  readonly requests: HookRequest[] = [];
+  /** What such a request ends with. */
+  answer: (signal: AbortSignal) => Promise<{ fellBack: boolean }> = () => Promise.resolve({ fellBack: false });
+  /** Waits between restarts; the reference kubelet's if left out. */
+  crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
   readonly #networks: FactOwner<NetworkCondition>;
   readonly #runtimes: FactOwner<RuntimeCondition>;
+  readonly #probes: FactOwner<PodProbes>;
+  readonly #volumes: FactOwner<PodVolumes>;
   #life: { member: LocalMember; workers: PodWorkers } | undefined;
   #epoch = 0;
 
@@ -47,8 +60,15 @@ export class ScriptedNode {
     this.#works = this.broker.join('sync-loop', this.clock).bus.owner(podWork);
     this.#networks = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
     this.#runtimes = bridge.owner(runtimeCondition);
+    this.#probes = this.broker.join('prober', this.clock).bus.owner(podProbes);
+    this.#volumes = this.broker.join('volume-manager', this.clock).bus.owner(podVolumes);
     this.setRuntime(runtimeReady);
     this.setNetwork(true);
+  }
+
+  /** What was done to files and cgroups. */
+  get undone(): string[] {
+    return this.files.undone;
   }
 
   get workers(): PodWorkers {
@@ -66,15 +86,25 @@ export class ScriptedNode {
       ids: { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0 },
       logger: silentLogger,
       records: this.records,
-      files: {
-        logFolder: ({ uid }) => `/logs/${uid}`,
-        makeLogFolder: () => Promise.resolve(),
-        remove: ({ uid }) => this.#undo(`files ${uid}`),
+      files: this.files,
+      cgroups: {
+        parent: (uid, qos) => `/kubepods/${qos}/${uid}`,
+        remove: (uid) => {
+          this.undone.push(`cgroup ${uid}`);
+          return Promise.resolve();
+        },
       },
-      cgroups: { parent: (uid, qos) => `/kubepods/${qos}/${uid}`, remove: (uid) => this.#undo(`cgroup ${uid}`) },
+      hooks: {
+        get: (request, signal) => {
+          this.requests.push(request);
+          return this.answer(signal);
+        },
+      },
       nextEpoch: () => ++this.#epoch,
       nodeIps: ['192.0.2.1'],
       memoryCapacity: 1_000_000_000n,
+      allocatable: { cpu: '2', memory: '1000000000' },
+      crashLoop: this.crashLoop,
       syncEveryMs: 60_000,
     });
     this.#life = { member, workers };
@@ -125,6 +155,26 @@ export class ScriptedNode {
     this.#networks.put('network', { ready, message: 'no configuration', broken: [] });
   }
 
+  /** The prober speaks: results of containers by their id. */
+  async probed(uid: string, containers: PodProbes['containers']): Promise<void> {
+    this.#probes.put(uid, { ref: { uid, name: `pod-${uid}`, namespace: 'default' }, containers }, { pod: uid });
+    await this.quiet();
+  }
+
+  /** The volume manager speaks of a pod; undefined: there is nothing of it any more. */
+  async volumes(uid: string, state: Omit<PodVolumes, 'ref'> | undefined): Promise<void> {
+    const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
+    if (state === undefined) this.#volumes.remove(uid, { pod: uid });
+    else this.#volumes.put(uid, { ref, ...state }, { pod: uid });
+    await this.quiet();
+  }
+
+  /** The volume manager has told all that there is. */
+  async allVolumes(): Promise<void> {
+    this.#volumes.complete();
+    await this.quiet();
+  }
+
   /** Everything that waits for nothing outside, and for no time, is through. */
   async quiet(): Promise<void> {
     for (let i = 0; i < 10; i++) await settled();
@@ -148,9 +198,10 @@ export class ScriptedNode {
     return this.#said<PodEvent>('worker.event.recorded', uid).map(({ reason, message }) => `${reason}: ${message}`);
   }
 
-  #undo(what: string): Promise<void> {
-    this.undone.push(what);
-    return Promise.resolve();
+  /** The fields of the spec that the pod's events of a reason are about. */
+  fields(uid: string, reason: string): (string | undefined)[] {
+    const events = this.#said<PodEvent>('worker.event.recorded', uid).filter((event) => event.reason === reason);
+    return events.map(({ fieldPath }) => fieldPath);
   }
 
   #last<T>(what: string, uid: string): T | undefined {
@@ -165,7 +216,7 @@ export class ScriptedNode {
   }
 }
 
-/** A pod of one container `main`. */
+/** A pod of one container `main`, with the defaults that every pod has. */
 export function podOf(uid: string, spec: object = {}, container: object = {}): Pod {
   return {
     apiVersion: 'v1',
@@ -173,6 +224,7 @@ export function podOf(uid: string, spec: object = {}, container: object = {}): P
     metadata: { name: `pod-${uid}`, namespace: 'default', uid },
     spec: {
       restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
       containers: [{ name: 'main', image: 'busybox', imagePullPolicy: 'IfNotPresent', ...container }],
       ...spec,
     },

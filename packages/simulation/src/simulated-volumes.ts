@@ -1,0 +1,128 @@
+import type { Bus, FactOwner } from '@kubus/bus';
+import {
+  type PodRef,
+  type PodVolumes,
+  type PodWork,
+  type WorkerState,
+  podVolumes,
+  podWork,
+  podWorker,
+} from '@kubus/contracts';
+import type { Clock } from '@kubus/ports';
+import type { Random } from './random.ts';
+
+/** The node's mounts, which outlive every process: pod UID to when its volume was mounted and unmounted, in milliseconds. */
+export type MountTable = Map<string, { readonly ref: PodRef; readonly from: number; to: number | undefined }>;
+
+/** A volume manager that mounts what pods want, not always at the first try, and unmounts what is over. */
+export class SimulatedVolumes {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #mounts: MountTable;
+  readonly #elapsed: () => number;
+  readonly #facts: FactOwner<PodVolumes>;
+  readonly #works = new Map<string, PodWork>();
+  readonly #states = new Map<string, WorkerState>();
+  readonly #busy = new Set<string>();
+  /** Pods of which only a failure was told. */
+  readonly #failed = new Set<string>();
+  #worksKnown = false;
+  #statesKnown = false;
+
+  constructor(options: { bus: Bus; clock: Clock; random: Random; mounts: MountTable; elapsed: () => number }) {
+    const { bus, mounts } = options;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#mounts = mounts;
+    this.#elapsed = options.elapsed;
+    this.#facts = bus.owner(podVolumes);
+    for (const [uid, { ref, to }] of mounts) if (to === undefined) this.#tell(ref, uid);
+    this.#facts.complete();
+    bus.reader(podWork, {
+      changed: ({ key, value }) => {
+        this.#works.set(key, value);
+        this.#look(key);
+      },
+      removed: ({ key }) => {
+        this.#works.delete(key);
+        this.#look(key);
+      },
+      complete: () => {
+        this.#worksKnown = true;
+        this.#lookAtAll();
+      },
+    });
+    bus.reader(podWorker, {
+      changed: ({ key, value }) => {
+        this.#states.set(key, value.state);
+        this.#look(key);
+      },
+      removed: ({ key }) => {
+        this.#states.delete(key);
+        this.#look(key);
+      },
+      complete: () => {
+        this.#statesKnown = true;
+        this.#lookAtAll();
+      },
+    });
+  }
+
+  #lookAtAll(): void {
+    for (const uid of new Set([...this.#mounts.keys(), ...this.#works.keys()])) this.#look(uid);
+  }
+
+  #look(uid: string): void {
+    const work = this.#works.get(uid);
+    const wanted = this.#isWanted(uid);
+    const idle = wanted ? this.#isMounted(uid) : !this.#isMounted(uid) && !this.#failed.has(uid);
+    if (idle || this.#busy.has(uid)) return;
+    this.#busy.add(uid);
+    this.#clock.after(this.#random.between(5, 200), () => {
+      this.#busy.delete(uid);
+      // Somebody may have changed their mind since.
+      if (this.#isWanted(uid) === wanted) {
+        if (!wanted) this.#unmount(uid);
+        else if (work !== undefined) this.#mount(uid, work.ref);
+      }
+      this.#look(uid);
+    });
+  }
+
+  /** Undecided cases stay as they are. */
+  #isWanted(uid: string): boolean {
+    const work = this.#works.get(uid);
+    const state = this.#states.get(uid);
+    if (state === 'terminated' || state === 'finished') return false;
+    if (this.#isMounted(uid))
+      return work !== undefined || state !== undefined || !this.#worksKnown || !this.#statesKnown;
+    return work?.work === 'sync' && (work.pod?.spec.volumes?.length ?? 0) > 0;
+  }
+
+  #isMounted(uid: string): boolean {
+    const mount = this.#mounts.get(uid);
+    return mount !== undefined && mount.to === undefined;
+  }
+
+  #mount(uid: string, ref: PodRef): void {
+    if (this.#random.chance(0.2)) {
+      this.#failed.add(uid);
+      this.#facts.put(uid, { ref, ready: false, volumes: {}, error: 'the device is busy' }, { pod: uid });
+      return;
+    }
+    this.#failed.delete(uid);
+    this.#mounts.set(uid, { ref, from: this.#elapsed(), to: undefined });
+    this.#tell(ref, uid);
+  }
+
+  #unmount(uid: string): void {
+    const mount = this.#mounts.get(uid);
+    if (mount !== undefined) mount.to ??= this.#elapsed();
+    this.#failed.delete(uid);
+    this.#facts.remove(uid, { pod: uid });
+  }
+
+  #tell(ref: PodRef, uid: string): void {
+    this.#facts.put(uid, { ref, ready: true, volumes: { data: { hostPath: `/volumes/${uid}` } } }, { pod: uid });
+  }
+}

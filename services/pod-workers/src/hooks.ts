@@ -1,0 +1,107 @@
+import { CommandFailed, PeerRestarted } from '@kubus/bus';
+import {
+  type Container,
+  type ExecAction,
+  type HttpGetAction,
+  type LifecycleHandler,
+  criCommands,
+} from '@kubus/contracts';
+import { KubusError, sleep, toError } from '@kubus/ports';
+import { type Pass, recordEvent } from './pass.ts';
+
+/** A handler could not do its part. The message is the reference kubelet's, without what the handler itself said. */
+export class HookFailed extends KubusError {
+  constructor(message: string, options: { cause?: unknown } = {}) {
+    super('hook-failed', message, options);
+  }
+}
+
+/** The container whose handler is run. */
+export interface HookTarget {
+  readonly containerId: string;
+  /** For its name and its named ports. */
+  readonly container: Container;
+}
+
+/**
+ * Runs a container's postStart or preStop handler to its end (kubelet behaviour 1.6, hooks). `signal` ends a request or a
+ * sleep; a command goes on until its container ends. Throws {@link HookFailed}.
+ */
+export async function runHook(
+  pass: Pass,
+  target: HookTarget,
+  handler: LifecycleHandler,
+  signal: AbortSignal,
+): Promise<void> {
+  const { exec, httpGet, sleep: rest } = handler;
+  if (exec !== undefined) return runExec(pass, target, exec);
+  if (httpGet !== undefined) return runHttpGet(pass, target, httpGet, signal);
+  if (rest !== undefined) return sleep(pass.deps.clock, rest.seconds * 1000, signal);
+  throw new HookFailed('invalid handler: it has no exec, httpGet or sleep');
+}
+
+async function runExec(pass: Pass, { containerId, container }: HookTarget, { command = [] }: ExecAction) {
+  const { bus } = pass.deps;
+  const failed = (error: string, cause?: unknown) =>
+    new HookFailed(
+      `Exec lifecycle hook ([${command.join(' ')}]) for ${whose(pass, container)} failed - error: ${error}`,
+      {
+        cause,
+      },
+    );
+  let exitCode: number;
+  try {
+    // 0: the handler has all the time that the container has.
+    const request = { params: { containerId, cmd: command, timeout: '0' } };
+    const { result } = await bus.call(criCommands.ExecSync, pass.ref.uid, request, { causes: pass.runtime.cause });
+    exitCode = result.response.exitCode ?? 0;
+  } catch (error) {
+    if (isLost(error)) {
+      pass.logger.warn({ container: container.name, err: toError(error) }, 'nobody knows how the handler ended');
+      return;
+    }
+    throw failed(toError(error).message, error);
+  }
+  if (exitCode !== 0) throw failed(`command '${command.join(' ')}' exited with ${exitCode}`);
+}
+
+/** The bridge or the runtime was lost while the handler ran: not the container's fault, and no reason to end it. */
+function isLost(error: unknown): boolean {
+  return error instanceof PeerRestarted || (error instanceof CommandFailed && error.code === 'Unavailable');
+}
+
+async function runHttpGet(pass: Pass, { container }: HookTarget, action: HttpGetAction, signal: AbortSignal) {
+  const { path = '/', httpHeaders = [] } = action;
+  try {
+    const host = (action.host ?? '') === '' ? podIp(pass) : (action.host ?? '');
+    const scheme = action.scheme?.toLowerCase() === 'https' ? 'https' : 'http';
+    const port = portOf(container, action.port);
+    const { fellBack } = await pass.deps.hooks.get({ scheme, host, port, path, headers: httpHeaders }, signal);
+    if (!fellBack) return;
+    const message = `request to HTTPS lifecycle hook ${host}:${port} got HTTP response, retry with HTTP succeeded`;
+    recordEvent(pass, { type: 'Warning', reason: 'LifecycleHTTPFallback', message });
+  } catch (error) {
+    const text = `HTTP lifecycle hook (${path}) for ${whose(pass, container)} failed - error: ${toError(error).message}`;
+    throw new HookFailed(text, { cause: error });
+  }
+}
+
+function podIp(pass: Pass): string {
+  const { pod, runtime, deps } = pass;
+  const sandboxIps = runtime.pod?.sandboxes.flatMap(({ ips }) => ips) ?? [];
+  const ip = pod?.spec.hostNetwork === true ? deps.nodeIps[0] : (sandboxIps[0] ?? deps.nodeIps[0]);
+  if (ip === undefined) throw new HookFailed('failed to find networking container: the pod has no address');
+  return ip;
+}
+
+function portOf({ name, ports = [] }: Container, port: HttpGetAction['port']): number {
+  const number = Number(port);
+  if (Number.isInteger(number) && number > 0) return number;
+  const named = ports.find((one) => one.name === port);
+  if (named === undefined) throw new HookFailed(`couldn't find port: ${port} in container ${name}`);
+  return named.containerPort;
+}
+
+function whose({ ref }: Pass, { name }: Container): string {
+  return `Container "${name}" in Pod "${ref.name}_${ref.namespace}(${ref.uid})"`;
+}

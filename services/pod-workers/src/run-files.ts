@@ -1,0 +1,89 @@
+import { logFolder } from '@kubus/container-config';
+import type { PodRef } from '@kubus/contracts';
+import { FILE_BYTES } from '@kubus/pod-status';
+import { toError } from '@kubus/ports';
+import { constants } from 'node:fs';
+import { chmod, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunFiles } from './ports.ts';
+
+/**
+ * Bytes of a log's end that are read. The runtime cuts lines into pieces of at most 16 KiB; beside a whole one there is
+ * room for more short lines than a termination message shows.
+ */
+const LOG_END_BYTES = 32 * 1024;
+
+/** What the runs of containers leave on this machine: their logs and termination messages. */
+export function createRunFiles(options: { root: string; logs: string }): RunFiles {
+  const logs = (pod: PodRef) => join(options.logs, logFolder(pod));
+  const messages = (pod: PodRef, container: string) => join(options.root, 'pods', pod.uid, 'containers', container);
+  return {
+    logIndexes: async (pod) => {
+      const newest = new Map<string, number>();
+      for (const container of await namesIn(logs(pod))) {
+        const attempts = (await namesIn(join(logs(pod), container))).map(attemptOf).filter((one) => one !== undefined);
+        if (attempts.length > 0) newest.set(container, Math.max(...attempts));
+      }
+      return newest;
+    },
+    readLogEnd: (path) => readEnd(path, LOG_END_BYTES),
+    makeTerminationLog: async (pod, container, attempt) => {
+      await mkdir(messages(pod, container), { recursive: true, mode: 0o750 });
+      const path = join(messages(pod, container), String(attempt));
+      await (await open(path, constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW)).close();
+      // Whatever user the container runs as may write it; the process's umask would not let everybody.
+      await chmod(path, 0o666);
+      return path;
+    },
+    readTerminationLog: (pod, container, attempt) =>
+      readEnd(join(messages(pod, container), String(attempt)), FILE_BYTES),
+    removeRun: async (pod, container, attempt) => {
+      await rm(join(messages(pod, container), String(attempt)), { force: true });
+      const folder = join(logs(pod), container);
+      const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOf(name) }));
+      if (files.every((file) => (file.attempt ?? 0) <= attempt)) return;
+      // Rotated files of the same run end in more than `.log`.
+      const own = files.filter((file) => file.attempt === attempt);
+      for (const { name } of own) await rm(join(folder, name), { force: true });
+    },
+  };
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+/** The attempt that a log file is of: that of `3.log`, and of rotated ones such as `3.log.20300101-000000.gz`. */
+function attemptOf(name: string): number | undefined {
+  const digits = /^(\d{1,9})\.log(\.|$)/.exec(name)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** The last bytes of a file that a container could write: never of what it may have put in its place. */
+async function readEnd(path: string, bytes: number): Promise<string | undefined> {
+  let file;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+  try {
+    const { size } = await file.stat();
+    const buffer = Buffer.alloc(Math.min(size, bytes));
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, Math.max(0, size - bytes));
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const known = toError(error);
+  return 'code' in known && known.code === 'ENOENT';
+}

@@ -1,0 +1,57 @@
+import { CommandFailed } from '@kubus/bus';
+import { SandboxConfigError, sandboxConfig } from '@kubus/container-config';
+import type { Pod, RuntimeSandbox } from '@kubus/contracts';
+import type { PodActions } from '@kubus/pod-lifecycle';
+import { qosClass } from '@kubus/pod-status';
+import type { PodSandboxConfig } from '@kubus/proto/cri';
+import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
+
+/** The sandbox in which the pod's containers are to run. */
+export interface SandboxInUse {
+  readonly id: string;
+  readonly config: PodSandboxConfig;
+  /** The pod's addresses, the primary one first. */
+  readonly ips: readonly string[];
+}
+
+/** The sandbox that is there or that is made now; undefined when the pod is to have none. */
+export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): Promise<SandboxInUse | undefined> {
+  const { createSandbox, sandbox } = actions;
+  if (sandbox !== undefined) return inUse(sandbox, configOf(pass, pod, sandbox.attempt));
+  if (createSandbox === undefined) return undefined;
+  const { attempt, replaces } = createSandbox;
+  if (replaces) {
+    const message = 'Pod sandbox changed, it will be killed and re-created.';
+    recordEvent(pass, { type: 'Normal', reason: 'SandboxChanged', message });
+  }
+  checkCancelled(pass);
+  try {
+    const config = configOf(pass, pod, attempt);
+    const { podSandboxId } = await pass.runtime.change('RunPodSandbox', { config }, [
+      ...pass.runtime.cause,
+      ...pass.causes,
+    ]);
+    // Containers may ask for the pod's addresses, which the runtime tells only of a sandbox that is there.
+    const made = (await pass.fresh())?.sandboxes.find(({ id }) => id === podSandboxId);
+    if (made?.ready !== true) throw new TryAgain('the pod’s sandbox has ended at once', TRANSIENT_MS);
+    return inUse(made, config);
+  } catch (error) {
+    const refused = error instanceof CommandFailed && error.code !== 'Unavailable';
+    if (!refused && !(error instanceof SandboxConfigError)) throw error;
+    const message = `Failed to create pod sandbox: ${error.message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
+  }
+}
+
+function inUse({ id, ips }: RuntimeSandbox, config: PodSandboxConfig): SandboxInUse {
+  return { id, config, ips };
+}
+
+function configOf({ deps, ref }: Pass, pod: Pod, attempt: number): PodSandboxConfig {
+  return sandboxConfig(pod, {
+    attempt,
+    logDirectory: deps.files.logFolder(ref),
+    cgroupParent: deps.cgroups.parent(ref.uid, qosClass(pod)),
+  });
+}

@@ -1,0 +1,146 @@
+import type { Cause } from '@kubus/bus';
+import { type Pod, type PodRef, type PodStatus, type RuntimeContainer, podEvent } from '@kubus/contracts';
+import { ANNOTATION, type ProbeResults } from '@kubus/pod-lifecycle';
+import {
+  type ContainerDetails,
+  type WaitingReason,
+  isTerminal,
+  needsLog,
+  podStatus,
+  terminatedStatus,
+  terminationMessage,
+} from '@kubus/pod-status';
+import { type Logger, toError } from '@kubus/ports';
+import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
+import { logText } from './log-text.ts';
+import type { PodRuntime } from './pod-runtime.ts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+/** What a status is made of beside the runtime's state. */
+export interface StatusInput {
+  readonly pod: Pod;
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
+  readonly probes: ProbeResults;
+  readonly stage: 'syncing' | 'ending' | 'ended';
+  readonly causes: readonly Cause[];
+}
+
+/** Makes one pod's status and publishes it when it changes. */
+export class StatusPublisher {
+  readonly #ref: PodRef;
+  readonly #deps: WorkerDeps;
+  readonly #logger: Logger;
+  readonly #runtime: PodRuntime;
+  /** By container id: what ended containers have left to say. */
+  readonly #details = new Map<string, ContainerDetails>();
+  #status: PodStatus | undefined;
+  /** The status has been published in this life. */
+  #told = false;
+
+  /** @param options.status the one of an earlier life. */
+  constructor(options: {
+    ref: PodRef;
+    deps: WorkerDeps;
+    logger: Logger;
+    runtime: PodRuntime;
+    status: PodStatus | undefined;
+  }) {
+    this.#ref = options.ref;
+    this.#deps = options.deps;
+    this.#logger = options.logger;
+    this.#runtime = options.runtime;
+    this.#status = options.status;
+  }
+
+  /** The last status. */
+  get status(): PodStatus | undefined {
+    return this.#status;
+  }
+
+  /**
+   * Publishes the status of an earlier life once more: for a pod that is over, of which nothing is read any more. That of
+   * another pod is made anew first, since the earlier life may have told a later one than it could write down.
+   */
+  retell(): void {
+    const status = this.#status;
+    const ref = this.#ref;
+    if (status !== undefined) this.#deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid });
+    this.#told = true;
+  }
+
+  /** Nothing of an earlier life of the pod counts. */
+  reset(): void {
+    this.#status = undefined;
+  }
+
+  /** True when every ended container's message has been read. */
+  get informed(): boolean {
+    return this.#unread().length === 0;
+  }
+
+  /** Reads what ended containers have left to say, so that the status that shows their end has it. */
+  async learnEnds(): Promise<void> {
+    for (let unread = this.#unread(); unread.length > 0; unread = this.#unread()) {
+      await Promise.all(
+        unread.map(async (container) => {
+          this.#details.set(container.id, { terminationMessage: await this.#messageOf(container) });
+        }),
+      );
+    }
+    const ids = new Set(this.#runtime.pod?.containers.map(({ id }) => id));
+    for (const id of this.#details.keys()) if (!ids.has(id)) this.#details.delete(id);
+  }
+
+  /** Makes the status anew. True when it changed. */
+  publish(input: StatusInput): boolean {
+    const { pod, stage, causes } = input;
+    const { clock, statuses, nodeIps, runtime } = this.#deps;
+    const previous = this.#status;
+    const now = clock.now();
+    const late = stage === 'syncing' && deadlineLeftMs(pod, previous, now) === 0 && !isTerminal(previous?.phase);
+    const made = podStatus({
+      pod,
+      runtime: this.#runtime.pod,
+      waiting: input.waiting,
+      previous,
+      ending: stage !== 'syncing',
+      runtimeName: runtime()?.name ?? 'containerd',
+      hostIps: nodeIps,
+      now,
+      probes: input.probes,
+      details: this.#details,
+      failure: late ? DEADLINE_EXCEEDED : undefined,
+      restartAllContainers: this.#deps.restartAllContainers,
+    });
+    const status = stage === 'ended' ? terminatedStatus(pod, made) : made;
+    if (this.#told && JSON.stringify(status) === JSON.stringify(previous)) return false;
+    this.#told = true;
+    this.#status = status;
+    const ref = this.#ref;
+    const at = this.#runtime.at;
+    const why = { pod: ref.uid, causes: [...this.#runtime.cause, ...causes] };
+    statuses.put(ref.uid, { ref, status, ...(at !== undefined && { runtime: at }) }, why);
+    if (late) this.#deps.bus.emit(podEvent, ref.uid, { ref, type: 'Normal', ...DEADLINE_EXCEEDED }, why);
+    return true;
+  }
+
+  #unread(): RuntimeContainer[] {
+    const containers = this.#runtime.pod?.containers ?? [];
+    return containers.filter(({ id, state }) => state === 'exited' && !this.#details.has(id));
+  }
+
+  /** A message that can not be read is told, and missing: a pod's status does not wait for it. */
+  async #messageOf({ name, attempt, annotations, exitCode, logPath }: RuntimeContainer): Promise<string | undefined> {
+    const { files } = this.#deps;
+    const policy = annotations[ANNOTATION.terminationMessagePolicy];
+    try {
+      const file = await files.readTerminationLog(this.#ref, name, attempt);
+      const asksLog = logPath !== '' && needsLog({ policy, exitCode, file });
+      const end = asksLog ? await files.readLogEnd(logPath) : undefined;
+      return terminationMessage({ policy, exitCode, file, log: end && logText(end) });
+    } catch (error) {
+      this.#logger.warn({ container: name, err: toError(error) }, 'the termination message could not be read');
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ScriptedNode, podOf } from './scripted-node.ts';
+
+let node: ScriptedNode;
+
+beforeEach(async () => {
+  node = new ScriptedNode();
+  await node.start();
+});
+
+function done(): string[] {
+  return node.bridge.done.splice(0);
+}
+
+const main = () => node.status('a')?.containerStatuses?.[0];
+const config = () => node.bridge.configs.get('main');
+
+describe('a container', () => {
+  test('that may not run as root and whose image does is not made, and says why', async () => {
+    const pod = podOf('a', {}, { securityContext: { runAsNonRoot: true } });
+    await node.work(pod);
+    const message = 'container has runAsNonRoot and image will run as root (pod: "pod-a_default(a)", container: main)';
+    expect(main()?.state?.waiting).toEqual({ reason: 'CreateContainerConfigError', message });
+    expect(node.events('a')).toContain(`Failed: Error: ${message}`);
+    expect(done()).toEqual(['RunPodSandbox pod-a/0']);
+    node.bridge.imageUser = { uid: { value: '1000' } };
+    await node.pass(10_000);
+    expect(done()).toEqual(['CreateContainer main/0', 'StartContainer c2']);
+    expect(config()?.linux?.securityContext?.runAsUser).toEqual({ value: '1000' });
+  });
+
+  test('knows its pod’s and its node’s addresses and resources', async () => {
+    const env = [
+      { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+      { name: 'HOST', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } },
+      { name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+    ];
+    await node.work(podOf('a', {}, { env }));
+    const values = config()?.envs?.map(({ key, value = '' }) => [key, Buffer.from(value, 'base64').toString()]);
+    expect(values).toEqual([
+      ['IP', '10.0.0.2'],
+      ['HOST', '192.0.2.1'],
+      ['CPUS', '2'],
+    ]);
+  });
+
+  test('of which only the log is left goes on counting from it', async () => {
+    node.files.indexes.set('main', 4);
+    await node.work(podOf('a'));
+    expect(done()).toContain('CreateContainer main/5');
+  });
+
+  test('takes what its older runs have left with them', async () => {
+    await node.work(podOf('a'));
+    for (let runs = 1; runs <= 2; runs++) {
+      await node.pass(700_000);
+      node.bridge.exit('a', 'main', 1);
+      await node.work(podOf('a'), { reason: `run ${runs} ended` });
+    }
+    expect(node.undone).toEqual(['run main/0']);
+  });
+
+  test('waits between restarts as the node is set up', async () => {
+    node.kill();
+    node.crashLoop = { maxRestartPeriodMs: 2_000 };
+    await node.start();
+    await node.work(podOf('a'));
+    for (const reason of ['first', 'second']) {
+      await node.pass(500);
+      node.bridge.exit('a', 'main', 1);
+      await node.work(podOf('a'), { reason });
+    }
+    expect(main()?.state?.waiting?.message).toMatch(/^back-off 2s /);
+  });
+});
+
+test('a pod whose sandbox can not be described is told why', async () => {
+  await node.work(podOf('a', { hostname: '-'.repeat(64) }));
+  expect(done()).toEqual([]);
+  expect(node.events('a')).toEqual([
+    expect.stringMatching(
+      /^FailedCreatePodSandBox: Failed to create pod sandbox: hostname for pod "pod-a" was invalid/,
+    ),
+  ]);
+});
+
+describe('the end of a container', () => {
+  const end = async (policy: string) => {
+    await node.work(podOf('a', { restartPolicy: 'Never' }, { terminationMessagePolicy: policy }));
+    node.bridge.exit('a', 'main', 3);
+    await node.quiet();
+    return main()?.state?.terminated?.message;
+  };
+
+  test('comes with what it wrote, and is never told without', async () => {
+    node.files.messages.set('main/0', 'disk full');
+    expect(await end('File')).toBe('disk full');
+    const told = node.broker.said.filter(
+      ({ subject, data }) => /worker.fact.status/.test(subject) && /exitCode/.test(data),
+    );
+    expect(told.every(({ data }) => data.includes('disk full'))).toBe(true);
+    expect(config()?.mounts).toMatchObject([{ containerPath: '/dev/termination-log', hostPath: '/messages/a/main/0' }]);
+  });
+
+  test('comes with the end of its log when that is asked for and it wrote nothing', async () => {
+    node.files.logs.set('/logs/main/0', '2030-01-01T00:00:00.0Z stderr F no such file\n');
+    expect(await end('FallbackToLogsOnError')).toBe('no such file\n');
+  });
+
+  test('is not kept back by a message that can not be read', async () => {
+    node.files.readTerminationLog = () => Promise.reject(new Error('broken'));
+    expect(await end('File')).toBeUndefined();
+    expect(main()?.state?.terminated?.exitCode).toBe(3);
+  });
+});
+
+test('a pod that is active for too long fails', async () => {
+  const pod = podOf('a', { activeDeadlineSeconds: 30 });
+  await node.work(pod);
+  done();
+  await node.pass(29_999);
+  expect(done()).toEqual([]);
+  await node.pass(1);
+  expect(done()).toEqual(['StopContainer c2 30', 'StopPodSandbox s1']);
+  const message = 'Pod was active on the node longer than the specified deadline';
+  expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded', message });
+  expect(node.events('a').filter((text) => text.startsWith('Deadline'))).toEqual([`DeadlineExceeded: ${message}`]);
+});
+
+test('a pod that is ended before it began has failed, and its containers count as ended', async () => {
+  const pod = podOf('a', { initContainers: [{ name: 'first', image: 'busybox' }] });
+  node.setNetwork(false);
+  await node.work(pod);
+  const deleted = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+  await node.work(deleted);
+  expect(node.status('a')).toMatchObject({
+    phase: 'Failed',
+    initContainerStatuses: [{ state: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }],
+  });
+});

@@ -1,0 +1,50 @@
+import type { PodRef } from '@kubus/contracts';
+import type { PodFiles } from '../src/index.ts';
+
+/** The pods' files, as the test says that they are. */
+export class ScriptedFiles implements PodFiles {
+  /** What was removed. */
+  readonly undone: string[] = [];
+  /** `<container>/<attempt>` to what its run has left. */
+  readonly messages = new Map<string, string>();
+  /** Path to the end of the log there. */
+  readonly logs = new Map<string, string>();
+  readonly indexes = new Map<string, number>();
+  /** What the removal of a pod's files fails with. */
+  failure: Error | undefined;
+
+  logFolder({ uid }: PodRef): string {
+    return `/logs/${uid}`;
+  }
+
+  makeLogFolder(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  logIndexes(): Promise<ReadonlyMap<string, number>> {
+    return Promise.resolve(this.indexes);
+  }
+
+  readLogEnd(path: string): Promise<string | undefined> {
+    return Promise.resolve(this.logs.get(path));
+  }
+
+  makeTerminationLog({ uid }: PodRef, container: string, attempt: number): Promise<string> {
+    return Promise.resolve(`/messages/${uid}/${container}/${attempt}`);
+  }
+
+  readTerminationLog(_pod: PodRef, container: string, attempt: number): Promise<string | undefined> {
+    return Promise.resolve(this.messages.get(`${container}/${attempt}`));
+  }
+
+  removeRun(_pod: PodRef, container: string, attempt: number): Promise<void> {
+    this.undone.push(`run ${container}/${attempt}`);
+    return Promise.resolve();
+  }
+
+  remove({ uid }: PodRef): Promise<void> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    this.undone.push(`files ${uid}`);
+    return Promise.resolve();
+  }
+}
