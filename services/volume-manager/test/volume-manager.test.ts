@@ -161,7 +161,7 @@ describe('a pod', () => {
     const inside = join(volume('a', 'disk'), 'inside');
     mkdirSync(inside);
     await mount({ type: 'none', source: other, target: inside, options: ['bind'] });
-    // A mount below the second one's file system keeps both in use until it is gone, which is the first thing done.
+    // As long as a process is in it, it can not be unmounted.
     const busy = join(volume('a', 'memory'), 'busy');
     mkdirSync(busy);
     const cwd = process.cwd();
