@@ -7,7 +7,7 @@ import { silentLogger } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { readFile } from 'node:fs/promises';
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 /** How long a node may take to answer before it counts as not running, in milliseconds. */
 const ANSWER_MS = 3_000;

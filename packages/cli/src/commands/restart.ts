@@ -2,7 +2,7 @@ import { restartService, serviceInstance } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
-import { UserError } from '../program.ts';
+import { UserError } from '../user-error.ts';
 
 /** How long a service may take until it serves again, in milliseconds. */
 const LIMIT_MS = 30_000;

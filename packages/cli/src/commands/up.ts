@@ -32,7 +32,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkout, natsFolderOption } from '../nats-option.ts';
 import { outputOption } from '../output.ts';
-import { UserError } from '../program.ts';
+import { UserError } from '../user-error.ts';
 import { requireRoot } from '../require-root.ts';
 import { addAwaitPods } from './await-pods.ts';
 import { down } from './down.ts';
