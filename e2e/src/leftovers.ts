@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestNode } from '@kubus/harness';
-import { cgroupTree, mountsUnder, runCommand } from '@kubus/launcher';
+import { cgroupTree } from '@kubus/cgroup';
+import { mountsUnder, runCommand } from '@kubus/launcher';
 
 /** Files of host-local that are not an address in use. */
 const notAnAddress = /^(lock|last_reserved_ip\.\d+)$/;

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 export interface LogView {
   /** At most so many lines of what is there at the beginning. */

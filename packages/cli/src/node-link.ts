@@ -3,23 +3,14 @@ import { NatsTransport, connectNats, inboxPrefix, readRecord } from '@kubus/bus-
 import type { RecordedMessage } from '@kubus/causality';
 import { type FactDeclaration, serviceContracts } from '@kubus/contracts';
 import { type NodeDir, identitiesFolder, identityFile, nodeDir, ownNatsUrl } from '@kubus/launcher';
-import type { Logger } from '@kubus/ports';
+import { silentLogger } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { readFile } from 'node:fs/promises';
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 /** How long a node may take to answer before it counts as not running, in milliseconds. */
 const ANSWER_MS = 3_000;
-
-/** Says nothing: what goes wrong reaches the user as the command's own error. */
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silent,
-};
 
 /** The command line's connection to a node. */
 export interface NodeLink {
@@ -50,7 +41,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
     instance: 'cli-0',
     clock: systemClock,
     ids: systemIds,
-    logger: silent,
+    logger: silentLogger,
   });
   const bus = new Bus({
     node,
@@ -62,7 +53,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
     transport,
     clock: systemClock,
     ids: systemIds,
-    logger: silent,
+    logger: silentLogger,
   });
   await connected(transport, node);
   const inbox = () => `${inboxPrefix('cli-0')}.${systemIds.hex(8)}`;

@@ -11,7 +11,7 @@ import {
 } from '@kubus/contracts';
 import type { FactReader } from '@kubus/bus';
 import type { NodeLink } from './node-link.ts';
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 /** A pod as the command line knows it, from several owners' facts. */
 export interface PodView {

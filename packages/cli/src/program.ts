@@ -15,13 +15,6 @@ import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
 import { defaultNode } from './node-option.ts';
 
-/** Something that the user asked for is not there, or can not be done as asked: exit code 1, one line. */
-export class UserError extends KubusError {
-  constructor(message: string) {
-    super('user-error', message);
-  }
-}
-
 /** The commands with their options. Wrong usage throws commander's error, everything else the command's own. */
 export function createProgram(): Command {
   const program = new Command('kubus')

@@ -1,4 +1,4 @@
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 /** The channels of a remote command's WebSocket (protocol `v4.channel.k8s.io`): the first byte of each message. */
 const CHANNEL = { stdout: 1, stderr: 2, error: 3 } as const;

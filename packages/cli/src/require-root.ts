@@ -1,4 +1,4 @@
-import { UserError } from './program.ts';
+import { UserError } from './user-error.ts';
 
 /** Namespaces, mounts and containers belong to root. */
 export function requireRoot(command: string): void {

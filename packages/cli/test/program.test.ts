@@ -5,7 +5,8 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { parse } from 'yaml';
 import { printDocument } from '../src/output.ts';
-import { UserError, createProgram } from '../src/program.ts';
+import { createProgram } from '../src/program.ts';
+import { UserError } from '../src/user-error.ts';
 
 /** A node that nobody has. */
 const NODE = 'no-such-node';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { NODE, Random, SimulatedNode, silentLogger, simulatedServices } from '@kubus/simulation';
+import { silentLogger } from '@kubus/ports';
+import { NODE, Random, SimulatedNode, simulatedServices } from '@kubus/simulation';
 import { type ServiceName, decodeToken, serviceContracts, serviceNames, subjectOf, typeOf } from '@kubus/contracts';
 import type { WireMessage } from '@kubus/bus';
 import { Ajv, type ValidateFunction } from 'ajv';

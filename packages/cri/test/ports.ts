@@ -1,13 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock, Ids, Logger } from '@kubus/ports';
-
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silent,
-};
+import { type Clock, type Ids, silentLogger } from '@kubus/ports';
 
 const clock: Clock = {
   now: () => Date.now(),
@@ -20,4 +12,4 @@ const clock: Clock = {
 const ids: Ids = { hex: (bytes) => randomBytes(bytes).toString('hex'), fraction: () => Math.random() };
 
 /** The machine's clock and randomness, and a logger that says nothing. */
-export const ports = { clock, ids, logger: silent };
+export const ports = { clock, ids, logger: silentLogger };

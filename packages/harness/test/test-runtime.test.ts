@@ -5,16 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  cgroupHierarchies,
-  cgroupTree,
-  findCniPlugins,
-  isNetworkNamespace,
-  mountsUnder,
-  podNetwork,
-  runCommand,
-  takeSnapshot,
-} from '@kubus/launcher';
+import { cgroupHierarchies, cgroupTree } from '@kubus/cgroup';
+import { findCniPlugins, isNetworkNamespace, mountsUnder, podNetwork, runCommand, takeSnapshot } from '@kubus/launcher';
 import { buildImage, callCriOnce } from '@kubus/node-images';
 import { testCache } from '../src/test-cache.ts';
 import { sweepTestFolders } from '../src/test-folder.ts';

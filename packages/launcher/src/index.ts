@@ -1,4 +1,4 @@
-export { cgroupHierarchies, cgroupTree, removeCgroupRoot } from './cgroup-root.ts';
+export { removeCgroupRoot } from './cgroup-root.ts';
 export { type Command, runCommand } from './command.ts';
 export { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
 export { type ContainerdConfigOptions, containerdConfig, runtimeHandler } from './containerd-config.ts';

@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cgroupTree } from './cgroup-root.ts';
+import { cgroupTree } from '@kubus/cgroup';
 import { type Command, runCommand } from './command.ts';
 import { LauncherError } from './errors.ts';
 import { listMounts } from './mounts.ts';

@@ -1,5 +1,5 @@
 import { type CriClient, connectCri } from '@kubus/cri';
-import { type Logger, toError } from '@kubus/ports';
+import { silentLogger, toError } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findContainerd } from './containerd-programs.ts';
@@ -15,14 +15,6 @@ const SERVICE_MS = 3_000;
 const RUNTIME_MS = 15_000;
 /** Pods that are ended at once. */
 const PODS_AT_ONCE = 8;
-
-const silent: Logger = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-  child: () => silent,
-};
 
 /**
  * Takes a private node down, whatever state it is in: first those who would start things again, then the pods in order
@@ -71,7 +63,12 @@ function isStarter({ what }: ProcessRecord): boolean {
 
 /** Stops and removes every pod through the runtime, as far as it can in the time that there is. */
 async function removePods(dir: NodeDir, graceSeconds: number): Promise<void> {
-  const runtime = connectCri({ socket: dir.socket('containerd'), logger: silent, clock: systemClock, ids: systemIds });
+  const runtime = connectCri({
+    socket: dir.socket('containerd'),
+    logger: silentLogger,
+    clock: systemClock,
+    ids: systemIds,
+  });
   try {
     const all = removeAll(runtime, graceSeconds).catch(() => undefined);
     const late = new AbortController();

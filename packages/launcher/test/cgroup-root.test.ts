@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { cgroupHierarchies, cgroupTree, removeCgroupRoot } from '../src/cgroup-root.ts';
+import { cgroupHierarchies, cgroupTree } from '@kubus/cgroup';
+import { removeCgroupRoot } from '../src/cgroup-root.ts';
 import { testNode } from './support.ts';
 
 test('a node’s cgroup is removed from every hierarchy, with what runs in it', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { cgroupHierarchies } from '../src/cgroup-root.ts';
+import { cgroupHierarchies } from '@kubus/cgroup';
 import { type MachineSnapshot, diffSnapshots, takeSnapshot } from '../src/machine-snapshot.ts';
 import { createNetworkNamespace } from '../src/network-namespace.ts';
 import { nodeMark } from '../src/process-record.ts';

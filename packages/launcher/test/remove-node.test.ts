@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { access, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { cgroupHierarchies } from '../src/cgroup-root.ts';
+import { cgroupHierarchies } from '@kubus/cgroup';
 import { takeSnapshot } from '../src/machine-snapshot.ts';
 import { createNetworkNamespace, inNetworkNamespace } from '../src/network-namespace.ts';
 import { nodeDir } from '../src/node-dir.ts';

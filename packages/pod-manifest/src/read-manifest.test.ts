@@ -53,6 +53,12 @@ describe('a static pod', () => {
     expect(read(text).pods[0]?.status).toEqual({ phase: 'Pending' });
   });
 
+  test.each(['../..', '..', 'a/b', '.hidden', 'a b', 'x'.repeat(129)])('the UID %j is refused', (uid) => {
+    const { pods, errors } = read(pod('web').replace('{name: web}', JSON.stringify({ name: 'web', uid })));
+    expect(pods).toEqual([]);
+    expect(errors).toMatchObject([{ field: 'metadata.uid' }]);
+  });
+
   test('from a URL does not tolerate everything', () => {
     const { pods } = read(pod('web'), { source: 'http', path: 'http://x/y' });
     expect(pods[0]?.spec.tolerations).toBeUndefined();

@@ -5,4 +5,3 @@ export { type Violation } from './invariants.ts';
 export { type ScheduleOptions, type ScheduleResult, runSchedule } from './schedule.ts';
 export { type Mutations, NODE, SimulatedNode, type SimulatedService, simulatedServices } from './simulated-node.ts';
 export { mutations } from './mutations.ts';
-export { silentLogger } from './silent-logger.ts';

@@ -1,5 +1,5 @@
 import { runSchedule } from './schedule.ts';
-import { silentLogger } from './silent-logger.ts';
+import { silentLogger } from '@kubus/ports';
 
 /**
  * Runs the schedules of the seeds given as arguments once more and prints everything that happened in them:

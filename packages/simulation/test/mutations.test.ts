@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { mutations, runSchedule, silentLogger } from '../src/index.ts';
+import { silentLogger } from '@kubus/ports';
+import { mutations, runSchedule } from '../src/index.ts';
 
 /** Schedules that a mutation may need until it is found. */
 const LIMIT = 10_000;

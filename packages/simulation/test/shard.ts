@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { runSchedule, silentLogger } from '../src/index.ts';
+import { silentLogger } from '@kubus/ports';
+import { runSchedule } from '../src/index.ts';
 
 /** Schedules of a CI run, over all shards. */
 const SCHEDULES = 10_000;

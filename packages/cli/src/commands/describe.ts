@@ -1,3 +1,4 @@
+import { parseTime } from '@kubus/bus';
 import {
   type ContainerState,
   type ContainerStatus,
@@ -7,7 +8,8 @@ import {
 } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
-import { type PodView, Pods, statusWord } from '../pods.ts';
+import { outputOption, printDocument } from '../output.ts';
+import { type PodView, Pods, podDocument, statusWord } from '../pods.ts';
 import { formatAge, formatTable } from '../table.ts';
 
 export function addDescribe(program: Command): void {
@@ -18,10 +20,16 @@ export function addDescribe(program: Command): void {
     .argument('<name>', 'the pod')
     .description('tell everything about a pod')
     .option('-n, --namespace <namespace>', 'its namespace', 'default')
-    .action(async (name: string, options: { namespace: string }, command: Command) => {
+    .addOption(outputOption())
+    .action(async (name: string, options: { namespace: string; output?: 'json' | 'yaml' }, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
-      console.log([...describePod(pod, link.bus.node), ...(await describeEvents(link, pod))].join('\n'));
+      const events = await readEvents(link, pod);
+      if (options.output !== undefined) {
+        printDocument({ pod: podDocument(pod), worker: pod.worker, events }, options.output);
+        return;
+      }
+      console.log([...describePod(pod, link.bus.node), ...describeEvents(events)].join('\n'));
     });
 }
 
@@ -106,24 +114,38 @@ function describeState(title: string, state: ContainerState | undefined): string
   ];
 }
 
-/** The pod's events from the record; the same one several times is one line. */
-async function describeEvents(link: NodeLink, pod: PodView): Promise<string[]> {
+/** A pod's event; several of the same are one. */
+interface CountedEvent extends Pick<PodEvent, 'type' | 'reason' | 'message' | 'fieldPath'> {
+  /** The instance that said it. */
+  readonly from: string;
+  /** RFC 3339: when it was said the last time. */
+  readonly lastTime: string;
+  readonly count: number;
+}
+
+/** The pod's events from the record, in the order of their first time. */
+async function readEvents(link: NodeLink, pod: PodView): Promise<CountedEvent[]> {
   const messages = await link.record(`*.event.recorded.${encodeToken(pod.uid)}`);
-  const lines = new Map<string, { event: PodEvent; from: string; at: number; count: number }>();
-  for (const { message, envelope, at } of messages) {
+  const events = new Map<string, CountedEvent>();
+  for (const { message, envelope } of messages) {
     const parsed = podEventSchema.safeParse(JSON.parse(message.data));
     if (!parsed.success) continue;
-    const key = `${parsed.data.reason} ${parsed.data.message} ${parsed.data.fieldPath ?? ''}`;
-    const count = (lines.get(key)?.count ?? 0) + 1;
-    lines.set(key, { event: parsed.data, from: envelope.source, at, count });
+    const { type, reason, message: text, fieldPath } = parsed.data;
+    const key = `${reason} ${text} ${fieldPath ?? ''}`;
+    const count = (events.get(key)?.count ?? 0) + 1;
+    events.set(key, { type, reason, message: text, fieldPath, from: envelope.source, lastTime: envelope.time, count });
   }
-  if (lines.size === 0) return ['Events:         <none>'];
-  const rows = [...lines.values()].map(({ event, from, at, count }) => [
-    event.type,
-    event.reason,
-    `${formatAge(Date.now() - at)}${count > 1 ? ` (x${count})` : ''}`,
+  return [...events.values()];
+}
+
+function describeEvents(events: readonly CountedEvent[]): string[] {
+  if (events.length === 0) return ['Events:         <none>'];
+  const rows = events.map(({ type, reason, message, from, lastTime, count }) => [
+    type,
+    reason,
+    `${formatAge(Date.now() - parseTime(lastTime))}${count > 1 ? ` (x${count})` : ''}`,
     from,
-    event.message,
+    message,
   ]);
   return ['Events:', indent(formatTable(['TYPE', 'REASON', 'AGE', 'FROM', 'MESSAGE'], rows))];
 }

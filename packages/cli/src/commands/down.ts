@@ -1,6 +1,7 @@
 import { nodeDir, takeDown } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
+import { outputOption, printDocument } from '../output.ts';
 import { requireRoot } from '../require-root.ts';
 
 export function addDown(program: Command): void {
@@ -8,26 +9,35 @@ export function addDown(program: Command): void {
     .command('down')
     .description('stop a node and remove everything that it has on this machine; also after a crash')
     .option('--grace <seconds>', 'how long containers have to end', seconds, 3)
-    .action(async (options: { grace: number }, command: Command) => {
+    .addOption(outputOption())
+    .action(async (options: { grace: number; output?: 'json' | 'yaml' }, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
-      await down(node, options.grace);
+      await down(node, options.grace, options.output);
     });
 }
 
-/** Takes a node down, with a line for each step. */
-export async function down(node: string, graceSeconds: number): Promise<void> {
+/** Takes a node down, with a line for each step or one document at the end. */
+export async function down(node: string, graceSeconds: number, output?: 'json' | 'yaml'): Promise<void> {
   requireRoot('down');
   const dir = nodeDir(node);
   if (!existsSync(dir.root) && !existsSync(dir.run)) {
-    console.log(`node ${node} is not there`);
+    if (output === undefined) console.log(`node ${node} is not there`);
+    else printDocument({ node, found: false, problems: [] }, output);
     return;
   }
+  const problems: string[] = [];
   await takeDown(dir, {
     graceSeconds,
-    onStep: (step) => console.log(`kubus: ${step}`),
-    onProblem: (problem) => console.error(`kubus: ${problem}`),
+    onStep: (step) => {
+      if (output === undefined) console.log(`kubus: ${step}`);
+    },
+    onProblem: (problem) => {
+      problems.push(problem);
+      console.error(`kubus: ${problem}`);
+    },
   });
-  console.log(`node ${node} is gone`);
+  if (output === undefined) console.log(`node ${node} is gone`);
+  else printDocument({ node, found: true, problems }, output);
 }
 
 function seconds(text: string): number {

@@ -2,7 +2,7 @@ import { criCommands, runtimePod } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { Pods } from '../pods.ts';
-import { UserError } from '../program.ts';
+import { UserError } from '../user-error.ts';
 import { readStreams } from '../remote-command.ts';
 
 interface ExecOptions {

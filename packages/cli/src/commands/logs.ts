@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander';
 import { followLog, printLog } from '../container-log.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { Pods } from '../pods.ts';
-import { UserError } from '../program.ts';
+import { UserError } from '../user-error.ts';
 
 interface LogsOptions {
   namespace: string;

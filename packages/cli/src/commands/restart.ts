@@ -1,7 +1,8 @@
 import { restartService, serviceInstance } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node-link.ts';
-import { UserError } from '../program.ts';
+import { outputOption, printDocument } from '../output.ts';
+import { UserError } from '../user-error.ts';
 
 /** How long a service may take until it serves again, in milliseconds. */
 const LIMIT_MS = 30_000;
@@ -11,16 +12,21 @@ export function addRestart(program: Command): void {
     .command('restart')
     .argument('<service>', 'a service, or one of its instances')
     .description('end a service and wait until it serves again; pods go on')
-    .action(async (service: string, _options: object, command: Command) => {
+    .addOption(outputOption())
+    .action(async (service: string, options: { output?: 'json' | 'yaml' }, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const before = new Map([...(await link.facts(serviceInstance))].map(({ key, value }) => [key, value.epoch]));
       const began = performance.now();
       const { result } = await link.bus.call(restartService, service, {});
       if (result.instances.length === 0) throw new UserError(`no service "${service}" runs on this node`);
+      const restarted: { instance: string; seconds: number }[] = [];
       for (const instance of result.instances) {
         await until(link.bus, instance, before.get(instance) ?? 0);
-        console.log(`${instance} serves again after ${((performance.now() - began) / 1000).toFixed(2)} s`);
+        const seconds = (performance.now() - began) / 1000;
+        restarted.push({ instance, seconds });
+        if (options.output === undefined) console.log(`${instance} serves again after ${seconds.toFixed(2)} s`);
       }
+      if (options.output !== undefined) printDocument(restarted, options.output);
     });
 }
 

@@ -4,7 +4,7 @@ import { type CausalNode, type RecordedMessage, causalTree, onBusBetween } from 
 import { encodeToken } from '@kubus/contracts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { Pods } from '../pods.ts';
-import { UserError } from '../program.ts';
+import { UserError } from '../user-error.ts';
 import { summarise } from './summary.ts';
 
 export function addTrace(program: Command): void {

@@ -31,7 +31,8 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkout, natsFolderOption } from '../nats-option.ts';
-import { UserError } from '../program.ts';
+import { outputOption } from '../output.ts';
+import { UserError } from '../user-error.ts';
 import { requireRoot } from '../require-root.ts';
 import { addAwaitPods } from './await-pods.ts';
 import { down } from './down.ts';
@@ -43,7 +44,11 @@ interface UpOptions {
   containerd?: string;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
+  output?: 'json' | 'yaml';
 }
+
+/** Where the steps are shown. */
+type Progress = Pick<NodeJS.WriteStream, 'write'>;
 
 export function addUp(program: Command): void {
   program
@@ -56,7 +61,8 @@ export function addUp(program: Command): void {
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
     )
-    .option('--foreground', 'stay, show changes, and take the node down at Ctrl-C')
+    .addOption(new Option('--foreground', 'stay, show changes, and take the node down at Ctrl-C').conflicts('output'))
+    .addOption(outputOption())
     .action(async (options: UpOptions, command: Command) => {
       await up(command.optsWithGlobals<{ node: string }>().node, options);
     });
@@ -69,19 +75,25 @@ async function up(node: string, options: UpOptions): Promise<void> {
   const manifests = resolve(options.manifests);
   if (!existsSync(manifests)) throw new UserError(`there are no manifests at ${manifests}`);
   const running = (await findProcesses(dir.root, dir.processes)).some(({ what }) => what === 'launcher');
-  if (running) console.log(`node ${node} runs already`);
-  else await start(dir, { ...options, manifests });
-  await inNode(dir, ['await-pods']);
+  // A program reads the pods from standard output, so what people read meanwhile goes to the other one.
+  const progress = options.output === undefined ? process.stdout : process.stderr;
+  if (running) progress.write(`node ${node} runs already\n`);
+  else await start(dir, { ...options, manifests }, progress);
+  await inNode(dir, ['await-pods'], progress.fd);
+  if (options.output !== undefined) {
+    await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd);
+    return;
+  }
   if (options.foreground === true) await stay(dir);
   else printNextSteps(node);
 }
 
-async function start(dir: NodeDir, options: UpOptions): Promise<void> {
+async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
   const { nats, containerd, logLevel, manifests } = options;
-  if (nats !== undefined) await useNats(dir, nats, natsFolder(resolve(options.natsFolder)));
+  if (nats !== undefined) await useNats(dir, nats, natsFolder(resolve(options.natsFolder)), progress);
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
-  const images = await step('building the images and compiling the native programs', async () => {
+  const images = await step(progress, 'building the images and compiling the native programs', async () => {
     await compileNatives(cache);
     return buildImages(cache);
   });
@@ -112,28 +124,28 @@ async function start(dir: NodeDir, options: UpOptions): Promise<void> {
     env: nodeProgramEnv,
     log,
   });
-  await showSteps(log, from, launcher.exited);
+  await showSteps(progress, log, from, launcher.exited);
 }
 
 /** What the node needs to use a NATS server outside of it; fails before anything runs when it can not. */
-async function useNats(dir: NodeDir, url: string, folder: NatsFolder): Promise<void> {
+async function useNats(dir: NodeDir, url: string, folder: NatsFolder, progress: Progress): Promise<void> {
   if (!isLoopback(parseNatsUrl(url))) {
     console.error(
       `kubus: ${url} is not on this machine: whoever can change what passes on the way is root on node ${dir.node}`,
     );
   }
   const identities = await identitiesOf(folder, dir.node);
-  await step(`looking at NATS at ${url}`, () => checkNats({ url, node: dir.node, identities }));
+  await step(progress, `looking at NATS at ${url}`, () => checkNats({ url, node: dir.node, identities }));
   await createNodeDir(dir);
   await keepNetworkNamespace(dir.machineNamespace);
   await takeIdentities(identities, dir);
 }
 
-async function step<T>(what: string, action: () => Promise<T>): Promise<T> {
-  process.stdout.write(`kubus: ${what} ... `);
+async function step<T>(progress: Progress, what: string, action: () => Promise<T>): Promise<T> {
+  progress.write(`kubus: ${what} ... `);
   const began = performance.now();
   const result = await action();
-  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`);
+  progress.write(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
   return result;
 }
 
@@ -150,19 +162,20 @@ function programInNode(dir: NodeDir, args: readonly string[]): [string, ...strin
   return [program, ...rest];
 }
 
-async function inNode(dir: NodeDir, args: readonly string[]): Promise<void> {
+/** @param output where its standard output goes */
+async function inNode(dir: NodeDir, args: readonly string[], output: number): Promise<void> {
   const [program, ...rest] = programInNode(dir, args);
-  const child = spawn(program, rest, { stdio: 'inherit' });
+  const child = spawn(program, rest, { stdio: ['inherit', output, 'inherit'] });
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) process.exitCode = 1;
 }
 
 /** Prints each step that the launcher logs, with the seconds that it took, until the node is started. */
-async function showSteps(log: string, from: number, exited: Promise<string>): Promise<void> {
+async function showSteps(progress: Progress, log: string, from: number, exited: Promise<string>): Promise<void> {
   let shown = from;
   let step: { text: string; began: number } | undefined;
   const finishStep = () => {
-    if (step !== undefined) console.log(`${((performance.now() - step.began) / 1000).toFixed(1)} s`);
+    if (step !== undefined) progress.write(`${((performance.now() - step.began) / 1000).toFixed(1)} s\n`);
     step = undefined;
   };
   const watcher = watch(log);
@@ -175,7 +188,7 @@ async function showSteps(log: string, from: number, exited: Promise<string>): Pr
       const entry = parse(line);
       if (entry?.step !== undefined) {
         finishStep();
-        process.stdout.write(`kubus: ${entry.step} ... `);
+        progress.write(`kubus: ${entry.step} ... `);
         step = { text: entry.step, began: performance.now() };
       }
       if (entry?.failed !== undefined) outcome.resolve(entry.failed);

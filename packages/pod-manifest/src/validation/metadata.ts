@@ -3,6 +3,8 @@ import { type FieldErrors, type FieldPath, NOT_NEGATIVE } from './field.ts';
 import { dnsLabel, dnsSubdomain, labelValueText, qualifiedName } from './names.ts';
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+const UID = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,126}[A-Za-z0-9])?$/;
+const UID_RULE = 'must be at most 128 letters, digits, "-", "_" and ".", and begin and end with a letter or digit';
 
 export function checkPodMeta(meta: Pod['metadata'], path: FieldPath, errors: FieldErrors): void {
   if (meta.generateName !== undefined && meta.generateName !== '') {
@@ -12,6 +14,8 @@ export function checkPodMeta(meta: Pod['metadata'], path: FieldPath, errors: Fie
   else errors.each(path.child('name'), meta.name, dnsSubdomain(meta.name));
   if (meta.namespace === '') errors.required(path.child('namespace'));
   else errors.each(path.child('namespace'), meta.namespace, dnsLabel(meta.namespace));
+  // The API server makes UIDs itself; one from a manifest would name folders and cgroups of the node as it stands there.
+  if (!UID.test(meta.uid)) errors.invalid(path.child('uid'), meta.uid, UID_RULE);
   if ((meta.generation ?? 0) < 0) errors.invalid(path.child('generation'), meta.generation, NOT_NEGATIVE);
   checkLabels(meta.labels, path.child('labels'), errors);
   checkAnnotations(meta.annotations, path.child('annotations'), errors);
