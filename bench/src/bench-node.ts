@@ -1,5 +1,5 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
-import { connectNats, fromNats, inboxPrefix, nodeSubject, readRecord } from '@kubus/bus-nats';
+import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import type { RecordedMessage } from '@kubus/causality';
 import { decodeToken, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
 import {
@@ -11,17 +11,14 @@ import {
   sweepTestFolders,
   testNode,
 } from '@kubus/harness';
-import { type NodeDir, identitiesFolder, identityFile } from '@kubus/launcher';
+import { type NodeDir, identitiesFolder } from '@kubus/launcher';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { benchManifest } from './bench-pod.ts';
 import { agentProcesses } from './process-usage.ts';
 import type { Subject } from './subject.ts';
-
-/** The identity with which people look at a node. */
-const IDENTITY = 'cli-0';
 
 /** A whole node as `kubus up` starts it, looked at from outside as little as possible. */
 export class BenchNode implements Subject {
@@ -41,9 +38,9 @@ export class BenchNode implements Subject {
       if (code !== 0) throw new Error(`kubus up failed (${code}):\n${stdout}${stderr}`);
       const dir = testNode(folder);
       const tunnel = await Tunnel.open(dir);
-      const seed = (await readFile(identityFile(identitiesFolder(dir), IDENTITY), 'utf8')).trim();
+      const seed = await readSeed(identitiesFolder(dir), PEOPLE);
       const servers = `127.0.0.1:${await tunnel.expose(NATS_PORT)}`;
-      return new BenchNode(folder, tunnel, await connectNats({ servers, instance: IDENTITY, seed }));
+      return new BenchNode(folder, tunnel, await connectNats({ servers, instance: PEOPLE, seed }));
     } catch (error) {
       await removeTestFolder(folder);
       throw error;
@@ -94,7 +91,7 @@ export class BenchNode implements Subject {
   /** Everything that was said about a pod, and the message that first called it Ready. */
   async story(name: string): Promise<{ messages: RecordedMessage[]; ready: RecordedMessage | undefined }> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
-    const inbox = `${inboxPrefix(IDENTITY)}.${randomBytes(8).toString('hex')}`;
+    const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
     const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);
     return { messages, ready: messages.find(({ message }) => readyPod(message) !== undefined) };
   }

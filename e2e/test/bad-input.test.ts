@@ -3,9 +3,9 @@ import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises
 import { type Server, type Socket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { connectNats, storeSubject } from '@kubus/bus-nats';
+import { connectNats, readSeed, storeSubject } from '@kubus/bus-nats';
 import { NATS_PORT, type TestNode, isReady, poll } from '@kubus/harness';
-import { identitiesFolder, identityFile, isRunning, recordOf, runCommand } from '@kubus/launcher';
+import { identitiesFolder, isRunning, recordOf, runCommand } from '@kubus/launcher';
 import { headers as natsHeaders } from '@nats-io/nats-core';
 import { healthOf, problemsOf } from '../src/health.ts';
 import { sharedNode } from '../src/node-tests.ts';
@@ -64,9 +64,9 @@ onNode('a message that is not what its subject says is refused, counted and kept
   const check = await bystander(node, 'garbage');
   const [desired] = node.watch.messages.ofType('config.fact.file').slice(-1);
   if (desired === undefined) throw new Error('no fact of config-sources was seen');
-  const seed = await readFile(identityFile(identitiesFolder(node.dir), 'config-sources-0'), 'utf8');
+  const seed = await readSeed(identitiesFolder(node.dir), 'config-sources-0');
   const servers = `127.0.0.1:${await node.tunnel.expose(NATS_PORT)}`;
-  const connection = await connectNats({ servers, instance: 'config-sources-0', seed: seed.trim() });
+  const connection = await connectNats({ servers, instance: 'config-sources-0', seed });
   const refusals = async () => {
     const { body } = await node.http('sync-loop-0', 'metrics');
     return Number(/^kubus_bus_refused_total(?:\{[^}]*\})? (\d+)$/m.exec(body)?.[1]);

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { connectNats } from '@kubus/bus-nats';
+import { connectNats, readSeed } from '@kubus/bus-nats';
 import { type TestNode, checkout, isReady, startCommand, startNode } from '@kubus/harness';
-import { type NodeDir, identityFile, natsFolder } from '@kubus/launcher';
+import { type NodeDir, natsFolder } from '@kubus/launcher';
 import { pod } from '../src/pods.ts';
 
 /** A NATS server of the machine, on its loopback, as `kubus identities` sets it up. */
@@ -85,7 +85,7 @@ async function startOnServer(): Promise<TestNode> {
 /** How many streams a node has on the server. */
 async function streamsOf(node: string): Promise<number> {
   const instance = 'launcher-0';
-  const seed = (await readFile(identityFile(join(files().identities, node), instance), 'utf8')).trim();
+  const seed = await readSeed(join(files().identities, node), instance);
   const connection = await connectNats({ servers: `nats://127.0.0.1:${port}`, instance, seed, once: true });
   try {
     return (await connection.request('$JS.API.INFO')).json<{ streams: number }>().streams;

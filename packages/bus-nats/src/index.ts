@@ -8,6 +8,7 @@ export {
   storePattern,
   storeSubject,
 } from './names.ts';
+export { identityFile, readSeed } from './identity-files.ts';
 export { type LoadOptions, loadStored } from './loader.ts';
 export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
@@ -23,4 +24,4 @@ export {
   publicKeyOf,
   serverConfig,
 } from './identities.ts';
-export { type Identity, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';
+export { type Identity, PEOPLE, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';

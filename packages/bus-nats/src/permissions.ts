@@ -20,7 +20,7 @@ export interface Permissions {
 }
 
 /** The one identity of all command line programs. */
-const PEOPLE = 'cli-0';
+export const PEOPLE = 'cli-0';
 
 export interface Identity {
   readonly service: ServiceName;

@@ -1,12 +1,11 @@
-import { Bus, type FactHandlers, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats, inboxPrefix, readRecord } from '@kubus/bus-nats';
+import type { Bus, FactHandlers, FactReader } from '@kubus/bus';
+import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import type { RecordedMessage } from '@kubus/causality';
-import { type FactDeclaration, serviceContracts } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder, identityFile, nodeDir, ownNatsUrl } from '@kubus/launcher';
+import type { FactDeclaration } from '@kubus/contracts';
+import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
-import { systemClock, systemIds } from '@kubus/service-kit';
+import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { readFile } from 'node:fs/promises';
 import { UserError } from './user-error.ts';
 
 /** How long a node may take to answer before it counts as not running, in milliseconds. */
@@ -17,8 +16,6 @@ export interface NodeLink {
   readonly dir: NodeDir;
   readonly bus: Bus;
   readonly connection: NatsConnection;
-  /** A subject for answers that nobody else uses. */
-  inbox(): string;
   /** What the node's record holds under a filter, see readRecord of @kubus/bus-nats. */
   record(filter: string): Promise<RecordedMessage[]>;
   /** Reads a fact's present values. */
@@ -28,40 +25,30 @@ export interface NodeLink {
 /** Connects to a running node. Throws a {@link UserError} that says how to start it when it does not answer. */
 export async function connectNode(node: string): Promise<NodeLink> {
   const dir = nodeDir(node);
-  const seed = await readFile(identityFile(identitiesFolder(dir), 'cli-0'), 'utf8').catch(() => undefined);
+  const seed = await readSeed(identitiesFolder(dir), PEOPLE).catch(() => undefined);
   if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
-  const connection = await connectNats({ servers: ownNatsUrl, instance: 'cli-0', seed: seed.trim(), once: true }).catch(
+  const connection = await connectNats({ servers: ownNatsUrl, instance: PEOPLE, seed, once: true }).catch(
     (error: unknown) => {
       throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
     },
   );
-  const transport = new NatsTransport({
+  const { bus, transport } = joinBus({
     connection,
     node,
-    instance: 'cli-0',
-    clock: systemClock,
-    ids: systemIds,
-    logger: silentLogger,
-  });
-  const bus = new Bus({
-    node,
     service: 'cli',
+    identity: PEOPLE,
     // Several run at once, so each is an instance of its own.
     instance: `cli-${process.pid}-${systemIds.hex(3)}`,
     epoch: 1,
-    contract: serviceContracts.cli,
-    transport,
-    clock: systemClock,
-    ids: systemIds,
     logger: silentLogger,
   });
   await connected(transport, node);
-  const inbox = () => `${inboxPrefix('cli-0')}.${systemIds.hex(8)}`;
+  // For answers that no other program of the same identity is to read.
+  const inbox = () => `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`;
   return {
     dir,
     bus,
     connection,
-    inbox,
     record: (filter) => readRecord(connection, node, filter, inbox()),
     facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
       const reader = bus.reader(declaration, handlers);

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { Bus, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import type { FactReader } from '@kubus/bus';
+import { type NatsTransport, PEOPLE, connectNats, readSeed } from '@kubus/bus-nats';
 import {
   type FactDeclaration,
   type ManifestReport,
@@ -24,11 +23,10 @@ import {
   podWorker,
   runtimeCondition,
   runtimePod,
-  serviceContracts,
   serviceInstance,
 } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder, identityFile } from '@kubus/launcher';
-import { createLogger, systemClock, systemIds } from '@kubus/service-kit';
+import { type NodeDir, identitiesFolder } from '@kubus/launcher';
+import { createLogger, joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { Conditions } from './conditions.ts';
 import { NodeMessages } from './node-messages.ts';
@@ -43,9 +41,6 @@ export interface WatchedPod {
   readonly status: PodStatus | undefined;
   readonly runtime: RuntimePod | undefined;
 }
-
-/** The identity with which people look at a node. */
-const IDENTITY = 'cli-0';
 
 /** What a node says about itself on its bus, followed over every loss of it. */
 export class NodeWatch {
@@ -66,24 +61,23 @@ export class NodeWatch {
 
   /** @param server where the node's NATS can be reached from here. */
   static async open(dir: NodeDir, server: string): Promise<NodeWatch> {
-    const seed = (await readFile(identityFile(identitiesFolder(dir), IDENTITY), 'utf8')).trim();
-    return new NodeWatch(dir.node, await connectNats({ servers: server, instance: IDENTITY, seed }));
+    const seed = await readSeed(identitiesFolder(dir), PEOPLE);
+    return new NodeWatch(dir.node, await connectNats({ servers: server, instance: PEOPLE, seed }));
   }
 
   private constructor(node: string, connection: NatsConnection) {
     this.#node = node;
     this.#connection = connection;
-    const logger = createLogger({ service: 'test', instance: IDENTITY, level: 'error' });
-    const tools = { node, clock: systemClock, ids: systemIds, logger };
-    this.#transport = new NatsTransport({ ...tools, connection, instance: IDENTITY });
-    const bus = new Bus({
-      ...tools,
+    const { bus, transport } = joinBus({
+      connection,
+      node,
       service: 'cli',
+      identity: PEOPLE,
       instance: `cli-${process.pid}-${systemIds.hex(3)}`,
       epoch: 1,
-      contract: serviceContracts.cli,
-      transport: this.#transport,
+      logger: createLogger({ service: 'test', instance: PEOPLE, level: 'error' }),
     });
+    this.#transport = transport;
     const changed = () => this.#conditions.changed();
     const read = <T>(fact: FactDeclaration<T>) => bus.reader(fact, { changed, removed: changed, complete: changed });
     this.#desired = read(desiredPods.file);

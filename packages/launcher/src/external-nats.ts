@@ -1,10 +1,8 @@
-import { connectNats, removeStreams } from '@kubus/bus-nats';
+import { connectNats, readSeed, removeStreams } from '@kubus/bus-nats';
 import { toError } from '@kubus/ports';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
-import { readFile } from 'node:fs/promises';
 import { LauncherError } from './errors.ts';
-import { identityFile } from './identities.ts';
 
 /** The identity that makes and removes streams. */
 const instance = 'launcher-0';
@@ -54,7 +52,7 @@ const remedy = 'let it read the configuration that "kubus identities" writes';
 
 async function connect(use: NatsUse): Promise<NatsConnection> {
   const { url, node, identities } = use;
-  const seed = (await readFile(identityFile(identities, instance), 'utf8')).trim();
+  const seed = await readSeed(identities, instance);
   return connectNats({ servers: url, instance, seed, once: true }).catch((error: unknown) => {
     if (error instanceof AuthorizationError) throw unusable(use, `refuses node ${node}`, remedy, error);
     throw unusable(use, `can not be reached (${toError(error).message})`, 'start it, or correct the URL', error);

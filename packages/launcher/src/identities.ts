@@ -1,18 +1,12 @@
-import { type Identity, type KeyedIdentity, createIdentity, publicKeyOf } from '@kubus/bus-nats';
+import { type Identity, type KeyedIdentity, createIdentity, identityFile, publicKeyOf } from '@kubus/bus-nats';
 import { serviceNames } from '@kubus/contracts';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 
 /** One identity per service; each has its slot 0. */
 export const nodeIdentities: readonly Identity[] = serviceNames.map((service) => ({
   service,
   instance: `${service}-0`,
 }));
-
-/** The file of an identity's secret key, mode 0600. */
-export function identityFile(folder: string, instance: string): string {
-  return join(folder, `${instance}.nk`);
-}
 
 /** Makes the keys that are missing; the others stay, so that a running node can go on using them. */
 export async function ensureIdentities(folder: string): Promise<KeyedIdentity[]> {

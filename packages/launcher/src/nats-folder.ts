@@ -1,8 +1,8 @@
-import { MAX_NODES, serverConfig } from '@kubus/bus-nats';
+import { MAX_NODES, identityFile, serverConfig } from '@kubus/bus-nats';
 import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LauncherError } from './errors.ts';
-import { ensureIdentities, identityFile, nodeIdentities } from './identities.ts';
+import { ensureIdentities, nodeIdentities } from './identities.ts';
 import { NATS_PORT, serverNode } from './nats-server.ts';
 import { type NodeDir, nodeDir } from './node-dir.ts';
 import { identitiesFolder } from './node-settings.ts';

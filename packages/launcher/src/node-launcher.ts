@@ -1,24 +1,16 @@
-import { Bus } from '@kubus/bus';
+import type { Bus } from '@kubus/bus';
 import {
   type KeyedIdentity,
-  NatsTransport,
   connectNats,
   defaultRecordLimits,
   ensureStreams,
   purgeRemovalMarks,
 } from '@kubus/bus-nats';
-import {
-  type ServiceName,
-  processEvent,
-  restartService,
-  serviceContracts,
-  serviceNames,
-  supportProcesses,
-} from '@kubus/contracts';
+import { type ServiceName, processEvent, restartService, serviceNames, supportProcesses } from '@kubus/contracts';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
-import { type Slot, answerDiscovery, claimSlot, systemClock, systemIds, version } from '@kubus/service-kit';
+import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -169,23 +161,12 @@ export class NodeLauncher {
     this.#connection = connection;
     await this.#keepStreams(connection);
     this.#purging = setInterval(() => void this.#purge(connection, instance), PURGE_EVERY_MS);
-    const transport = new NatsTransport({
+    const { bus } = joinBus({
       connection,
       node: dir.node,
-      instance,
-      clock: systemClock,
-      ids: systemIds,
-      logger,
-    });
-    const bus = new Bus({
-      node: dir.node,
       service: 'launcher',
-      instance,
+      identity: instance,
       epoch: this.#slot.epoch,
-      contract: serviceContracts.launcher,
-      transport,
-      clock: systemClock,
-      ids: systemIds,
       logger,
     });
     bus.serve(restartService, async ({ key }) => {
@@ -193,19 +174,7 @@ export class NodeLauncher {
       const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
       return { instances: instances.filter((_, index) => restarted[index]) };
     });
-    bus.announce({ version, pid: process.pid, startedAt: new Date(performance.timeOrigin).toISOString() });
-    answerDiscovery(
-      connection,
-      {
-        service: 'launcher',
-        instance,
-        version,
-        description: serviceContracts.launcher.about,
-        metadata: { node: dir.node, epoch: String(this.#slot.epoch) },
-        stats: () => ({ requests: bus.published, errors: bus.refused }),
-      },
-      systemClock,
-    );
+    announceInstance(connection, bus, 'launcher');
     this.#bus = bus;
   }
 

@@ -3,7 +3,15 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
-import { MAX_NODES, connectNats, defaultRecordLimits, ensureStreams, inboxPrefix } from '@kubus/bus-nats';
+import {
+  MAX_NODES,
+  connectNats,
+  defaultRecordLimits,
+  ensureStreams,
+  identityFile,
+  inboxPrefix,
+  readSeed,
+} from '@kubus/bus-nats';
 import { answerDiscovery, systemClock } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -11,7 +19,6 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { runCommand } from '../src/command.ts';
 import { checkNats, leaveNats } from '../src/external-nats.ts';
-import { identityFile } from '../src/identities.ts';
 import { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from '../src/nats-folder.ts';
 import { identitiesFolder } from '../src/node-settings.ts';
 import { afterTest, testNode } from './support.ts';
@@ -56,7 +63,7 @@ function use(url: string, node: string) {
 }
 
 async function connectAs(url: string, node: string, instance: string): Promise<NatsConnection> {
-  const seed = (await readFile(identityFile(join(folder.identities, node), instance), 'utf8')).trim();
+  const seed = await readSeed(join(folder.identities, node), instance);
   const connection = await connectNats({ servers: url, instance, seed, once: true });
   afterTest(() => connection.close());
   return connection;

@@ -1,14 +1,13 @@
-import { Bus } from '@kubus/bus';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
-import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import type { Bus } from '@kubus/bus';
+import { connectNats, readSeed } from '@kubus/bus-nats';
+import type { ServiceName } from '@kubus/contracts';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock, systemIds } from './clock.ts';
-import { answerDiscovery } from './discovery.ts';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
+import { announceInstance, joinBus } from './join-bus.ts';
 import { createLogger } from './logger.ts';
 import { Metrics, addBusMetrics, addProcessMetrics } from './metrics.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
@@ -78,7 +77,7 @@ function parseArguments(): { config: string; slot: number } {
 }
 
 /** Starts one instance of a service in this process. */
-export async function runService(
+async function runService(
   definition: ServiceDefinition,
   config: NodeConfig,
   slotNumber: number,
@@ -95,31 +94,20 @@ export async function runService(
   const http = await serveHttp({ health, metrics, port: config.httpPorts[instance] ?? 0 });
   logger.info({ epoch: slot.epoch, http: http.address, version }, 'started');
 
-  const seed = (await readFile(join(config.nats.identities, `${instance}.nk`), 'utf8')).trim();
+  const seed = await readSeed(config.nats.identities, instance);
   const connection = await connectNats({ servers: config.nats.url, instance, seed });
-  const transport = new NatsTransport({
+  const { bus, transport } = joinBus({
     connection,
     node: config.node,
-    instance,
-    clock: systemClock,
-    ids: systemIds,
+    service,
+    identity: instance,
+    epoch: slot.epoch,
     logger,
   });
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
     if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');
     else logger.warn({}, 'lost NATS; going on without it until it is back');
-  });
-  const bus = new Bus({
-    node: config.node,
-    service,
-    instance,
-    epoch: slot.epoch,
-    contract: serviceContracts[service],
-    transport,
-    clock: systemClock,
-    ids: systemIds,
-    logger,
   });
   addBusMetrics(metrics, bus);
   const started = await definition.start({
@@ -134,25 +122,7 @@ export async function runService(
     metrics,
     stateDir,
   });
-  answerDiscovery(
-    connection,
-    {
-      service,
-      instance,
-      version,
-      description: serviceContracts[service].about,
-      metadata: { node: config.node, epoch: String(slot.epoch), http: http.address },
-      stats: () => ({ requests: bus.published, errors: bus.refused }),
-    },
-    systemClock,
-  );
-  // After discovery: who has heard of this instance can ask it.
-  bus.announce({
-    version,
-    pid: process.pid,
-    startedAt: new Date(performance.timeOrigin).toISOString(),
-    http: http.address,
-  });
+  announceInstance(connection, bus, service, http.address);
   return {
     stop: async () => {
       await started.stop();
