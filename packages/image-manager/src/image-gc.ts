@@ -23,8 +23,10 @@ export interface ImageRecord {
   readonly bytes: number;
   /** The runtime says that it must stay. */
   readonly pinned: boolean;
+  /** A container has it, running or not. */
+  readonly inUse: boolean;
   readonly firstSeenAt: number;
-  /** When it was last seen in a container, running or not; 0 for never. */
+  /** When it was last seen in use; 0 for never. */
   readonly lastUsedAt: number;
   /** When a pod was last told that it may use it; 0 for never. Its container may still be in the making. */
   readonly lastGivenAt: number;
@@ -45,22 +47,22 @@ export function observeImages(
   return new Map(
     images.map(({ id, bytes, pinned }) => {
       const { firstSeenAt = now, lastUsedAt = 0, lastGivenAt = 0 } = records.get(id) ?? {};
-      const used = inUse.has(id) ? now : lastUsedAt;
-      return [id, { id, bytes, pinned, firstSeenAt, lastUsedAt: used, lastGivenAt }];
+      const used = inUse.has(id);
+      return [id, { id, bytes, pinned, inUse: used, firstSeenAt, lastUsedAt: used ? now : lastUsedAt, lastGivenAt }];
     }),
   );
 }
 
 /** The records when a pod has been told at `now` that it may use the image. */
 export function giveImage(records: ImageRecords, id: string, now: number): ImageRecords {
-  const { bytes = 0, pinned = false, firstSeenAt = now, lastUsedAt = 0 } = records.get(id) ?? {};
-  return new Map([...records, [id, { id, bytes, pinned, firstSeenAt, lastUsedAt, lastGivenAt: now }]]);
+  const known = records.get(id) ?? { id, bytes: 0, pinned: false, inUse: false, firstSeenAt: now, lastUsedAt: 0 };
+  return new Map([...records, [id, { ...known, lastGivenAt: now }]]);
 }
 
-/** Images that nobody needs at `now`, the one that was not used for the longest time first, then the one seen first. */
-function removable(records: ImageRecords, now: number): ImageRecord[] {
+/** Images that nobody needs, the one that was not used for the longest time first, then the one seen first. */
+function removable(records: ImageRecords): ImageRecord[] {
   return [...records.values()]
-    .filter(({ pinned, lastUsedAt }) => !pinned && lastUsedAt < now)
+    .filter(({ pinned, inUse }) => !pinned && !inUse)
     .sort((a, b) => a.lastUsedAt - b.lastUsedAt || a.firstSeenAt - b.firstSeenAt);
 }
 
@@ -73,14 +75,14 @@ export function tooOld(
   const { maxAgeMs } = policy;
   const { now, upSince } = times;
   if (maxAgeMs === 0 || now - upSince <= maxAgeMs) return [];
-  return removable(records, now)
+  return removable(records)
     .filter(({ lastUsedAt, lastGivenAt }) => now - Math.max(lastUsedAt, lastGivenAt) > maxAgeMs)
     .map(({ id }) => id);
 }
 
 /** Images that may be removed for space, in this order, until enough is free. */
 export function forSpace(records: ImageRecords, { minAgeMs }: ImageGcPolicy, now: number): ImageRecord[] {
-  return removable(records, now).filter(
+  return removable(records).filter(
     ({ firstSeenAt, lastGivenAt }) => now - Math.max(firstSeenAt, lastGivenAt) >= minAgeMs,
   );
 }

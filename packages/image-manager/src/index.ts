@@ -13,6 +13,7 @@ export {
   tooOld,
 } from './image-gc.ts';
 export { type PullFailure, joinErrors, pullFailure } from './pull-error.ts';
+export { pulledMessage } from './pulled-message.ts';
 export { type PullQueue, type QueuedPull, startable } from './pull-queue.ts';
 export {
   type PresentImage,

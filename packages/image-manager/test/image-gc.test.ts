@@ -18,7 +18,7 @@ const policy: ImageGcPolicy = { highPercent: 85, lowPercent: 80, minAgeMs: 2 * M
 
 const image = (id: string, options: Partial<ImageRecord> = {}): [string, ImageRecord] => [
   id,
-  { id, bytes: 10, pinned: false, firstSeenAt: 0, lastUsedAt: 0, lastGivenAt: 0, ...options },
+  { id, bytes: 10, pinned: false, inUse: false, firstSeenAt: 0, lastUsedAt: 0, lastGivenAt: 0, ...options },
 ];
 
 test.each([
@@ -36,17 +36,19 @@ describe('a look at the runtime', () => {
     const before = new Map([image('old', { firstSeenAt: 7 }), image('gone'), image('used', { lastUsedAt: 3 })]);
     const inUse = new Set(['used']);
     const after = observeImages(before, { images: [seen('old'), seen('new'), seen('used')], inUse, now: NOW });
-    expect([...after.values()].map(({ id, firstSeenAt, lastUsedAt }) => [id, firstSeenAt, lastUsedAt])).toEqual([
-      ['old', 7, 0],
-      ['new', NOW, 0],
-      ['used', 0, NOW],
+    expect(
+      [...after.values()].map(({ id, inUse, firstSeenAt, lastUsedAt }) => [id, inUse, firstSeenAt, lastUsedAt]),
+    ).toEqual([
+      ['old', false, 7, 0],
+      ['new', false, NOW, 0],
+      ['used', true, 0, NOW],
     ]);
   });
 
   test('does not forget that an image was given to a pod', () => {
     const given = giveImage(new Map(), 'a', 9);
     expect(observeImages(given, { images: [seen('a')], inUse: new Set(), now: NOW }).get('a')).toEqual({
-      ...{ id: 'a', bytes: 5, pinned: false },
+      ...{ id: 'a', bytes: 5, pinned: false, inUse: false },
       ...{ firstSeenAt: 9, lastUsedAt: 0, lastGivenAt: 9 },
     });
   });
@@ -57,7 +59,7 @@ test('for space the image goes first that was not used for the longest time, the
     image('later', { lastUsedAt: 5 }),
     image('never-2', { firstSeenAt: 2 }),
     image('never-1', { firstSeenAt: 1 }),
-    image('in-use', { lastUsedAt: NOW }),
+    image('in-use', { inUse: true }),
     image('pinned', { pinned: true }),
     image('young', { firstSeenAt: NOW - 2 * MINUTE + 1 }),
     image('just-given', { lastGivenAt: NOW - 1 }),
@@ -72,7 +74,7 @@ describe('age', () => {
     image('old', { lastUsedAt: NOW - 61 * MINUTE }),
     image('given', { lastUsedAt: NOW - 61 * MINUTE, lastGivenAt: NOW - MINUTE }),
     image('limit', { lastUsedAt: NOW - 60 * MINUTE }),
-    image('in-use', { lastUsedAt: NOW }),
+    image('in-use', { inUse: true }),
     image('pinned', { pinned: true }),
   ]);
   test.each([

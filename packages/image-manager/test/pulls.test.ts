@@ -1,6 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type QueuedPull, fullBucket, joinErrors, pullFailure, startable, takeToken } from '../src/index.ts';
+import {
+  type QueuedPull,
+  fullBucket,
+  joinErrors,
+  pullFailure,
+  pulledMessage,
+  startable,
+  takeToken,
+} from '../src/index.ts';
 
 describe('the rate of pulls', () => {
   const limit = { perSecond: 5, burst: 10 };
@@ -113,4 +121,15 @@ describe('a failed pull', () => {
     [['a', 'b', 'a'], '[a, b]'],
     [['a', 'a'], 'a'],
   ])('after the tries %j reads %s', (errors, text) => expect(joinErrors(errors)).toBe(text));
+});
+
+test.each([
+  [0, 0.9, '0s', '0s'],
+  [523.7, 1000, '523ms', '1s'],
+  [1500, 61_250, '1.5s', '1m1.25s'],
+  [0, 3_600_000, '0s', '1h0m0s'],
+])('a pull of %d ms, %d ms with all waiting, took %s (%s)', (pullMs, wholeMs, pull, whole) => {
+  expect(pulledMessage('a:1', { pullMs, wholeMs }, '7')).toBe(
+    `Successfully pulled image "a:1" in ${pull} (${whole} including waiting). Image size: 7 bytes.`,
+  );
 });

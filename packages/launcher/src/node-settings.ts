@@ -1,4 +1,4 @@
-import type { NodeConfig } from '@kubus/service-kit';
+import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -76,6 +76,8 @@ export async function writeNodeConfig(
       pluginTimeoutMs: 30_000,
     },
     pods: { root: dir.pods, logs: dir.podLogs, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+    // Nobody could pull again what the node has from the beginning.
+    images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });

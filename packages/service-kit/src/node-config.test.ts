@@ -40,6 +40,12 @@ describe('the node’s configuration', () => {
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
       network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
       pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+      images: {
+        pullQps: 5,
+        pullBurst: 10,
+        verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
+        gc: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, keep: [] },
+      },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });
@@ -54,6 +60,10 @@ describe('the node’s configuration', () => {
     [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
     [{ pods: { ...least.pods, cgroupDriver: 'none' } }, 'pods.cgroupDriver: '],
     [{ dns: { server: [] } }, 'server'],
+    [{ images: { pullBurst: 0 } }, 'images.pullBurst: '],
+    [{ images: { serialize: true, maxParallel: 2 } }, 'images.maxParallel: '],
+    [{ images: { gc: { highPercent: 70 } } }, 'images.gc.lowPercent: '],
+    [{ images: { verification: { policy: 'Sometimes' } } }, 'images.verification.policy: '],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
     [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
   ])('with %j is refused, naming file and field', (change, field) => {

@@ -16,6 +16,7 @@ import { busyboxReference } from '@kubus/node-images';
 import { type Clock, silentLogger } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { CriBridge } from '../src/index.ts';
+import { imagePorts } from './image-ports.ts';
 
 const POD = 'a';
 const LIMIT_MS = 120_000;
@@ -52,6 +53,7 @@ beforeAll(async () => {
   const bridge = new CriBridge({
     ...{ runtime: client, bus, clock, logger: silentLogger },
     ...{ handler: undefined, sandboxesAtOnce: 2 },
+    ...(await imagePorts()),
   });
   close = () => {
     bridge.stop();

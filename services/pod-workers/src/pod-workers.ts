@@ -77,6 +77,8 @@ export class PodWorkers {
       probes: (uid) => this.#probes.get(uid)?.value,
       volumes: (uid) => this.#volumes.get(uid)?.value,
       volumesKnown: () => this.#volumesKnown,
+      // Nobody on this node has Secrets.
+      pullSecret: () => undefined,
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),

@@ -5,6 +5,7 @@ import type {
   PodStatusReport,
   PodVolumes,
   PodWorkerReport,
+  PullSecretRef,
   ResourceList,
   RuntimeCondition,
 } from '@kubus/contracts';
@@ -32,6 +33,8 @@ export interface WorkerDeps {
   readonly volumes: (uid: string) => PodVolumes | undefined;
   /** Of a pod that the volume manager does not speak of there are no volumes. */
   readonly volumesKnown: () => boolean;
+  /** A Secret that a pod names for its pulls; undefined when there is none. */
+  readonly pullSecret: (namespace: string, name: string) => PullSecretRef | undefined;
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];

@@ -151,7 +151,7 @@ export const fencedMethods = [
   'RemoveContainer',
   'UpdateContainerResources',
   'UpdatePodSandboxResources',
-] as const satisfies readonly UnaryCriMethod[];
+] as const satisfies readonly BusCriMethod[];
 export type FencedMethod = (typeof fencedMethods)[number];
 
 /** Calls about one pod that wait for nobody. */
@@ -169,12 +169,18 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
-type CriCommands = { readonly [M in UnaryCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+/** A call whose request would carry a credential has no place on the bus: see `pullImage`. */
+const SECRET = 'PullImage';
 
-/** Every unary CRI call as a command. A call that the runtime does not have fails with the code `Unimplemented`. */
+/** The unary CRI methods that may be called over the bus as they are. */
+export type BusCriMethod = Exclude<UnaryCriMethod, typeof SECRET>;
+
+type CriCommands = { readonly [M in BusCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+
+/** Every unary CRI call but PullImage as a command. A call that the runtime does not have fails with `Unimplemented`. */
 export const criCommands = Object.fromEntries(
   (Object.keys(criMethods) as (keyof CriMethods)[])
-    .filter((method) => criMethods[method].kind === 'unary')
+    .filter((method) => criMethods[method].kind === 'unary' && method !== SECRET)
     .map((method) => [
       method,
       command({
