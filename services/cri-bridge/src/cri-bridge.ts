@@ -32,7 +32,7 @@ export class CriBridge {
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
-    const effects = new PodEffects({ runtime, clock, logger, handler: () => this.#watch.handler() });
+    const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
     this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, sandboxesAtOnce });
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
