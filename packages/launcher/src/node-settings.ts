@@ -75,6 +75,7 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
     },
+    objects: { socket: dir.socket('objects') },
     pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),

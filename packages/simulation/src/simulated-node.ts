@@ -274,7 +274,7 @@ export class SimulatedNode {
     const [pulling, pulled] = [this.disk.store('pulling', guard), this.disk.store('pulled', guard)];
     return {
       credentials: new PullCredentials({
-        secrets: { read: () => guard.promise(Promise.resolve(undefined)) },
+        objects: { read: () => Promise.reject(new KubusError('NoObjectCache', 'there is no object-cache')) },
         node: { for: () => guard.promise(Promise.resolve([])) },
       }),
       pulled: await PulledImages.load({ pulling, pulled, logger }),

@@ -2,6 +2,7 @@ import type { Bus } from '@kubus/bus';
 import type { Clock, Logger } from '@kubus/ports';
 import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
 import { Images, type ImagesOptions } from './images.ts';
+import { type ObjectReader, noObjects } from './objects.ts';
 import { servePlainCommands } from './plain-commands.ts';
 import { Pleg } from './pleg.ts';
 import { PodCommands } from './pod-commands.ts';
@@ -20,6 +21,8 @@ export interface CriBridgeOptions {
   readonly sandboxesAtOnce: number;
   readonly images: Pick<ImagesOptions, 'credentials' | 'limits' | 'pulled' | 'verification'>;
   readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
+  /** Left out: the node has no object-cache. */
+  readonly objects?: ObjectReader | undefined;
 }
 
 /** The one connection of the node to its container runtime. */
@@ -31,12 +34,12 @@ export class CriBridge {
   readonly #collector: ImageCollector;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce } = options;
+    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, objects = noObjects } = options;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
-    const effects = new PodEffects({ runtime, clock, logger, handler: () => this.#watch.handler() });
-    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, sandboxesAtOnce });
+    const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
+    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, sandboxesAtOnce });
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
     const shared = { runtime, bus, clock, logger };

@@ -2,15 +2,18 @@ import { statfs } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { connectCri } from '@kubus/cri';
+import { ObjectClient } from '@kubus/object-socket';
 import { FileRecordStore, type ServiceContext, type ServiceDefinition } from '@kubus/service-kit';
 import { CredentialPlugins, readProviderFiles } from './credential-plugins.ts';
 import { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
 import { nodeCredentials } from './node-credentials.ts';
+import { noObjects, type ObjectReader } from './objects.ts';
 import { PullCredentials } from './pull-credentials.ts';
 import { PulledImages } from './pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
-export { type NodeCredentials, PullCredentials, type PullSecrets } from './pull-credentials.ts';
+export type { ObjectReader } from './objects.ts';
+export { type NodeCredentials, PullCredentials } from './pull-credentials.ts';
 export { PulledImages, type PulledImagesOptions } from './pulled-images.ts';
 export type { Runtime } from './runtime.ts';
 
@@ -19,7 +22,8 @@ export const criBridge: ServiceDefinition = {
   name: 'cri-bridge',
   start: async (context) => {
     const { config, bus, clock, ids, logger, health, metrics, stateDir } = context;
-    const images = await imagesOf(context);
+    const objects = config.objects && new ObjectClient(config.objects.socket);
+    const images = await imagesOf(context, objects ?? noObjects);
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
       socket,
@@ -28,7 +32,7 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, ...images });
+    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, objects, ...images });
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',
@@ -71,7 +75,10 @@ export const criBridge: ServiceDefinition = {
 };
 
 /** The image side of the configuration, and what it needs of the machine. */
-async function imagesOf(context: ServiceContext): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
+async function imagesOf(
+  context: ServiceContext,
+  objects: ObjectReader,
+): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
   const { config, clock, logger, stateDir } = context;
   const { pullQps, pullBurst, maxParallel, serialize, providers, verification, gc } = config.images;
   const store = (name: string) => new FileRecordStore({ dir: join(stateDir, 'images', name), logger });
@@ -87,7 +94,7 @@ async function imagesOf(context: ServiceContext): Promise<Pick<CriBridgeOptions,
   return {
     images: {
       credentials: new PullCredentials({
-        secrets: { read: () => Promise.resolve(undefined) },
+        objects,
         node: nodeCredentials({ folders, plugins, logger }),
       }),
       pulled: await PulledImages.load({ pulling: store('pulling'), pulled: store('pulled'), logger }),

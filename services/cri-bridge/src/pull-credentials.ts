@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PullSecretRef, repositoryOf } from '@kubus/contracts';
+import { type ObjectVersion, repositoryOf } from '@kubus/contracts';
 import {
   type Credential,
   type DockerConfig,
@@ -9,12 +9,7 @@ import {
   parseDockerConfigJson,
 } from '@kubus/image-credentials';
 import type { PullSecret } from '@kubus/image-manager';
-
-/** Reads Secrets. */
-export interface PullSecrets {
-  /** The data of a Secret at that version; undefined when it is not there any more. */
-  read(secret: PullSecretRef): Promise<ReadonlyMap<string, Uint8Array> | undefined>;
-}
+import type { ObjectReader } from './objects.ts';
 
 /** The node's own credentials, which every pod may use. */
 export interface NodeCredentials {
@@ -24,11 +19,11 @@ export interface NodeCredentials {
 
 /** Finds the credentials for a pull: the pod's, then the node's (kubelet behaviour 1.8, credentials). */
 export class PullCredentials {
-  readonly #secrets: PullSecrets;
+  readonly #objects: ObjectReader;
   readonly #node: NodeCredentials;
 
-  constructor(options: { secrets: PullSecrets; node: NodeCredentials }) {
-    this.#secrets = options.secrets;
+  constructor(options: { objects: ObjectReader; node: NodeCredentials }) {
+    this.#objects = options.objects;
     this.#node = options.node;
   }
 
@@ -37,14 +32,14 @@ export class PullCredentials {
    *
    * @throws CredentialsError when a Secret is no docker configuration.
    */
-  async all(image: string, secrets: readonly PullSecretRef[]): Promise<Credential[]> {
+  async all(image: string, secrets: readonly ObjectVersion[]): Promise<Credential[]> {
     const repository = repositoryOf(image) ?? image;
     const [own, shared] = await Promise.all([this.ofPod(image, secrets), this.#node.for(repository)]);
     return [...own, ...shared.flatMap((config) => lookUp([{ config }], repository))];
   }
 
   /** Those from the pod's own Secrets. */
-  async ofPod(image: string, secrets: readonly PullSecretRef[]): Promise<Credential[]> {
+  async ofPod(image: string, secrets: readonly ObjectVersion[]): Promise<Credential[]> {
     const parts = await Promise.all(secrets.map((secret) => this.#part(secret)));
     return lookUp(
       parts.filter((part) => part !== undefined),
@@ -52,21 +47,21 @@ export class PullCredentials {
     );
   }
 
-  async #part(secret: PullSecretRef): Promise<KeyringPart | undefined> {
-    const data = await this.#secrets.read(secret);
-    const where = `Secret ${secret.namespace}/${secret.name}`;
-    const text = (key: string) => {
-      const bytes = data?.get(key);
-      return bytes === undefined || bytes.length === 0 ? undefined : new TextDecoder().decode(bytes);
-    };
-    const { uid, namespace, name } = secret;
-    const source = { uid, namespace, name };
-    const json = text('.dockerconfigjson');
-    if (json !== undefined) return { config: parseDockerConfigJson(json, where), source };
-    const older = text('.dockercfg');
-    return older === undefined ? undefined : { config: parseDockerCfg(older, where), source };
+  async #part(secret: ObjectVersion): Promise<KeyringPart | undefined> {
+    const { uid, type, values } = await this.#objects.read(secret);
+    const { namespace, name } = secret;
+    const form = forms[type ?? ''];
+    const text = values.get(form?.key ?? '')?.toString('utf8') ?? '';
+    if (form === undefined || text === '') return undefined;
+    return { config: form.parse(text, `Secret ${namespace}/${name}`), source: { uid, namespace, name } };
   }
 }
+
+/** How the types of Secrets that hold docker configurations hold them. */
+const forms: Readonly<Record<string, { key: string; parse: (text: string, where: string) => DockerConfig }>> = {
+  'kubernetes.io/dockerconfigjson': { key: '.dockerconfigjson', parse: parseDockerConfigJson },
+  'kubernetes.io/dockercfg': { key: '.dockercfg', parse: parseDockerCfg },
+};
 
 /** Tells credentials apart without showing them. */
 export function credentialHash({ username, password }: Pick<Credential, 'username' | 'password'>): string {

@@ -1,13 +1,14 @@
 import { silentLogger } from '@kubus/ports';
 import { MemoryRecords } from '@kubus/ports/testing';
 import { type CriBridgeOptions, PullCredentials, PulledImages } from '../src/index.ts';
+import { noObjects } from '../src/objects.ts';
 
 /** The image side of a bridge on a node without credentials, whose images stay. */
 export async function imagePorts(): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
   return {
     images: {
       credentials: new PullCredentials({
-        secrets: { read: () => Promise.resolve(undefined) },
+        objects: noObjects,
         node: { for: () => Promise.resolve([]) },
       }),
       pulled: await PulledImages.load({

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
-import { type ImagePull, type PullSecretRef, findImage, imagePull, pullImage } from '@kubus/contracts';
+import { type ImagePull, type ObjectVersion, findImage, imagePull, pullImage } from '@kubus/contracts';
 import { parseDockerConfigJson } from '@kubus/image-credentials';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
@@ -12,7 +12,7 @@ import { ScriptedRuntime, failure } from './scripted-runtime.ts';
 
 const dockerConfig = (registry: string, username: string) =>
   JSON.stringify({ auths: { [registry]: { username, password: `secret of ${username}` } } });
-const secretRef = (name: string): PullSecretRef => ({ namespace: 'n', name, uid: `uid of ${name}`, version: '1' });
+const secretRef = (name: string): ObjectVersion => ({ kind: 'Secret', namespace: 'n', name, version: '1' });
 const NAME = 'r.io/team/app';
 
 let clock: ManualClock;
@@ -62,12 +62,11 @@ async function start(change: Partial<ImagesOptions> = {}): Promise<Images> {
   const images = new Images({
     ...{ runtime, bus, clock, logger: silentLogger },
     credentials: new PullCredentials({
-      secrets: {
+      objects: {
         read: ({ name }) => {
-          const text = secrets.get(name);
-          return Promise.resolve(
-            text === undefined ? undefined : new Map([['.dockerconfigjson', new TextEncoder().encode(text)]]),
-          );
+          const values = new Map([['.dockerconfigjson', Buffer.from(secrets.get(name) ?? '')]]);
+          const type = secrets.has(name) ? 'kubernetes.io/dockerconfigjson' : 'Opaque';
+          return Promise.resolve({ uid: `uid of ${name}`, version: '1', type, values });
         },
       },
       node: { for: () => Promise.resolve(onNode === undefined ? [] : [parseDockerConfigJson(onNode, 'node')]) },

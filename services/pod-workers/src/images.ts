@@ -5,6 +5,7 @@ import { pullFailure, pulledMessage } from '@kubus/image-manager';
 import { backOffRemaining, imageDecision, imageToPull, lengthenBackOff, needsLook } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
 import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
+import { presentPullSecrets } from './objects.ts';
 import { type Pass, recordEvent, unlessCancelled } from './pass.ts';
 
 /** The container can not have its image now. `code` is the waiting reason that users know. */
@@ -42,7 +43,7 @@ export async function ensureImage(
 ): Promise<ContainerImage> {
   const name = container.image ?? '';
   const image = imageToPull(name) ?? name;
-  const request = { image, pod: pass.ref, pullSecrets: pullSecretsOf(pass, pod) };
+  const request = { image, pod: pass.ref, pullSecrets: presentPullSecrets(pass) };
   const wanted: Wanted = { pod, container, request, sandboxConfig };
   const present = needsLook(container) ? await findUsable(pass, wanted) : undefined;
   const decision = imageDecision(container, present !== undefined);
@@ -60,18 +61,6 @@ export async function ensureImage(
     case 'pull':
       return pull(pass, wanted);
   }
-}
-
-/** The pod's pull secrets that there are; the pod's user is told of the others. */
-function pullSecretsOf(pass: Pass, { metadata, spec }: Pod): ImageRequest['pullSecrets'] {
-  const names = (spec.imagePullSecrets ?? []).map(({ name = '' }) => name).filter((name) => name !== '');
-  const secrets = names.map((name) => pass.deps.pullSecret(metadata.namespace, name));
-  const missing = names.filter((_, index) => secrets[index] === undefined);
-  if (missing.length > 0) {
-    const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
-    recordEvent(pass, { type: 'Warning', reason: 'FailedToRetrieveImagePullSecret', message });
-  }
-  return secrets.filter((secret) => secret !== undefined);
 }
 
 async function findUsable(pass: Pass, { container, request }: Wanted): Promise<Image | undefined> {

@@ -6,12 +6,12 @@ import type {
   PodStatusReport,
   PodVolumes,
   PodWorkerReport,
-  PullSecretRef,
   ResourceList,
   RuntimeCondition,
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
@@ -34,8 +34,8 @@ export interface WorkerDeps {
   readonly volumes: (uid: string) => PodVolumes | undefined;
   /** Of a pod that the volume manager does not speak of there are no volumes. */
   readonly volumesKnown: () => boolean;
-  /** A Secret that a pod names for its pulls; undefined when there is none. */
-  readonly pullSecret: (namespace: string, name: string) => PullSecretRef | undefined;
+  /** What is known of the API server's objects. */
+  readonly objects: ObjectFacts;
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];

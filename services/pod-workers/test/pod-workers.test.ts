@@ -246,15 +246,6 @@ describe('images', () => {
     });
   });
 
-  test('with pull secrets that nobody has is pulled without them, and the user is told', async () => {
-    const imagePullSecrets = [{ name: 'x' }, { name: '' }, { name: 'y' }];
-    await node.work(podOf('a', { imagePullSecrets }, { image: name, imagePullPolicy: 'Always' }));
-    expect(node.events('a')[0]).toBe(
-      'FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (x, y); attempting to pull the image may not succeed.',
-    );
-    expect(node.status('a')?.phase).toBe('Running');
-  });
-
   test('that can not be pulled is tried again after a growing wait', async () => {
     let pulls = 0;
     node.bridge.before = (what) => {

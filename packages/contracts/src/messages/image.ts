@@ -2,24 +2,15 @@ import { ImageSchema, PodSandboxConfigSchema } from '@kubus/proto/cri';
 import * as z from 'zod';
 import { command, event, fact } from '../declare.ts';
 import { podRefSchema } from './common.ts';
-
-/** A Secret with credentials for registries. Its content is read where it is used. */
-export const pullSecretSchema = z.object({
-  namespace: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  /** The API's `resourceVersion`: compared for equality only. */
-  version: z.string(),
-});
-export type PullSecretRef = z.infer<typeof pullSecretSchema>;
+import { objectVersionSchema } from './object.ts';
 
 /** What is asked about an image, and for whom. Credentials are named, never sent (DESIGN rule 10). */
 const imageRequestSchema = z.object({
   /** With a tag or a digest, otherwise as the pod names it. */
   image: z.string(),
   pod: podRefSchema,
-  /** The pod's `imagePullSecrets` that there are. */
-  pullSecrets: z.array(pullSecretSchema),
+  /** The pod's `imagePullSecrets` that there are: their values are read where they are used. */
+  pullSecrets: z.array(objectVersionSchema),
 });
 export type ImageRequest = z.infer<typeof imageRequestSchema>;
 

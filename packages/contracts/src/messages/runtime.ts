@@ -2,6 +2,7 @@ import { type CriMethods, type UnaryCriMethod, criMethods } from '@kubus/proto/c
 import * as z from 'zod';
 import { type CommandDeclaration, command, event, fact } from '../declare.ts';
 import { podRefSchema, stampSchema } from './common.ts';
+import { type ProcessToComplete, processToCompleteSchema } from './container-process.ts';
 
 export const runtimeSandboxSchema = z.object({
   id: z.string(),
@@ -130,6 +131,8 @@ export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, after the item with the id `after`. */
   page?: { limit: number; after?: string | undefined } | undefined;
+  /** CreateContainer only: environment, command and args, which are completed with the objects' values at the call. */
+  process?: ProcessToComplete | undefined;
 }
 
 export interface CriResult<M extends UnaryCriMethod> {
@@ -169,6 +172,11 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
+/** What a request names beside the call's own fields, because the values in it must not travel. */
+const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  CreateContainer: { process: processToCompleteSchema.optional() },
+};
+
 /** A call whose request would carry a credential has no place on the bus: see `pullImage`. */
 const SECRET = 'PullImage';
 
@@ -192,6 +200,7 @@ export const criCommands = Object.fromEntries(
         request: z.object({
           params: criMethods[method].request,
           page: z.object({ limit: z.int().positive(), after: z.string().optional() }).optional(),
+          ...references[method],
         }),
         result: z.object({
           response: criMethods[method].response,
