@@ -154,37 +154,49 @@ onNode('a credential provider gives the login, which is told to nobody else', as
 
 onNode('pulls wait for each other, as many at once as allowed, and the bus shows where each stands', async (node) => {
   const { open } = await registries(node);
-  const names = await Promise.all(['a', 'b', 'c'].map((tag) => push(node, open, 'team/slow', tag)));
-  const standing = () => node.watch.imagePulls.map(({ state, ahead, pods }) => [state, ahead, pods.length] as const);
-  const pulls = async (limits: Partial<ImagesConfig>, expected: readonly (readonly unknown[])[]) => {
+  const [a, b, c] = await Promise.all([
+    push(node, open, 'team/slow', 'a'),
+    push(node, open, 'team/slow', 'b'),
+    push(node, open, 'team/slow', 'c'),
+  ]);
+  const standing = () =>
+    node.watch.imagePulls.map(({ image, state, ahead, pods }) => [image, state, ahead, pods.length]);
+  /** Starts a pod for each image while the registry does not answer, until the pulls stand as expected. */
+  const pulls = async (limits: Partial<ImagesConfig>, images: readonly string[], expected: readonly unknown[][]) => {
     await reconfigure(node, limits);
     open.pause();
     try {
-      for (const [index, name] of names.entries()) {
-        await node.writeManifest(`${index}.json`, podOf(`slow-${index}`, name, 'Always'));
-        await node.watch.until(`a pull of ${name}`, () => node.watch.imagePulls.find((one) => one.image === name));
+      for (const [index, image] of images.entries()) {
+        await node.writeManifest(`${index}.json`, podOf(`slow-${index}`, image, 'Always'));
+        await node.watch.until(`a pull of ${image}`, () => node.watch.imagePulls.find((one) => one.image === image));
       }
-      await node.writeManifest('same.json', podOf('slow-same', names[0] ?? '', 'Always'));
       const wanted = JSON.stringify(expected);
       await node.watch.until(`pulls ${wanted}`, () => (JSON.stringify(standing()) === wanted ? true : undefined));
     } finally {
       open.resume();
     }
-    for (const name of ['slow-0', 'slow-1', 'slow-2', 'slow-same']) await node.watch.waitForPod(name);
+    for (const index of images.keys()) await node.watch.waitForPod(`slow-${index}`);
     expect(node.watch.imagePulls).toEqual([]);
     await node.clearManifests();
     await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
   };
-  await pulls({ serialize: true }, [
-    ['pulling', null, 2],
-    ['queued', 0, 1],
-    ['queued', 1, 1],
-  ]);
-  await pulls({ serialize: false, maxParallel: 2 }, [
-    ['pulling', null, 2],
-    ['pulling', null, 1],
-    ['queued', 0, 1],
-  ]);
+  await pulls(
+    { serialize: true },
+    [a, b, a],
+    [
+      [a, 'pulling', null, 2],
+      [b, 'queued', 0, 1],
+    ],
+  );
+  await pulls(
+    { serialize: false, maxParallel: 2 },
+    [a, b, c],
+    [
+      [a, 'pulling', null, 1],
+      [b, 'pulling', null, 1],
+      [c, 'queued', 0, 1],
+    ],
+  );
 });
 
 onNode('images that nobody uses go when the disk is too full, and the others stay', async (node) => {

@@ -9,6 +9,9 @@ import { HarnessError } from './errors.ts';
 import { poll } from './poll.ts';
 import type { TestNode } from './test-node.ts';
 
+/** Where a registry runs: a node, or a runtime with a tunnel. */
+export type RegistryPlace = Pick<TestNode, 'dir' | 'inside' | 'tunnel'>;
+
 /** Who may pull from a registry with a login. */
 export const registryLogin = { username: 'puller', password: 'open-sesame' };
 /** `htpasswd -B`: the login above. */
@@ -32,9 +35,10 @@ export class TestRegistry {
   readonly #headers: Readonly<Record<string, string>>;
 
   /** @param options.login whether {@link registryLogin} is needed. */
-  static async start(node: TestNode, options: { port: number; login: boolean }): Promise<TestRegistry> {
+  static async start(place: RegistryPlace, options: { port: number; login: boolean }): Promise<TestRegistry> {
     const { port, login } = options;
-    const folder = join(node.folder, `registry-${port}`);
+    const { dir, inside, tunnel } = place;
+    const folder = join(dir.root, `registry-${port}`);
     const passwords = `${folder}.htpasswd`;
     await writeFile(passwords, HTPASSWD);
     const config = {
@@ -46,17 +50,17 @@ export class TestRegistry {
     };
     // YAML takes JSON as it is.
     await writeFile(`${folder}.yaml`, JSON.stringify(config));
-    const [command, ...args] = node.inside(['docker-registry', 'serve', `${folder}.yaml`]);
+    const [command, ...args] = inside(['docker-registry', 'serve', `${folder}.yaml`]);
     // The mark makes it part of the node: who removes the node ends it, too.
-    const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, [nodeMark]: node.dir.root } });
+    const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, [nodeMark]: dir.root } });
     await once(child, 'spawn');
     child.unref();
-    await poll(`a registry on port ${port}`, () => node.tunnel.get(`127.0.0.1:${port}/v2/`).catch(() => undefined));
+    await poll(`a registry on port ${port}`, () => tunnel.get(`127.0.0.1:${port}/v2/`).catch(() => undefined));
     const { username, password } = registryLogin;
     const basic = Buffer.from(`${username}:${password}`).toString('base64');
     return new TestRegistry({
       host: `127.0.0.1:${port}`,
-      outside: `http://127.0.0.1:${await node.tunnel.expose(port)}`,
+      outside: `http://127.0.0.1:${await tunnel.expose(port)}`,
       headers: login ? { authorization: `Basic ${basic}` } : {},
       pid: child.pid ?? 0,
     });

@@ -13,22 +13,14 @@ import {
 import { connectCri } from '@kubus/cri';
 import { type TestRuntime, startRuntime } from '@kubus/harness';
 import { busyboxReference } from '@kubus/node-images';
-import { type Clock, silentLogger } from '@kubus/ports';
+import { silentLogger } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { CriBridge } from '../src/index.ts';
 import { imagePorts } from './image-ports.ts';
+import { machineClock as clock } from './machine-clock.ts';
 
 const POD = 'a';
 const LIMIT_MS = 120_000;
-
-/** The machine's time. What is left waiting at the end does not keep the test alive. */
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, action) => {
-    const timer = setTimeout(action, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 let runtime: TestRuntime;
 let close: () => void;
