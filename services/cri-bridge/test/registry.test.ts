@@ -25,7 +25,8 @@ const passwords: Readonly<Record<string, string>> = { right: registryLogin.passw
 
 beforeAll(async () => {
   runtime = await startRuntime();
-  const { dir, inside } = runtime;
+  const { dir } = runtime;
+  const inside: TestRuntime['inside'] = (command) => runtime.inside(command);
   tunnel = await Tunnel.open(dir);
   const registry = await TestRegistry.start({ dir, inside, tunnel }, { port: 5000, login: true });
   const reference = `${registry.host}/private/app:1`;
