@@ -61,6 +61,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.StopContainer,
       criCommands.RemoveContainer,
       criCommands.ExecSync,
+      criCommands.ReopenContainerLog,
       criCommands.ImageStatus,
       criCommands.PullImage,
     ],

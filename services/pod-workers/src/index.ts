@@ -1,8 +1,10 @@
 import { PodCgroupTree } from '@kubus/cgroup';
+import { criCommands } from '@kubus/contracts';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
+import { LogRotation } from './log-rotation.ts';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
@@ -38,6 +40,14 @@ export const podWorkers: ServiceDefinition = {
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
     });
+    const rotation = new LogRotation({
+      clock,
+      logger,
+      logs: () => workers.runningLogs,
+      reopen: ({ podUid, containerId }) =>
+        bus.call(criCommands.ReopenContainerLog, podUid, { params: { containerId } }),
+      settings: config.logs,
+    });
     health.ready('state folder', () => workers.saveError);
     metrics.add({
       type: 'gauge',
@@ -45,8 +55,15 @@ export const podWorkers: ServiceDefinition = {
       help: 'Pods that this instance has.',
       collect: () => workers.count,
     });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_logs_not_rotated',
+      help: 'Containers whose logs are too large and can not be rotated.',
+      collect: () => rotation.failing,
+    });
     return {
       stop: () => {
+        rotation.stop();
         workers.stop();
         return Promise.resolve();
       },

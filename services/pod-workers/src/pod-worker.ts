@@ -4,6 +4,7 @@ import {
   type PodProbes,
   type PodRef,
   type PodWork,
+  type RuntimeContainer,
   type RuntimePod,
   type Stamp,
   compareStamps,
@@ -95,6 +96,11 @@ export class PodWorker {
 
   get hasWork(): boolean {
     return this.#work !== undefined;
+  }
+
+  /** The pod's containers, as the runtime was last read. */
+  get containers(): readonly RuntimeContainer[] {
+    return this.#runtime.pod?.containers ?? [];
   }
 
   /** Why the pod's record could not be written the last time. */

@@ -20,6 +20,7 @@ import {
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
+import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -153,6 +154,15 @@ export class PodWorkers {
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** The logs of the containers that run. */
+  get runningLogs(): RunningLog[] {
+    return [...this.#workers].flatMap(([podUid, { containers }]) =>
+      containers.flatMap(({ id, logPath, state }) =>
+        state === 'running' && logPath !== '' ? [{ podUid, containerId: id, path: logPath }] : [],
+      ),
+    );
   }
 
   /** Why a pod's record could not be written, if one could not. */
