@@ -5,16 +5,20 @@ import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
 import { LogRotation } from './log-rotation.ts';
+import { OrphanFiles } from './orphan-files.ts';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
 export type { HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
+/** The instance that is always there, however many there are. */
+const FIRST = 'pod-workers-0';
+
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
-  start: async ({ config, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+  start: async ({ config, instance, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
     const workers = await PodWorkers.start({
       bus,
       clock,
@@ -48,6 +52,11 @@ export const podWorkers: ServiceDefinition = {
         bus.call(criCommands.ReopenContainerLog, podUid, { params: { containerId } }),
       settings: config.logs,
     });
+    // By one instance alone: the folders are not any instance's.
+    const orphans =
+      instance === FIRST
+        ? new OrphanFiles({ ...config.pods, clock, logger, mayExist: (uid) => workers.mayExist(uid) })
+        : undefined;
     health.ready('state folder', () => workers.saveError);
     metrics.add({
       type: 'gauge',
@@ -64,6 +73,7 @@ export const podWorkers: ServiceDefinition = {
     return {
       stop: () => {
         rotation.stop();
+        orphans?.stop();
         workers.stop();
         return Promise.resolve();
       },

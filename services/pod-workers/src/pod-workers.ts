@@ -5,8 +5,10 @@ import {
   type PodProbes,
   type PodRef,
   type PodVolumes,
+  type PodWork,
   type ResourceList,
   type RuntimeCondition,
+  type RuntimePod,
   networkCondition,
   podProbes,
   podStatus,
@@ -58,12 +60,15 @@ export class PodWorkers {
   readonly #unpassed = new Set<string>();
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
+  readonly #works: FactReader<PodWork>;
+  readonly #runtimePods: FactReader<RuntimePod>;
   #network: NetworkCondition | undefined;
   #runtime: RuntimeCondition | undefined;
   #epoch: number;
   #holds = 0;
   #bridgeEpoch = 0;
   #worksComplete = false;
+  #runtimeKnown = false;
   #volumesKnown = false;
   #completed = false;
 
@@ -96,8 +101,9 @@ export class PodWorkers {
       },
     });
     for (const [uid, record] of records) this.#add(uid, record.ref, record);
-    bus.reader(runtimePod, {
+    this.#runtimePods = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),
+      complete: () => (this.#runtimeKnown = true),
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -111,7 +117,7 @@ export class PodWorkers {
         if (value.ready) this.#nodeReady(cause);
       },
     });
-    bus.reader(podWork, {
+    this.#works = bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
         if (value.worker !== bus.instance) return;
         const worker = this.#workers.get(key) ?? this.#add(key, value.ref, undefined);
@@ -154,6 +160,13 @@ export class PodWorkers {
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
+  mayExist(uid: string): boolean {
+    if (!this.#worksComplete || !this.#runtimeKnown) return true;
+    const readers = [this.#works, this.#runtimePods, this.#volumes];
+    return this.#workers.has(uid) || readers.some((reader) => reader.get(uid) !== undefined);
   }
 
   /** The logs of the containers that run. */
