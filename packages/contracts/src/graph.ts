@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
-import { processEvent, restartService } from './messages/node.ts';
+import { processEvent, restartService, runElsewhere } from './messages/node.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
@@ -107,7 +107,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
     owns: [],
     reads: [],
-    serves: [restartService],
+    serves: [restartService, runElsewhere],
     calls: [],
     publishes: [processEvent],
     hears: [],
@@ -129,7 +129,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceInstance,
     ],
     serves: [],
-    calls: [criCommands.Exec, restartService],
+    calls: [criCommands.Exec, restartService, runElsewhere],
     publishes: [],
     hears: [],
   },

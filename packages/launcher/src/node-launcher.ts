@@ -6,7 +6,14 @@ import {
   ensureStreams,
   purgeRemovalMarks,
 } from '@kubus/bus-nats';
-import { type ServiceName, processEvent, restartService, serviceNames, supportProcesses } from '@kubus/contracts';
+import {
+  type ServiceName,
+  processEvent,
+  restartService,
+  runElsewhere,
+  serviceNames,
+  supportProcesses,
+} from '@kubus/contracts';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
@@ -93,7 +100,11 @@ export class NodeLauncher {
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
-    for (const service of nodeServices) this.#supervisor.keep(`${service}-0`, () => this.#startService(service));
+    for (const service of nodeServices) {
+      const start = () => this.#startService(service);
+      if (settings.elsewhere.includes(service)) this.#supervisor.know(`${service}-0`, start);
+      else this.#supervisor.keep(`${service}-0`, start);
+    }
     const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
     await this.#joinBus(seed);
   }
@@ -170,12 +181,25 @@ export class NodeLauncher {
       logger,
     });
     bus.serve(restartService, async ({ key }) => {
-      const instances = this.#supervisor.names.filter((name) => name === key || name === `${key}-0`);
+      const instances = this.#named(key);
       const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
       return { instances: instances.filter((_, index) => restarted[index]) };
     });
+    bus.serve(runElsewhere, async ({ key, request }) => {
+      const instances = this.#named(key);
+      for (const name of instances) {
+        if (request.elsewhere) await this.#supervisor.letGo(name);
+        else this.#supervisor.takeBack(name);
+      }
+      return { instances };
+    });
     announceInstance(connection, bus, 'launcher');
     this.#bus = bus;
+  }
+
+  /** What is kept under the name of a service, or of one of its instances. */
+  #named(key: string): string[] {
+    return this.#supervisor.names.filter((name) => name === key || name === `${key}-0`);
   }
 
   /** The streams are in memory: a NATS server that was started again has none. */

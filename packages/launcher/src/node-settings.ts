@@ -15,6 +15,11 @@ export const nodeSettingsSchema = z.object({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Another containerd than the machine's: its binary, or a folder. */
   containerd: z.string().optional(),
+  /**
+   * Services that the launcher does not start, because somebody else runs a program of their own in their place: with the
+   * service's identity and with its slot in the state folder.
+   */
+  elsewhere: z.array(z.string()).default([]),
   /** The bundled program of each service. */
   programs: z.record(z.string(), z.string()),
   /** The images that the node has from the beginning, built beforehand. */

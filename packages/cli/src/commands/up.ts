@@ -42,6 +42,7 @@ interface UpOptions {
   nats?: string;
   natsFolder: string;
   containerd?: string;
+  elsewhere: string[];
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
   output?: 'json' | 'yaml';
@@ -58,6 +59,11 @@ export function addUp(program: Command): void {
     .addOption(new Option('--nats <url>', 'use a NATS server that is there already').env('KUBUS_NATS'))
     .addOption(natsFolderOption())
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
+    .addOption(
+      new Option('--elsewhere <service...>', 'services that somebody else runs in the place of the node’s own')
+        .choices(nodeServices)
+        .default([]),
+    )
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
     )
@@ -79,7 +85,8 @@ async function up(node: string, options: UpOptions): Promise<void> {
   const progress = options.output === undefined ? process.stdout : process.stderr;
   if (running) progress.write(`node ${node} runs already\n`);
   else await start(dir, { ...options, manifests }, progress);
-  await inNode(dir, ['await-pods'], progress.fd);
+  // Whoever runs config-sources elsewhere starts it when it suits them.
+  if (!options.elsewhere.includes('config-sources')) await inNode(dir, ['await-pods'], progress.fd);
   if (options.output !== undefined) {
     await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd);
     return;
@@ -89,7 +96,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, logLevel, manifests } = options;
+  const { nats, containerd, logLevel, manifests, elsewhere } = options;
   if (nats !== undefined) await useNats(dir, nats, natsFolder(resolve(options.natsFolder)), progress);
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
@@ -104,6 +111,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     nats,
     logLevel,
     containerd,
+    elsewhere,
     programs: Object.fromEntries(
       nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
     ),

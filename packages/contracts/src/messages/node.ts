@@ -12,6 +12,21 @@ export const restartService = command({
   about: 'End every process of the service named by the key; the launcher starts them again at once.',
 });
 
+export const runElsewhere = command({
+  area: 'node',
+  name: 'elsewhere',
+  key: 'name',
+  server: 'launcher',
+  fenced: false,
+  request: z.object({
+    /** True: somebody else is to run it from now on. False: the launcher runs it again. */
+    elsewhere: z.boolean(),
+  }),
+  result: z.object({ instances: z.array(z.string()) }),
+  about:
+    'Leave the service, or the one instance, named by the key to somebody else: answered when its processes have ended and its slots are free. Forgotten when the launcher starts anew.',
+});
+
 /** Processes that a node keeps running besides its services. */
 export const supportProcesses = ['nats-server', 'nats-relay', 'containerd'] as const;
 
