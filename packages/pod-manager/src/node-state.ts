@@ -5,9 +5,11 @@ import {
   type PodWork,
   type PodWorkerReport,
   type RuntimePod,
+  type ServiceShare,
   type SourceName,
 } from '@kubus/contracts';
-import { type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
+import { ownerOf } from './partition.ts';
+import { type Assignment, type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
 
 /** A change that a decision asks for: the work under `uid` is now this, or gone. */
 export interface WorkChange {
@@ -20,7 +22,6 @@ export interface WorkChange {
  * it does nothing itself.
  */
 export class NodeState {
-  readonly #assign: (uid: string) => string;
   readonly #desired = new Map<string, { source: SourceName; update: PodUpdate }>();
   readonly #runtime = new Map<string, RuntimePod>();
   readonly #workers = new Map<string, PodWorkerReport>();
@@ -28,10 +29,11 @@ export class NodeState {
   readonly #complete = new Set<SourceName>();
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
+  #share: ServiceShare;
 
-  /** @param assign which worker instance has a pod; the same answer for the same UID. */
-  constructor(assign: (uid: string) => string) {
-    this.#assign = assign;
+  /** @param share the worker instances that are there before {@link shared} tells of others */
+  constructor(share: ServiceShare) {
+    this.#share = share;
   }
 
   get sourcesComplete(): boolean {
@@ -40,6 +42,11 @@ export class NodeState {
 
   work(uid: string): PodWork | undefined {
     return this.#works.get(uid);
+  }
+
+  /** Which worker instances share the pods from now on. */
+  shared(share: ServiceShare): void {
+    this.#share = share;
   }
 
   configured(sources: readonly SourceName[]): void {
@@ -116,9 +123,17 @@ export class NodeState {
       sourcesComplete: this.sourcesComplete,
       runtimeComplete: this.#runtimeComplete,
       now,
-      assign: this.#assign,
+      assign: (uid) => this.#assign(uid),
       blocker: (pod) => this.#blocker(pod),
     };
+  }
+
+  /** A pod that stays where it is stays there under the same term. */
+  #assign(uid: string): Assignment {
+    const { instances, term } = this.#share;
+    const worker = ownerOf(uid, instances);
+    const before = this.#works.get(uid);
+    return { worker, term: before?.worker === worker ? (before.term ?? 0) : term };
   }
 
   #blocker(pod: Pod): PodRef | undefined {

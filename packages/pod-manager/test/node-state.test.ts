@@ -2,13 +2,13 @@ import type { Pod, PodWorkerReport, WorkerState } from '@kubus/contracts';
 import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { NodeState, type WorkChange } from '../src/index.ts';
+import { NodeState, type WorkChange, ownerOf } from '../src/index.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState(() => 'pod-workers-0');
+  state = new NodeState({ instances: ['pod-workers-0'], term: 0 });
   state.configured(['file']);
 });
 
@@ -51,6 +51,26 @@ describe('NodeState', () => {
     expect(said(state.decide('a', NOW))).toEqual([]);
     state.worker('a', report('a', 'finished'));
     expect(said(state.decide('a', NOW))).toEqual(['a gone']);
+  });
+
+  test('a pod that falls to another worker has it under the greater term, and the others stay as they are', () => {
+    const uids = Array.from({ length: 20 }, (_, index) => `uid-${index}`);
+    for (const uid of uids) want(pod(uid));
+    state.decideAll(NOW);
+    const share = { instances: ['pod-workers-0', 'pod-workers-1'], term: 7 };
+    state.shared(share);
+    const moved = state.decideAll(NOW);
+    expect(moved.map(({ uid }) => uid)).toEqual(
+      uids.filter((uid) => ownerOf(uid, share.instances) === 'pod-workers-1'),
+    );
+    for (const { work } of moved) expect(work).toMatchObject({ work: 'sync', worker: 'pod-workers-1', term: 7 });
+    everythingKnown();
+    const [{ uid = '' } = {}] = moved;
+    state.undesired('file', uid);
+    state.decideAll(NOW);
+    state.shared({ instances: ['pod-workers-0'], term: 9 });
+    const work = state.decideAll(NOW).find((change) => change.uid === uid)?.work;
+    expect(work).toMatchObject({ work: 'kill', worker: 'pod-workers-0', term: 9 });
   });
 
   test('nothing is killed before every source is complete', () => {
@@ -117,7 +137,7 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState(() => 'w');
+        const one = new NodeState({ instances: ['w'], term: 0 });
         one.configured(['file']);
         const wanted = new Set<string>();
         const killed = new Set<string>();

@@ -5,7 +5,7 @@ export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
 export { announceInstance, joinBus } from './join-bus.ts';
 export { createLogger } from './logger.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
-export { ConfigError, type NodeConfig, nodeConfigSchema, readNodeConfig } from './node-config.ts';
+export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';
 export { version } from './version.ts';

@@ -2,6 +2,7 @@ import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
   type PodWork,
+  type ServiceShare,
   type SourceName,
   configuredSources,
   desiredPods,
@@ -9,6 +10,7 @@ import {
   podWork,
   podWorker,
   runtimePod,
+  serviceShare,
   sourceNames,
 } from '@kubus/contracts';
 import { NodeState, type WorkChange } from '@kubus/pod-manager';
@@ -34,16 +36,24 @@ export class SyncLoop {
   #runtimeSeen = false;
   #stopped = false;
 
-  constructor(options: { bus: Bus; clock: Clock; logger: Logger; assign: (uid: string) => string }) {
+  /** @param options.workers which instances of pod-workers there are as long as the launcher has not spoken of them */
+  constructor(options: { bus: Bus; clock: Clock; logger: Logger; workers: ServiceShare }) {
     const { bus, clock, logger } = options;
     this.#clock = clock;
     this.#logger = logger;
-    this.#state = new NodeState(options.assign);
+    this.#state = new NodeState(options.workers);
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
       changed: ({ value, cause }) => {
         this.#state.configured(value.sources);
+        this.#decideAll([cause]);
+      },
+    });
+    bus.reader(serviceShare, {
+      changed: ({ key, value, cause }) => {
+        if (key !== 'pod-workers') return;
+        this.#state.shared(value);
         this.#decideAll([cause]);
       },
     });
