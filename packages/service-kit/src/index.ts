@@ -7,5 +7,6 @@ export { createLogger } from './logger.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
 export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';
+export { RecordTaken, SharedRecords } from './shared-records.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';
 export { version } from './version.ts';

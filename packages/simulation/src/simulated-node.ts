@@ -178,7 +178,7 @@ export class SimulatedNode {
         return;
       }
       case 'sync-loop':
-        new SyncLoop({ bus, clock, logger, assign: () => 'pod-workers-0' });
+        new SyncLoop({ bus, clock, logger, workers: { instances: ['pod-workers-0'], term: 0 } });
         return;
       case 'pod-workers':
         await PodWorkers.start({

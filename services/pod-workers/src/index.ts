@@ -46,10 +46,7 @@ export const podWorkers: ServiceDefinition = {
       collect: () => workers.count,
     });
     return {
-      stop: () => {
-        workers.stop();
-        return Promise.resolve();
-      },
+      stop: () => workers.handOver(),
     };
   },
 };

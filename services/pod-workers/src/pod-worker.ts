@@ -26,6 +26,7 @@ import { HoldLost, PodRuntime } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
+import { StateReport } from './state-report.ts';
 import type { StopsUnderWay } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
 import { VolumesAwaited } from './volumes.ts';
@@ -46,6 +47,7 @@ export class PodWorker {
   readonly #status: StatusPublisher;
   readonly #probes: ProbeMemory;
   readonly #record: RecordFile;
+  readonly #state: StateReport;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
@@ -65,23 +67,40 @@ export class PodWorker {
   #passedOn: Stamp | undefined;
   #timer: Cancel | undefined;
   #stopped = false;
-  #reported = '';
-  #since: string;
+  #term: number;
 
-  constructor(options: { ref: PodRef; deps: WorkerDeps; record?: PodRecord | undefined; onFirstPass: () => void }) {
-    const { ref, deps, record } = options;
+  /**
+   * @param options.term under which this instance has the pod
+   * @param options.onTaken told when it shows that another instance has it
+   */
+  constructor(options: {
+    ref: PodRef;
+    term: number;
+    deps: WorkerDeps;
+    record?: PodRecord | undefined;
+    onFirstPass: () => void;
+    onTaken: () => void;
+  }) {
+    const { ref, deps, record, onTaken } = options;
     this.ref = ref;
+    this.#term = options.term;
+    deps.states.claim(ref.uid, this.#term);
+    deps.statuses.claim(ref.uid, this.#term);
     this.#deps = deps;
     this.#onFirstPass = options.onFirstPass;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
-    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold });
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, term: () => this.#term });
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
-    this.#record = new RecordFile({ ref, records, clock, logger, content: () => this.#toRecord() });
-    this.#since = formatTime(clock.now());
+    this.#record = new RecordFile({
+      ...{ ref, records, clock, logger, onTaken },
+      term: () => this.#term,
+      content: () => this.#toRecord(),
+    });
+    this.#state = new StateReport({ ref, deps });
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
     if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
@@ -93,8 +112,9 @@ export class PodWorker {
     return this.#machine.state === 'finished';
   }
 
-  get hasWork(): boolean {
-    return this.#work !== undefined;
+  /** The term under which this instance has the pod. */
+  get term(): number {
+    return this.#term;
   }
 
   /** Why the pod's record could not be written the last time. */
@@ -104,6 +124,7 @@ export class PodWorker {
 
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
+    this.#raiseTerm(work.term ?? 0);
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
     this.#workCause = cause;
@@ -175,6 +196,22 @@ export class PodWorker {
     this.#timer?.();
     this.#record.stop();
     this.#passing?.abort();
+  }
+
+  /** Leaves the pod to another instance, or to a later life, with everything written down. */
+  async handOver(): Promise<void> {
+    const written = this.#record.close();
+    this.stop();
+    this.#runtime.dropHold();
+    await written;
+  }
+
+  /** The pod may have been with another instance meanwhile: what this one says counts again. */
+  #raiseTerm(term: number): void {
+    if (term <= this.#term) return;
+    this.#term = term;
+    this.#deps.states.claim(this.ref.uid, term);
+    this.#deps.statuses.claim(this.ref.uid, term);
   }
 
   #kick(cause: Cause): void {
@@ -294,7 +331,7 @@ export class PodWorker {
     const changed = state !== before.state || graceSeconds !== before.graceSeconds || forget !== before.forget;
     if (!changed) return;
     if (state !== before.state) {
-      this.#since = formatTime(this.#deps.clock.now());
+      this.#state.changed();
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
     this.#report(undefined, causes);
@@ -311,18 +348,12 @@ export class PodWorker {
     this.#waiting.clear();
     this.#backOffs.clear();
     this.#stops.clear();
-    this.#since = formatTime(this.#deps.clock.now());
+    this.#state.changed();
     this.#report();
   }
 
   #report(error?: string, causes: readonly Cause[] = this.#why()): void {
-    const { ref } = this;
-    const { state } = this.#machine;
-    const reported = `${state} ${error ?? ''}`;
-    if (reported === this.#reported) return;
-    this.#reported = reported;
-    const report = { ref, state, since: this.#since, ...(error !== undefined && { error }) };
-    this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes });
+    if (!this.#stopped) this.#state.report(this.#machine.state, error, causes);
   }
 
   /** What the pod's present state comes from. */
@@ -332,7 +363,7 @@ export class PodWorker {
 
   /** Publishes the status outside of a pass, once everything is known that it is to show. */
   #showState(causes: readonly Cause[]): void {
-    if (this.finished || this.#statusHeld) return;
+    if (this.finished || this.#statusHeld || this.#stopped) return;
     if (this.#status.informed) {
       this.#publishStatus(causes);
       return;
@@ -342,7 +373,7 @@ export class PodWorker {
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const pod = this.#work?.pod;
-    if (pod !== undefined) {
+    if (pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
       const input = { pod, waiting: this.#waiting, probes: this.#probes.results, stage, causes } as const;

@@ -1,28 +1,45 @@
 import type { PodRef } from '@kubus/contracts';
-import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { RecordTaken, type SharedRecords } from '@kubus/service-kit';
 import { RETRY_MS } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 
 /** One pod's record on disk: written in order, and not any more once it has been removed. */
 export class RecordFile {
   readonly #ref: PodRef;
-  readonly #records: RecordStore;
+  readonly #records: SharedRecords;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #term: () => number;
   readonly #content: () => PodRecord;
+  readonly #onTaken: () => void;
   #saving: Promise<void> = Promise.resolve();
   #timer: Cancel | undefined;
   #forgotten = false;
   #stopped = false;
   #error: string | undefined;
 
-  /** @param content the record as it is now. */
-  constructor(options: { ref: PodRef; records: RecordStore; clock: Clock; logger: Logger; content: () => PodRecord }) {
+  /**
+   * @param options.term under which this instance has the pod
+   * @param options.content the record as it is now
+   * @param options.onTaken told when it shows that another instance has the pod
+   */
+  constructor(options: {
+    ref: PodRef;
+    records: SharedRecords;
+    clock: Clock;
+    logger: Logger;
+    term: () => number;
+    content: () => PodRecord;
+    onTaken: () => void;
+  }) {
     this.#ref = options.ref;
     this.#records = options.records;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#term = options.term;
     this.#content = options.content;
+    this.#onTaken = options.onTaken;
   }
 
   /** Why it could not be written the last time. */
@@ -38,9 +55,14 @@ export class RecordFile {
     this.#saving = this.#saving.then(async () => {
       if (this.#forgotten) return;
       try {
-        await this.#records.put(this.#ref.uid, this.#content());
+        await this.#records.put(this.#ref.uid, this.#term(), this.#content());
         this.#error = undefined;
       } catch (error) {
+        if (error instanceof RecordTaken) {
+          this.#forgotten = true;
+          this.#onTaken();
+          return;
+        }
         this.#error = toError(error).message;
         this.#logger.error({ err: toError(error) }, 'the pod’s record could not be written');
         if (!this.#stopped) this.saveWithin(RETRY_MS);
@@ -66,11 +88,20 @@ export class RecordFile {
   async forget(): Promise<void> {
     this.#forgotten = true;
     await this.#saving;
-    await this.#records.delete(this.#ref.uid);
+    await this.#records.delete(this.#ref.uid, this.#term());
   }
 
   revive(): void {
     this.#forgotten = false;
+  }
+
+  /** Writes what is not written yet, and nothing after it. */
+  async close(): Promise<void> {
+    const late = this.#timer !== undefined;
+    this.stop();
+    if (late) await this.save();
+    await this.#saving;
+    this.#forgotten = true;
   }
 
   stop(): void {
