@@ -9,7 +9,7 @@ import {
   type SourceName,
 } from '@kubus/contracts';
 import { ownerOf } from './partition.ts';
-import { type Assignment, type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
+import { type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
 
 /** A change that a decision asks for: the work under `uid` is now this, or gone. */
 export interface WorkChange {
@@ -29,22 +29,22 @@ export class NodeState {
   readonly #complete = new Set<SourceName>();
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
-  #share: ServiceShare;
-
-  /** @param share the worker instances that are there before {@link shared} tells of others */
-  constructor(share: ServiceShare) {
-    this.#share = share;
-  }
+  #share: ServiceShare | undefined;
 
   get sourcesComplete(): boolean {
     return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
+  }
+
+  /** Enough is known to say that a pod has no work. */
+  get ready(): boolean {
+    return this.#share !== undefined && this.sourcesComplete;
   }
 
   work(uid: string): PodWork | undefined {
     return this.#works.get(uid);
   }
 
-  /** Which worker instances share the pods from now on. */
+  /** Which worker instances share the pods from now on. As long as that is not known, nothing is decided. */
   shared(share: ServiceShare): void {
     this.#share = share;
   }
@@ -103,6 +103,8 @@ export class NodeState {
   }
 
   #decideOne(uid: string, now: string): WorkChange[] {
+    const share = this.#share;
+    if (share === undefined) return [];
     const before = this.#works.get(uid);
     const after = podWork(
       {
@@ -111,29 +113,21 @@ export class NodeState {
         worker: this.#workers.get(uid),
         work: before,
       },
-      this.#nodeView(now),
+      this.#nodeView(now, share),
     );
     if (sameWork(before, after)) return [];
     setOrDelete(this.#works, uid, after);
     return [{ uid, work: after }];
   }
 
-  #nodeView(now: string): NodeView {
+  #nodeView(now: string, { instances, term }: ServiceShare): NodeView {
     return {
       sourcesComplete: this.sourcesComplete,
       runtimeComplete: this.#runtimeComplete,
       now,
-      assign: (uid) => this.#assign(uid),
+      assign: (uid) => ({ worker: ownerOf(uid, instances), term }),
       blocker: (pod) => this.#blocker(pod),
     };
-  }
-
-  /** A pod that stays where it is stays there under the same term. */
-  #assign(uid: string): Assignment {
-    const { instances, term } = this.#share;
-    const worker = ownerOf(uid, instances);
-    const before = this.#works.get(uid);
-    return { worker, term: before?.worker === worker ? (before.term ?? 0) : term };
   }
 
   #blocker(pod: Pod): PodRef | undefined {

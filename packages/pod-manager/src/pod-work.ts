@@ -9,9 +9,6 @@ export interface PodView {
   readonly work: PodWork | undefined;
 }
 
-/** Which worker instance has a pod, and since which share of the pods. */
-export type Assignment = Required<Pick<PodWork, 'worker' | 'term'>>;
-
 export interface NodeView {
   /** The sets of all configured sources are complete: what is in none of them is not wanted. */
   readonly sourcesComplete: boolean;
@@ -20,7 +17,7 @@ export interface NodeView {
   /** RFC 3339. */
   readonly now: string;
   /** Who has a pod from now on. */
-  assign(uid: string): Assignment;
+  assign(uid: string): Required<Pick<PodWork, 'worker' | 'term'>>;
   /** Another static pod of the same namespace and name that is not finished yet, if there is one. */
   blocker(pod: Pod): PodRef | undefined;
 }

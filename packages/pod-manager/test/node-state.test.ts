@@ -8,7 +8,8 @@ const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState({ instances: ['pod-workers-0'], term: 0 });
+  state = new NodeState();
+  state.shared({ instances: ['pod-workers-0'], term: 0 });
   state.configured(['file']);
 });
 
@@ -27,6 +28,15 @@ function everythingKnown() {
 }
 
 describe('NodeState', () => {
+  test('nothing is decided before it is known which workers there are', () => {
+    const unshared = new NodeState();
+    unshared.configured(['file']);
+    unshared.desired('file', { operation: 'ADD', source: 'file', pod: pod('a') });
+    expect(unshared.decideAll(NOW)).toEqual([]);
+    unshared.shared({ instances: ['pod-workers-0'], term: 1 });
+    expect(said(unshared.decideAll(NOW))).toEqual(['a sync']);
+  });
+
   test('a desired pod is synced at once, also before everything is known', () => {
     want(pod('a'));
     expect(said(state.decide('a', NOW))).toEqual(['a sync']);
@@ -53,17 +63,18 @@ describe('NodeState', () => {
     expect(said(state.decide('a', NOW))).toEqual(['a gone']);
   });
 
-  test('a pod that falls to another worker has it under the greater term, and the others stay as they are', () => {
+  test('another share gives each pod to the worker to which it falls, under the greater term', () => {
     const uids = Array.from({ length: 20 }, (_, index) => `uid-${index}`);
     for (const uid of uids) want(pod(uid));
     state.decideAll(NOW);
     const share = { instances: ['pod-workers-0', 'pod-workers-1'], term: 7 };
     state.shared(share);
-    const moved = state.decideAll(NOW);
-    expect(moved.map(({ uid }) => uid)).toEqual(
-      uids.filter((uid) => ownerOf(uid, share.instances) === 'pod-workers-1'),
-    );
-    for (const { work } of moved) expect(work).toMatchObject({ work: 'sync', worker: 'pod-workers-1', term: 7 });
+    const changes = state.decideAll(NOW);
+    for (const { uid, work } of changes) {
+      expect(work).toMatchObject({ work: 'sync', worker: ownerOf(uid, share.instances), term: 7 });
+    }
+    const moved = changes.filter(({ work }) => work?.worker === 'pod-workers-1');
+    expect([changes.length, moved.length > 0]).toEqual([uids.length, true]);
     everythingKnown();
     const [{ uid = '' } = {}] = moved;
     state.undesired('file', uid);
@@ -137,7 +148,8 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState({ instances: ['w'], term: 0 });
+        const one = new NodeState();
+        one.shared({ instances: ['w'], term: 0 });
         one.configured(['file']);
         const wanted = new Set<string>();
         const killed = new Set<string>();
