@@ -82,9 +82,11 @@ export class FactOwner<T> {
 
   /** Takes `key` out; readers learn it, also those that come later. Harmless when it is not there. */
   remove(key: string, options: FactPutOptions = {}): void {
-    const entry = this.#entries.get(factKey(this.#declaration, key));
-    if (entry === undefined || entry.removed) return;
-    this.#set(entry.key, '', true, options);
+    const stored = factKey(this.#declaration, key);
+    const entry = this.#entries.get(stored);
+    // Of a key that came from another instance, that one may have said something.
+    if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return;
+    this.#set(stored, '', true, options);
     this.#recompleteSoon();
   }
 

@@ -11,10 +11,12 @@ import {
   readPod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
-import { TRANSIENT_MS, TryAgain } from './pass.ts';
 
 /** The pod has to be fenced and read anew before anything else: the bridge restarted, or somebody else took the pod. */
 export class HoldLost extends KubusError {}
+
+/** Another instance has the pod. */
+export class PodTaken extends KubusError {}
 
 /** How long to wait for the fact that a command's end brings, before the pod is read on demand. */
 const FACT_MS = 500;
@@ -138,7 +140,7 @@ export class PodRuntime {
       } catch (error) {
         if (!(error instanceof CommandFailed && error.code === 'fenced-off')) throw error;
         if (Number(error.context['term']) > term) {
-          throw new TryAgain('another instance has the pod', TRANSIENT_MS, { cause: error });
+          throw new PodTaken('pod-taken', 'another instance has the pod', { cause: error });
         }
         fencedOff = true;
       }

@@ -22,7 +22,7 @@ import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
-import { HoldLost, PodRuntime } from './pod-runtime.ts';
+import { HoldLost, PodRuntime, PodTaken } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
@@ -52,6 +52,7 @@ export class PodWorker {
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
   readonly #onFirstPass: () => void;
+  readonly #onTaken: () => void;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
   /** What has come up since the last pass began, newest first. */
@@ -88,6 +89,7 @@ export class PodWorker {
     deps.statuses.claim(ref.uid, this.#term);
     this.#deps = deps;
     this.#onFirstPass = options.onFirstPass;
+    this.#onTaken = onTaken;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
@@ -264,6 +266,10 @@ export class PodWorker {
   #onError(error: unknown): void {
     if (error instanceof PassCancelled || error instanceof HoldLost) {
       this.#due = true;
+      return;
+    }
+    if (error instanceof PodTaken) {
+      this.#onTaken();
       return;
     }
     if (error instanceof NodeNotReady) this.#awaits = 'node';

@@ -67,6 +67,7 @@ export class PodWorkers {
   readonly #left = new Map<string, number>();
   /** Records of which no work has been heard yet, from the start until all works are known. */
   readonly #recorded: Map<string, PodRecord>;
+  readonly #works: FactReader<PodWork>;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
   #network: NetworkCondition | undefined;
@@ -123,7 +124,7 @@ export class PodWorkers {
         if (value.ready) this.#nodeReady(cause);
       },
     });
-    bus.reader(podWork, {
+    this.#works = bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
         this.#recorded.delete(key);
         if (value.worker === bus.instance) this.#give(key, value, cause);
@@ -230,10 +231,18 @@ export class PodWorkers {
     if (worker?.finished === true) this.#drop(uid);
     else if (worker !== undefined) worker.workGone(cause);
     else if (this.#taking.has(uid)) this.#taking.set(uid, (taken) => taken.workGone(cause));
+    this.#endLeft(uid);
+  }
+
+  /**
+   * A pod that another instance had from this one is over. What this one may have said and written of it when it did not
+   * know that yet, goes.
+   */
+  #endLeft(uid: string): void {
     const term = this.#left.get(uid);
     if (term === undefined) return;
     this.#left.delete(uid);
-    // What this instance wrote when it did not know yet that the pod was another one's, and had ended there.
+    this.#removeFacts(uid, term);
     this.#deps.records.delete(uid, term).catch((error: unknown) => {
       this.#deps.logger.debug({ podUid: uid, err: toError(error) }, 'the record of a pod is another instance’s');
     });
@@ -247,7 +256,10 @@ export class PodWorkers {
       onFirstPass: () => {
         if (this.#unpassed.delete(uid)) this.#completeIfSettled();
       },
-      onTaken: () => this.#letGo(uid),
+      onTaken: () => {
+        this.#letGo(uid);
+        if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
+      },
     });
     this.#workers.set(uid, worker);
     return worker;
@@ -260,7 +272,12 @@ export class PodWorkers {
   #drop(uid: string): void {
     this.#workers.delete(uid);
     this.#unpassed.delete(uid);
+    this.#removeFacts(uid, 0);
+  }
+
+  #removeFacts(uid: string, term: number): void {
     for (const facts of [this.#deps.states, this.#deps.statuses]) {
+      facts.claim(uid, term);
       facts.remove(uid, { pod: uid });
       facts.release(uid);
     }
