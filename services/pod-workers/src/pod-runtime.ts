@@ -11,6 +11,7 @@ import {
   readPod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
+import type { Tenure } from './tenure.ts';
 
 /** The pod has to be fenced and read anew before anything else: the bridge restarted, or somebody else took the pod. */
 export class HoldLost extends KubusError {}
@@ -30,7 +31,7 @@ export class PodRuntime {
   readonly #clock: Clock;
   readonly #uid: string;
   readonly #nextHold: (fencedOff: boolean) => number;
-  readonly #term: () => number;
+  readonly #tenure: Pick<Tenure, 'term'>;
   #hold: Hold | undefined;
   #pod: RuntimePod | undefined;
   #at: Stamp | undefined;
@@ -38,22 +39,19 @@ export class PodRuntime {
   #cause: Cause | undefined;
   #waiting: (() => void)[] = [];
 
-  /**
-   * @param options.nextHold a number greater than all before; `fencedOff` when the last one was too small
-   * @param options.term under which this instance has the pod
-   */
+  /** @param options.nextHold a number greater than all before; `fencedOff` when the last one was too small */
   constructor(options: {
     bus: Bus;
     clock: Clock;
     uid: string;
     nextHold: (fencedOff: boolean) => number;
-    term: () => number;
+    tenure: Pick<Tenure, 'term'>;
   }) {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#uid = options.uid;
     this.#nextHold = options.nextHold;
-    this.#term = options.term;
+    this.#tenure = options.tenure;
   }
 
   /** The newest state, fresh or not; undefined when the runtime has nothing of the pod or was not asked yet. */
@@ -129,7 +127,7 @@ export class PodRuntime {
     let fencedOff = false;
     for (;;) {
       const number = this.#nextHold(fencedOff);
-      const term = this.#term();
+      const { term } = this.#tenure;
       try {
         const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
         this.#hold = this.#bus.hold(this.#uid, number);

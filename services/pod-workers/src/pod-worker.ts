@@ -29,6 +29,7 @@ import { StatusPublisher } from './status-publisher.ts';
 import { StateReport } from './state-report.ts';
 import type { StopsUnderWay } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
+import type { Tenure } from './tenure.ts';
 import { VolumesAwaited } from './volumes.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -52,7 +53,7 @@ export class PodWorker {
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
   readonly #onFirstPass: () => void;
-  readonly #onTaken: () => void;
+  readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
   /** What has come up since the last pass began, newest first. */
@@ -68,40 +69,28 @@ export class PodWorker {
   #passedOn: Stamp | undefined;
   #timer: Cancel | undefined;
   #stopped = false;
-  #term: number;
 
-  /**
-   * @param options.term under which this instance has the pod
-   * @param options.onTaken told when it shows that another instance has it
-   */
   constructor(options: {
     ref: PodRef;
-    term: number;
+    tenure: Tenure;
     deps: WorkerDeps;
     record?: PodRecord | undefined;
     onFirstPass: () => void;
-    onTaken: () => void;
   }) {
-    const { ref, deps, record, onTaken } = options;
+    const { ref, tenure, deps, record } = options;
     this.ref = ref;
-    this.#term = options.term;
-    deps.states.claim(ref.uid, this.#term);
-    deps.statuses.claim(ref.uid, this.#term);
+    this.#tenure = tenure;
     this.#deps = deps;
     this.#onFirstPass = options.onFirstPass;
-    this.#onTaken = onTaken;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
-    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, term: () => this.#term });
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, tenure });
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
-    this.#record = new RecordFile({
-      ...{ ref, records, clock, logger, onTaken },
-      term: () => this.#term,
-      content: () => this.#toRecord(),
-    });
+    const content = () => this.#toRecord();
+    this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
     this.#state = new StateReport({ ref, deps });
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
@@ -114,9 +103,8 @@ export class PodWorker {
     return this.#machine.state === 'finished';
   }
 
-  /** The term under which this instance has the pod. */
   get term(): number {
-    return this.#term;
+    return this.#tenure.term;
   }
 
   /** Why the pod's record could not be written the last time. */
@@ -126,7 +114,7 @@ export class PodWorker {
 
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
-    this.#raiseTerm(work.term ?? 0);
+    this.#tenure.raise(work.term ?? 0);
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
     this.#workCause = cause;
@@ -208,14 +196,6 @@ export class PodWorker {
     await written;
   }
 
-  /** The pod may have been with another instance meanwhile: what this one says counts again. */
-  #raiseTerm(term: number): void {
-    if (term <= this.#term) return;
-    this.#term = term;
-    this.#deps.states.claim(this.ref.uid, term);
-    this.#deps.statuses.claim(this.ref.uid, term);
-  }
-
   #kick(cause: Cause): void {
     this.#causes.unshift(cause);
     this.#due = true;
@@ -269,7 +249,7 @@ export class PodWorker {
       return;
     }
     if (error instanceof PodTaken) {
-      this.#onTaken();
+      this.#tenure.onTaken();
       return;
     }
     if (error instanceof NodeNotReady) this.#awaits = 'node';

@@ -24,6 +24,7 @@ import { RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
+import { Tenure } from './tenure.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 export interface PodWorkersOptions {
@@ -250,15 +251,18 @@ export class PodWorkers {
 
   #add(uid: string, ref: PodRef, { term, record }: { term: number; record: PodRecord | undefined }): PodWorker {
     this.#unpassed.add(uid);
-    const worker = new PodWorker({
-      ...{ ref, term, record },
-      deps: this.#deps,
-      onFirstPass: () => {
-        if (this.#unpassed.delete(uid)) this.#completeIfSettled();
-      },
+    const tenure = new Tenure({
+      ...{ uid, term, facts: [this.#deps.states, this.#deps.statuses] },
       onTaken: () => {
         this.#letGo(uid);
         if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
+      },
+    });
+    const worker = new PodWorker({
+      ...{ ref, tenure, record },
+      deps: this.#deps,
+      onFirstPass: () => {
+        if (this.#unpassed.delete(uid)) this.#completeIfSettled();
       },
     });
     this.#workers.set(uid, worker);

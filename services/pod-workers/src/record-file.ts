@@ -3,6 +3,7 @@ import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { RecordTaken, type SharedRecords } from '@kubus/service-kit';
 import { RETRY_MS } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
+import type { Tenure } from './tenure.ts';
 
 /** One pod's record on disk: written in order, and not any more once it has been removed. */
 export class RecordFile {
@@ -10,36 +11,29 @@ export class RecordFile {
   readonly #records: SharedRecords;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #term: () => number;
+  readonly #tenure: Tenure;
   readonly #content: () => PodRecord;
-  readonly #onTaken: () => void;
   #saving: Promise<void> = Promise.resolve();
   #timer: Cancel | undefined;
   #forgotten = false;
   #stopped = false;
   #error: string | undefined;
 
-  /**
-   * @param options.term under which this instance has the pod
-   * @param options.content the record as it is now
-   * @param options.onTaken told when it shows that another instance has the pod
-   */
+  /** @param options.content the record as it is now */
   constructor(options: {
     ref: PodRef;
     records: SharedRecords;
     clock: Clock;
     logger: Logger;
-    term: () => number;
+    tenure: Tenure;
     content: () => PodRecord;
-    onTaken: () => void;
   }) {
     this.#ref = options.ref;
     this.#records = options.records;
     this.#clock = options.clock;
     this.#logger = options.logger;
-    this.#term = options.term;
+    this.#tenure = options.tenure;
     this.#content = options.content;
-    this.#onTaken = options.onTaken;
   }
 
   /** Why it could not be written the last time. */
@@ -55,12 +49,12 @@ export class RecordFile {
     this.#saving = this.#saving.then(async () => {
       if (this.#forgotten) return;
       try {
-        await this.#records.put(this.#ref.uid, this.#term(), this.#content());
+        await this.#records.put(this.#ref.uid, this.#tenure.term, this.#content());
         this.#error = undefined;
       } catch (error) {
         if (error instanceof RecordTaken) {
           this.#forgotten = true;
-          this.#onTaken();
+          this.#tenure.onTaken();
           return;
         }
         this.#error = toError(error).message;
@@ -88,7 +82,7 @@ export class RecordFile {
   async forget(): Promise<void> {
     this.#forgotten = true;
     await this.#saving;
-    await this.#records.delete(this.#ref.uid, this.#term());
+    await this.#records.delete(this.#ref.uid, this.#tenure.term);
   }
 
   revive(): void {

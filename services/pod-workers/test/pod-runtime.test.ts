@@ -73,7 +73,7 @@ function bench() {
       if (fencedOff) holds.fencedOff += 1;
       return holds.given;
     },
-    term: () => holds.term,
+    tenure: holds,
   });
   const start = () => runtime.change('StartContainer', { containerId: 'c' }, []);
   return { clock, broker, bridge, holds, bus, runtime, start };
