@@ -251,9 +251,11 @@ export class PodWorkers {
 
   #add(uid: string, ref: PodRef, { term, record }: { term: number; record: PodRecord | undefined }): PodWorker {
     this.#unpassed.add(uid);
-    const tenure = new Tenure({
+    const tenure: Tenure = new Tenure({
       ...{ uid, term, facts: [this.#deps.states, this.#deps.statuses] },
       onTaken: () => {
+        // One that was let go of earlier may learn it late, when this instance has the pod again.
+        if (this.#workers.get(uid)?.term !== tenure.term) return;
         this.#letGo(uid);
         if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
       },
