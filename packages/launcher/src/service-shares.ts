@@ -76,9 +76,8 @@ export class ServiceShares {
   #tell(service: SharedService): void {
     const members = [...(this.#members.get(service) ?? [])];
     const live = members.filter(([, member]) => member.in);
-    // With nobody left, each keeps what it has until somebody is back.
-    if (live.length === 0) return;
-    const instances = live.map(([instance]) => instance).sort();
+    // With nobody left, the pods wait for whoever comes.
+    const instances = (live.length > 0 ? live : members).map(([instance]) => instance).sort();
     if (this.#told.get(service) === instances.join()) return;
     this.#told.set(service, instances.join());
     this.#facts.put(service, { instances, term: this.#epoch * SHARES_PER_EPOCH + ++this.#count });

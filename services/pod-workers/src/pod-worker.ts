@@ -52,7 +52,7 @@ export class PodWorker {
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
-  readonly #onFirstPass: () => void;
+  readonly #onPassed: () => void;
   readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
@@ -75,13 +75,13 @@ export class PodWorker {
     tenure: Tenure;
     deps: WorkerDeps;
     record?: PodRecord | undefined;
-    onFirstPass: () => void;
+    onPassed: () => void;
   }) {
     const { ref, tenure, deps, record } = options;
     this.ref = ref;
     this.#tenure = tenure;
     this.#deps = deps;
-    this.#onFirstPass = options.onFirstPass;
+    this.#onPassed = options.onPassed;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
@@ -218,7 +218,7 @@ export class PodWorker {
       )
       .finally(() => {
         this.#passing = undefined;
-        this.#onFirstPass();
+        this.#onPassed();
         if (this.#due) this.#run();
       });
   }

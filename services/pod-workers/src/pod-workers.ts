@@ -260,11 +260,13 @@ export class PodWorkers {
         if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
       },
     });
-    const worker = new PodWorker({
+    const worker: PodWorker = new PodWorker({
       ...{ ref, tenure, record },
       deps: this.#deps,
-      onFirstPass: () => {
+      onPassed: () => {
         if (this.#unpassed.delete(uid)) this.#completeIfSettled();
+        // Nobody is left to say that it may be forgotten.
+        if (worker.finished && this.#workers.get(uid) === worker && this.#works.get(uid) === undefined) this.#drop(uid);
       },
     });
     this.#workers.set(uid, worker);
