@@ -74,8 +74,7 @@ export const podWorkers: ServiceDefinition = {
       stop: () => {
         rotation.stop();
         orphans?.stop();
-        workers.stop();
-        return Promise.resolve();
+        return workers.handOver();
       },
     };
   },

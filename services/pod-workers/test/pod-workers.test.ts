@@ -311,7 +311,7 @@ describe('the end of a pod', () => {
     expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
   });
 
-  test('goes on where it was when pod-workers is started again and nobody speaks of the pod', async () => {
+  test('goes on where it was when pod-workers is started again and tells the sync loop of a pod that it had forgotten', async () => {
     const pod = podOf('a');
     await node.work(pod);
     const stop = Promise.withResolvers<undefined>();
@@ -324,6 +324,9 @@ describe('the end of a pod', () => {
     await node.start();
     done();
     await node.allWork();
+    expect(node.state('a')).toMatchObject({ state: 'terminating' });
+    expect(done()).toEqual([]);
+    await node.work(pod, { work: 'kill', pod: undefined, source: 'runtime' });
     // Without a spec it gets as little time as one that only the runtime knows.
     expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
     expect(node.state('a')).toMatchObject({ state: 'finished' });
