@@ -37,7 +37,7 @@ export class TestRegistry {
   /** @param options.login whether {@link registryLogin} is needed. */
   static async start(place: RegistryPlace, options: { port: number; login: boolean }): Promise<TestRegistry> {
     const { port, login } = options;
-    const { dir, inside, tunnel } = place;
+    const { dir, tunnel } = place;
     const folder = join(dir.root, `registry-${port}`);
     const passwords = `${folder}.htpasswd`;
     await writeFile(passwords, HTPASSWD);
@@ -50,7 +50,7 @@ export class TestRegistry {
     };
     // YAML takes JSON as it is.
     await writeFile(`${folder}.yaml`, JSON.stringify(config));
-    const [command, ...args] = inside(['docker-registry', 'serve', `${folder}.yaml`]);
+    const [command, ...args] = place.inside(['docker-registry', 'serve', `${folder}.yaml`]);
     // The mark makes it part of the node: who removes the node ends it, too.
     const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, [nodeMark]: dir.root } });
     await once(child, 'spawn');

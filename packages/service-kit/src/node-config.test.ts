@@ -46,6 +46,7 @@ describe('the node’s configuration', () => {
         verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
         gc: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, keep: [] },
       },
+      logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });
@@ -64,6 +65,7 @@ describe('the node’s configuration', () => {
     [{ images: { serialize: true, maxParallel: 2 } }, 'images.maxParallel: '],
     [{ images: { gc: { highPercent: 70 } } }, 'images.gc.lowPercent: '],
     [{ images: { verification: { policy: 'Sometimes' } } }, 'images.verification.policy: '],
+    [{ logs: { maxFiles: 1 } }, 'logs.maxFiles'],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
     [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
   ])('with %j is refused, naming file and field', (change, field) => {
