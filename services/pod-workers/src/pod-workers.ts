@@ -22,6 +22,7 @@ import {
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -99,6 +100,9 @@ export class PodWorkers {
       probes: (uid) => this.#probes.get(uid)?.value,
       volumes: (uid) => this.#volumes.get(uid)?.value,
       volumesKnown: () => this.#volumesKnown,
+      objects: new ObjectFacts(bus, (concerns, cause) => {
+        for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
+      }),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),

@@ -4,6 +4,7 @@ import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { StartFailed, startContainer } from './container-start.ts';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
+import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
 import { asStops, stopContainers, stopSandboxes } from './stop.ts';
@@ -55,6 +56,7 @@ async function logIndexes(
 async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, actions: PodActions): Promise<void> {
   checkNetwork(pass, pod, actions);
   checkVolumes(pass, pod, actions);
+  checkObjects(pass, pod, actions);
   checkCancelled(pass);
   if (actions.killPod) {
     await stopContainers(pass, asStops(runtime?.containers), { ordered: true });
@@ -66,6 +68,7 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   await removeSandboxes(pass, actions.remove.sandboxes);
   if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod);
   const sandbox = await ensureSandbox(pass, pod, actions);
+  if (actions.start.length > 0) tellMissingPullSecrets(pass, pod);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
 }
 
