@@ -88,7 +88,9 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
     },
+    objects: { socket: dir.socket('objects') },
     pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+    logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });

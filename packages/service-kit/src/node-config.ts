@@ -51,6 +51,13 @@ export const nodeConfigSchema = z.strictObject({
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
   }),
+  /** Left out: the node has no object-cache, and its pods can not refer to objects of an API server. */
+  objects: z
+    .strictObject({
+      /** Socket on which object-cache gives out what is in ConfigMaps and Secrets. */
+      socket: z.string(),
+    })
+    .optional(),
   pods: z.strictObject({
     /** Folder of the pods' own files (the kubelet's root). */
     root: z.string(),
@@ -65,6 +72,22 @@ export const nodeConfigSchema = z.strictObject({
     /** Processes and threads of a pod (podPidsLimit). Left out: not limited. */
     pidsLimit: z.int().positive().optional(),
   }),
+  /** The logs of containers. */
+  logs: z
+    .strictObject({
+      /** Bytes from which on a log is rotated (containerLogMaxSize). */
+      maxSize: z
+        .int()
+        .positive()
+        .default(10 * 1024 * 1024),
+      /** Files that a container's log may have, rotated ones included (containerLogMaxFiles). */
+      maxFiles: z.int().min(2).default(5),
+      /** How often the sizes are looked at, in milliseconds (containerLogMonitorInterval). */
+      monitorEveryMs: z.number().positive().default(10_000),
+      /** Logs that are rotated, and files that are compressed, at once (containerLogMaxWorkers). */
+      workers: z.int().positive().default(1),
+    })
+    .prefault({}),
   /** Name resolution of pods; what is left out suits a node without a cluster. */
   dns: z
     .strictObject({

@@ -1,9 +1,11 @@
 import type { Cause } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
+  type Pod,
   type PodProbes,
   type PodRef,
   type PodWork,
+  type RuntimeContainer,
   type RuntimePod,
   type Stamp,
   compareStamps,
@@ -63,6 +65,8 @@ export class PodWorker {
   /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
   #awaits: 'node' | 'volumes' | undefined;
   #passing: AbortController | undefined;
+  /** Whether the last pass could not do everything. */
+  #failed = false;
   #due = false;
   #statusHeld = false;
   #decidedOn: Stamp | undefined;
@@ -105,6 +109,11 @@ export class PodWorker {
 
   get term(): number {
     return this.#tenure.term;
+  }
+
+  /** The pod's containers, as the runtime was last read. */
+  get containers(): readonly RuntimeContainer[] {
+    return this.#runtime.pod?.containers ?? [];
   }
 
   /** Why the pod's record could not be written the last time. */
@@ -156,6 +165,13 @@ export class PodWorker {
   volumesChanged(cause: Cause): void {
     // A pass that goes on may have looked at them already.
     if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
+  }
+
+  /** Something is known now or is different of the API server's objects; it matters to pods that `concerns` names. */
+  objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
+    const pod = this.#work?.pod;
+    if (pod === undefined || (!this.#failed && this.#passing === undefined)) return;
+    if (concerns(pod)) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
@@ -213,7 +229,10 @@ export class PodWorker {
     this.#awaits = undefined;
     this.#pass(this.#work, causes, passing.signal)
       .then(
-        () => this.#next(this.#deps.syncEveryMs, undefined),
+        () => {
+          this.#failed = false;
+          this.#next(this.#deps.syncEveryMs, undefined);
+        },
         (error: unknown) => this.#onError(error),
       )
       .finally(() => {
@@ -252,6 +271,7 @@ export class PodWorker {
       this.#tenure.onTaken();
       return;
     }
+    this.#failed = true;
     if (error instanceof NodeNotReady) this.#awaits = 'node';
     if (error instanceof VolumesAwaited) this.#awaits = 'volumes';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;

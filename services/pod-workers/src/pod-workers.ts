@@ -8,6 +8,7 @@ import {
   type PodWork,
   type ResourceList,
   type RuntimeCondition,
+  type RuntimePod,
   networkCondition,
   podProbes,
   podStatus,
@@ -21,7 +22,9 @@ import {
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
+import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import { Tenure } from './tenure.ts';
@@ -68,15 +71,17 @@ export class PodWorkers {
   readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
   /** Records of which no work has been heard yet, from the start until all works are known. */
   readonly #recorded: Map<string, PodRecord>;
-  readonly #works: FactReader<PodWork>;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
+  readonly #works: FactReader<PodWork>;
+  readonly #runtimePods: FactReader<RuntimePod>;
   #network: NetworkCondition | undefined;
   #runtime: RuntimeCondition | undefined;
   #epoch: number;
   #holds = 0;
   #bridgeEpoch = 0;
   #worksComplete = false;
+  #runtimeKnown = false;
   #volumesKnown = false;
   #completed = false;
 
@@ -95,6 +100,9 @@ export class PodWorkers {
       probes: (uid) => this.#probes.get(uid)?.value,
       volumes: (uid) => this.#volumes.get(uid)?.value,
       volumesKnown: () => this.#volumesKnown,
+      objects: new ObjectFacts(bus, (concerns, cause) => {
+        for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
+      }),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),
@@ -110,8 +118,9 @@ export class PodWorkers {
         for (const worker of this.#workers.values()) worker.volumesChanged(cause);
       },
     });
-    bus.reader(runtimePod, {
+    this.#runtimePods = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),
+      complete: () => (this.#runtimeKnown = true),
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -163,6 +172,22 @@ export class PodWorkers {
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
+  mayExist(uid: string): boolean {
+    if (!this.#worksComplete || !this.#runtimeKnown) return true;
+    const readers = [this.#works, this.#runtimePods, this.#volumes];
+    return this.#workers.has(uid) || readers.some((reader) => reader.get(uid) !== undefined);
+  }
+
+  /** The logs of the containers that run. */
+  get runningLogs(): RunningLog[] {
+    return [...this.#workers].flatMap(([podUid, { containers }]) =>
+      containers.flatMap(({ id, logPath, state }) =>
+        state === 'running' && logPath !== '' ? [{ podUid, containerId: id, path: logPath }] : [],
+      ),
+    );
   }
 
   /** Why a pod's record could not be written, if one could not. */

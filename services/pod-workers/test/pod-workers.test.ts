@@ -103,6 +103,28 @@ describe('a container', () => {
     expect(node.status('a')).toMatchObject({ phase });
   });
 
+  test('whose pod has run its course keeps its last run alone', async () => {
+    const pod = podOf('a', { restartPolicy: 'OnFailure' });
+    await node.work(pod);
+    await node.pass(1_000);
+    node.bridge.exit('a', 'main', 1);
+    await node.quiet();
+    await node.work(pod, { reason: 'again' });
+    await node.pass(11_000);
+    done();
+    node.bridge.exit('a', 'main', 0);
+    await node.quiet();
+    await node.work(pod, { reason: 'once more' });
+    expect(done()).toEqual(['StopPodSandbox s1', 'RemoveContainer c2']);
+    expect(node.undone).toEqual(['run main/0', 'cgroup a']);
+    expect(node.status('a')).toMatchObject({
+      phase: 'Succeeded',
+      containerStatuses: [
+        { restartCount: 1, state: { terminated: { exitCode: 0 } }, lastState: { terminated: { exitCode: 1 } } },
+      ],
+    });
+  });
+
   test('with restart policy OnFailure that fails starts again, after a growing wait from the second time on', async () => {
     const pod = podOf('a', { restartPolicy: 'OnFailure' });
     await node.work(pod);
@@ -325,9 +347,11 @@ describe('the end of a pod', () => {
 });
 
 test('what this version does not do is refused as a whole, with the fields named', async () => {
-  await node.work(podOf('a', { initContainers: [{ name: 'first', envFrom: [{ secretRef: { name: 's' } }] }] }));
+  await node.work(
+    podOf('a', { initContainers: [{ name: 'first', volumeDevices: [{ name: 'v', devicePath: '/dev/v' }] }] }),
+  );
   expect(done()).toEqual([]);
-  const message = 'this version of Kubus does not support: spec.initContainers[0].envFrom';
+  const message = 'this version of Kubus does not support: spec.initContainers[0].volumeDevices';
   expect(node.state('a')?.error).toBe(message);
   expect(node.events('a').slice(0, 1)).toEqual([`Unsupported: ${message}`]);
   expect(node.fields('a', 'Unsupported')).toEqual(['spec.initContainers{first}', 'spec.containers{main}']);
