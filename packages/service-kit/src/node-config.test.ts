@@ -34,6 +34,7 @@ describe('the node’s configuration', () => {
     expect(read(JSON.stringify(least))).toEqual({
       ...least,
       nodeIps: [],
+      instances: {},
       logLevel: 'info',
       httpPorts: {},
       manifests: { ...least.manifests, checkEveryMs: 20_000 },

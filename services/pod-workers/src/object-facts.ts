@@ -1,6 +1,7 @@
 import type { Bus, Cause, FactReader } from '@kubus/bus';
 import { referencedObjects } from '@kubus/container-config';
 import {
+  CONFIG_SOURCE,
   type CachedObject,
   type ObjectReference,
   type Pod,
@@ -24,30 +25,30 @@ export class ObjectFacts {
 
   /** @param changed called when something is known now or is different; `concerns` says for which pods that matters. */
   constructor(bus: Bus, changed: (concerns: (pod: Pod) => boolean, cause: Cause) => void) {
-    const everyPod = () => true;
+    const hasClass = ({ spec }: Pod) => spec.runtimeClassName !== undefined;
     this.#objects = bus.reader(cachedObject, {
       changed: ({ key, cause }) =>
         changed((pod) => referencedObjects(pod).some((one) => objectKey(one) === key), cause),
       // In its new life it can be asked for what it could not be asked for before.
-      complete: (_instance, _epoch, cause) => changed(everyPod, cause),
+      complete: (_instance, _epoch, cause) => changed((pod) => referencedObjects(pod).length > 0, cause),
     });
     this.#services = bus.reader(serviceAddress, {
       complete: (_instance, _epoch, cause) => {
         this.#servicesRead = true;
-        changed(everyPod, cause);
+        changed(isFromApi, cause);
       },
     });
     this.#classes = bus.reader(runtimeClass, {
       changed: ({ key, cause }) => changed(({ spec }) => spec.runtimeClassName === key, cause),
       complete: (_instance, _epoch, cause) => {
         this.#classesRead = true;
-        changed(everyPod, cause);
+        changed(hasClass, cause);
       },
     });
     bus.reader(configuredSources, {
       changed: ({ value, cause }) => {
         this.#hasApi = value.sources.includes('api');
-        changed(everyPod, cause);
+        changed(hasClass, cause);
       },
     });
   }
@@ -71,4 +72,9 @@ export class ObjectFacts {
   runtimeClass(name: string): RuntimeClass | 'missing' | 'unread' {
     return this.#classes.get(name)?.value ?? (this.#classesRead ? 'missing' : 'unread');
   }
+}
+
+/** Whether a pod comes from the API server, and may therefore refer to its objects. */
+export function isFromApi({ metadata }: Pick<Pod, 'metadata'>): boolean {
+  return metadata.annotations?.[CONFIG_SOURCE] === 'api';
 }

@@ -7,7 +7,6 @@ import {
   referencedObjects,
 } from '@kubus/container-config';
 import {
-  CONFIG_SOURCE,
   type ContainerProcess,
   type ObjectReference,
   type ObjectVersion,
@@ -17,6 +16,7 @@ import {
   objectKey,
 } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
+import { isFromApi } from './object-facts.ts';
 import { type Pass, RETRY_MS, TryAgain, recordEvent } from './pass.ts';
 
 /**
@@ -80,10 +80,6 @@ export function runtimeHandler({ deps }: Pass, { spec }: Pod): string | undefine
   if (found === 'unread') throw new TryAgain(`nobody has looked yet for RuntimeClass ${name}`, RETRY_MS);
   if (found === 'missing') throw new SandboxConfigError(`runtimeclass.node.k8s.io "${name}" not found`);
   return found.handler;
-}
-
-function isFromApi({ metadata }: Pod): boolean {
-  return metadata.annotations?.[CONFIG_SOURCE] === 'api';
 }
 
 function present({ deps }: Pass, objects: readonly ObjectReference[]): ObjectVersion[] {
