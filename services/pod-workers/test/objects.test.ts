@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type AnyCommand, type BusCriMethod, type CriRequest, criCommands, pullImage, subjectOf } from '@kubus/contracts';
+import {
+  type AnyCommand,
+  type BusCriMethod,
+  type CriRequest,
+  criCommands,
+  pullImage,
+  subjectOf,
+} from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
 import { ScriptedCluster, apiPodOf } from './scripted-cluster.ts';
 import { NODE, ScriptedNode, podOf } from './scripted-node.ts';
@@ -23,7 +30,9 @@ beforeEach(async () => {
 /** The requests of a command for the pod `a`. */
 function requests(command: AnyCommand): unknown[] {
   const subject = subjectOf(NODE, command, 'a');
-  return node.broker.said.filter((message) => message.subject === subject).map(({ data }) => JSON.parse(data) as unknown);
+  return node.broker.said
+    .filter((message) => message.subject === subject)
+    .map(({ data }) => JSON.parse(data) as unknown);
 }
 
 /** With what the bridge was asked to call the runtime. */
