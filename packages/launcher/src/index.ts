@@ -35,7 +35,7 @@ export {
 export { removeNode } from './remove-node.ts';
 export { removeRuntime, shimSocket } from './runtime-removal.ts';
 export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
-export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
+export { POD_CIDR, type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
 export { ensureIdentities } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';

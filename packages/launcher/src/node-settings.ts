@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
+import { POD_CIDR } from './pod-network.ts';
 
 /** What a person chooses about a private node. Kept in its folder, so that a restarted launcher does the same. */
 export const nodeSettingsSchema = z.object({
@@ -74,6 +75,7 @@ export async function writeNodeConfig(
       socket: dir.socket('cni'),
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
+      podCidrs: [POD_CIDR],
     },
     pods: { root: dir.pods, logs: dir.podLogs, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },

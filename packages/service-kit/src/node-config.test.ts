@@ -38,7 +38,7 @@ describe('the node’s configuration', () => {
       httpPorts: {},
       manifests: { ...least.manifests, checkEveryMs: 20_000 },
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
-      network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
+      network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000, podCidrs: [] },
       pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });

@@ -47,6 +47,8 @@ export const nodeConfigSchema = z.strictObject({
     chainsAtOnce: z.number().int().positive().default(8),
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
+    /** Address ranges of the node's pods (podCIDRs). None: the CNI configuration has its own. */
+    podCidrs: z.array(z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a CIDR' })).default([]),
   }),
   pods: z.strictObject({
     /** Folder of the pods' own files (the kubelet's root). */
