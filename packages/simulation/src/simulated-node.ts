@@ -205,6 +205,7 @@ export class SimulatedNode {
           logger,
           handler: HANDLER,
           sandboxesAtOnce: 2,
+          podCidrs: [],
         });
         return;
       case 'prober': {

@@ -16,6 +16,8 @@ export interface CriBridgeOptions {
   /** Runtime handler whose network is cni-bridge's. */
   readonly handler: string | undefined;
   readonly sandboxesAtOnce: number;
+  /** Address ranges of the node's pods, for a runtime that runs CNI itself. */
+  readonly podCidrs: readonly string[];
 }
 
 /** The one connection of the node to its container runtime. */
@@ -25,9 +27,9 @@ export class CriBridge {
   readonly #commands: PodCommands;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce } = options;
+    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, podCidrs } = options;
     const stamps = new Stamps(bus.epoch);
-    this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
+    this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler, podCidrs });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
     const effects = new PodEffects({ runtime, clock, logger, handler: () => this.#watch.handler() });
     this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, sandboxesAtOnce });

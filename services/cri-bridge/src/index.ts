@@ -9,6 +9,7 @@ export type { Runtime } from './runtime.ts';
 export const criBridge: ServiceDefinition = {
   name: 'cri-bridge',
   start: ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+    const { podCidrs } = config.network;
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
       socket,
@@ -17,7 +18,7 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce });
+    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, podCidrs });
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',

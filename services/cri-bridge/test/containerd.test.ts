@@ -51,7 +51,7 @@ beforeAll(async () => {
   const client = connectCri({ socket: runtime.socket, logger: silentLogger, clock, ids: systemIds });
   const bridge = new CriBridge({
     ...{ runtime: client, bus, clock, logger: silentLogger },
-    ...{ handler: undefined, sandboxesAtOnce: 2 },
+    ...{ handler: undefined, sandboxesAtOnce: 2, podCidrs: [] },
   });
   close = () => {
     bridge.stop();
