@@ -1,6 +1,6 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { networkCondition, pluginRun } from './messages/network.ts';
+import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService } from './messages/node.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
@@ -78,7 +78,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'cni-bridge': {
     about: 'Runs the CNI plugin chains that the runtime asks for through the shim.',
-    owns: [networkCondition],
+    owns: [networkCondition, podNetwork],
     reads: [runtimePod],
     serves: [],
     calls: [],
@@ -119,6 +119,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       desiredPods.file,
       manifest,
       networkCondition,
+      podNetwork,
       podProbes,
       podStatus,
       podVolumes,

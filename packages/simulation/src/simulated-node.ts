@@ -228,7 +228,7 @@ export class SimulatedNode {
           limits: {},
         });
         network.bridge.useFiles([NETWORK]);
-        await network.bridge.recover();
+        await network.recover();
         this.#network = network;
       }
     }

@@ -32,7 +32,7 @@ export const cniBridge: ServiceDefinition = {
       ],
     });
     const unwatch = watchConfigFolder(configDir, { clock, logger, onFiles: (files) => bridge.useFiles(files) });
-    await bridge.recover();
+    await network.recover();
     const server = new ShimServer({
       socketPath: socket,
       handle: (call, shim) => bridge.handle(call, plugins.through(shim)),

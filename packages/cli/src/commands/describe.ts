@@ -3,8 +3,10 @@ import {
   type ContainerState,
   type ContainerStatus,
   type PodEvent,
+  type PodNetwork,
   encodeToken,
   podEventSchema,
+  podNetwork,
 } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
@@ -24,12 +26,15 @@ export function addDescribe(program: Command): void {
     .action(async (name: string, options: { namespace: string; output?: 'json' | 'yaml' }, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
+      const network = (await link.facts(podNetwork)).get(pod.uid)?.value;
       const events = await readEvents(link, pod);
       if (options.output !== undefined) {
-        printDocument({ pod: podDocument(pod), worker: pod.worker, events }, options.output);
+        printDocument({ pod: podDocument(pod), worker: pod.worker, network, events }, options.output);
         return;
       }
-      console.log([...describePod(pod, link.bus.node), ...describeEvents(events)].join('\n'));
+      console.log(
+        [...describePod(pod, link.bus.node), ...describeNetwork(network), ...describeEvents(events)].join('\n'),
+      );
     });
 }
 
@@ -71,6 +76,23 @@ function describePod(pod: PodView, node: string): string[] {
         (status?.conditions ?? []).map((condition) => [condition.type, condition.status, condition.reason ?? '']),
       ),
     ),
+  ];
+}
+
+/** Nothing for a pod whose network is not cni-bridge's: one of the host's network, or of a runtime that runs CNI itself. */
+export function describeNetwork(network: PodNetwork | undefined): string[] {
+  if (network === undefined) return [];
+  const via = (gateway: string | undefined) => (gateway === undefined ? '' : ` via ${gateway}`);
+  return [
+    'Network:',
+    ...network.attachments.flatMap(({ ifname, network: name, plugins, interfaces, ips, routes, problem }) => [
+      `  ${ifname}:`,
+      `    Network:       ${name} (${plugins.join(', ')})`,
+      `    Addresses:     ${ips.map(({ address, gateway }) => `${address}${via(gateway)}`).join(', ')}`,
+      `    MAC:           ${interfaces.find((one) => one.name === ifname)?.mac ?? ''}`,
+      `    Routes:        ${routes.map(({ dst, gw }) => `${dst}${via(gw)}`).join(', ')}`,
+      ...(problem === undefined ? [] : [`    Problem:       ${problem}`]),
+    ]),
   ];
 }
 
