@@ -40,6 +40,7 @@ describe('the node’s configuration', () => {
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
       network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000, podCidrs: [] },
       pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+      events: { qps: 50, burst: 100 },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });

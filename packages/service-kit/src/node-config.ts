@@ -64,6 +64,10 @@ export const nodeConfigSchema = z.strictObject({
     /** Processes and threads of a pod (podPidsLimit). Left out: not limited. */
     pidsLimit: z.int().positive().optional(),
   }),
+  /** Events that one service may tell: per second (0: any number), and at once after a rest (eventRecordQPS, eventBurst). */
+  events: z
+    .strictObject({ qps: z.number().nonnegative().default(50), burst: z.int().positive().default(100) })
+    .prefault({}),
   /** Name resolution of pods; what is left out suits a node without a cluster. */
   dns: z
     .strictObject({

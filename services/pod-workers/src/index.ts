@@ -37,6 +37,7 @@ export const podWorkers: ServiceDefinition = {
       memoryCapacity: BigInt(totalmem()),
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
+      eventRate: config.events,
     });
     health.ready('state folder', () => workers.saveError);
     metrics.add({

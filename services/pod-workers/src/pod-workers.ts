@@ -8,6 +8,7 @@ import {
   type ResourceList,
   type RuntimeCondition,
   networkCondition,
+  podEvent,
   podProbes,
   podStatus,
   podVolumes,
@@ -17,8 +18,10 @@ import {
   runtimeCondition,
   runtimePod,
 } from '@kubus/contracts';
+import type { Rate } from '@kubus/event-correlator';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import { EventRecorder } from '@kubus/service-kit';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
@@ -44,6 +47,8 @@ export interface PodWorkersOptions {
   /** Left out: the reference kubelet's waits. */
   readonly crashLoop?: CrashLoopOptions | undefined;
   readonly syncEveryMs: number;
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: Rate | undefined;
 }
 
 /** Fences of one life are numbered within its epoch. */
@@ -67,11 +72,12 @@ export class PodWorkers {
   #completed = false;
 
   private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
-    const { bus } = options;
+    const { bus, clock, eventRate } = options;
     this.#options = options;
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
+      events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
       runtime: () => this.#runtime,
