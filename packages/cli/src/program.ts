@@ -3,6 +3,7 @@ import { version } from '@kubus/service-kit';
 import { Command, Option } from 'commander';
 import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
+import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
@@ -30,6 +31,7 @@ export function createProgram(): Command {
     addStatus,
     addGet,
     addDescribe,
+    addEvents,
     addLogs,
     addExec,
     addTail,

@@ -37,7 +37,20 @@ function subcommands(command: Command): Command[] {
 }
 
 const commands = [
-  ...['up', 'down', 'status', 'get', 'get pods', 'get manifests', 'describe', 'describe pod', 'logs', 'exec', 'tail'],
+  ...[
+    'up',
+    'down',
+    'status',
+    'get',
+    'get pods',
+    'get manifests',
+    'describe',
+    'describe pod',
+    'logs',
+    'exec',
+    'tail',
+    'events',
+  ],
   ...['trace', 'trace pod', 'graph', 'identities', 'restart'],
 ];
 
