@@ -20,6 +20,9 @@ import { benchManifest } from './bench-pod.ts';
 import { agentProcesses } from './process-usage.ts';
 import type { Subject } from './subject.ts';
 
+/** How long a service may take to say where it serves, in milliseconds. */
+const ANSWER_MS = 5_000;
+
 /** A whole node as `kubus up` starts it, looked at from outside as little as possible. */
 export class BenchNode implements Subject {
   readonly dir: NodeDir;
@@ -86,6 +89,15 @@ export class BenchNode implements Subject {
     const back = this.#until(`back ${service}`);
     process.kill(pid, 'SIGKILL');
     return (await back) - begin;
+  }
+
+  /** How often cri-bridge has called the runtime since its start. */
+  async criCalls(): Promise<number> {
+    const info = await this.#connection.request('$SRV.INFO.cri-bridge.cri-bridge-0', '', { timeout: ANSWER_MS });
+    const { metadata } = info.json<{ metadata: { http: string } }>();
+    const { body } = await this.#tunnel.get(`${metadata.http}/metrics`);
+    const samples = [...body.matchAll(/^kubus_cri_calls_total\{.*\} (\d+)$/gm)];
+    return samples.reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
   /** Everything that was said about a pod, and the message that first called it Ready. */

@@ -30,6 +30,13 @@ export const criBridge: ServiceDefinition = {
         { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
       ],
     });
+    metrics.add({
+      type: 'counter',
+      name: 'kubus_cri_calls_total',
+      help: 'Calls of the container runtime by method.',
+      labelNames: ['method'],
+      collect: () => [...runtime.counts].map(([method, value]) => ({ value, labels: { method } })),
+    });
     return Promise.resolve({
       stop: () => {
         bridge.stop();
