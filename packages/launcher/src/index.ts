@@ -20,7 +20,6 @@ export {
   inNetworkNamespace,
   isNetworkNamespace,
   keepNetworkNamespace,
-  networkNamespaceInode,
 } from './network-namespace.ts';
 export { type NodeDir, type NodeDirOptions, createNodeDir, nodeDir } from './node-dir.ts';
 export {
