@@ -1,7 +1,7 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import type { RecordedMessage } from '@kubus/causality';
-import { decodeToken, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
+import { keyOf, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
   Tunnel,
@@ -121,7 +121,7 @@ export class BenchNode implements Subject {
 
   #take(message: WireMessage): void {
     const at = performance.now();
-    const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+    const key = keyOf(message.subject);
     const done = (what: string) => {
       this.#awaited.get(what)?.(at);
       this.#awaited.delete(what);
