@@ -1,6 +1,7 @@
 import { KubusError, toError } from '@kubus/ports';
 import { version } from '@kubus/service-kit';
 import { Command, Option } from 'commander';
+import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
@@ -10,6 +11,7 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
+import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
 import { addTail } from './commands/tail.ts';
 import { addTrace } from './commands/trace.ts';
@@ -39,6 +41,8 @@ export function createProgram(): Command {
     addGraph,
     addIdentities,
     addRestart,
+    addScale,
+    addDebug,
   ]) {
     add(program);
   }

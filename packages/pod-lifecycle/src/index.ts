@@ -30,6 +30,7 @@ export {
 export { type ImageDecision, imageDecision, imageToPull, needsLook } from './image.ts';
 export { initSucceeded } from './init-actions.ts';
 export { type KillPlanInput, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from './kill-plan.ts';
+export { leftovers } from './leftovers.ts';
 export { podActions } from './pod-actions.ts';
 export { type ProbeResult, type ProbeResults, noProbeResults } from './probe-results.ts';
 export { type RestartAll, restartAll } from './restart-all.ts';
