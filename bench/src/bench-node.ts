@@ -1,7 +1,7 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import type { RecordedMessage } from '@kubus/causality';
-import { decodeToken, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
+import { keyOf, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
   Tunnel,
@@ -19,6 +19,9 @@ import { join } from 'node:path';
 import { benchManifest } from './bench-pod.ts';
 import { agentProcesses } from './process-usage.ts';
 import type { Subject } from './subject.ts';
+
+/** How long a service may take to say where it serves, in milliseconds. */
+const ANSWER_MS = 5_000;
 
 /** A whole node as `kubus up` starts it, looked at from outside as little as possible. */
 export class BenchNode implements Subject {
@@ -88,6 +91,15 @@ export class BenchNode implements Subject {
     return (await back) - begin;
   }
 
+  /** How often cri-bridge has called the runtime since its start. */
+  async criCalls(): Promise<number> {
+    const info = await this.#connection.request('$SRV.INFO.cri-bridge.cri-bridge-0', '', { timeout: ANSWER_MS });
+    const { metadata } = info.json<{ metadata: { http: string } }>();
+    const { body } = await this.#tunnel.get(`${metadata.http}/metrics`);
+    const samples = [...body.matchAll(/^kubus_cri_calls_total\{.*\} (\d+)$/gm)];
+    return samples.reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+
   /** Everything that was said about a pod, and the message that first called it Ready. */
   async story(name: string): Promise<{ messages: RecordedMessage[]; ready: RecordedMessage | undefined }> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
@@ -109,7 +121,7 @@ export class BenchNode implements Subject {
 
   #take(message: WireMessage): void {
     const at = performance.now();
-    const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+    const key = keyOf(message.subject);
     const done = (what: string) => {
       this.#awaited.get(what)?.(at);
       this.#awaited.delete(what);

@@ -67,7 +67,7 @@ export function figuresOf(measured: Measured): {
   return { figures, processes };
 }
 
-function fullNodeFigures({ pods, floor, kubus, idle, memory, restarts }: FullNode): Figure[] {
+function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts }: FullNode): Figure[] {
   const name = (text: string) => text.replace('N', String(pods));
   const full = { floor: floor.created, kubus: kubus.created };
   const removed = { floor: floor.removed, kubus: kubus.removed };
@@ -76,6 +76,10 @@ function fullNodeFigures({ pods, floor, kubus, idle, memory, restarts }: FullNod
     paired(name('N pods at once, all Ready'), goals.full, full),
     paired(name('N pods deleted, all gone'), goals.fullRemoved, removed),
     { name: name('idle CPU with N pods'), unit: '%', kubus: total(idle), goal: goals.idlePercent },
+    { name: name('PLEG, cri-bridge: CPU with N idle pods'), unit: '%', kubus: idle['cri-bridge'] ?? 0 },
+    { name: name('PLEG, cri-bridge: CPU per pod, N at once'), unit: 'ms', kubus: kubus.cpu['cri-bridge'] ?? 0 },
+    { name: name('PLEG, CRI calls a minute with N idle pods'), unit: 'calls', kubus: criCalls.idlePerMinute },
+    { name: name('PLEG, CRI calls per pod, N at once'), unit: 'calls', kubus: criCalls.perPod },
     { name: name('memory with N pods (PSS)'), unit: 'MiB', kubus: total(memory), goal: goals.memoryMiB },
     { name: 'a service killed: serving again, the slowest', unit: 's', kubus: slowest, goal: goals.restartS },
   ];

@@ -27,6 +27,8 @@ export interface FullNode extends Pair<AtOnce> {
   readonly memory: PerProcess;
   /** CPU of each process while nothing happens, in percent of a core. */
   readonly idle: PerProcess;
+  /** Calls of the runtime by cri-bridge: for each pod that was created, and while nothing happens per minute. */
+  readonly criCalls: { readonly perPod: number; readonly idlePerMinute: number };
   readonly restarts: Restarts;
 }
 
@@ -73,20 +75,32 @@ export class Measurements {
     const names = this.#names(pods);
     const floor = await this.#createAtOnce(this.#floor, names);
     const floorRemoved = await this.#removeAtOnce(this.#floor, names);
+    const atFirst = await this.#node.criCalls();
     const kubus = await this.#createAtOnce(this.#node, names);
+    const perPod = ((await this.#node.criCalls()) - atFirst) / pods;
     this.#say(`idle for ${(SETTLE_MS + idleMs) / 1000} s with ${pods} pods`);
     await wait(SETTLE_MS);
     const processes = await agentProcesses(this.#node.dir);
     const memory = await memoryOf(processes);
+    const callsBefore = await this.#node.criCalls();
     const before = await cpuOf(processes);
     await wait(idleMs);
     const idle = scaled(difference(await cpuOf(processes), before), 100 / idleMs);
+    const idlePerMinute = (((await this.#node.criCalls()) - callsBefore) * 60_000) / idleMs;
     const restarts: Record<string, number> = {};
     for (const service of [...processes.keys()].filter((name) => name !== 'launcher' && name !== 'nats-server')) {
       restarts[service] = await this.#node.kill(service);
     }
     const removed = await this.#removeAtOnce(this.#node, names);
-    return { pods, floor: { ...floor, removed: floorRemoved }, kubus: { ...kubus, removed }, memory, idle, restarts };
+    return {
+      pods,
+      floor: { ...floor, removed: floorRemoved },
+      kubus: { ...kubus, removed },
+      memory,
+      idle,
+      criCalls: { perPod, idlePerMinute },
+      restarts,
+    };
   }
 
   /** By the node's own record: what a pod waits for until it is Ready. */

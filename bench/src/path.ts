@@ -1,4 +1,5 @@
 import { type PathStep, causalPath } from '@kubus/causality';
+import { bareType } from '@kubus/contracts';
 import type { BenchNode } from './bench-node.ts';
 import { median } from './subject.ts';
 
@@ -39,8 +40,4 @@ export function describePath({ steps, total, onBus }: PodPath): string[] {
   });
   const sums = `${onBus.toFixed(1).padStart(7)} ${(total - onBus).toFixed(1).padStart(7)}  together`;
   return ['    bus    work  (milliseconds)', ...lines, sums];
-}
-
-function bareType(type: string): string {
-  return type.replace(/\/\d+$/, '');
 }

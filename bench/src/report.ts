@@ -3,7 +3,7 @@ import { type PerProcess, total } from './process-usage.ts';
 /** One figure beside its floor and its goal. */
 export interface Figure {
   readonly name: string;
-  readonly unit: 's' | 'ms' | '%' | 'MiB';
+  readonly unit: 's' | 'ms' | '%' | 'MiB' | 'calls';
   /** The same with the CRI calls alone; undefined where that means nothing. */
   readonly floor?: number;
   readonly kubus: number;
@@ -40,7 +40,7 @@ function formatTable(header: readonly string[], rows: readonly (readonly string[
 
 function show(value: number | undefined, unit: Figure['unit']): string {
   if (value === undefined) return '-';
-  const digits = { s: 3, ms: 0, '%': 1, MiB: 0 }[unit];
+  const digits = { s: 3, ms: 0, '%': 1, MiB: 0, calls: 1 }[unit];
   return `${value.toFixed(digits)} ${unit}`;
 }
 

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { isReady } from '@kubus/harness';
+import { runCommand } from '@kubus/launcher';
 import { sharedNode } from '../src/node-tests.ts';
 import {
   containerStatus,
@@ -104,11 +105,18 @@ onNode('a container that crashes again and again waits longer and keeps the log 
 
 onNode('containers of a pod share its network, and one that ends is started again alone', async (node) => {
   const server = 'mkdir /www && echo served > /www/index.html && exec httpd -f -p 8080 -h /www';
-  const containers = [container({ name: 'server', command: shell(server) }), container({ name: 'other' })];
+  const ports = [{ containerPort: 8080, hostPort: 18080 }];
+  const containers = [container({ name: 'server', command: shell(server), ports }), container({ name: 'other' })];
   await node.writeManifest('pair.json', pod('paired', { containers }));
   const before = await node.watch.waitForPod('paired');
   const answer = await node.kubus('exec', 'paired', '-c', 'other', '--', ...fetching('http://127.0.0.1:8080'));
   expect(answer).toMatchObject({ code: 0, stdout: 'served\n' });
+  const request = 'printf "GET / HTTP/1.0\\r\\n\\r\\n" | busybox nc -w 5 127.0.0.1 18080';
+  expect(await runCommand(node.inside(['sh', '-c', request]))).toMatch(/\nserved\n$/);
+  const described = await node.kubus('describe', 'pod', 'paired');
+  expect(described.stdout).toMatch(
+    new RegExp(`Network: +kubus \\(bridge, portmap\\)\\n +Addresses: +${before.status?.podIP ?? ''}/16 via 10.88.0.1`),
+  );
   const ended = before.runtime?.containers.find(({ name }) => name === 'other');
   await node.ctr('tasks', 'kill', '--signal', 'SIGKILL', ended?.id ?? '');
   const after = await node.watch.waitForPod(
@@ -118,6 +126,8 @@ onNode('containers of a pod share its network, and one that ends is started agai
   );
   expect(containerStatus(after, 'server')).toEqual(containerStatus(before, 'server'));
   expect(after.runtime?.sandboxes.map(({ id }) => id)).toEqual(before.runtime?.sandboxes.map(({ id }) => id));
+  const told = await node.kubus('events', '--for', 'pod/paired', '--types', 'Normal');
+  expect(told.stdout).toMatch(/\(x2 over \w+\) +Normal +Started +Pod\/paired-\S+ +Container started/);
   const named = await node.kubus('logs', 'paired');
   expect(named.stderr).toContain('Defaulted container "server" out of: server, other');
 });

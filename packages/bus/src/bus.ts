@@ -6,7 +6,7 @@ import {
   type ServiceContract,
   type ServiceInstance,
   type ServiceName,
-  decodeToken,
+  keyOf,
   patternOf,
   refusedMessage,
   serviceInstance,
@@ -215,7 +215,7 @@ export class Bus {
       try {
         const envelope = decodeEnvelope(message.headers, this.#options.clock.now());
         const payload = declaration.payload.parse(JSON.parse(message.data));
-        const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+        const key = keyOf(message.subject);
         listener({ payload, key, source: envelope.source, time: envelope.time, cause: envelope.cause });
       } catch (error) {
         this.#refusals.refuse(message, toError(error));

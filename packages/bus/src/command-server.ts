@@ -1,4 +1,4 @@
-import { type AnyCommand, type CommandDeclaration, decodeToken, patternOf } from '@kubus/contracts';
+import { type AnyCommand, type CommandDeclaration, keyOf, patternOf } from '@kubus/contracts';
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import {
   type CommandNumber,
@@ -128,7 +128,7 @@ export class CommandServer {
   ): void {
     const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const number = parseCommandNumber(message.headers[HEADER.command]);
-    const key = decodeToken(message.subject.slice(message.subject.lastIndexOf('.') + 1));
+    const key = keyOf(message.subject);
     const answer = (status: CommandStatus, data: string) =>
       this.#reply(declaration, message, envelope, number, status, data);
     let request: Request;

@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
+import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
@@ -32,6 +33,7 @@ export function createProgram(): Command {
     addStatus,
     addGet,
     addDescribe,
+    addEvents,
     addLogs,
     addExec,
     addTail,

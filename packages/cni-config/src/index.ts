@@ -52,6 +52,7 @@ export {
   type CniCommand,
   declaredArgs,
   knowsStatusAndGc,
+  nodeArgs,
   passesResultOn,
   type PluginCall,
   pluginEnv,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { CniResult } from './result.ts';
 import type { NetworkConfig } from './network-config.ts';
-import { declaredArgs, pluginEnv, pluginStdin, requireSuccess } from './plugin-call.ts';
+import { declaredArgs, nodeArgs, pluginEnv, pluginStdin, requireSuccess } from './plugin-call.ts';
 
 const portmap = { type: 'portmap', snat: true, capabilities: { portMappings: true, bandwidth: false } };
 const network: NetworkConfig = {
@@ -23,6 +23,13 @@ const prevResult: CniResult = {
   routes: [],
   dns: {},
 };
+
+test('the node gives one set of ranges for each of its podCIDRs', () => {
+  expect(nodeArgs([])).toEqual({});
+  expect(nodeArgs(['10.1.0.0/24', 'fd01::/64'])).toEqual({
+    ipRanges: [[{ subnet: '10.1.0.0/24' }], [{ subnet: 'fd01::/64' }]],
+  });
+});
 
 describe('pluginStdin', () => {
   test('a plugin gets what it declares, in the form of its version', () => {

@@ -83,6 +83,14 @@ export function declaredArgs(network: NetworkConfig, capabilityArgs: JsonObject)
   return Object.fromEntries(Object.entries(capabilityArgs).filter(([name]) => declared.has(name)));
 }
 
+/**
+ * What the node itself passes to plugins that declare it: from `podCidrs`, the address ranges of its pods, `ipRanges` with
+ * one set of ranges per entry, so that a pod gets an address of each (host-local, CNI CONVENTIONS.md).
+ */
+export function nodeArgs(podCidrs: readonly string[]): JsonObject {
+  return podCidrs.length === 0 ? {} : { ipRanges: podCidrs.map((subnet) => [{ subnet }]) };
+}
+
 /** The environment of ADD, DEL and CHECK (CNI SPEC.md, section 2). */
 export function pluginEnv(
   command: CniCommand,

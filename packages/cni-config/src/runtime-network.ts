@@ -12,8 +12,23 @@ export function handlerWithShim(own: string, handler: string): string {
   return handler === '' ? own : `${own}-${handler}`;
 }
 
-/** What runtimes pass on to plugins that declare it (CNI CONVENTIONS.md, "Dynamic Plugin specific fields"). */
-const CAPABILITIES = ['portMappings', 'bandwidth', 'dns', 'ipRanges', 'ips', 'mac', 'aliases', 'cgroupPath'];
+/**
+ * What runtimes pass on to plugins that declare it (CNI CONVENTIONS.md, "Dynamic Plugin specific fields"), and the one of
+ * containerd's own, the pod's annotations.
+ */
+const CAPABILITIES = [
+  'portMappings',
+  'bandwidth',
+  'dns',
+  'ipRanges',
+  'ips',
+  'mac',
+  'infinibandGUID',
+  'deviceID',
+  'aliases',
+  'cgroupPath',
+  'io.kubernetes.cri.pod-annotations',
+];
 
 /**
  * The network configuration (a `.conflist`) for the runtime's own folder: one network whose only plugin is the shim. It

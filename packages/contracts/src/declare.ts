@@ -84,6 +84,11 @@ export function typeOf(declaration: Pick<AnyDeclaration, 'area' | 'kind' | 'name
   return `${declaration.area}.${declaration.kind}.${declaration.name}/${declaration.version}`;
 }
 
+/** A type without its version, as people and programs that follow all versions name it. */
+export function bareType(type: string): string {
+  return type.replace(/\/\d+$/, '');
+}
+
 /** The key of a fact in the key-value bucket: its subject without `kubus.<node>.`. */
 export function factKey(declaration: Pick<AnyFact, 'area' | 'name'>, key: string): string {
   return `${declaration.area}.fact.${declaration.name}.${encodeToken(key)}`;

@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { findImage, imagePull, imagePulled, nodeEvent, pullImage } from './messages/image.ts';
-import { networkCondition, pluginRun } from './messages/network.ts';
+import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
@@ -93,7 +93,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'cni-bridge': {
     about: 'Runs the CNI plugin chains that the runtime asks for through the shim.',
-    owns: [networkCondition],
+    owns: [networkCondition, podNetwork],
     reads: [runtimePod],
     serves: [],
     calls: [],
@@ -145,6 +145,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       imagePull,
       manifest,
       networkCondition,
+      podNetwork,
       podProbes,
       podStatus,
       podVolumes,

@@ -36,6 +36,11 @@ export function decodeToken(token: string): string {
   return decodeURIComponent(token.replace(/%/g, '%25').replace(/=([0-9A-F]{2})/g, '%$1'));
 }
 
+/** The key that a message's subject ends with. */
+export function keyOf(subject: string): string {
+  return decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
+}
+
 /** True when `pattern` (with `*` and `>`) covers `subject`. Both are plain NATS subjects. */
 export function subjectMatches(pattern: string, subject: string): boolean {
   let from = 0;

@@ -42,6 +42,8 @@ export interface CriClient {
     options?: CallOptions,
   ): Promise<CriMethods[M]['response']>;
   readonly connection: CriConnection;
+  /** How often each method was called since the start, whatever came of it. */
+  readonly counts: ReadonlyMap<UnaryCriMethod, number>;
   /** Tells the state now and on each change. The result ends it. */
   watchConnection(listener: (connection: CriConnection) => void): () => void;
   /** Follows starts and ends of containers and sandboxes, again after each loss. The result ends it. */
@@ -59,6 +61,7 @@ export function connectCri(options: CriClientOptions): CriClient {
 }
 
 class Connection implements CriClient {
+  readonly counts = new Map<UnaryCriMethod, number>();
   readonly #options: CriClientOptions;
   readonly #closing = new AbortController();
   /** For reads and streams; for everything without a relay. */
@@ -82,6 +85,7 @@ class Connection implements CriClient {
     request: CriMethods[M]['request'],
     options: CallOptions = { deadlineMs: defaultDeadlineMs(method, request) },
   ): Promise<CriMethods[M]['response']> {
+    this.counts.set(method, (this.counts.get(method) ?? 0) + 1);
     const codec = criCodecs[method];
     const subject = subjectOf(method, request);
     const channel = this.#relay !== undefined && isHeld(method) ? this.#held : this.#direct;

@@ -1,6 +1,7 @@
-import { type Envelope, type WireMessage, decodeEnvelope, parseTime } from '@kubus/bus';
+import type { Envelope, WireMessage } from '@kubus/bus';
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
-import { type PodEvent, podEventSchema } from '@kubus/contracts';
+import { recordedMessage } from '@kubus/causality';
+import { type PodEvent, bareType, podEventSchema } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
 
 /** A message as it was seen on the bus. */
@@ -40,25 +41,13 @@ export class NodeMessages {
 
   /** Messages of these types (without their version), oldest first. */
   ofType(...types: string[]): NodeMessage[] {
-    return this.all.filter(({ envelope }) => envelope !== undefined && types.includes(bareType(envelope)));
+    return this.all.filter(({ envelope }) => envelope !== undefined && types.includes(bareType(envelope.type)));
   }
 
   #take(message: WireMessage): void {
-    const envelope = envelopeOf(message);
-    const taken = { message, envelope, at: envelope === undefined ? Date.now() : parseTime(envelope.time) };
+    const { envelope, at = Date.now() } = recordedMessage(message) ?? {};
+    const taken = { message, envelope, at };
     this.all.push(taken);
     for (const listener of [...this.#listeners]) listener(taken);
-  }
-}
-
-function bareType({ type }: Envelope): string {
-  return type.replace(/\/\d+$/, '');
-}
-
-function envelopeOf({ headers }: WireMessage): Envelope | undefined {
-  try {
-    return decodeEnvelope(headers);
-  } catch {
-    return undefined;
   }
 }

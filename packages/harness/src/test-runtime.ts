@@ -9,6 +9,7 @@ import {
   findCniPlugins,
   findContainerd,
   inNetworkNamespace,
+  POD_CIDR,
   podNetwork,
   runCommand,
   startContainerd,
@@ -108,7 +109,7 @@ async function useMachinePlugins(dir: NodeDir): Promise<void> {
   for (const plugin of await readdir(plugins)) {
     await symlink(join(plugins, plugin), join(dir.cni.bin, plugin));
   }
-  const network = podNetwork({ dataDir: dir.cni.data });
+  const network = podNetwork({ dataDir: dir.cni.data, subnet: POD_CIDR });
   for (const folder of [dir.cni.handlerConf, dir.cni.defaultConf]) {
     await writeFile(join(folder, '10-pods.conflist'), network);
   }

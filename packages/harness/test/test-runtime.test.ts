@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { cgroupHierarchies, cgroupTree } from '@kubus/cgroup';
-import { findCniPlugins, isNetworkNamespace, mountsUnder, podNetwork, runCommand, takeSnapshot } from '@kubus/launcher';
+import {
+  POD_CIDR,
+  findCniPlugins,
+  isNetworkNamespace,
+  mountsUnder,
+  podNetwork,
+  runCommand,
+  takeSnapshot,
+} from '@kubus/launcher';
 import { buildImage, callCriOnce } from '@kubus/node-images';
 import { testCache } from '../src/test-cache.ts';
 import { sweepTestFolders } from '../src/test-folder.ts';
@@ -145,7 +153,7 @@ describe('a test runtime', () => {
         for (const plugin of ['bridge', 'host-local', 'portmap']) {
           await symlink(join(plugins, plugin), join(cni.bin, plugin));
         }
-        await writeFile(join(cni.handlerConf, 'pods.conflist'), podNetwork({ dataDir: cni.data }));
+        await writeFile(join(cni.handlerConf, 'pods.conflist'), podNetwork({ dataDir: cni.data, subnet: POD_CIDR }));
       },
     });
     await expect(runPod(runtime, { uid: 'a' })).rejects.toThrow('failed to find plugin "loopback"');

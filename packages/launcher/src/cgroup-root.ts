@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { cgroupTree, removeFolders } from '@kubus/cgroup';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ export async function removeCgroupRoot(cgroup: string): Promise<void> {
       throw new LauncherError('CgroupBusy', `Cgroup ${busy} cannot be removed: a process in it does not end`);
     }
     if (busy !== undefined) {
-      await new Promise((resolve) => setTimeout(resolve, lookMs));
+      await wait(lookMs);
     }
   }
 }

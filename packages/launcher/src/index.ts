@@ -20,7 +20,6 @@ export {
   inNetworkNamespace,
   isNetworkNamespace,
   keepNetworkNamespace,
-  networkNamespaceInode,
 } from './network-namespace.ts';
 export { type NodeDir, type NodeDirOptions, createNodeDir, nodeDir } from './node-dir.ts';
 export {
@@ -36,7 +35,7 @@ export {
 export { removeNode } from './remove-node.ts';
 export { removeRuntime, shimSocket } from './runtime-removal.ts';
 export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
-export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
+export { POD_CIDR, type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
 export { type InstanceCounts, ensureIdentities, instancesOf, isShared } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';

@@ -1,4 +1,4 @@
-import { rm, stat, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { type Command, runCommand } from './command.ts';
 import { mountsUnder } from './mounts.ts';
 
@@ -49,12 +49,6 @@ export async function isNetworkNamespace(file: string): Promise<boolean> {
  */
 export function inNetworkNamespace(file: string, command: Command): Command {
   return ['nsenter', `--net=${file}`, '--', ...command];
-}
-
-/** The inode that names the namespace in `/proc/<pid>/ns/net` as `net:[<inode>]`. */
-export async function networkNamespaceInode(file: string): Promise<number> {
-  const { ino } = await stat(file);
-  return ino;
 }
 
 /**

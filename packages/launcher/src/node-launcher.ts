@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
 import {
   type KeyedIdentity,
@@ -292,7 +293,7 @@ export class NodeLauncher {
           made = true;
         } catch (error) {
           logger.warn({ err: toError(error) }, 'the streams could not be made yet');
-          await new Promise((resolve) => setTimeout(resolve, 100));
+          await wait(100);
         }
       }
     };

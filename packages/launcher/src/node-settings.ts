@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
+import { POD_CIDR } from './pod-network.ts';
 
 /** What a person chooses about a private node. Kept in its folder, so that a restarted launcher does the same. */
 export const nodeSettingsSchema = z.object({
@@ -87,11 +88,13 @@ export async function writeNodeConfig(
       socket: dir.socket('cni'),
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
+      podCidrs: [POD_CIDR],
     },
     objects: { socket: dir.socket('objects') },
     pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
+    events: { qps: 50, burst: 100 },
     logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };

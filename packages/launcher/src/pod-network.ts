@@ -29,9 +29,12 @@ async function isThere(file: string): Promise<boolean> {
   );
 }
 
+/** The addresses of a private node's pods. The first one is the bridge's. */
+export const POD_CIDR = '10.88.0.0/16';
+
 export interface PodNetworkOptions {
   readonly name?: string;
-  /** Addresses of pods. The first one is the bridge's. */
+  /** Addresses of pods. Left out: cni-bridge gives the plugins the node's podCIDRs. */
   readonly subnet?: string;
   /** Where host-local keeps one file per address in use. */
   readonly dataDir: string;
@@ -42,7 +45,8 @@ export interface PodNetworkOptions {
  * the node's network namespace, addresses from host-local, host ports through portmap. No masquerading: the namespace
  * has no way out, so the iptables calls would only make each pod slower.
  */
-export function podNetwork({ name = 'kubus', subnet = '10.88.0.0/16', dataDir }: PodNetworkOptions): string {
+export function podNetwork({ name = 'kubus', subnet, dataDir }: PodNetworkOptions): string {
+  const ipam = { type: 'host-local', dataDir, routes: [{ dst: '0.0.0.0/0' }] };
   const conflist = {
     cniVersion: '1.0.0',
     name,
@@ -53,7 +57,9 @@ export function podNetwork({ name = 'kubus', subnet = '10.88.0.0/16', dataDir }:
         isGateway: true,
         // A pod reaches itself through a service address.
         hairpinMode: true,
-        ipam: { type: 'host-local', dataDir, ranges: [[{ subnet }]], routes: [{ dst: '0.0.0.0/0' }] },
+        ...(subnet === undefined
+          ? { capabilities: { ipRanges: true }, ipam }
+          : { ipam: { ...ipam, ranges: [[{ subnet }]] } }),
       },
       { type: 'portmap', capabilities: { portMappings: true } },
     ],

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -120,7 +121,7 @@ async function signalAndWait(
   }
   const end = performance.now() + waitMs;
   while (running.length > 0 && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    await wait(lookMs);
     running = await stillRunning(running);
   }
   return running;

@@ -1,4 +1,4 @@
-import { access, readFile } from 'node:fs/promises';
+import { access, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { runCommand } from '../src/command.ts';
@@ -7,7 +7,6 @@ import {
   deleteNetworkNamespace,
   inNetworkNamespace,
   isNetworkNamespace,
-  networkNamespaceInode,
 } from '../src/network-namespace.ts';
 import { afterTest, testFolder } from './support.ts';
 
@@ -31,10 +30,10 @@ test('making and deleting it twice is harmless, and leaves the machine as it was
   const file = await namespaceFile();
   const forwarding = await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8');
   await createNetworkNamespace(file);
-  const inode = await networkNamespaceInode(file);
+  const { ino: inode } = await stat(file);
   expect(await runCommand(inNetworkNamespace(file, ['readlink', '/proc/self/ns/net']))).toBe(`net:[${inode}]\n`);
   await createNetworkNamespace(file);
-  expect(await networkNamespaceInode(file)).toBe(inode);
+  expect((await stat(file)).ino).toBe(inode);
   expect(await isNetworkNamespace(file)).toBe(true);
 
   await deleteNetworkNamespace(file);

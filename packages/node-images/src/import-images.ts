@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { callCriOnce } from './cri-call.ts';
@@ -31,7 +32,7 @@ export async function importImages({ containerdSocket, images, ctr = 'ctr' }: Im
       if (performance.now() > end) {
         throw new NodeImageError('ImportNotSeen', `CRI does not list the imported image ${reference}`);
       }
-      await new Promise((resolve) => setTimeout(resolve, looks.everyMs));
+      await wait(looks.everyMs);
     }
   }
 }

@@ -7,5 +7,4 @@ export {
   allSourcesComplete,
   emptyConfig,
   merge,
-  podsDifferSemantically,
 } from './merge.ts';

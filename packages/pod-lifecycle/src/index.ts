@@ -35,7 +35,7 @@ export { podActions } from './pod-actions.ts';
 export { type ProbeResult, type ProbeResults, noProbeResults } from './probe-results.ts';
 export { type RestartAll, restartAll } from './restart-all.ts';
 export { type RestartDecision, isSet, restartDecision, restartsAfter } from './restart.ts';
-export { mayRun, nanosToMs, newestContainer, newestSandbox } from './runtime-view.ts';
+export { mayRun, nanosToMs, newestContainer } from './runtime-view.ts';
 export { type SandboxDecision, sandboxDecision } from './sandbox-decision.ts';
 export { type StaticOrder, emptyStaticOrder, leaveStaticOrder, mayStartStatic } from './static-order.ts';
 export { type StopAnnotations, readStopAnnotations } from './stop-annotations.ts';

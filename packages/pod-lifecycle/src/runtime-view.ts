@@ -1,13 +1,8 @@
-import type { RuntimeContainer, RuntimePod, RuntimeSandbox } from '@kubus/contracts';
+import type { RuntimeContainer, RuntimePod } from '@kubus/contracts';
 
 /** The newest run of the container called `name`. */
 export function newestContainer(runtime: RuntimePod | undefined, name: string): RuntimeContainer | undefined {
   return runtime?.containers.find((container) => container.name === name);
-}
-
-/** The newest sandbox. */
-export function newestSandbox(runtime: RuntimePod | undefined): RuntimeSandbox | undefined {
-  return runtime?.sandboxes[0];
 }
 
 /** True when a container's processes may exist. */

@@ -5,4 +5,3 @@ export { podStatus } from './pod-status.ts';
 export { type QosClass, qosClass } from './qos.ts';
 export { illegalTransition, rejectedStatus, terminatedStatus } from './special-status.ts';
 export { FILE_BYTES, LOG_BYTES, LOG_LINES, needsLog, terminationMessage } from './termination-message.ts';
-export { timeOf } from './times.ts';

@@ -39,7 +39,7 @@ describe('the node’s configuration', () => {
       httpPorts: {},
       manifests: { ...least.manifests, checkEveryMs: 20_000 },
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
-      network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
+      network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000, podCidrs: [] },
       pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
       images: {
         pullQps: 5,
@@ -47,6 +47,7 @@ describe('the node’s configuration', () => {
         verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
         gc: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, keep: [] },
       },
+      events: { qps: 50, burst: 100 },
       logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });

@@ -107,6 +107,8 @@ export const nodeConfigSchema = z.strictObject({
     chainsAtOnce: z.number().int().positive().default(8),
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
+    /** Address ranges of the node's pods (podCIDRs). None: the CNI configuration has its own. */
+    podCidrs: z.array(z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a CIDR' })).default([]),
   }),
   /** Left out: the node has no object-cache, and its pods can not refer to objects of an API server. */
   objects: z
@@ -131,6 +133,10 @@ export const nodeConfigSchema = z.strictObject({
   }),
   /** Pulls, credentials and removal of images. */
   images: imagesSchema.prefault({}),
+  /** Events that one service may tell: per second (0: any number), and at once after a rest (eventRecordQPS, eventBurst). */
+  events: z
+    .strictObject({ qps: z.number().nonnegative().default(50), burst: z.int().positive().default(100) })
+    .prefault({}),
   /** The logs of containers. */
   logs: z
     .strictObject({

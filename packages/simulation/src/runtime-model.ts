@@ -60,10 +60,6 @@ export class RuntimeModel {
     return [...new Set([...this.#sandboxes.values()].map((one) => one.config.metadata?.uid ?? ''))];
   }
 
-  get sandboxIds(): ReadonlySet<string> {
-    return new Set(this.#sandboxes.keys());
-  }
-
   /** A process's connection. */
   client(guard: ProcessGuard): Pick<CriClient, 'call' | 'connection' | 'watchConnection' | 'containerEvents'> {
     return {

@@ -256,6 +256,7 @@ export class SimulatedNode {
             policy: { highPercent: 100, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
             space: () => guard.promise(Promise.resolve({ capacity: 1, available: 1 })),
           },
+          podCidrs: [],
         });
         return undefined;
       case 'prober': {
@@ -278,7 +279,7 @@ export class SimulatedNode {
           limits: {},
         });
         network.bridge.useFiles([NETWORK]);
-        await network.bridge.recover();
+        await network.recover();
         this.#network = network;
         return undefined;
       }

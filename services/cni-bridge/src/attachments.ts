@@ -295,7 +295,7 @@ function viewOf({ containerId, ifname, state }: Lane): AttachmentView {
     return { containerId, ifname, phase: 'absent', ips: [] };
   }
   const { record, phase } = state;
-  const stands = phase === 'added' || phase === 'checking';
+  const result = phase === 'added' || phase === 'checking' ? record.result : undefined;
   return {
     containerId,
     ifname,
@@ -303,7 +303,10 @@ function viewOf({ containerId, ifname, state }: Lane): AttachmentView {
     pod: record.pod,
     netns: record.netns,
     network: record.network.name,
-    ips: stands && record.result !== undefined ? addressesOf(record.result, ifname) : [],
+    plugins: record.network.plugins.map(({ type }) => type),
+    askedAt: record.askedAt,
+    ips: result === undefined ? [] : addressesOf(result, ifname),
+    result,
     error: phase === 'unfinished' ? state.error.message : undefined,
   };
 }

@@ -14,6 +14,7 @@ import {
   formatError,
   formatResult,
   knowsStatusAndGc,
+  nodeArgs,
   parseInvocation,
   pluginEnv,
   podOf,
@@ -49,6 +50,7 @@ export class CniBridge {
   readonly #attachments: Attachments;
   readonly #recovered = Promise.withResolvers<undefined>();
   readonly #configured = Promise.withResolvers<undefined>();
+  #podCidrs: readonly string[] = [];
   #collecting: Promise<unknown> = Promise.resolve();
   /** What the last look at the attachments found wrong, by their keys. */
   #wrong: ReadonlyMap<string, string> = new Map();
@@ -91,6 +93,14 @@ export class CniBridge {
   useFiles(files: readonly ConfigFile[]): void {
     this.#network.useFiles(files);
     this.#configured.resolve(undefined);
+  }
+
+  /**
+   * Takes the address ranges of the node's pods (Node `spec.podCIDRs`), for plugins that declare `ipRanges`. Attachments
+   * keep what they were made with.
+   */
+  usePodCidrs(podCidrs: readonly string[]): void {
+    this.#podCidrs = podCidrs;
   }
 
   /**
@@ -239,7 +249,7 @@ export class CniBridge {
       ifname,
       netns,
       args,
-      capabilityArgs: declaredArgs(network, capabilityArgs),
+      capabilityArgs: declaredArgs(network, { ...nodeArgs(this.#podCidrs), ...capabilityArgs }),
       network,
       askedAt,
     };

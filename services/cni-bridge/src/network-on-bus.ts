@@ -1,4 +1,4 @@
-import type { Bus, FactOwner } from '@kubus/bus';
+import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import type { NetworkReadiness, PluginRunner } from '@kubus/cni-config';
 import {
   NO_KEY,
@@ -6,11 +6,13 @@ import {
   type RuntimePod,
   networkCondition,
   pluginRun,
+  podNetwork,
   runtimePod,
 } from '@kubus/contracts';
 import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
 import { CniBridge } from './cni-bridge.ts';
 import type { BridgeLimits, PluginEvent } from './options.ts';
+import { PodNetworks } from './pod-networks.ts';
 
 /** How often what the runtime no longer has is looked for, and the other attachments are checked. */
 const LOOK_MS = 600_000;
@@ -28,7 +30,7 @@ export interface NetworkOnBusOptions {
 }
 
 /**
- * The bridge on the bus: its readiness is a fact, each plugin run an event, and the runtime's pods tell which attachments
+ * The bridge on the bus: its readiness is a fact, the network of each pod another, each plugin run an event, and the runtime's pods tell which attachments
  * nobody holds any more.
  */
 export class NetworkOnBus {
@@ -36,6 +38,7 @@ export class NetworkOnBus {
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #condition: FactOwner<NetworkCondition>;
+  readonly #networks: PodNetworks;
   readonly #pods = new Map<string, RuntimePod>();
   #timer: Cancel | undefined;
   #retry: Cancel | undefined;
@@ -49,14 +52,16 @@ export class NetworkOnBus {
     this.#bus = bus;
     this.#clock = clock;
     this.#condition = bus.owner(networkCondition);
+    this.#networks = new PodNetworks(bus.owner(podNetwork));
     this.bridge = new CniBridge({
       clock,
       ...rest,
       events: {
         onPlugin: (event) => this.#publishPlugin(event),
         onNetwork: (network) => this.#publishNetwork(network),
-        onAttachment: ({ phase }) => {
-          if (phase === 'unfinished') this.#retryLater();
+        onAttachment: (attachment) => {
+          this.#networks.changed(attachment);
+          if (attachment.phase === 'unfinished') this.#retryLater();
         },
       },
     });
@@ -66,6 +71,12 @@ export class NetworkOnBus {
       complete: () => this.#lookAfter(0),
     });
     this.#publishNetwork(this.bridge.network);
+  }
+
+  /** See {@link CniBridge.recover}; from then on the networks of all pods are known. */
+  async recover(): Promise<void> {
+    await this.bridge.recover();
+    this.#networks.complete();
   }
 
   stop(): void {
@@ -106,7 +117,7 @@ export class NetworkOnBus {
     // A restarted cri-bridge tells of all pods again; that is no reason to run all plugins.
     if (this.#stopped || this.#clock.now() < this.#checkAt) return;
     this.#checkAt = this.#clock.now() + LOOK_MS;
-    await this.bridge.check().catch(() => undefined);
+    this.#networks.checked(await this.bridge.check());
   }
 
   #publishNetwork({ ready, reason, message, network, file, broken }: NetworkReadiness): void {
@@ -121,7 +132,7 @@ export class NetworkOnBus {
 
   #publishPlugin(event: PluginEvent): void {
     const { command, containerId = '', ifname = '', network, type, pod } = event;
-    this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, {
+    const cause: Cause = this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, {
       command,
       containerId,
       ifname,
@@ -131,5 +142,6 @@ export class NetworkOnBus {
       ...(event.phase === 'end' && { durationMs: event.durationMs, ips: [...event.ips] }),
       ...(event.phase === 'end' && event.error !== undefined && { error: event.error }),
     });
+    if (pod !== undefined) this.#networks.ran(pod.uid, { containerId, ifname }, cause);
   }
 }

@@ -1,4 +1,11 @@
-import type { AttachmentRecord, AttachmentState, CniCommand, NetworkReadiness, PluginRunner } from '@kubus/cni-config';
+import type {
+  AttachmentRecord,
+  AttachmentState,
+  CniCommand,
+  CniResult,
+  NetworkReadiness,
+  PluginRunner,
+} from '@kubus/cni-config';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
 
 export interface BridgeLimits {
@@ -78,8 +85,14 @@ export interface AttachmentView {
   readonly pod?: AttachedPod | undefined;
   readonly netns?: string | undefined;
   readonly network?: string | undefined;
+  /** The plugins of its chain, the first one first. */
+  readonly plugins?: readonly string[] | undefined;
+  /** When ADD was asked: milliseconds since the Unix epoch. */
+  readonly askedAt?: number | undefined;
   /** The addresses of its interface; empty until ADD has succeeded. */
   readonly ips: readonly string[];
+  /** What its chain has made; absent until ADD has succeeded. */
+  readonly result?: CniResult | undefined;
   /** Why it could not be removed, in phase `unfinished`. */
   readonly error?: string | undefined;
 }

@@ -7,7 +7,7 @@ import { NetworkOnBus } from './network-on-bus.ts';
 export const cniBridge: ServiceDefinition = {
   name: 'cni-bridge',
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
-    const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs } = config.network;
+    const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs } = config.network;
     // The state folder names this owner among all on the machine, and is the same after a restart.
     const plugins = new PluginHost({ folders: pluginDirs, ownerMark: stateDir });
     const network = new NetworkOnBus({
@@ -19,6 +19,7 @@ export const cniBridge: ServiceDefinition = {
       limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
     });
     const { bridge } = network;
+    bridge.usePodCidrs(podCidrs);
     health.ready('network', () => (bridge.network.ready ? undefined : bridge.network.message));
     metrics.add({
       type: 'gauge',
@@ -31,7 +32,7 @@ export const cniBridge: ServiceDefinition = {
       ],
     });
     const unwatch = watchConfigFolder(configDir, { clock, logger, onFiles: (files) => bridge.useFiles(files) });
-    await bridge.recover();
+    await network.recover();
     const server = new ShimServer({
       socketPath: socket,
       handle: (call, shim) => bridge.handle(call, plugins.through(shim)),

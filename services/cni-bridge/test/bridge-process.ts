@@ -22,7 +22,10 @@ export interface BridgeSetup {
 }
 
 export type BridgeCommand =
-  { readonly command: 'state' } | { readonly command: 'collect'; readonly live: readonly string[] };
+  | { readonly command: 'state' }
+  | { readonly command: 'check' }
+  | { readonly command: 'podCidrs'; readonly podCidrs: readonly string[] }
+  | { readonly command: 'collect'; readonly live: readonly string[] };
 
 function say(line: unknown): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -94,10 +97,22 @@ createInterface({ input: process.stdin })
   .on('close', () => process.exit(0));
 
 async function obey(command: BridgeCommand): Promise<void> {
-  if (command.command === 'state') {
-    say({ state: { attachments: bridge.attachments, network: bridge.network, load: bridge.load } });
-  } else {
-    const { removed, failed } = await bridge.collect(new Set(command.live), systemClock.now());
-    say({ collected: { removed, failed: failed.length } });
+  switch (command.command) {
+    case 'state':
+      say({ state: { attachments: bridge.attachments, network: bridge.network, load: bridge.load } });
+      return;
+    case 'check': {
+      const { checked, failed } = await bridge.check();
+      say({ checks: { checked, failed: failed.map(({ error }) => error.message) } });
+      return;
+    }
+    case 'podCidrs':
+      bridge.usePodCidrs(command.podCidrs);
+      say({ podCidrs: command.podCidrs });
+      return;
+    case 'collect': {
+      const { removed, failed } = await bridge.collect(new Set(command.live), systemClock.now());
+      say({ collected: { removed, failed: failed.length } });
+    }
   }
 }

@@ -1,46 +1,69 @@
-// When the bridge looks at its attachments: a bus inside of the test, plugins that only count.
+// When the bridge looks at its attachments, and what it tells of them: a bus inside of the test, plugins that only count.
 import { beforeEach, expect, test } from '@jest/globals';
-import { LocalBroker } from '@kubus/bus/testing';
+import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import type { FactOwner } from '@kubus/bus';
 import type { PluginCall, PluginOutput, PluginRunner } from '@kubus/cni-config';
-import { type RuntimePod, runtimePod } from '@kubus/contracts';
+import { type PodNetwork, type RuntimePod, podNetwork, runtimePod } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { NetworkOnBus } from '../src/index.ts';
 
 const TEN_MINUTES = 600_000;
+const RESULT = JSON.stringify({
+  cniVersion: '1.0.0',
+  interfaces: [{ name: 'eth0', mac: '02:00:00:00:00:02', sandbox: '/run/netns/a' }],
+  ips: [{ address: '10.0.0.2/24', gateway: '10.0.0.1', interface: 0 }],
+  routes: [{ dst: '0.0.0.0/0' }],
+});
 
 let clock: ManualClock;
 let broker: LocalBroker;
 let pods: FactOwner<RuntimePod>;
 let runs: string[];
+/** Plugin calls that fail, as they are noted in `runs`. */
+let failing: ReadonlySet<string>;
+/** The pods' networks as others know them. */
+let networks: Map<string, PodNetwork>;
 let network: NetworkOnBus;
+/** The bridge's place on the bus. */
+let life: LocalMember;
+let journal: MemoryRecords;
 
 beforeEach(async () => {
   clock = new ManualClock();
   broker = new LocalBroker('node0');
   pods = broker.join('cri-bridge', clock).bus.owner(runtimePod);
   runs = [];
+  journal = new MemoryRecords();
+  failing = new Set();
   const plugins: PluginRunner = {
     run: ({ type, env }: PluginCall): Promise<PluginOutput> => {
-      runs.push(`${env['CNI_COMMAND'] ?? ''} ${type} ${env['CNI_CONTAINERID'] ?? ''}`);
-      const stdout = env['CNI_COMMAND'] === 'ADD' ? '{"cniVersion":"1.0.0","ips":[{"address":"10.0.0.2/24"}]}' : '';
+      const run = `${env['CNI_COMMAND'] ?? ''} ${type} ${env['CNI_CONTAINERID'] ?? ''}`;
+      runs.push(run);
+      if (failing.has(run)) return Promise.resolve({ exitCode: 1, stdout: '{"code":100,"msg":"lost"}', stderr: '' });
+      const stdout = env['CNI_COMMAND'] === 'ADD' ? RESULT : '';
       return Promise.resolve({ exitCode: 0, stdout, stderr: '' });
     },
     endStrays: () => Promise.resolve(0),
   };
-  const { bus } = broker.join('cni-bridge', clock);
-  network = new NetworkOnBus({ bus, clock, logger: silentLogger, journal: new MemoryRecords(), plugins, limits: {} });
+  networks = new Map();
+  broker.join('cli', clock).bus.reader(podNetwork, {
+    changed: ({ key, value }) => networks.set(key, value),
+    removed: ({ key }) => networks.delete(key),
+  });
+  life = broker.join('cni-bridge', clock);
+  const { bus } = life;
+  network = new NetworkOnBus({ bus, clock, logger: silentLogger, journal, plugins, limits: {} });
   const content = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'it' }] });
   network.bridge.useFiles([{ name: '10.conflist', content }]);
-  await network.bridge.recover();
+  await network.recover();
   for (const id of ['live', 'gone']) {
     await network.bridge.handle({
       command: 'ADD',
       containerId: id,
       netns: '/run/netns/a',
       ifname: 'eth0',
-      args: '',
+      args: `K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-${id};K8S_POD_UID=${id}`,
       path: '',
       stdin: '{"cniVersion":"1.0.0"}',
       name: 'kubus-cni',
@@ -94,4 +117,52 @@ test('a restarted cri-bridge tells of all pods again: what is gone is removed, b
   await settled();
   expect(runs).toEqual(['DEL it gone']);
   network.stop();
+});
+
+test('the network of each pod is a fact: from its ADD to its DEL, with what a check has found', async () => {
+  tell('live', 'gone');
+  const attachment = {
+    containerId: 'gone',
+    ifname: 'eth0',
+    network: 'pods',
+    plugins: ['it'],
+    since: '2030-01-01T00:00:00.000Z',
+    interfaces: [{ name: 'eth0', mac: '02:00:00:00:00:02', sandbox: '/run/netns/a' }],
+    ips: [{ address: '10.0.0.2/24', gateway: '10.0.0.1', interface: 0 }],
+    routes: [{ dst: '0.0.0.0/0' }],
+    dns: {},
+  };
+  expect([...networks.keys()]).toEqual(['live', 'gone']);
+  expect(networks.get('gone')).toEqual({
+    ref: { namespace: 'default', name: 'pod-gone', uid: 'gone' },
+    attachments: [attachment],
+  });
+
+  failing = new Set(['CHECK it gone', 'DEL it gone']);
+  pods.complete();
+  await clock.advance(0);
+  await settled();
+  expect(networks.get('gone')?.attachments).toEqual([{ ...attachment, problem: 'plugin it failed (CHECK): lost' }]);
+  expect(networks.get('live')?.attachments[0]).not.toHaveProperty('problem');
+
+  tell('live');
+  await clock.advance(TEN_MINUTES);
+  await settled();
+  expect(networks.get('gone')?.attachments[0]?.problem).toBe('plugin it failed (DEL): lost');
+  failing = new Set();
+  await clock.advance(TEN_MINUTES);
+  await settled();
+  expect([...networks.keys()]).toEqual(['live']);
+  network.stop();
+});
+
+test('a restarted bridge knows the networks of its last life, and what went with that is gone', async () => {
+  const { bus } = broker.join('cni-bridge', clock, 2);
+  const runner: PluginRunner = { run: () => Promise.reject(new Error('none')), endStrays: () => Promise.resolve(0) };
+  network.stop();
+  life.leave();
+  await journal.delete('gone:eth0');
+  await new NetworkOnBus({ bus, clock, logger: silentLogger, journal, plugins: runner, limits: {} }).recover();
+  await settled();
+  expect([...networks.keys()]).toEqual(['live']);
 });

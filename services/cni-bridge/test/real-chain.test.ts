@@ -63,7 +63,7 @@ describe('a pod', () => {
     expect(sandbox.run('cat', '/proc/sys/net/ipv4/conf/eth0/arp_filter').trim()).toBe('1');
     expect(node.podRules().join('\n')).toContain(`--to-destination ${address}:80`);
     expect(sandbox.run('busybox', 'ping', '-c', '1', '10.88.0.1')).toContain(' 0% packet loss');
-    expect((await bridge.state()).attachments).toEqual([
+    expect((await bridge.state()).attachments).toMatchObject([
       {
         containerId: id,
         ifname: 'eth0',
@@ -71,7 +71,9 @@ describe('a pod', () => {
         pod: { namespace: 'default', name: `pod-${id}`, uid: `uid-${id}` },
         netns: sandbox.path,
         network: 'pods',
+        plugins: ['bridge', 'tuning', 'portmap'],
         ips: [address],
+        result: { ips: [{ address: `${address}/16`, gateway: '10.88.0.1' }] },
       },
     ]);
 

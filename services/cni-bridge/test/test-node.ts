@@ -19,6 +19,8 @@ export interface Said {
   readonly ready?: true;
   readonly recovered?: { readonly removed: number; readonly failed: number };
   readonly collected?: { readonly removed: number; readonly failed: number };
+  readonly checks?: { readonly checked: number; readonly failed: readonly string[] };
+  readonly podCidrs?: readonly string[];
   readonly state?: {
     readonly attachments: readonly AttachmentView[];
     readonly network: NetworkReadiness;

@@ -9,7 +9,9 @@ import {
   manifest,
   sourceNames,
 } from '@kubus/contracts';
+import type { Rate } from '@kubus/event-correlator';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { EventRecorder } from '@kubus/service-kit';
 import { type ConfigOutput, ConfigSources } from './config-sources.ts';
 import type { ManifestFolder } from './file-source.ts';
 
@@ -22,19 +24,22 @@ export interface PublishOptions {
   readonly folder: ManifestFolder;
   /** Milliseconds between full reads. */
   readonly fileCheckFrequency: number;
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: Rate | undefined;
 }
 
 /** Wires the sources to the bus: each pod is a fact of its source, each manifest file a report. */
 export function publishSources(options: PublishOptions): ConfigSources {
-  const { bus, folder, fileCheckFrequency, ...rest } = options;
-  const output = new SourcesOnBus(bus);
+  const { bus, folder, fileCheckFrequency, eventRate, ...rest } = options;
+  const events = new EventRecorder({ bus, clock: rest.clock, declaration: configEvent, rate: eventRate });
+  const output = new SourcesOnBus(bus, events);
   const sources = new ConfigSources({ ...rest, output, file: { folder, fileCheckFrequency } });
   output.configured(sources.registered);
   return sources;
 }
 
 class SourcesOnBus implements ConfigOutput {
-  readonly #bus: Bus;
+  readonly #events: EventRecorder;
   readonly #pods: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
   readonly #manifests: FactOwner<ManifestReport>;
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
@@ -42,8 +47,8 @@ class SourcesOnBus implements ConfigOutput {
   #read: Cause[] = [];
   #told = false;
 
-  constructor(bus: Bus) {
-    this.#bus = bus;
+  constructor(bus: Bus, events: EventRecorder) {
+    this.#events = events;
     this.#pods = {
       file: bus.owner(desiredPods.file),
       http: bus.owner(desiredPods.http),
@@ -86,6 +91,6 @@ class SourcesOnBus implements ConfigOutput {
   }
 
   event({ pod, ...event }: Parameters<ConfigOutput['event']>[0]): void {
-    this.#bus.emit(configEvent, pod.uid, { ref: pod, ...event }, { causes: this.#read });
+    this.#events.record({ ref: pod, ...event }, this.#read);
   }
 }

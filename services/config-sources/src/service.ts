@@ -15,6 +15,7 @@ export const configSources: ServiceDefinition = {
       records: new FileRecordStore({ dir: join(stateDir, 'files'), logger }),
       folder: new FileManifestFolder({ path: config.manifests.path, logger }),
       fileCheckFrequency: config.manifests.checkEveryMs,
+      eventRate: config.events,
     });
     health.ready('sources', () => (sources.ready ? undefined : 'not every source has been read yet'));
     await sources.start();

@@ -23,6 +23,8 @@ export interface CriBridgeOptions {
   readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
   /** Left out: the node has no object-cache. */
   readonly objects?: ObjectReader | undefined;
+  /** Address ranges of the node's pods, for a runtime that runs CNI itself. */
+  readonly podCidrs: readonly string[];
 }
 
 /** The one connection of the node to its container runtime. */
@@ -34,9 +36,9 @@ export class CriBridge {
   readonly #collector: ImageCollector;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, objects = noObjects } = options;
+    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
     const stamps = new Stamps(bus.epoch);
-    this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
+    this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler, podCidrs });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
     const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
     this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, sandboxesAtOnce });

@@ -24,6 +24,7 @@ export const criBridge: ServiceDefinition = {
     const { config, bus, clock, ids, logger, health, metrics, stateDir } = context;
     const objects = config.objects && new ObjectClient(config.objects.socket);
     const images = await imagesOf(context, objects ?? noObjects);
+    const { podCidrs } = config.network;
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
       socket,
@@ -32,7 +33,8 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, objects, ...images });
+    const settings = { handler, sandboxesAtOnce, podCidrs };
+    const bridge = new CriBridge({ runtime, bus, clock, logger, objects, ...settings, ...images });
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',
@@ -63,6 +65,13 @@ export const criBridge: ServiceDefinition = {
         { value: bridge.imagesRemoved.age, labels: { reason: 'age' } },
         { value: bridge.imagesRemoved.space, labels: { reason: 'space' } },
       ],
+    });
+    metrics.add({
+      type: 'counter',
+      name: 'kubus_cri_calls_total',
+      help: 'Calls of the container runtime by method.',
+      labelNames: ['method'],
+      collect: () => [...runtime.counts].map(([method, value]) => ({ value, labels: { method } })),
     });
     return {
       stop: () => {

@@ -20,23 +20,34 @@ export class RuntimeWatch {
   readonly #logger: Logger;
   readonly #facts: FactOwner<RuntimeCondition>;
   readonly #wantedHandler: string | undefined;
+  readonly #podCidrs: readonly string[];
   #handler: string | undefined;
   /** All that the runtime has, if it tells. */
   #handlers: readonly string[] | undefined;
   /** Resolved once the runtime has told what it can do; a new one for every connection. */
   #learned = Promise.withResolvers<undefined>();
   #isLearned = false;
+  /** Whether the runtime that is connected has taken the podCIDRs. */
+  #hasPodCidrs = false;
   #events: RuntimeCondition['events'] = 'none';
   #version: { name: string; version: string } | undefined;
   #published = '';
   #timer: Cancel | undefined;
   #stopped = false;
 
-  constructor(options: { runtime: Runtime; bus: Bus; clock: Clock; logger: Logger; handler: string | undefined }) {
+  constructor(options: {
+    runtime: Runtime;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    handler: string | undefined;
+    podCidrs: readonly string[];
+  }) {
     this.#runtime = options.runtime;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#wantedHandler = options.handler;
+    this.#podCidrs = options.podCidrs;
     this.#facts = options.bus.owner(runtimeCondition);
   }
 
@@ -107,6 +118,7 @@ export class RuntimeWatch {
     let wait = STATUS_MS;
     try {
       if (!this.#isLearned) await this.#learn();
+      if (!this.#hasPodCidrs) await this.#tellPodCidrs();
       this.#publish(await this.#runtime.call('Status', {}, ANSWER));
     } catch (error) {
       this.#publishLost(toError(error).message);
@@ -135,8 +147,27 @@ export class RuntimeWatch {
     );
   }
 
+  /**
+   * A runtime that runs CNI itself makes its network configuration from a template with the node's podCIDRs, joined as the
+   * kubelet joins them. One that does not take them is asked again with the next look; its own word on readiness tells
+   * whether it needs them.
+   */
+  async #tellPodCidrs(): Promise<void> {
+    if (this.#podCidrs.length > 0 && this.#handler === undefined) {
+      const podCidr = this.#podCidrs.join(',');
+      try {
+        await this.#runtime.call('UpdateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } }, ANSWER);
+      } catch (error) {
+        this.#logger.warn({ podCidr, err: toError(error) }, 'the runtime did not take the podCIDRs');
+        return;
+      }
+    }
+    this.#hasPodCidrs = true;
+  }
+
   /** The runtime that comes back may be another one. */
   #forget(): void {
+    this.#hasPodCidrs = false;
     if (!this.#isLearned) return;
     this.#isLearned = false;
     this.#learned = Promise.withResolvers();

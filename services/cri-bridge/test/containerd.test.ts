@@ -49,7 +49,12 @@ beforeAll(async () => {
   const client = connectCri({ socket: runtime.socket, logger: silentLogger, clock, ids: systemIds });
   const bridge = new CriBridge({
     ...{ runtime: client, bus, clock, logger: silentLogger },
-    ...{ handler: undefined, sandboxesAtOnce: 2, objects: new ObjectClient(runtime.dir.socket('objects')) },
+    ...{
+      handler: undefined,
+      sandboxesAtOnce: 2,
+      podCidrs: [],
+      objects: new ObjectClient(runtime.dir.socket('objects')),
+    },
     ...(await imagePorts()),
   });
   objects = await ObjectCache.start(broker.join('object-cache', clock).bus, runtime.dir.socket('objects'));

@@ -4,16 +4,68 @@ import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import type { StatusResponse } from '@kubus/proto/cri';
 import { RuntimeWatch } from '../src/runtime-watch.ts';
-import { ScriptedRuntime } from './scripted-runtime.ts';
+import { ScriptedRuntime, failure } from './scripted-runtime.ts';
+
+const STATUS_MS = 10_000;
+
+/** A watch on a runtime that has the handlers `handlers`. */
+function watch(options: { handlers?: readonly string[]; handler?: string; podCidrs?: readonly string[] }) {
+  const { handlers = [], handler, podCidrs = ['10.1.0.0/24', 'fd01::/64'] } = options;
+  const clock = new ManualClock();
+  const runtime = new ScriptedRuntime()
+    .on('Version', () => ({ runtimeName: 'containerd', runtimeVersion: '2.1.9' }))
+    .on('Status', () => ({ runtimeHandlers: handlers.map((name) => ({ name })) }))
+    .on('UpdateRuntimeConfig', () => ({}));
+  const { bus } = new LocalBroker('node0').join('cri-bridge', clock);
+  const made = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler, podCidrs });
+  const told = () =>
+    runtime.calls.filter(({ method }) => method === 'UpdateRuntimeConfig').map(({ request }) => request);
+  return { clock, runtime, told, start: () => (made.start(), settled()) };
+}
+const both = { runtimeConfig: { networkConfig: { podCidr: '10.1.0.0/24,fd01::/64' } } };
+
+test('a runtime that runs CNI itself is told the podCIDRs, again when it comes back, and until it takes them', async () => {
+  const { clock, runtime, told, start } = watch({});
+  runtime.on('UpdateRuntimeConfig', () => Promise.reject(failure('Internal', 'no template')));
+  await start();
+  expect(told()).toEqual([both]);
+  runtime.on('UpdateRuntimeConfig', () => ({}));
+  for (let look = 0; look < 3; look += 1) {
+    await clock.advance(STATUS_MS);
+    await settled();
+  }
+  expect(told()).toEqual([both, both]);
+  runtime.setConnection('lost');
+  runtime.setConnection('connected');
+  await settled();
+  expect(told()).toHaveLength(3);
+});
+
+test.each([
+  ['whose network is cni-bridge’s', { handlers: ['kubus'], handler: 'kubus' }],
+  ['of a node without podCIDRs', { podCidrs: [] }],
+])('a runtime %s is told nothing', async (_, options) => {
+  const { clock, told, start } = watch(options);
+  await start();
+  await clock.advance(STATUS_MS);
+  await settled();
+  expect(told()).toEqual([]);
+});
+
+test('without our handler the runtime runs CNI itself', async () => {
+  const { told, start } = watch({ handlers: ['runc'], handler: 'kubus' });
+  await start();
+  expect(told()).toEqual([both]);
+});
 
 /** The watch of a runtime that says this of its handlers. */
 async function watchOf(status: StatusResponse): Promise<RuntimeWatch> {
   const runtime = new ScriptedRuntime();
-  runtime.on('Version', () => Promise.resolve({}));
+  runtime.on('Version', () => ({}));
   runtime.on('Status', () => Promise.resolve(status));
   const clock = new ManualClock();
   const { bus } = new LocalBroker('node0').join('cri-bridge', clock);
-  const watch = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler: 'kubus' });
+  const watch = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler: 'kubus', podCidrs: [] });
   watch.start();
   await settled();
   return watch;

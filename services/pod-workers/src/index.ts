@@ -43,6 +43,7 @@ export const podWorkers: ServiceDefinition = {
       memoryCapacity: BigInt(totalmem()),
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
+      eventRate: config.events,
     });
     const rotation = new LogRotation({
       clock,

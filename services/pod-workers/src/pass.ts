@@ -1,5 +1,5 @@
 import type { Cause } from '@kubus/bus';
-import { type Container, type Pod, type PodEvent, type PodRef, type RuntimePod, podEvent } from '@kubus/contracts';
+import { type Container, type Pod, type PodEvent, type PodRef, type RuntimePod } from '@kubus/contracts';
 import { type BackOffEntry, type ProbeResults, containerFieldPath } from '@kubus/pod-lifecycle';
 import type { WaitingReason } from '@kubus/pod-status';
 import { KubusError, type Logger } from '@kubus/ports';
@@ -61,18 +61,14 @@ export type EventToTell = Pick<PodEvent, 'type' | 'reason' | 'message'> & {
   container?: Pick<Container, 'name'> | undefined;
 };
 
-/** Tells the pod's user something, as a Kubernetes Event would. */
-export function recordEvent(pass: Pass, event: EventToTell): Cause {
+/** Tells the pod's user something, as a Kubernetes Event would. See {@link EventRecorder.record}. */
+export function recordEvent(pass: Pass, event: EventToTell): Cause | undefined {
   const { container, ...rest } = event;
   const { ref, deps, logger } = pass;
   logger.info({ reason: event.reason, container: container?.name }, event.message);
   const fieldPath = container === undefined ? undefined : containerFieldPath(pass.pod, container.name);
-  return deps.bus.emit(
-    podEvent,
-    ref.uid,
-    { ref, ...rest, ...(fieldPath !== undefined && { fieldPath }) },
-    { causes: [...pass.runtime.cause, ...pass.causes] },
-  );
+  const causes = [...pass.runtime.cause, ...pass.causes];
+  return deps.events.record({ ref, ...rest, ...(fieldPath !== undefined && { fieldPath }) }, causes);
 }
 
 /** Waits for `work`, but not longer than the pass lasts. The work itself goes on. */

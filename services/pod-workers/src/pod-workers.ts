@@ -10,6 +10,7 @@ import {
   type RuntimeCondition,
   type RuntimePod,
   networkCondition,
+  podEvent,
   podProbes,
   podStatus,
   podVolumes,
@@ -19,9 +20,10 @@ import {
   runtimeCondition,
   runtimePod,
 } from '@kubus/contracts';
+import type { Rate } from '@kubus/event-correlator';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
@@ -51,6 +53,8 @@ export interface PodWorkersOptions {
   /** Left out: the reference kubelet's waits. */
   readonly crashLoop?: CrashLoopOptions | undefined;
   readonly syncEveryMs: number;
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: Rate | undefined;
 }
 
 /** Fences of one life are numbered within its epoch. */
@@ -86,12 +90,13 @@ export class PodWorkers {
   #completed = false;
 
   private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
-    const { bus } = options;
+    const { bus, clock, eventRate } = options;
     this.#options = options;
     this.#recorded = records;
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
+      events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
       records: new SharedRecords(options.records),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),

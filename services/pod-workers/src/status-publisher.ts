@@ -1,5 +1,5 @@
 import type { Cause } from '@kubus/bus';
-import { type Pod, type PodRef, type PodStatus, type RuntimeContainer, podEvent } from '@kubus/contracts';
+import { type Pod, type PodRef, type PodStatus, type RuntimeContainer } from '@kubus/contracts';
 import { ANNOTATION, type ProbeResults } from '@kubus/pod-lifecycle';
 import {
   type ContainerDetails,
@@ -120,7 +120,7 @@ export class StatusPublisher {
     const at = this.#runtime.at;
     const why = { pod: ref.uid, causes: [...this.#runtime.cause, ...causes] };
     statuses.put(ref.uid, { ref, status, ...(at !== undefined && { runtime: at }) }, why);
-    if (late) this.#deps.bus.emit(podEvent, ref.uid, { ref, type: 'Normal', ...DEADLINE_EXCEEDED }, why);
+    if (late) this.#deps.events.record({ ref, type: 'Normal', ...DEADLINE_EXCEEDED }, why.causes);
     return true;
   }
 

@@ -7,8 +7,8 @@ import { type Pass, recordEvent, unlessCancelled, within } from './pass.ts';
 
 /** What has been begun to end a container; a pass that takes over from another one goes on with it. */
 interface StopUnderWay {
-  /** The event `Killing`. */
-  readonly told: Cause;
+  /** The event `Killing`, or what led to it where that is not told at once. */
+  readonly why: readonly Cause[];
   /** The preStop handler. Never rejects. */
   readonly hook: Promise<void>;
   readonly abortHook: AbortController;
@@ -73,10 +73,7 @@ async function stopContainer(pass: Pass, plan: PlannedStop, turn: readonly unkno
   if (turn.length > 0) await within(pass, Promise.all(turn), left());
   stop.abortHook.abort();
   const timeout = String(stopTimeout(graceSeconds, elapsed()));
-  await unlessCancelled(
-    pass,
-    pass.runtime.change('StopContainer', { containerId: container.id, timeout }, [stop.told]),
-  );
+  await unlessCancelled(pass, pass.runtime.change('StopContainer', { containerId: container.id, timeout }, stop.why));
 }
 
 function begin(pass: Pass, plan: PlannedStop): StopUnderWay {
@@ -99,7 +96,8 @@ function begin(pass: Pass, plan: PlannedStop): StopUnderWay {
   });
   const abortHook = new AbortController();
   const hook = preStop === undefined ? Promise.resolve() : runPreStop(pass, plan, preStop, abortHook.signal);
-  const begun = { told, hook, abortHook, graceSeconds, since: now };
+  const why = told === undefined ? pass.causes : [told];
+  const begun = { why, hook, abortHook, graceSeconds, since: now };
   pass.stops.set(id, begun);
   return begun;
 }

@@ -11,13 +11,15 @@ import type {
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
-import type { SharedRecords } from '@kubus/service-kit';
+import type { EventRecorder, SharedRecords } from '@kubus/service-kit';
 import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
 export interface WorkerDeps {
   readonly bus: Bus;
+  /** For what the pods' users are to hear of. */
+  readonly events: EventRecorder;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;

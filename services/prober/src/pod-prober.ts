@@ -6,10 +6,10 @@ import {
   type ProbeResult,
   type RuntimeContainer,
   type RuntimePod,
-  probeEvent,
 } from '@kubus/contracts';
 import { isSet, nanosToMs, newestContainer } from '@kubus/pod-lifecycle';
 import type { Clock, Logger } from '@kubus/ports';
+import type { EventRecorder } from '@kubus/service-kit';
 import { type ProbeDefinition, type ProbedRun, attemptEvent, erroredEvent, probesOf } from '@kubus/probe';
 import { type Outcome, makeAttempt } from './make-attempt.ts';
 import { ProbeLoop } from './probe-loop.ts';
@@ -20,6 +20,7 @@ export interface PodProberOptions {
   readonly clock: Clock;
   readonly fraction: () => number;
   readonly logger: Logger;
+  readonly events: EventRecorder;
   readonly keeper: ResultKeeper;
   readonly proberStartedAt: number;
   /** Address of pods in the host's network. */
@@ -129,7 +130,7 @@ export class PodProber {
 
   /** Tells the pod's user of what is worth telling. */
   #tell({ container, kind, fieldPath }: ProbeDefinition, outcome: Outcome): void {
-    const { bus, logger } = this.#options;
+    const { events, logger } = this.#options;
     const fields = { container: container.name, probe: kind };
     if (outcome.kind === 'lost') {
       logger.warn({ ...fields, err: outcome.error }, 'the probe is made again at its next time');
@@ -140,7 +141,7 @@ export class PodProber {
     logger.info({ ...fields, reason: event.reason }, event.message);
     const { ref } = this;
     const causes = outcome.kind === 'made' ? outcome.causes : this.#causes();
-    bus.emit(probeEvent, ref.uid, { ref, type: 'Warning', ...event, fieldPath }, { causes });
+    events.record({ ref, type: 'Warning', ...event, fieldPath }, causes);
   }
 
   #trigger(): void {

@@ -6,13 +6,15 @@ import {
   type ServiceShare,
   podProbes,
   podWork,
+  probeEvent,
   runtimePod,
   serviceShare,
 } from '@kubus/contracts';
+import type { Rate } from '@kubus/event-correlator';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
-import { SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, SharedRecords } from '@kubus/service-kit';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -27,6 +29,8 @@ export interface ProberOptions {
   readonly share: ServiceShare;
   /** Address of pods in the host's network. */
   readonly nodeIp: string;
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: Rate | undefined;
 }
 
 /** Attempts of one probe since the prober's start that ended in one way. */
@@ -41,6 +45,7 @@ export class Prober {
   readonly #keeper: ResultKeeper;
   readonly #kept: Map<string, PodProbes>;
   readonly #startedAt: number;
+  readonly #events: EventRecorder;
   readonly #pods = new Map<string, PodProber>();
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
@@ -55,7 +60,8 @@ export class Prober {
     this.#keeper = keeper;
     this.#kept = kept;
     this.#startedAt = options.clock.now();
-    const { bus } = options;
+    const { bus, clock, eventRate } = options;
+    this.#events = new EventRecorder({ bus, clock, declaration: probeEvent, rate: eventRate });
     this.#works = bus.reader(podWork, {
       changed: ({ key }) => this.#update(key),
       removed: ({ key }, cause) => {
@@ -158,7 +164,7 @@ export class Prober {
       const { bus, clock, ids, logger, nodeIp } = this.#options;
       const { namespace, name } = work.value.ref;
       pod = new PodProber(work, {
-        ...{ bus, clock, nodeIp, keeper: this.#keeper, proberStartedAt: this.#startedAt },
+        ...{ bus, clock, nodeIp, events: this.#events, keeper: this.#keeper, proberStartedAt: this.#startedAt },
         fraction: () => ids.fraction(),
         logger: logger.child({ pod: `${namespace}/${name}`, podUid: uid }),
         kept: this.#kept.get(uid),

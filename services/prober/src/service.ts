@@ -9,6 +9,7 @@ export const prober: ServiceDefinition = {
     const probes = await Prober.start({
       ...{ bus, clock, ids, logger },
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      eventRate: config.events,
       share: configuredShare(config, 'prober'),
       nodeIp: config.nodeIps[0] ?? '127.0.0.1',
     });

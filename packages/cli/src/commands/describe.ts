@@ -1,16 +1,10 @@
-import { parseTime } from '@kubus/bus';
-import {
-  type ContainerState,
-  type ContainerStatus,
-  type PodEvent,
-  encodeToken,
-  podEventSchema,
-} from '@kubus/contracts';
+import { type ContainerState, type ContainerStatus, type PodNetwork, encodeToken, podNetwork } from '@kubus/contracts';
 import type { Command } from 'commander';
-import { type NodeLink, connectNode } from '../node-link.ts';
+import { connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
+import { type ToldEvent, eventsOf, lastSeen, newestEvents } from '../pod-events.ts';
 import { type PodView, Pods, podDocument, statusWord } from '../pods.ts';
-import { formatAge, formatTable } from '../table.ts';
+import { formatTable } from '../table.ts';
 
 export function addDescribe(program: Command): void {
   const describe = program.command('describe').description('tell everything about one thing');
@@ -24,12 +18,15 @@ export function addDescribe(program: Command): void {
     .action(async (name: string, options: { namespace: string; output?: 'json' | 'yaml' }, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
-      const events = await readEvents(link, pod);
+      const network = (await link.facts(podNetwork)).get(pod.uid)?.value;
+      const events = newestEvents(await link.record(eventsOf(encodeToken(pod.uid))));
       if (options.output !== undefined) {
-        printDocument({ pod: podDocument(pod), worker: pod.worker, events }, options.output);
+        printDocument({ pod: podDocument(pod), worker: pod.worker, network, events }, options.output);
         return;
       }
-      console.log([...describePod(pod, link.bus.node), ...describeEvents(events)].join('\n'));
+      console.log(
+        [...describePod(pod, link.bus.node), ...describeNetwork(network), ...describeEvents(events)].join('\n'),
+      );
     });
 }
 
@@ -74,6 +71,23 @@ function describePod(pod: PodView, node: string): string[] {
   ];
 }
 
+/** Nothing for a pod whose network is not cni-bridge's: one of the host's network, or of a runtime that runs CNI itself. */
+export function describeNetwork(network: PodNetwork | undefined): string[] {
+  if (network === undefined) return [];
+  const via = (gateway: string | undefined) => (gateway === undefined ? '' : ` via ${gateway}`);
+  return [
+    'Network:',
+    ...network.attachments.flatMap(({ ifname, network: name, plugins, interfaces, ips, routes, problem }) => [
+      `  ${ifname}:`,
+      `    Network:       ${name} (${plugins.join(', ')})`,
+      `    Addresses:     ${ips.map(({ address, gateway }) => `${address}${via(gateway)}`).join(', ')}`,
+      `    MAC:           ${interfaces.find((one) => one.name === ifname)?.mac ?? ''}`,
+      `    Routes:        ${routes.map(({ dst, gw }) => `${dst}${via(gw)}`).join(', ')}`,
+      ...(problem === undefined ? [] : [`    Problem:       ${problem}`]),
+    ]),
+  ];
+}
+
 function describeContainer(
   container: { name: string; image?: string | undefined; command?: string[] | undefined },
   status: ContainerStatus | undefined,
@@ -114,39 +128,10 @@ function describeState(title: string, state: ContainerState | undefined): string
   ];
 }
 
-/** A pod's event; several of the same are one. */
-interface CountedEvent extends Pick<PodEvent, 'type' | 'reason' | 'message' | 'fieldPath'> {
-  /** The instance that said it. */
-  readonly from: string;
-  /** RFC 3339: when it was said the last time. */
-  readonly lastTime: string;
-  readonly count: number;
-}
-
-/** The pod's events from the record, in the order of their first time. */
-async function readEvents(link: NodeLink, pod: PodView): Promise<CountedEvent[]> {
-  const messages = await link.record(`*.event.recorded.${encodeToken(pod.uid)}`);
-  const events = new Map<string, CountedEvent>();
-  for (const { message, envelope } of messages) {
-    const parsed = podEventSchema.safeParse(JSON.parse(message.data));
-    if (!parsed.success) continue;
-    const { type, reason, message: text, fieldPath } = parsed.data;
-    const key = `${reason} ${text} ${fieldPath ?? ''}`;
-    const count = (events.get(key)?.count ?? 0) + 1;
-    events.set(key, { type, reason, message: text, fieldPath, from: envelope.source, lastTime: envelope.time, count });
-  }
-  return [...events.values()];
-}
-
-function describeEvents(events: readonly CountedEvent[]): string[] {
+function describeEvents(events: readonly ToldEvent[]): string[] {
   if (events.length === 0) return ['Events:         <none>'];
-  const rows = events.map(({ type, reason, message, from, lastTime, count }) => [
-    type,
-    reason,
-    `${formatAge(Date.now() - parseTime(lastTime))}${count > 1 ? ` (x${count})` : ''}`,
-    from,
-    message,
-  ]);
+  const now = Date.now();
+  const rows = events.map((event) => [event.type, event.reason, lastSeen(event, now), event.from, event.message]);
   return ['Events:', indent(formatTable(['TYPE', 'REASON', 'AGE', 'FROM', 'MESSAGE'], rows))];
 }
 

@@ -1,6 +1,6 @@
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { recordedMessage } from '@kubus/causality';
-import { podWork } from '@kubus/contracts';
+import { bareType, podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { summarise } from './summary.ts';
@@ -37,7 +37,7 @@ async function tail(link: NodeLink, subject: string, json: boolean): Promise<voi
       }
       const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
       const time = envelope.time.slice(11, 26);
-      const type = envelope.type.replace(/\/\d+$/, '');
+      const type = bareType(envelope.type);
       console.log(`${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${summarise(recorded)}`);
     },
   });

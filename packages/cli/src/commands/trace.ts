@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { type CausalNode, type RecordedMessage, causalTree, onBusBetween } from '@kubus/causality';
-import { encodeToken } from '@kubus/contracts';
+import { bareType, encodeToken } from '@kubus/contracts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { Pods } from '../pods.ts';
 import { UserError } from '../user-error.ts';
@@ -53,7 +53,7 @@ function printNode({ recorded, children }: CausalNode, depth: number, start: num
   const since = (at - start).toFixed(1).padStart(8);
   const after = (cause === undefined ? '' : `+${(at - cause.at).toFixed(1)}`).padStart(8);
   const onBus = ((cause && onBusBetween(cause, recorded)?.toFixed(1)) ?? '').padStart(6);
-  const type = envelope.type.replace(/\/\d+$/, '');
+  const type = bareType(envelope.type);
   const what = `${envelope.source}  ${type}  ${summarise(recorded)}`;
   console.log(`${since} ${after} ${onBus}  ${'  '.repeat(depth)}${what}`.trimEnd());
   for (const child of children) printNode(child, depth + 1, start, recorded);

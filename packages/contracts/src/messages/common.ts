@@ -21,7 +21,7 @@ export function podRefOf(pod: { metadata: PodRef }): PodRef {
   return { namespace, name, uid };
 }
 
-/** Something worth telling a pod’s user, as a Kubernetes Event would. */
+/** Something worth telling a pod’s user, as a Kubernetes Event would; repeats are counted (@kubus/event-correlator). */
 export const podEventSchema = z.object({
   ref: podRefSchema,
   type: z.enum(['Normal', 'Warning']),
@@ -30,5 +30,12 @@ export const podEventSchema = z.object({
   message: z.string(),
   /** Such as `spec.containers{web}`. */
   fieldPath: z.string().optional(),
+  /** How often it has happened until now. */
+  count: z.int().positive(),
+  /** RFC 3339: when it happened the first and the last time. */
+  firstTimestamp: z.string(),
+  lastTimestamp: z.string(),
+  /** The same for all repeats of an event, and for no other event of the node: the newest one replaces the others. */
+  series: z.string(),
 });
 export type PodEvent = z.infer<typeof podEventSchema>;

@@ -1,0 +1,92 @@
+import { describe, expect, test } from '@jest/globals';
+import { recordedMessage } from '@kubus/causality';
+import { LocalBroker } from '@kubus/bus/testing';
+import { type PodEvent, podEvent } from '@kubus/contracts';
+import { ManualClock } from '@kubus/ports/testing';
+import { eventDocument, newestEvents } from '../pod-events.ts';
+import { eventTable, wantedEvents } from './events.ts';
+
+const NOW = Date.UTC(2030, 0, 1, 0, 10);
+
+function event(change: Partial<PodEvent> = {}): PodEvent {
+  return {
+    ref: { namespace: 'default', name: 'web-node0', uid: 'a' },
+    type: 'Normal',
+    reason: 'Started',
+    message: 'Container started',
+    fieldPath: 'spec.containers{web}',
+    count: 1,
+    firstTimestamp: '2030-01-01T00:05:00.000Z',
+    lastTimestamp: '2030-01-01T00:05:00.000Z',
+    series: 'pod-workers-0.3.1',
+    ...change,
+  };
+}
+
+/** Events as the record has them after they were told in this order. */
+function recorded(...events: readonly PodEvent[]) {
+  const broker = new LocalBroker('node0');
+  const { bus } = broker.join('pod-workers', new ManualClock());
+  for (const one of events) bus.emit(podEvent, one.ref.uid, one);
+  return broker.said.flatMap((message) => recordedMessage(message) ?? []);
+}
+
+const backOff = { type: 'Warning', reason: 'BackOff', message: 'Back-off', series: 'pod-workers-0.3.2' } as const;
+
+test('the newest of each series, the last one at the end, with its age and count', () => {
+  const events = newestEvents(
+    recorded(
+      event({ ...backOff, count: 2, lastTimestamp: '2030-01-01T00:06:00.000Z' }),
+      event(),
+      event({ ...backOff, count: 3, lastTimestamp: '2030-01-01T00:09:55.000Z' }),
+    ),
+  );
+  expect(eventTable(events, { all: true, now: NOW })).toEqual({
+    header: ['NAMESPACE', 'LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
+    rows: [
+      ['default', '5m', 'Normal', 'Started', 'Pod/web-node0', 'Container started'],
+      ['default', '5s (x3 over 5m)', 'Warning', 'BackOff', 'Pod/web-node0', 'Back-off'],
+    ],
+  });
+});
+
+test('an event as a document is the API’s', () => {
+  expect(eventDocument(event(), 'node0')).toEqual({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'web-node0.pod-workers-0.3.1', namespace: 'default' },
+    involvedObject: {
+      ...{ apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web-node0', uid: 'a' },
+      fieldPath: 'spec.containers{web}',
+    },
+    ...{ type: 'Normal', reason: 'Started', message: 'Container started', count: 1 },
+    ...{ firstTimestamp: '2030-01-01T00:05:00.000Z', lastTimestamp: '2030-01-01T00:05:00.000Z' },
+    source: { component: 'kubelet', host: 'node0' },
+    reportingComponent: 'kubelet',
+    reportingInstance: 'node0',
+  });
+});
+
+describe('options', () => {
+  const all = { namespace: 'default' };
+  test.each([
+    ['its namespace', all, true],
+    ['another namespace', { namespace: 'other' }, false],
+    ['all namespaces', { namespace: 'other', allNamespaces: true }, true],
+    ['its type', { ...all, types: 'Warning,Normal' }, true],
+    ['another type', { ...all, types: 'Warning' }, false],
+    ['its name', { ...all, for: 'pod/web-node0' }, true],
+    ['its name in the manifest', { ...all, for: 'po/web' }, true],
+    ['its UID', { ...all, for: 'pods/a' }, true],
+    ['another pod', { ...all, for: 'pod/we' }, false],
+  ])('choose by %s', (_, options, chosen) => {
+    expect(wantedEvents(options, 'node0')(event())).toBe(chosen);
+  });
+
+  test.each([
+    [{ ...all, for: 'node/a' }, '--for must be pod/NAME, not "node/a"'],
+    [{ ...all, types: 'normal' }, 'valid --types are Normal or Warning, not "normal"'],
+  ])('%j are refused', (options, message) => {
+    expect(() => wantedEvents(options, 'node0')).toThrow(message);
+  });
+});

@@ -1,0 +1,123 @@
+import { fromNats, nodeSubject } from '@kubus/bus-nats';
+import { recordedMessage } from '@kubus/causality';
+import type { Command } from 'commander';
+import { type NodeLink, connectNode } from '../node-link.ts';
+import { outputOption, printDocument } from '../output.ts';
+import { type ToldEvent, eventDocument, eventsOf, lastSeen, newestEvents, toldEvent } from '../pod-events.ts';
+import { formatTable } from '../table.ts';
+import { UserError } from '../user-error.ts';
+
+interface EventsOptions {
+  readonly namespace: string;
+  readonly allNamespaces?: boolean;
+  readonly for?: string;
+  readonly types?: string;
+  readonly watch?: boolean;
+  readonly output?: 'json' | 'yaml';
+}
+
+export function addEvents(program: Command): void {
+  program
+    .command('events')
+    .description('list what pods’ users were told of, from the node’s record')
+    .option('-n, --namespace <namespace>', 'of pods of this namespace', 'default')
+    .option('-A, --all-namespaces', 'of pods of all namespaces')
+    .option('--for <pod>', 'of this pod alone: pod/NAME')
+    .option('--types <types>', 'of these types alone: Normal, Warning, or both with a comma')
+    .option('-w, --watch', 'go on and print what comes')
+    .addOption(outputOption())
+    .action(async (options: EventsOptions, command: Command) => {
+      const wanted = wantedEvents(options, command.optsWithGlobals<{ node: string }>().node);
+      await printEvents(await connectNode(command.optsWithGlobals<{ node: string }>().node), options, wanted);
+    });
+}
+
+/**
+ * Which events are asked for.
+ *
+ * @throws UserError for an option that names no pod or no type.
+ */
+export function wantedEvents(
+  options: Pick<EventsOptions, 'namespace' | 'allNamespaces' | 'for' | 'types'>,
+  node: string,
+): (event: Pick<ToldEvent, 'ref' | 'type'>) => boolean {
+  const name = options.for === undefined ? undefined : /^(?:pods?|po)\/(.+)$/.exec(options.for)?.[1];
+  if (options.for !== undefined && name === undefined) {
+    throw new UserError(`--for must be pod/NAME, not "${options.for}"`);
+  }
+  const types = options.types?.split(',');
+  const strange = types?.find((type) => type !== 'Normal' && type !== 'Warning');
+  if (strange !== undefined) throw new UserError(`valid --types are Normal or Warning, not "${strange}"`);
+  return ({ ref, type }) =>
+    (options.allNamespaces === true || ref.namespace === options.namespace) &&
+    (types === undefined || types.includes(type)) &&
+    (name === undefined || [name, `${name}-${node}`].includes(ref.name) || ref.uid === name);
+}
+
+async function printEvents(
+  link: NodeLink,
+  { output, watch, allNamespaces = false, namespace }: EventsOptions,
+  wanted: (event: ToldEvent) => boolean,
+): Promise<void> {
+  const { node } = link.bus;
+  // From before the record is read, so that nothing falls between.
+  let onEvent: (event: ToldEvent) => void = (event) => void early.push(event);
+  const early: ToldEvent[] = [];
+  if (watch === true) follow(link, (event) => onEvent(event));
+  const events = newestEvents(await link.record(eventsOf('*'))).filter(wanted);
+  const known = new Map(events.map((event) => [event.series, event.count]));
+  const isNew = (event: ToldEvent) => wanted(event) && event.count > (known.get(event.series) ?? 0);
+  if (output !== undefined) {
+    const items = events.map((event) => eventDocument(event, node));
+    if (watch !== true) {
+      printDocument({ apiVersion: 'v1', kind: 'List', items }, output);
+      return;
+    }
+    onEvent = (event) => {
+      if (isNew(event)) printDocument(eventDocument(event, node), output);
+    };
+    for (const item of items) printDocument(item, output);
+  } else {
+    const { header, rows } = eventTable(events, { all: allNamespaces, now: Date.now() });
+    if (events.length === 0 && watch !== true) {
+      console.error(`No events found${allNamespaces ? '' : ` in ${namespace} namespace`}.`);
+      return;
+    }
+    console.log(formatTable(header, rows));
+    onEvent = (event) => {
+      if (!isNew(event)) return;
+      const [row = []] = eventTable([event], { all: allNamespaces, now: Date.now() }).rows;
+      console.log(row.join('   '));
+    };
+  }
+  for (const event of early) onEvent(event);
+  if (watch === true) await new Promise(() => undefined);
+}
+
+function follow(link: NodeLink, onEvent: (event: ToldEvent) => void): void {
+  link.connection.subscribe(nodeSubject(link.bus.node, eventsOf('*')), {
+    callback: (error, wire) => {
+      const recorded = error === null ? recordedMessage(fromNats(wire)) : undefined;
+      const event = recorded && toldEvent(recorded);
+      if (event !== undefined) onEvent(event);
+    },
+  });
+}
+
+/** kubectl's columns for events. */
+export function eventTable(
+  events: readonly ToldEvent[],
+  { all, now }: { all: boolean; now: number },
+): { header: string[]; rows: string[][] } {
+  return {
+    header: [...(all ? ['NAMESPACE'] : []), 'LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
+    rows: events.map((event) => [
+      ...(all ? [event.ref.namespace] : []),
+      lastSeen(event, now),
+      event.type,
+      event.reason,
+      `Pod/${event.ref.name}`,
+      event.message,
+    ]),
+  };
+}

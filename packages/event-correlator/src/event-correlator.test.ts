@@ -1,0 +1,117 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { EventCorrelator } from './event-correlator.ts';
+
+const START = Date.UTC(2030, 0, 1);
+const MINUTE = 60_000;
+
+const ref = { namespace: 'default', name: 'web', uid: 'a' };
+
+function event(change: { uid?: string; reason?: string; message?: string; fieldPath?: string } = {}) {
+  const { uid = 'a', ...rest } = change;
+  return { ref: { ...ref, uid }, type: 'Warning' as const, reason: 'BackOff', message: 'no', ...rest };
+}
+
+test('a repeat has the series of the first time, and is counted', () => {
+  const correlator = new EventCorrelator('pod-workers-0.7');
+  const at = (ms: number) => new Date(START + ms).toISOString();
+  const told = [0, 5_000, 9_000].map((ms) => correlator.correlate(event(), START + ms));
+  const common = { message: 'no', firstTimestamp: at(0), series: 'pod-workers-0.7.1' };
+  expect(told).toEqual([
+    { ...common, count: 1, lastTimestamp: at(0) },
+    { ...common, count: 2, lastTimestamp: at(5_000) },
+    { ...common, count: 3, lastTimestamp: at(9_000) },
+  ]);
+});
+
+test.each([
+  ['message', { message: 'other' }],
+  ['reason', { reason: 'Failed' }],
+  ['container', { fieldPath: 'spec.containers{web}' }],
+  ['pod', { uid: 'b' }],
+])('another %s is another series', (_, change) => {
+  const correlator = new EventCorrelator('it');
+  correlator.correlate(event(), START);
+  expect(correlator.correlate(event(change), START)).toMatchObject({ count: 1, series: 'it.2' });
+});
+
+describe('events of one reason', () => {
+  /** What becomes of `count` events with different messages. */
+  function told(correlator: EventCorrelator, count: number, now: number, from = 0) {
+    return Array.from({ length: count }, (_, at) => correlator.correlate(event({ message: `m${from + at}` }), now));
+  }
+
+  test('are one series from the tenth message on', () => {
+    const correlator = new EventCorrelator('it');
+    const all = told(correlator, 12, START);
+    expect(all.slice(0, 9).map((one) => one?.message)).toEqual(Array.from({ length: 9 }, (_, at) => `m${at}`));
+    expect(all.slice(9)).toMatchObject([
+      { message: '(combined from similar events): m9', count: 1, series: 'it.10' },
+      { message: '(combined from similar events): m10', count: 2, series: 'it.10' },
+      { message: '(combined from similar events): m11', count: 3, series: 'it.10' },
+    ]);
+  });
+
+  test('are told as they are again after ten minutes without one', () => {
+    const correlator = new EventCorrelator('it');
+    told(correlator, 10, START);
+    const [soon] = told(correlator, 1, START + 10 * MINUTE, 20);
+    expect(soon?.message).toBe('(combined from similar events): m20');
+    const [late] = told(correlator, 1, START + 20 * MINUTE + 1, 30);
+    expect(late).toMatchObject({ message: 'm30', count: 1 });
+  });
+
+  test('with the same message are no reason to combine', () => {
+    const correlator = new EventCorrelator('it');
+    const all = Array.from({ length: 20 }, () => correlator.correlate(event(), START));
+    expect(all.every((one) => one?.message === 'no')).toBe(true);
+  });
+});
+
+describe('one object', () => {
+  test('is told of 25 times, then once every five minutes; what is not told is counted', () => {
+    const correlator = new EventCorrelator('it');
+    const at = (ms: number) => correlator.correlate(event(), START + ms)?.count;
+    expect(Array.from({ length: 26 }, () => at(0))).toEqual([
+      ...Array.from({ length: 25 }, (_, i) => i + 1),
+      undefined,
+    ]);
+    expect(at(5 * MINUTE - 1)).toBeUndefined();
+    expect(at(5 * MINUTE)).toBe(28);
+    expect(at(5 * MINUTE)).toBeUndefined();
+  });
+
+  test('does not use up what another may tell', () => {
+    const correlator = new EventCorrelator('it');
+    for (let time = 0; time < 30; time += 1) correlator.correlate(event(), START);
+    expect(correlator.correlate(event({ uid: 'b' }), START)).toMatchObject({ count: 1 });
+  });
+});
+
+test('whatever happens: counts of a series grow, it keeps its first time, and no object is told of too often', () => {
+  const happening = fc.record({
+    uid: fc.constantFrom('a', 'b'),
+    reason: fc.constantFrom('Unhealthy', 'BackOff'),
+    message: fc.nat(15).map(String),
+    waitMs: fc.nat(5 * MINUTE),
+  });
+  fc.assert(
+    fc.property(fc.array(happening, { maxLength: 200 }), (happenings) => {
+      const correlator = new EventCorrelator('it');
+      const series = new Map<string, { count: number; firstTimestamp: string }>();
+      const told = new Map<string, number>();
+      let now = START;
+      for (const { waitMs, uid, ...change } of happenings) {
+        now += waitMs;
+        const one = correlator.correlate(event({ uid, ...change }), now);
+        if (one === undefined) continue;
+        const before = series.get(one.series);
+        expect(one.count).toBeGreaterThan(before?.count ?? 0);
+        if (before !== undefined) expect(one.firstTimestamp).toBe(before.firstTimestamp);
+        series.set(one.series, one);
+        told.set(uid, (told.get(uid) ?? 0) + 1);
+        expect(told.get(uid)).toBeLessThanOrEqual(25 + (now - START) / (5 * MINUTE));
+      }
+    }),
+  );
+});

@@ -1,0 +1,2 @@
+export { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
+export { TokenBucket, type Rate } from './token-bucket.ts';
