@@ -20,6 +20,8 @@ export interface NodeDir {
   readonly pods: string;
   /** What containers write: `<namespace>_<name>_<uid>/<container>/<attempt>.log`. */
   readonly podLogs: string;
+  /** Links to them, as log collectors expect them: `<pod>_<namespace>_<container>-<id>.log`. */
+  readonly logLinks: string;
   readonly containerd: {
     readonly root: string;
     readonly state: string;
@@ -94,6 +96,7 @@ export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
     logs: join(root, 'logs'),
     pods: join(root, 'pods'),
     podLogs: join(root, 'pod-logs'),
+    logLinks: join(root, 'log-links'),
     containerd: {
       root: join(root, 'containerd', 'root'),
       state: join(root, 'containerd', 'state'),
@@ -143,6 +146,7 @@ export async function createNodeDir(dir: NodeDir): Promise<void> {
     [dir.logs, 0o755],
     [dir.pods, 0o711],
     [dir.podLogs, 0o755],
+    [dir.logLinks, 0o755],
     [join(dir.containerd.config, '..'), 0o711],
     [dir.containerd.root, 0o711],
     [dir.containerd.state, 0o711],

@@ -53,6 +53,8 @@ export const nodeConfigSchema = z.strictObject({
     root: z.string(),
     /** Folder of the pods' logs. */
     logs: z.string(),
+    /** Folder of links to the logs, where log collectors look. Left out: none are made. */
+    logLinks: z.string().optional(),
     /** How long a pod that is in its desired state waits for its next look, in milliseconds (syncFrequency). */
     syncEveryMs: z.number().positive().default(60_000),
     /** Who makes cgroups, as the runtime is configured (cgroupDriver). */

@@ -10,7 +10,7 @@ import {
   nanosToMs,
   newestContainer,
 } from '@kubus/pod-lifecycle';
-import { KubusError } from '@kubus/ports';
+import { KubusError, toError } from '@kubus/ports';
 import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
@@ -52,6 +52,7 @@ export async function startContainer(
         pass.runtime.change('StartContainer', { containerId: id }, pass.runtime.cause),
       );
       pass.waiting.delete(container.name);
+      await linkLog(pass, start, id);
       recordEvent(pass, { type: 'Normal', reason: 'Started', message: 'Container started', container });
       await runPostStart(pass, start, id);
     };
@@ -119,6 +120,7 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
   const ref = podRefOf(pod);
   await files.makeLogFolder(ref, container.name);
   const terminationLogPath = await files.makeTerminationLog(ref, container.name, start.attempt);
+  const etcHostsPath = await files.writeHostsFile(pod, sandbox.ips);
   try {
     const targetContainerId = targetOf(pass, start);
     return containerConfig(pod, container, {
@@ -131,6 +133,7 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
       podIps: sandbox.ips,
       hostIps: nodeIps,
       terminationLogPath,
+      etcHostsPath,
       ...mountedVolumes(pass, container),
     });
   } catch (error) {
@@ -146,6 +149,15 @@ function targetOf(pass: Pass, { container }: ContainerStart): string | undefined
   const target = newestContainer(pass.runtime.pod, name);
   if (target === undefined) throw new ContainerConfigError(`unable to find target container ${name}`);
   return target.id;
+}
+
+/** A log that collectors can not find is no reason to end the container that writes it. */
+async function linkLog({ deps, logger, ref }: Pass, { attempt, container }: ContainerStart, id: string): Promise<void> {
+  try {
+    await deps.files.linkLog(ref, { name: container.name, attempt, id });
+  } catch (error) {
+    logger.error({ err: toError(error), container: container.name }, 'the link to the log could not be made');
+  }
 }
 
 /** A container whose postStart handler fails is ended (kubelet behaviour 1.5). */

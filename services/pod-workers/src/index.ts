@@ -19,7 +19,11 @@ export const podWorkers: ServiceDefinition = {
       ids,
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
-      files: createPodFiles(config.pods),
+      files: createPodFiles({
+        ...config.pods,
+        clusterDomain: config.dns.domain,
+        resolvConf: config.dns.resolvConf,
+      }),
       cgroups: new PodCgroupTree({
         root: config.runtime.cgroupRoot,
         driver: config.pods.cgroupDriver,
@@ -29,6 +33,7 @@ export const podWorkers: ServiceDefinition = {
       hooks: createHookRequests(),
       nextEpoch: () => slot.nextEpoch(),
       nodeIps: config.nodeIps,
+      dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,

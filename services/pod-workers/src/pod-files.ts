@@ -4,15 +4,36 @@ import { removeTree } from '@kubus/mount';
 import { podFolder } from '@kubus/volume';
 import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { linkLog, removeLogLinks } from './log-links.ts';
 import type { PodFiles } from './ports.ts';
 import { createRunFiles } from './run-files.ts';
 
+export interface PodFilesOptions {
+  /** The node's folder for pods. */
+  readonly root: string;
+  /** The folder of the pods' logs. */
+  readonly logs: string;
+  /** The folder of links to the logs. Left out: there are none. */
+  readonly logLinks?: string | undefined;
+  /** The cluster's domain; empty where there is none. */
+  readonly clusterDomain: string;
+  /** The file with the node's name resolution; empty: pods get none of it. */
+  readonly resolvConf: string;
+}
+
 /** The pods' files on this machine. */
-export function createPodFiles(options: { root: string; logs: string }): PodFiles {
+export function createPodFiles(options: PodFilesOptions): PodFiles {
+  const { clusterDomain, logLinks, resolvConf } = options;
   const folder = (pod: PodRef) => join(options.logs, logFolder(pod));
   return {
     ...createRunFiles(options),
     logFolder: folder,
+    linkLog: async (pod, { name, attempt, id }) => {
+      const log = join(folder(pod), name, `${attempt}.log`);
+      if (logLinks !== undefined) await linkLog(logLinks, { pod, container: name, id, log });
+    },
+    writeHostsFile: (pod, podIps) => writeHostsFile(options.root, pod, { podIps, clusterDomain }),
+    readResolvConf: () => readResolvConf(resolvConf),
     makeLogFolder: async (pod, container) => {
       await mkdir(join(folder(pod), container), { recursive: true, mode: 0o755 });
     },
@@ -20,6 +41,7 @@ export function createPodFiles(options: { root: string; logs: string }): PodFile
       // Links resolved, as in the list of mounts: with one in it, what is mounted below would not be seen.
       const own = podFolder(await realpath(options.root).catch(() => options.root), pod.uid);
       await rm(folder(pod), { recursive: true, force: true });
+      if (logLinks !== undefined) await removeLogLinks(logLinks, pod, folder(pod));
       await removeTree(own);
     },
   };

@@ -1,4 +1,5 @@
 import type { Bus, Cause, FactReader } from '@kubus/bus';
+import type { DnsSettings } from '@kubus/container-config';
 import {
   type NetworkCondition,
   type PodProbes,
@@ -35,6 +36,7 @@ export interface PodWorkersOptions {
   /** Takes a further epoch, greater than all that were given before (see `Slot`). */
   readonly nextEpoch: () => number;
   readonly nodeIps: readonly string[];
+  readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
   /** The node's resources for pods. */

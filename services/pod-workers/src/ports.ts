@@ -1,4 +1,4 @@
-import type { PodRef } from '@kubus/contracts';
+import type { Pod, PodRef } from '@kubus/contracts';
 
 /** What the runs of containers leave on the node: their logs and termination messages. */
 export interface RunFiles {
@@ -23,6 +23,15 @@ export interface PodFiles extends RunFiles {
   makeLogFolder(pod: PodRef, container: string): Promise<void>;
   /** Absolute folder of the pod's logs. */
   logFolder(pod: PodRef): string;
+  /** Puts a link to the log of a container's run where log collectors look (kubelet behaviour 1.7). */
+  linkLog(pod: PodRef, run: { readonly name: string; readonly attempt: number; readonly id: string }): Promise<void>;
+  /**
+   * Writes the pod's hosts file and gives its path, for the mount over a container's /etc/hosts. To be called before each
+   * start of a container: the pod may have other addresses since the last one (kubelet behaviour 1.15).
+   */
+  writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<string>;
+  /** The content of the file that gives pods the node's own name resolution; undefined when none is configured. */
+  readResolvConf(): Promise<string | undefined>;
   /**
    * Removes everything of the pod. Harmless when there is nothing. Throws a KubusError `still-mounted` when something is
    * mounted there: what it shows is not the pod's to remove.
@@ -30,10 +39,12 @@ export interface PodFiles extends RunFiles {
   remove(pod: PodRef): Promise<void>;
 }
 
-/** The pods' cgroups. The runtime makes one when its first container needs it; nobody but us removes it. */
+/** The pods' cgroups. */
 export interface PodCgroups {
   /** The pod's cgroup as the runtime takes it, such as `/kubepods/besteffort/pod<uid>`. */
   parent(uid: string, qos: string): string;
+  /** Makes the pod's cgroup with the limits that it is to have now. Costs nothing where all is as it should be. */
+  ensure(pod: Pick<Pod, 'metadata' | 'spec'>, qos: string): Promise<void>;
   /** Removes the pod's cgroup, whatever its class was. Harmless when there is none. */
   remove(uid: string): Promise<void>;
 }

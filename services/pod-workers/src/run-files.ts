@@ -5,6 +5,7 @@ import { toError } from '@kubus/ports';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeLogLinks } from './log-links.ts';
 import type { RunFiles } from './ports.ts';
 
 /**
@@ -14,7 +15,7 @@ import type { RunFiles } from './ports.ts';
 const LOG_END_BYTES = 32 * 1024;
 
 /** What the runs of containers leave on this machine: their logs and termination messages. */
-export function createRunFiles(options: { root: string; logs: string }): RunFiles {
+export function createRunFiles(options: { root: string; logs: string; logLinks?: string | undefined }): RunFiles {
   const logs = (pod: PodRef) => join(options.logs, logFolder(pod));
   const messages = (pod: PodRef, container: string) => join(options.root, 'pods', pod.uid, 'containers', container);
   return {
@@ -40,6 +41,7 @@ export function createRunFiles(options: { root: string; logs: string }): RunFile
     removeRun: async (pod, container, attempt) => {
       await rm(join(messages(pod, container), String(attempt)), { force: true });
       const folder = join(logs(pod), container);
+      if (options.logLinks !== undefined) await removeLogLinks(options.logLinks, pod, join(folder, `${attempt}.log`));
       const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOf(name) }));
       if (files.every((file) => (file.attempt ?? 0) <= attempt)) return;
       // Rotated files of the same run end in more than `.log`.

@@ -1,5 +1,5 @@
 import { CommandFailed } from '@kubus/bus';
-import { SandboxConfigError, sandboxConfig } from '@kubus/container-config';
+import { SandboxConfigError, dnsConfig, sandboxConfig } from '@kubus/container-config';
 import type { Pod, RuntimeSandbox } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod-status';
@@ -17,7 +17,7 @@ export interface SandboxInUse {
 /** The sandbox that is there or that is made now; undefined when the pod is to have none. */
 export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): Promise<SandboxInUse | undefined> {
   const { createSandbox, sandbox } = actions;
-  if (sandbox !== undefined) return inUse(sandbox, configOf(pass, pod, sandbox.attempt));
+  if (sandbox !== undefined) return inUse(sandbox, await configOf(pass, pod, sandbox.attempt));
   if (createSandbox === undefined) return undefined;
   const { attempt, replaces } = createSandbox;
   if (replaces) {
@@ -26,7 +26,7 @@ export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): 
   }
   checkCancelled(pass);
   try {
-    const config = configOf(pass, pod, attempt);
+    const config = await configOf(pass, pod, attempt);
     const { podSandboxId } = await pass.runtime.change('RunPodSandbox', { config }, [
       ...pass.runtime.cause,
       ...pass.causes,
@@ -48,10 +48,16 @@ function inUse({ id, ips }: RuntimeSandbox, config: PodSandboxConfig): SandboxIn
   return { id, config, ips };
 }
 
-function configOf({ deps, ref }: Pass, pod: Pod, attempt: number): PodSandboxConfig {
+async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandboxConfig> {
+  const { deps, ref } = pass;
+  const { cgroups, dns, files, nodeIps } = deps;
+  const { config, warnings } = dnsConfig(pod, { ...dns, nodeIps, resolvConf: await files.readResolvConf() });
+  for (const { reason, message } of warnings) recordEvent(pass, { type: 'Warning', reason, message });
   return sandboxConfig(pod, {
     attempt,
-    logDirectory: deps.files.logFolder(ref),
-    cgroupParent: deps.cgroups.parent(ref.uid, qosClass(pod)),
+    logDirectory: files.logFolder(ref),
+    cgroupParent: cgroups.parent(ref.uid, qosClass(pod)),
+    dns: config,
+    clusterDomain: dns.clusterDomain,
   });
 }

@@ -1,6 +1,7 @@
 import type { Pod, RuntimePod } from '@kubus/contracts';
 import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
-import { isTerminal } from '@kubus/pod-status';
+import { isTerminal, qosClass } from '@kubus/pod-status';
+import { toError } from '@kubus/ports';
 import { StartFailed, startContainer } from './container-start.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
@@ -65,8 +66,20 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
     await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
     await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
   }
+  if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod);
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
+}
+
+/** The pod's cgroup bounds all that is started in it (kubelet behaviour 1.3, step 7). */
+async function ensureCgroup(pass: Pass, pod: Pod): Promise<void> {
+  try {
+    await pass.deps.cgroups.ensure(pod, qosClass(pod));
+  } catch (error) {
+    const message = `unable to ensure pod container exists: ${toError(error).message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodContainer', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
+  }
 }
 
 /**

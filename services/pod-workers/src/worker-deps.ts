@@ -1,4 +1,5 @@
 import type { Bus, FactOwner } from '@kubus/bus';
+import type { DnsSettings } from '@kubus/container-config';
 import type {
   NetworkCondition,
   PodProbes,
@@ -35,6 +36,7 @@ export interface WorkerDeps {
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];
+  readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
   /** The node's resources for pods: the limits that containers without one are told. */

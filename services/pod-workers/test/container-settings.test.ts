@@ -99,7 +99,10 @@ describe('the end of a container', () => {
       ({ subject, data }) => /worker.fact.status/.test(subject) && /exitCode/.test(data),
     );
     expect(told.every(({ data }) => data.includes('disk full'))).toBe(true);
-    expect(config()?.mounts).toMatchObject([{ containerPath: '/dev/termination-log', hostPath: '/messages/a/main/0' }]);
+    expect(config()?.mounts).toMatchObject([
+      { containerPath: '/etc/hosts', hostPath: '/hosts/a' },
+      { containerPath: '/dev/termination-log', hostPath: '/messages/a/main/0' },
+    ]);
   });
 
   test('comes with the end of its log when that is asked for and it wrote nothing', async () => {
@@ -136,5 +139,27 @@ test('a pod that is ended before it began has failed, and its containers count a
   expect(node.status('a')).toMatchObject({
     phase: 'Failed',
     initContainerStatuses: [{ state: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } }],
+  });
+});
+
+describe('a pod’s cgroup', () => {
+  test('that can not be made keeps the pod from starting, and the user hears why', async () => {
+    node.cgroupFailure = new Error('no space left');
+    await node.work(podOf('a'));
+    expect(done()).toEqual([]);
+    const message = 'unable to ensure pod container exists: no space left';
+    expect(node.events('a')).toContain(`FailedCreatePodContainer: ${message}`);
+    node.cgroupFailure = undefined;
+    await node.pass(20_000);
+    expect(done()[0]).toBe('RunPodSandbox pod-a/0');
+  });
+});
+
+test('a pod’s name resolution is the cluster’s, for its namespace', async () => {
+  await node.work(podOf('a'));
+  expect(node.bridge.sandboxConfig?.dnsConfig).toEqual({
+    servers: ['192.0.2.53'],
+    searches: ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local'],
+    options: ['ndots:5'],
   });
 });

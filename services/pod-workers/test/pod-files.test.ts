@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   statSync,
@@ -15,7 +16,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createPodFiles, readResolvConf, writeHostsFile } from '../src/pod-files.ts';
+import { type PodFilesOptions, createPodFiles } from '../src/pod-files.ts';
+import type { PodFiles } from '../src/ports.ts';
 
 let dir: string;
 let root: string;
@@ -30,6 +32,9 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
+const filesOf = (options: Partial<PodFilesOptions> = {}): PodFiles =>
+  createPodFiles({ root, logs: join(dir, 'logs'), clusterDomain: 'cluster.local', resolvConf: '', ...options });
+
 const pod = (uid: string, spec: Partial<Pod['spec']> = {}): Pod => ({
   metadata: { name: 'web', namespace: 'shop', uid },
   spec: { containers: [], ...spec },
@@ -38,23 +43,23 @@ const pod = (uid: string, spec: Partial<Pod['spec']> = {}): Pod => ({
 describe('a pod’s hosts file', () => {
   test('has the pod’s addresses of now, for everybody to read', async () => {
     const of = pod('u', { subdomain: 'sub', hostAliases: [{ ip: '10.0.0.9', hostnames: ['db'] }] });
-    const input = { clusterDomain: 'cluster.local' };
-    const path = await writeHostsFile(root, of, { ...input, podIps: ['10.88.0.5'] });
+    const files = filesOf();
+    const path = await files.writeHostsFile(of, ['10.88.0.5']);
     expect(path).toBe(join(root, 'pods/u/etc-hosts'));
     expect(readFileSync(path, 'utf8')).toContain('10.88.0.5\tweb.sub.shop.svc.cluster.local\tweb\n');
     expect(readFileSync(path, 'utf8')).toContain('10.0.0.9\tdb\n');
     expect(statSync(path).mode & 0o777).toBe(0o644);
     const before = statSync(path).ino;
-    await writeHostsFile(root, of, { ...input, podIps: ['10.88.0.5'] });
+    await files.writeHostsFile(of, ['10.88.0.5']);
     expect(statSync(path).ino).toBe(before);
-    await writeHostsFile(root, of, { ...input, podIps: ['10.88.0.6'] });
+    await files.writeHostsFile(of, ['10.88.0.6']);
     expect(readFileSync(path, 'utf8')).toContain('10.88.0.6\tweb');
     expect(readFileSync(path, 'utf8')).not.toContain('10.88.0.5');
     expect(readdirSync(join(root, 'pods/u'))).toEqual(['etc-hosts']);
   });
 
   test('in the host’s network is the node’s own', async () => {
-    const path = await writeHostsFile(root, pod('u', { hostNetwork: true }), { clusterDomain: '', podIps: [] });
+    const path = await filesOf({ clusterDomain: '' }).writeHostsFile(pod('u', { hostNetwork: true }), []);
     const text = readFileSync(path, 'utf8');
     expect(text).toBe(`# Kubernetes-managed hosts file (host network).\n${readFileSync('/etc/hosts', 'utf8')}`);
   });
@@ -62,16 +67,17 @@ describe('a pod’s hosts file', () => {
 
 test('the node’s name resolution is read, unless none is configured', async () => {
   writeFileSync(join(dir, 'resolv.conf'), 'nameserver 192.0.2.1\n');
-  expect(await readResolvConf(join(dir, 'resolv.conf'))).toBe('nameserver 192.0.2.1\n');
-  expect(await readResolvConf('')).toBeUndefined();
-  await expect(readResolvConf(join(dir, 'missing'))).rejects.toThrow('ENOENT');
+  const read = (resolvConf: string) => filesOf({ resolvConf }).readResolvConf();
+  expect(await read(join(dir, 'resolv.conf'))).toBe('nameserver 192.0.2.1\n');
+  expect(await read('')).toBeUndefined();
+  await expect(read(join(dir, 'missing'))).rejects.toThrow('ENOENT');
 });
 
 describe('removing a pod’s files', () => {
   const ref = { namespace: 'shop', name: 'web', uid: 'u' };
 
   test('takes its folder and its logs, and nothing of others', async () => {
-    const files = createPodFiles({ root, logs: join(dir, 'logs') });
+    const files = filesOf();
     await files.makeLogFolder(ref, 'main');
     for (const uid of ['u', 'other']) mkdirSync(join(root, 'pods', uid, 'x'), { recursive: true });
     await files.remove(ref);
@@ -88,7 +94,7 @@ describe('removing a pod’s files', () => {
     mkdirSync(target, { recursive: true });
     await mount({ type: 'none', source: kept, target, options: ['bind'] });
     symlinkSync(root, join(dir, 'link'));
-    const files = createPodFiles({ root: join(dir, 'link'), logs: join(dir, 'logs') });
+    const files = filesOf({ root: join(dir, 'link') });
     await expect(files.remove(ref)).rejects.toThrow(`${target} is a mount`);
     expect(readFileSync(join(kept, 'file'), 'utf8')).toBe('kept');
     await unmount(target);
@@ -99,10 +105,56 @@ describe('removing a pod’s files', () => {
 
   test('refuses a UID that leads out of the pods’ folder', async () => {
     writeFileSync(join(dir, 'file'), 'kept');
-    const files = createPodFiles({ root, logs: join(dir, 'logs') });
+    const files = filesOf();
     await files.makeLogFolder(ref, 'main');
     await expect(files.remove({ ...ref, uid: '../..' })).rejects.toThrow('can not be the name of a folder');
     expect(readdirSync(dir).sort()).toEqual(['file', 'logs', 'root']);
     expect(readdirSync(join(dir, 'logs'))).toHaveLength(1);
+  });
+});
+
+describe('links to logs', () => {
+  const ref = { namespace: 'shop', name: 'web', uid: 'u' };
+  const id = 'f'.repeat(64);
+  let links: string;
+  let files: PodFiles;
+
+  beforeEach(() => {
+    links = join(dir, 'links');
+    files = filesOf({ logLinks: links });
+  });
+
+  test('are made once per run, in a folder that may be missing, under the name that collectors expect', async () => {
+    await files.linkLog(ref, { name: 'main', attempt: 2, id });
+    await files.linkLog(ref, { name: 'main', attempt: 2, id });
+    expect(readdirSync(links)).toEqual([`web_shop_main-${id}.log`]);
+    expect(readlinkSync(join(links, `web_shop_main-${id}.log`))).toBe(join(dir, 'logs/shop_web_u/main/2.log'));
+  });
+
+  test('have names that the file system takes', async () => {
+    const long = { ...ref, name: 'a'.repeat(253) };
+    await files.linkLog(long, { name: 'main', attempt: 0, id });
+    expect(readdirSync(links)).toEqual([`${'a'.repeat(251)}.log`]);
+  });
+
+  test('take the place of what was left of another run', async () => {
+    mkdirSync(links);
+    const path = join(links, `web_shop_main-${id}.log`);
+    for (const leave of [() => symlinkSync('/elsewhere', path), () => writeFileSync(path, '')]) {
+      rmSync(path, { force: true });
+      leave();
+      await files.linkLog(ref, { name: 'main', attempt: 0, id });
+      expect(readlinkSync(path)).toBe(join(dir, 'logs/shop_web_u/main/0.log'));
+    }
+  });
+
+  test('go with their run or their pod, and nobody else’s do', async () => {
+    await files.linkLog(ref, { name: 'main', attempt: 0, id: 'id0' });
+    await files.linkLog(ref, { name: 'main', attempt: 1, id: 'id1' });
+    await files.linkLog({ ...ref, uid: 'other' }, { name: 'main', attempt: 0, id: 'id2' });
+    await files.removeRun(ref, 'main', 0);
+    expect(readdirSync(links)).toEqual(['web_shop_main-id1.log', 'web_shop_main-id2.log']);
+    await files.remove(ref);
+    expect(readdirSync(links)).toEqual(['web_shop_main-id2.log']);
   });
 });

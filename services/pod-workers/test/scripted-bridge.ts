@@ -13,7 +13,7 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
-import type { ContainerConfig, Image } from '@kubus/proto/cri';
+import type { ContainerConfig, Image, PodSandboxConfig } from '@kubus/proto/cri';
 
 interface Things {
   readonly ref: RuntimePod['ref'];
@@ -30,6 +30,8 @@ export class ScriptedBridge {
   execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
   /** The containers' configurations, the last one of each name. */
   readonly configs = new Map<string, ContainerConfig>();
+  /** That of the last sandbox. */
+  sandboxConfig: PodSandboxConfig | undefined;
   /** The user that images ask for. */
   imageUser: Pick<Image, 'uid' | 'username'> = {};
   /** What a command is to fail with, or wait for, instead of or before doing it. */
@@ -80,6 +82,7 @@ export class ScriptedBridge {
 
   #serveCreates(): void {
     this.#serve('RunPodSandbox', (uid, { config }) => {
+      this.sandboxConfig = config;
       const { name = '', namespace = '', attempt = 0 } = config?.metadata ?? {};
       const id = `s${++this.#ids}`;
       const hostNetwork = config?.linux?.securityContext?.namespaceOptions?.network === 'NODE';

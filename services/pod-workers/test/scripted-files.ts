@@ -1,4 +1,4 @@
-import type { PodRef } from '@kubus/contracts';
+import type { Pod, PodRef } from '@kubus/contracts';
 import type { PodFiles } from '../src/index.ts';
 
 /** The pods' files, as the test says that they are. */
@@ -19,6 +19,18 @@ export class ScriptedFiles implements PodFiles {
 
   makeLogFolder(): Promise<void> {
     return Promise.resolve();
+  }
+
+  linkLog(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  writeHostsFile({ metadata }: Pod): Promise<string> {
+    return Promise.resolve(`/hosts/${metadata.uid}`);
+  }
+
+  readResolvConf(): Promise<string | undefined> {
+    return Promise.resolve(undefined);
   }
 
   logIndexes(): Promise<ReadonlyMap<string, number>> {

@@ -44,6 +44,8 @@ export class ScriptedNode {
   readonly requests: HookRequest[] = [];
   /** What such a request ends with. */
   answer: (signal: AbortSignal) => Promise<{ fellBack: boolean }> = () => Promise.resolve({ fellBack: false });
+  /** Why no pod's cgroup can be made. */
+  cgroupFailure: Error | undefined;
   /** Waits between restarts; the reference kubelet's if left out. */
   crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
@@ -88,6 +90,7 @@ export class ScriptedNode {
       records: this.records,
       files: this.files,
       cgroups: {
+        ensure: () => (this.cgroupFailure === undefined ? Promise.resolve() : Promise.reject(this.cgroupFailure)),
         parent: (uid, qos) => `/kubepods/${qos}/${uid}`,
         remove: (uid) => {
           this.undone.push(`cgroup ${uid}`);
@@ -102,6 +105,7 @@ export class ScriptedNode {
       },
       nextEpoch: () => ++this.#epoch,
       nodeIps: ['192.0.2.1'],
+      dns: { clusterDns: ['192.0.2.53'], clusterDomain: 'cluster.local' },
       memoryCapacity: 1_000_000_000n,
       allocatable: { cpu: '2', memory: '1000000000' },
       crashLoop: this.crashLoop,
