@@ -29,6 +29,8 @@ import { Tunnel } from './tunnel.ts';
 export interface NodeOptions {
   /** Manifests by file name: text, or documents that are written as JSON. */
   readonly manifests?: Readonly<Record<string, string | object>>;
+  /** Services that the node does not start because the test runs something in their place. */
+  readonly elsewhere?: readonly string[];
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -89,6 +91,7 @@ export class TestNode {
     }
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
     const args = ['up', '--manifests', manifests, ...(chosen === undefined ? [] : ['--containerd', chosen])];
+    for (const service of options.elsewhere ?? []) args.push('--elsewhere', service);
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);
