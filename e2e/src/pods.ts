@@ -21,13 +21,18 @@ export function container(options: ContainerOptions): Container {
   return { image, command: staying, ...options };
 }
 
-/** A pod with the container `main`, or those given. */
+/** A pod with the container `main`, or those given. It asks for no cluster's name service: the test's node has none. */
 export function pod(name: string, spec: Partial<PodSpec> = {}): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name },
-    spec: { terminationGracePeriodSeconds: 2, containers: [container({ name: 'main' })], ...spec },
+    spec: {
+      terminationGracePeriodSeconds: 2,
+      dnsPolicy: 'Default',
+      containers: [container({ name: 'main' })],
+      ...spec,
+    },
   };
 }
 
