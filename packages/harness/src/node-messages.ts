@@ -13,7 +13,7 @@ export interface NodeMessage {
 }
 
 /** In which services tell a pod's user something. */
-const podEventTypes = ['worker.event.recorded', 'config.event.recorded'];
+const podEventTypes = ['worker.event.recorded', 'config.event.recorded', 'probe.event.recorded'];
 
 /** Every message of a node from now on, as long as the connection hears it. */
 export class NodeMessages {

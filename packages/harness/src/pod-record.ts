@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { PodStatus } from '@kubus/contracts';
 import { type RecordScope, scrub, without } from './record-scrub.ts';
 import type { TestNode } from './test-node.ts';
 
 /** What a pod's record is made within. */
 export function scopeOf({ dir }: TestNode, namespace: string): RecordScope {
-  return { namespace, folders: { '<logs>': dir.podLogs, '<root>': join(dir.pods, '..') }, cgroupRoot: dir.cgroupRoot };
+  return { namespace, folders: { '<logs>': dir.podLogs, '<root>': dir.pods }, cgroupRoot: dir.cgroupRoot };
 }
 
 /** The pod's status as the golden records have it: conditions by their type, without what no two runs share. */

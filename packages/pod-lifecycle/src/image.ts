@@ -1,5 +1,5 @@
 import type { Container } from '@kubus/contracts';
-import { parseImageName } from '@kubus/contracts';
+import { imageNameProblem, parseImageName } from '@kubus/contracts';
 
 /** What to do about a container's image (kubelet behaviour 1.8). */
 export type ImageDecision =
@@ -29,7 +29,7 @@ export function imageDecision(
     return {
       kind: 'fail',
       reason: 'InvalidImageName',
-      message: `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`,
+      message: `Failed to apply default image tag "${image}": couldn't parse image name "${image}": ${imageNameProblem(image)}`,
     };
   }
   switch (container.imagePullPolicy) {

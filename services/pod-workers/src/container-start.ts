@@ -29,7 +29,10 @@ export class StartFailed extends KubusError {
   }
 }
 
-/** Reasons that the container's user is told of as an event; the others have events of their own. */
+/** Pods get no swap (kubelet behaviour 1.20). */
+const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
+
+/** Reasons that the container's user is told of with their text; of an image the reason alone is repeated. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
 
 /**
@@ -61,8 +64,9 @@ export async function startContainer(
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
     pass.waiting.set(container.name, { reason: error.code, message: error.message });
-    if (TOLD.includes(error.code)) {
-      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.message}`, container });
+    const told = error.cause instanceof ImageError ? error.code : TOLD.includes(error.code) ? error.message : undefined;
+    if (told !== undefined) {
+      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${told}`, container });
     }
     throw error;
   }
@@ -115,7 +119,7 @@ async function imageOf(pass: Pass, { container }: ContainerStart): Promise<Conta
 }
 
 async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
-  const { files, memoryCapacity, allocatable, nodeIps } = pass.deps;
+  const { files, kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
   const ref = podRefOf(pod);
   await files.makeLogFolder(ref, container.name);
@@ -129,6 +133,8 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
       ...(image.user !== undefined && { imageUser: image.user }),
       ...(targetContainerId !== undefined && { targetContainerId }),
       memoryCapacity,
+      ...kernel,
+      ...(kernel?.accountsForSwap === true && { swap: NO_SWAP }),
       allocatable,
       podIps: sandbox.ips,
       hostIps: nodeIps,

@@ -1,4 +1,4 @@
-import { PodCgroupTree } from '@kubus/cgroup';
+import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { availableParallelism, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +35,7 @@ export const podWorkers: ServiceDefinition = {
       nodeIps: config.nodeIps,
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
+      kernel: await kernelMemory(await cgroupMounts()),
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
     });

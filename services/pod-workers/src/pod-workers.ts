@@ -21,6 +21,7 @@ import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import { PodWorker } from './pod-worker.ts';
+import type { KernelMemory } from '@kubus/cgroup';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -39,6 +40,7 @@ export interface PodWorkersOptions {
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
+  readonly kernel?: KernelMemory | undefined;
   /** The node's resources for pods. */
   readonly allocatable: ResourceList;
   /** Left out: the reference kubelet's waits. */

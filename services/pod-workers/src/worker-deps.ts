@@ -11,6 +11,7 @@ import type {
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import type { KernelMemory } from '@kubus/cgroup';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
@@ -39,6 +40,8 @@ export interface WorkerDeps {
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
+  /** Left out: cgroup v1 without huge pages, which does not account for swap. */
+  readonly kernel?: KernelMemory | undefined;
   /** The node's resources for pods: the limits that containers without one are told. */
   readonly allocatable: ResourceList;
   readonly crashLoop: BackOffLimits;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseImageName } from './image-name.ts';
+import { imageNameProblem, parseImageName } from './image-name.ts';
 
 const hex = 'a'.repeat(64);
 
@@ -23,4 +23,15 @@ describe('parseImageName', () => {
     '%j is none',
     (text) => expect(parseImageName(text)).toBeUndefined(),
   );
+});
+
+describe('imageNameProblem', () => {
+  const format = 'invalid reference format';
+  test.each([
+    ['a:', format],
+    ['Busybox:1', `${format}: repository name (Busybox) must be lowercase`],
+    ['Not A Valid//Name', `${format}: repository name (/Name) must be lowercase`],
+    ['r.io/a/B@sha256:12', `${format}: repository name (a/B@sha256) must be lowercase`],
+    [hex, `invalid repository name (${hex}), cannot specify 64-byte hexadecimal strings`],
+  ])('%s', (text, problem) => expect(imageNameProblem(text)).toBe(problem));
 });
