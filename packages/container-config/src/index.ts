@@ -1,24 +1,14 @@
 export {
-  type CompletedContainer,
   type ContainerSettings,
   type ContainerTemplate,
   completeContainer,
-  containerConfig,
   containerTemplate,
   logFolder,
   logPath,
 } from './container-config.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
-export {
-  type Environment,
-  type EnvironmentPlan,
-  type EnvironmentStep,
-  type ObjectLookup,
-  type ObjectReference,
-  completeEnvironment,
-  environmentObjects,
-} from './environment.ts';
+export { type ObjectLookup, completeEnvironment, environmentObjects } from './environment.ts';
 export { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { expand } from './expand.ts';
@@ -27,6 +17,7 @@ export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
 export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { type IdRange } from './namespaces.ts';
+export { pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
   type ContainerResourceSettings,
@@ -38,4 +29,3 @@ export {
 export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';
-export { type ServiceAddress, type ServicePort } from './service-links.ts';

@@ -1,7 +1,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerConfig } from '@kubus/proto/cri';
-import { containerConfig, sandboxConfig } from '../src/index.ts';
+import { sandboxConfig } from '../src/index.ts';
+import { containerConfig } from './made.ts';
 import { thrown } from './thrown.ts';
 import { type Golden, containerSettings, lookup, sandboxSettings, seenPod, withoutDefaults } from './golden.ts';
 

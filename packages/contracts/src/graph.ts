@@ -2,6 +2,7 @@ import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere } from './messages/node.ts';
+import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
@@ -48,7 +49,19 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'pod-workers': {
     about: 'One ordered worker per pod: decides what to start, stop and remove, and has it done.',
     owns: [podWorker, podStatus],
-    reads: [podWork, podWake, podProbes, podVolumes, runtimePod, runtimeCondition, networkCondition],
+    reads: [
+      podWork,
+      podWake,
+      podProbes,
+      podVolumes,
+      runtimePod,
+      runtimeCondition,
+      networkCondition,
+      configuredSources,
+      cachedObject,
+      serviceAddress,
+      runtimeClass,
+    ],
     serves: [],
     calls: [
       fencePod,
@@ -83,6 +96,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     serves: [],
     calls: [],
     publishes: [pluginRun],
+    hears: [],
+  },
+  'object-cache': {
+    about:
+      'Follows the ConfigMaps, Secrets, Services and RuntimeClasses that pods need, and gives out what is in them.',
+    owns: [cachedObject, serviceAddress, runtimeClass],
+    reads: [podWork],
+    serves: [],
+    calls: [],
+    publishes: [],
     hears: [],
   },
   'volume-manager': {

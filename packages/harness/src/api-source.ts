@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Bus, FactOwner } from '@kubus/bus';
-import { connectNats, readSeed } from '@kubus/bus-nats';
+import type { FactOwner } from '@kubus/bus';
 import {
   CONFIG_SEEN,
   type EphemeralContainer,
@@ -13,16 +12,12 @@ import {
   manifest as manifestReport,
   sourceNames,
 } from '@kubus/contracts';
-import { identitiesFolder } from '@kubus/launcher';
 import { type ConfigState, emptyConfig, merge } from '@kubus/pod-config';
 import { readManifest } from '@kubus/pod-manifest';
-import { type Slot, announceInstance, claimSlot, createLogger, joinBus } from '@kubus/service-kit';
-import type { NatsConnection } from '@nats-io/nats-core';
 import { deletedPod, resizedPod, storedPod, wholeSeconds, withEphemeralContainer, withStatus } from './api-pod.ts';
 import { HarnessError } from './errors.ts';
-import { NATS_PORT, type TestNode } from './test-node.ts';
-
-const INSTANCE = 'config-sources-0';
+import { type ServicePlace, takePlace } from './service-place.ts';
+import type { TestNode } from './test-node.ts';
 
 /**
  * The pods of an API server, told to a node in the place of its config-sources: under its identity, with its slot, by its
@@ -31,8 +26,7 @@ const INSTANCE = 'config-sources-0';
  */
 export class ApiSource {
   readonly #node: TestNode;
-  readonly #connection: NatsConnection;
-  readonly #slot: Slot;
+  readonly #place: ServicePlace;
   readonly #owners: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
   readonly #pods = new Map<string, Pod>();
   readonly #unfollow: () => void;
@@ -40,31 +34,16 @@ export class ApiSource {
 
   /** Joins the bus of a node, with no pods yet. */
   static async open(node: TestNode): Promise<ApiSource> {
-    const { dir } = node;
-    const slot = claimSlot(dir.state('config-sources'), 0);
-    const connection = await connectNats({
-      servers: `127.0.0.1:${await node.tunnel.expose(NATS_PORT)}`,
-      instance: INSTANCE,
-      seed: await readSeed(identitiesFolder(dir), INSTANCE),
-    });
-    const service = 'config-sources';
-    const { bus } = joinBus({
-      connection,
-      node: node.name,
-      service,
-      identity: INSTANCE,
-      epoch: slot.epoch,
-      logger: createLogger({ service, instance: INSTANCE, level: 'error' }),
-    });
-    const source = new ApiSource(node, connection, slot, bus);
-    announceInstance(connection, bus, service);
+    const place = await takePlace(node, 'config-sources');
+    const source = new ApiSource(node, place);
+    place.announce();
     return source;
   }
 
-  private constructor(node: TestNode, connection: NatsConnection, slot: Slot, bus: Bus) {
+  private constructor(node: TestNode, place: ServicePlace) {
+    const { bus } = place;
     this.#node = node;
-    this.#connection = connection;
-    this.#slot = slot;
+    this.#place = place;
     this.#merged = emptyConfig(['file', 'api']);
     this.#owners = {
       file: bus.owner(desiredPods.file),
@@ -140,8 +119,7 @@ export class ApiSource {
   /** Leaves the bus. The node keeps the pods that it has. */
   async close(): Promise<void> {
     this.#unfollow();
-    await this.#connection.close();
-    this.#slot.release();
+    await this.#place.leave();
   }
 
   /** Takes in what the node has told of the pods. */

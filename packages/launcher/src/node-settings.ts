@@ -80,6 +80,7 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
     },
+    objects: { socket: dir.socket('objects') },
     pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };

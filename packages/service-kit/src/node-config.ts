@@ -48,6 +48,13 @@ export const nodeConfigSchema = z.strictObject({
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
   }),
+  /** Left out: the node has no object-cache, and its pods can not refer to objects of an API server. */
+  objects: z
+    .strictObject({
+      /** Socket on which object-cache gives out what is in ConfigMaps and Secrets. */
+      socket: z.string(),
+    })
+    .optional(),
   pods: z.strictObject({
     /** Folder of the pods' own files (the kubelet's root). */
     root: z.string(),

@@ -1,5 +1,6 @@
 import type { Bus } from '@kubus/bus';
 import type { Clock, Logger } from '@kubus/ports';
+import { type ObjectReader, noObjects } from './objects.ts';
 import { servePlainCommands } from './plain-commands.ts';
 import { Pleg } from './pleg.ts';
 import { PodCommands } from './pod-commands.ts';
@@ -16,6 +17,8 @@ export interface CriBridgeOptions {
   /** Runtime handler whose network is cni-bridge's. */
   readonly handler: string | undefined;
   readonly sandboxesAtOnce: number;
+  /** Left out: the node has no object-cache. */
+  readonly objects?: ObjectReader | undefined;
 }
 
 /** The one connection of the node to its container runtime. */
@@ -25,12 +28,12 @@ export class CriBridge {
   readonly #commands: PodCommands;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce } = options;
+    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, objects = noObjects } = options;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
-    const effects = new PodEffects({ runtime, clock, logger, handler: () => this.#watch.handler() });
-    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, sandboxesAtOnce });
+    const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
+    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, sandboxesAtOnce });
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
     this.#watch.start();

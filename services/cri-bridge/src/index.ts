@@ -1,8 +1,10 @@
 import { connectCri } from '@kubus/cri';
+import { ObjectClient } from '@kubus/object-socket';
 import type { ServiceDefinition } from '@kubus/service-kit';
 import { CriBridge } from './cri-bridge.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
+export type { ObjectReader } from './objects.ts';
 export type { Runtime } from './runtime.ts';
 
 /** The service `cri-bridge`. */
@@ -17,7 +19,8 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce });
+    const objects = config.objects && new ObjectClient(config.objects.socket);
+    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, objects });
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',

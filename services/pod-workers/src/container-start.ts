@@ -1,5 +1,5 @@
 import { CommandFailed } from '@kubus/bus';
-import { ContainerConfigError, containerConfig } from '@kubus/container-config';
+import { ContainerConfigError, containerTemplate } from '@kubus/container-config';
 import { type Pod, podRefOf } from '@kubus/contracts';
 import {
   type ContainerStart,
@@ -13,7 +13,8 @@ import {
 import { KubusError, toError } from '@kubus/ports';
 import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
-import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import { knownServices, processToComplete } from './objects.ts';
+import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { mountedVolumes } from './volumes.ts';
@@ -34,6 +35,9 @@ const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
 
 /** Reasons that the container's user is told of with their text; of an image the reason alone is repeated. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
+
+/** Codes of `ObjectError`: the bridge could not have the objects as they were known here. */
+const OBJECTS_AWAITED = ['ObjectChanged', 'ObjectsUnavailable'];
 
 /**
  * Starts one container: back-off, image, create, start, postStart handler (kubelet behaviour 1.5, startContainer). On
@@ -97,12 +101,13 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   const { container } = start;
   const image = await imageOf(pass, start);
   checkCancelled(pass);
-  const config = await configOf(pass, pod, sandbox, start, image);
+  const { config, process } = await templateOf(pass, pod, sandbox, start, image);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',
       { podSandboxId: sandbox.id, config, sandboxConfig: sandbox.config },
       pass.runtime.cause,
+      { process },
     ),
   );
   recordEvent(pass, { type: 'Normal', reason: 'Created', message: 'Container created', container });
@@ -118,7 +123,7 @@ async function imageOf(pass: Pass, { container }: ContainerStart): Promise<Conta
   }
 }
 
-async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
+async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
   const { files, kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
   const ref = podRefOf(pod);
@@ -127,7 +132,7 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
   const etcHostsPath = await files.writeHostsFile(pod, sandbox.ips);
   try {
     const targetContainerId = targetOf(pass, start);
-    return containerConfig(pod, container, {
+    const { config, process } = containerTemplate(pod, container, {
       attempt: start.attempt,
       imageId: image.id,
       ...(image.user !== undefined && { imageUser: image.user }),
@@ -140,8 +145,10 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
       hostIps: nodeIps,
       terminationLogPath,
       etcHostsPath,
+      services: knownServices(pass),
       ...mountedVolumes(pass, container),
     });
+    return { config, process: processToComplete(pass, pod, process) };
   } catch (error) {
     if (!(error instanceof ContainerConfigError)) throw error;
     throw new StartFailed(error.code, error.message, { cause: error });
@@ -188,6 +195,9 @@ async function attempt<T>(reason: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
+    if (error instanceof CommandFailed && OBJECTS_AWAITED.includes(error.code)) {
+      throw new TryAgain(error.message, RETRY_MS, { cause: error });
+    }
     if (error instanceof CommandFailed && error.code !== 'Unavailable') {
       throw new StartFailed(reason, error.message, { cause: error });
     }

@@ -11,6 +11,7 @@ import {
 } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
+import { presentPullSecrets } from './objects.ts';
 import { type Pass, recordEvent, unlessCancelled } from './pass.ts';
 
 /** The container can not have its image now. `code` is the waiting reason that users know. */
@@ -88,8 +89,8 @@ async function pull(pass: Pass, container: Container, image: string): Promise<Co
   });
   const began = clock.now();
   try {
-    const params = { image: { image } };
-    await unlessCancelled(pass, bus.call(criCommands.PullImage, image, { params }, { causes: pass.runtime.cause }));
+    const request = { params: { image: { image } }, pullSecrets: presentPullSecrets(pass) };
+    await unlessCancelled(pass, bus.call(criCommands.PullImage, image, request, { causes: pass.runtime.cause }));
   } catch (error) {
     // Only the runtime's own answer is a failed pull; a lost bus or bridge is waited for inside of the call.
     if (!(error instanceof CommandFailed) || error.code === 'Unavailable') throw error;

@@ -19,6 +19,7 @@ import {
 } from '@kubus/contracts';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { KernelMemory } from '@kubus/cgroup';
@@ -81,6 +82,9 @@ export class PodWorkers {
       probes: (uid) => this.#probes.get(uid)?.value,
       volumes: (uid) => this.#volumes.get(uid)?.value,
       volumesKnown: () => this.#volumesKnown,
+      objects: new ObjectFacts(bus, (concerns, cause) => {
+        for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
+      }),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),

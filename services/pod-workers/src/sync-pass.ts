@@ -3,6 +3,7 @@ import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } 
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { StartFailed, startContainer } from './container-start.ts';
+import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
 import { asStops, stopContainers, stopSandboxes } from './stop.ts';
@@ -54,6 +55,7 @@ async function logIndexes(
 async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, actions: PodActions): Promise<void> {
   checkNetwork(pass, pod, actions);
   checkVolumes(pass, pod, actions);
+  checkObjects(pass, pod, actions);
   checkCancelled(pass);
   if (actions.killPod) {
     await stopContainers(pass, asStops(runtime?.containers), { ordered: true });
@@ -68,6 +70,7 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   }
   if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod);
   const sandbox = await ensureSandbox(pass, pod, actions);
+  if (actions.start.length > 0) tellMissingPullSecrets(pass, pod);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
 }
 

@@ -322,9 +322,11 @@ describe('the end of a pod', () => {
 });
 
 test('what this version does not do is refused as a whole, with the fields named', async () => {
-  await node.work(podOf('a', { initContainers: [{ name: 'first', envFrom: [{ secretRef: { name: 's' } }] }] }));
+  await node.work(
+    podOf('a', { initContainers: [{ name: 'first', volumeDevices: [{ name: 'v', devicePath: '/dev/v' }] }] }),
+  );
   expect(done()).toEqual([]);
-  const message = 'this version of Kubus does not support: spec.initContainers[0].envFrom';
+  const message = 'this version of Kubus does not support: spec.initContainers[0].volumeDevices';
   expect(node.state('a')?.error).toBe(message);
   expect(node.events('a').slice(0, 1)).toEqual([`Unsupported: ${message}`]);
   expect(node.fields('a', 'Unsupported')).toEqual(['spec.initContainers{first}', 'spec.containers{main}']);

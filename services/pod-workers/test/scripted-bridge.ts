@@ -1,4 +1,5 @@
 import type { Bus, FactOwner } from '@kubus/bus';
+import { completeContainer } from '@kubus/container-config';
 import {
   type CriRequest,
   type CriResult,
@@ -9,6 +10,7 @@ import {
   type Stamp,
   criCommands,
   fencePod,
+  objectKey,
   readPod,
   runtimePod,
 } from '@kubus/contracts';
@@ -30,6 +32,8 @@ export class ScriptedBridge {
   execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
   /** The containers' configurations, the last one of each name. */
   readonly configs = new Map<string, ContainerConfig>();
+  /** The data of Secrets and ConfigMaps, by key. */
+  readonly objects: Record<string, Record<string, string>> = {};
   /** That of the last sandbox. */
   sandboxConfig: PodSandboxConfig | undefined;
   /** The user that images ask for. */
@@ -92,11 +96,17 @@ export class ScriptedBridge {
       things.sandboxes.unshift({ ...sandbox, ips: hostNetwork ? [] : ['10.0.0.2'] });
       return { podSandboxId: id };
     });
-    this.#serve('CreateContainer', (uid, { podSandboxId = '', config }) => {
+    this.#serve('CreateContainer', (uid, { podSandboxId = '', config }, process) => {
       const id = `c${++this.#ids}`;
       const { name = '', attempt = 0 } = config?.metadata ?? {};
       const image = config?.image?.image ?? '';
-      if (config !== undefined) this.configs.set(name, config);
+      if (config !== undefined && process !== undefined) {
+        const values = new Map(process.objects.map((one) => [objectKey(one), this.objects[objectKey(one)]]));
+        this.configs.set(
+          name,
+          completeContainer({ config, process }, (one) => values.get(objectKey(one))),
+        );
+      }
       this.#things(uid).containers.unshift({
         ...{ id, name, attempt, sandboxId: podSandboxId, state: 'created', createdAt: this.#now() },
         ...{
@@ -165,7 +175,7 @@ export class ScriptedBridge {
 
   #serve<M extends FencedMethod>(
     method: M,
-    act: (uid: string, params: CriRequest<M>['params']) => CriResult<M>['response'],
+    act: (uid: string, params: CriRequest<M>['params'], process: CriRequest<M>['process']) => CriResult<M>['response'],
   ): void {
     this.#bus.serve(criCommands[method], async (command) => {
       const { key, request } = command;
@@ -179,7 +189,7 @@ export class ScriptedBridge {
         if (this.#pods.has(key)) this.#publish(key);
         throw new KubusError(code, message, { context: { endEpoch: epoch, endCounter: counter } });
       }
-      const response = act(key, request.params);
+      const response = act(key, request.params, request.process);
       this.done.push(what);
       const at = this.#stamp();
       this.#publish(key);

@@ -2,6 +2,8 @@ import { type CriMethods, type UnaryCriMethod, criMethods } from '@kubus/proto/c
 import * as z from 'zod';
 import { type CommandDeclaration, command, event, fact } from '../declare.ts';
 import { podRefSchema, stampSchema } from './common.ts';
+import { type ProcessToComplete, processToCompleteSchema } from './container-process.ts';
+import { type ObjectVersion, objectVersionSchema } from './object.ts';
 
 export const runtimeSandboxSchema = z.object({
   id: z.string(),
@@ -130,6 +132,10 @@ export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, after the item with the id `after`. */
   page?: { limit: number; after?: string | undefined } | undefined;
+  /** CreateContainer only: environment, command and args, which are completed with the objects' values at the call. */
+  process?: ProcessToComplete | undefined;
+  /** PullImage only: the Secrets with the pod's credentials for registries. */
+  pullSecrets?: ObjectVersion[] | undefined;
 }
 
 export interface CriResult<M extends UnaryCriMethod> {
@@ -169,6 +175,12 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
+/** What a request names beside the call's own fields, because the values in it must not travel. */
+const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  CreateContainer: { process: processToCompleteSchema.optional() },
+  PullImage: { pullSecrets: z.array(objectVersionSchema).optional() },
+};
+
 type CriCommands = { readonly [M in UnaryCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
 
 /** Every unary CRI call as a command. A call that the runtime does not have fails with the code `Unimplemented`. */
@@ -186,6 +198,7 @@ export const criCommands = Object.fromEntries(
         request: z.object({
           params: criMethods[method].request,
           page: z.object({ limit: z.int().positive(), after: z.string().optional() }).optional(),
+          ...references[method],
         }),
         result: z.object({
           response: criMethods[method].response,
