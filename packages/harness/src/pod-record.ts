@@ -2,9 +2,17 @@ import type { PodStatus } from '@kubus/contracts';
 import { type RecordScope, scrub, without } from './record-scrub.ts';
 import type { TestNode } from './test-node.ts';
 
-/** What a pod's record is made within. */
-export function scopeOf({ dir }: TestNode, namespace: string): RecordScope {
-  return { namespace, folders: { '<logs>': dir.podLogs, '<root>': dir.pods }, cgroupRoot: dir.cgroupRoot };
+/** What a pod's record is made within. `folders`: further ones by what stands for them. */
+export function scopeOf(
+  { dir }: TestNode,
+  namespace: string,
+  folders: Readonly<Record<string, string>> = {},
+): RecordScope {
+  return {
+    namespace,
+    folders: { ...folders, '<logs>': dir.podLogs, '<root>': dir.pods },
+    cgroupRoot: dir.cgroupRoot,
+  };
 }
 
 /** The pod's status as the golden records have it: conditions by their type, without what no two runs share. */

@@ -1,7 +1,7 @@
 /** What a record must not depend on: where things of one node lie, and what the namespace was called. */
 export interface RecordScope {
   readonly namespace: string;
-  /** The node's own folders by the placeholder that stands for them, such as `<root>`. */
+  /** The test's own folders by what stands for them, such as `<root>`; the first that is found counts. */
   readonly folders: Readonly<Record<string, string>>;
   /** Cgroup of the node below which the reference would have its own: taken away from the front of paths. */
   readonly cgroupRoot: string;
@@ -33,7 +33,7 @@ export const SCRUBBED_NODE_IP = '10.123.0.1';
 export function scrub(value: unknown, { namespace, folders, cgroupRoot }: RecordScope): unknown {
   let text = JSON.stringify(value).replaceAll(namespace, '<ns>');
   for (const [placeholder, folder] of Object.entries(folders)) {
-    text = text.replaceAll(`${folder.replace(/\/$/, '')}/`, `${placeholder}/`);
+    for (const end of ['/', '"']) text = text.replaceAll(`${folder}${end}`, `${placeholder}${end}`);
   }
   text = text.replaceAll(`"${cgroupRoot}/`, '"/');
   for (const [pattern, placeholder] of replacements) text = text.replaceAll(pattern, placeholder);
