@@ -16,8 +16,8 @@ export interface StoredAs {
 const TOLERATION_SECONDS = 300;
 
 /**
- * A pod as an API server stores and shows it: with the defaults of its fields and what the admission plugins ServiceAccount,
- * Priority and DefaultTolerationSeconds add. It is bound to its node already.
+ * A pod as an API server stores and shows it: with the defaults of its fields and what the admission plugins Priority
+ * and DefaultTolerationSeconds add; without ServiceAccount, as the API server of the golden records. It is bound to its node already.
  *
  * @param manifest one pod, as YAML or JSON.
  * @throws HarnessError `BadPod` with what is wrong.
@@ -30,7 +30,6 @@ export function storedPod(manifest: string, { namespace, node, uid, createdAt }:
     throw new HarnessError('BadPod', `one pod is needed, there are ${pods.length}: ${wrong}`);
   }
   const { metadata, spec } = decoded.pod;
-  const account = spec.serviceAccountName ?? 'default';
   const pod = defaultPod({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -38,8 +37,6 @@ export function storedPod(manifest: string, { namespace, node, uid, createdAt }:
     spec: {
       ...spec,
       nodeName: node,
-      serviceAccountName: account,
-      serviceAccount: account,
       priority: spec.priority ?? 0,
       preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
       tolerations: [

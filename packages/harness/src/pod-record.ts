@@ -9,6 +9,7 @@ export function scopeOf(
   folders: Readonly<Record<string, string>> = {},
 ): RecordScope {
   return {
+    node: dir.node,
     namespace,
     folders: { ...folders, '<logs>': dir.podLogs, '<root>': dir.pods },
     cgroupRoot: dir.cgroupRoot,

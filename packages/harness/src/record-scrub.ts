@@ -1,5 +1,6 @@
 /** What a record must not depend on: where things of one node lie, and what the namespace was called. */
 export interface RecordScope {
+  readonly node: string;
   readonly namespace: string;
   /** The test's own folders by what stands for them, such as `<root>`; the first that is found counts. */
   readonly folders: Readonly<Record<string, string>>;
@@ -29,9 +30,12 @@ const replacements: readonly (readonly [RegExp, string])[] = [
 /** The address that a node under comparison has to have, as the rules know it. */
 export const SCRUBBED_NODE_IP = '10.123.0.1';
 
+/** What the node of the golden records was called. */
+const GOLDEN_NODE = '"node0"';
+
 /** A copy in which everything that differs from run to run is a placeholder. */
-export function scrub(value: unknown, { namespace, folders, cgroupRoot }: RecordScope): unknown {
-  let text = JSON.stringify(value).replaceAll(namespace, '<ns>');
+export function scrub(value: unknown, { node, namespace, folders, cgroupRoot }: RecordScope): unknown {
+  let text = JSON.stringify(value).replaceAll(namespace, '<ns>').replaceAll(`"${node}"`, GOLDEN_NODE);
   for (const [placeholder, folder] of Object.entries(folders)) {
     for (const end of ['/', '"']) text = text.replaceAll(`${folder}${end}`, `${placeholder}${end}`);
   }

@@ -19,6 +19,8 @@ interface Kept {
   present: StartedProcess | undefined;
   /** Set while somebody else runs it: no process of it is started before this resolves. */
   elsewhere: PromiseWithResolvers<void> | undefined;
+  /** Nobody is to run it any more. */
+  dropped: boolean;
   /** Resolves when the present process, or the one that is just being started, has ended. */
   turn: Promise<undefined>;
 }
@@ -38,14 +40,19 @@ export class Supervisor {
 
   /** Starts `what` and keeps it running. `first` is a process of it that runs already. */
   keep(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): void {
-    const kept: Kept = { present: undefined, elsewhere: undefined, turn: Promise.resolve(undefined) };
+    const kept: Kept = { present: undefined, elsewhere: undefined, dropped: false, turn: Promise.resolve(undefined) };
     this.#kept.set(what, kept);
     void this.#loop(what, kept, start, first);
   }
 
   /** Knows `what` as {@link keep} does, but leaves it to somebody else until {@link takeBack}. */
   know(what: string, start: () => Promise<StartedProcess>): void {
-    const kept: Kept = { present: undefined, elsewhere: Promise.withResolvers(), turn: Promise.resolve(undefined) };
+    const kept: Kept = {
+      present: undefined,
+      elsewhere: Promise.withResolvers(),
+      dropped: false,
+      turn: Promise.resolve(undefined),
+    };
     this.#kept.set(what, kept);
     void this.#loop(what, kept, start);
   }
@@ -67,6 +74,16 @@ export class Supervisor {
     const kept = this.#kept.get(what);
     kept?.elsewhere?.resolve();
     if (kept !== undefined) kept.elsewhere = undefined;
+  }
+
+  /** Ends `what` in order and for good. Resolves when it has ended. */
+  async drop(what: string): Promise<void> {
+    const kept = this.#kept.get(what);
+    if (kept === undefined) return;
+    await this.letGo(what);
+    kept.dropped = true;
+    this.takeBack(what);
+    this.#kept.delete(what);
   }
 
   /** The pid of a kept process that runs now. */
@@ -105,7 +122,7 @@ export class Supervisor {
     const { signal } = this.#stopping;
     let next = first;
     let waitMs = 0;
-    while (!this.#stopped) {
+    while (!this.#stopped && !kept.dropped) {
       if (kept.elsewhere !== undefined) {
         waitMs = 0;
         await kept.elsewhere.promise;
@@ -121,7 +138,7 @@ export class Supervisor {
         kept.present = started;
         this.#events.started(what, pid);
         // Let go of while it was being started.
-        if (this.#isElsewhere(what)) process.kill(pid, 'SIGTERM');
+        if (isElsewhere(kept)) process.kill(pid, 'SIGTERM');
         const status = await started.exited;
         this.#onEnd(what, kept, pid, status);
       } catch (error) {
@@ -133,8 +150,9 @@ export class Supervisor {
       if (waitMs > 0) await wait(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
 
-  #isElsewhere(what: string): boolean {
-    return this.#kept.get(what)?.elsewhere !== undefined;
-  }
+/** Asked anew, since it may change while something is awaited. */
+function isElsewhere({ elsewhere }: Kept): boolean {
+  return elsewhere !== undefined;
 }
