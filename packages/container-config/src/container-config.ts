@@ -81,6 +81,19 @@ export function completeContainer({ config, process }: ContainerTemplate, object
   };
 }
 
+/**
+ * A container as the runtime is to make it, for those who have the values at hand. See {@link containerTemplate} and
+ * {@link completeContainer}.
+ */
+export function containerConfig(
+  pod: Pod,
+  container: Container,
+  settings: ContainerSettings,
+  objects?: ObjectLookup,
+): ContainerConfig {
+  return completeContainer(containerTemplate(pod, container, settings), objects);
+}
+
 /** A container's log file below its pod's log folder (kubelet behaviour 1.7). */
 export function logPath(containerName: string, attempt: number): string {
   return `${containerName}/${attempt}.log`;

@@ -2,6 +2,7 @@ export {
   type ContainerSettings,
   type ContainerTemplate,
   completeContainer,
+  containerConfig,
   containerTemplate,
   logFolder,
   logPath,

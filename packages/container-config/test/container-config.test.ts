@@ -1,8 +1,7 @@
 import { pod } from '@kubus/pod-lifecycle/testing';
 import { describe, expect, test } from '@jest/globals';
 import type { Container } from '@kubus/contracts';
-import { expand, sandboxConfig } from '../src/index.ts';
-import { containerConfig } from './made.ts';
+import { containerConfig, expand, sandboxConfig } from '../src/index.ts';
 
 const settings = { attempt: 2, imageId: 'sha256:b', memoryCapacity: 8n * 1024n ** 3n };
 const config = (container: Partial<Container>, spec: Parameters<typeof pod>[0] = {}) => {

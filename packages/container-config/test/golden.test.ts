@@ -1,8 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerConfig } from '@kubus/proto/cri';
-import { sandboxConfig } from '../src/index.ts';
-import { containerConfig } from './made.ts';
+import { containerConfig, sandboxConfig } from '../src/index.ts';
 import { thrown } from './thrown.ts';
 import { type Golden, containerSettings, lookup, sandboxSettings, seenPod, withoutDefaults } from './golden.ts';
 

@@ -1,8 +1,13 @@
 import { pod } from '@kubus/pod-lifecycle/testing';
 import { describe, expect, test } from '@jest/globals';
 import type { Container, Pod } from '@kubus/contracts';
-import { type SandboxSettings, type SecuritySettings, imageUser, sandboxConfig } from '../src/index.ts';
-import { containerConfig } from './made.ts';
+import {
+  type SandboxSettings,
+  type SecuritySettings,
+  containerConfig,
+  imageUser,
+  sandboxConfig,
+} from '../src/index.ts';
 import { thrown } from './thrown.ts';
 
 type Spec = Partial<Pod['spec']>;

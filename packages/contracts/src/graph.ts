@@ -1,8 +1,8 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
-import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
+import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';

@@ -31,6 +31,8 @@ export interface NodeOptions {
   readonly manifests?: Readonly<Record<string, string | object>>;
   /** Services that the node does not start because the test runs something in their place. */
   readonly elsewhere?: readonly string[];
+  /** How many instances of a service, where more than one. */
+  readonly scale?: Readonly<Record<string, number>>;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -90,8 +92,10 @@ export class TestNode {
       await options.prepare(dir);
     }
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
-    const args = ['up', '--manifests', manifests, ...(chosen === undefined ? [] : ['--containerd', chosen])];
-    for (const service of options.elsewhere ?? []) args.push('--elsewhere', service);
+    const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
+    const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
+    const containerd = chosen === undefined ? [] : ['--containerd', chosen];
+    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

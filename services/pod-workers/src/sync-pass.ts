@@ -3,8 +3,8 @@ import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } 
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { StartFailed, startContainer } from './container-start.ts';
-import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
+import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
 import { asStops, stopContainers, stopSandboxes } from './stop.ts';

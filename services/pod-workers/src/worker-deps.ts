@@ -10,10 +10,10 @@ import type {
   RuntimeCondition,
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
-import type { KernelMemory } from '@kubus/cgroup';
-import type { ObjectFacts } from './object-facts.ts';
 import type { Clock, Ids, Logger } from '@kubus/ports';
+import type { KernelMemory } from '@kubus/cgroup';
 import type { SharedRecords } from '@kubus/service-kit';
+import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
