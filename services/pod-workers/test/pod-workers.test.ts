@@ -219,7 +219,10 @@ describe('images', () => {
       reason: 'ErrImageNeverPull',
       message: 'Container image "other:1" is not present with pull policy of Never',
     });
-    expect(node.events('a')[0]).toMatch(/^ErrImageNeverPull: /);
+    expect(node.events('a')).toEqual([
+      'ErrImageNeverPull: Container image "other:1" is not present with pull policy of Never',
+      'Failed: Error: ErrImageNeverPull',
+    ]);
     expect(done()).toEqual(['RunPodSandbox pod-a/0']);
   });
 
@@ -282,6 +285,23 @@ describe('the end of a pod', () => {
     expect(done()).toEqual(['RemoveContainer c2', 'RemovePodSandbox s1']);
     expect(node.undone).toEqual(['cgroup a', 'files a', 'cgroup a']);
     expect(node.state('a')).toMatchObject({ state: 'finished' });
+  });
+
+  test('that is not wanted any more while it is being cleaned up leaves nothing all the same', async () => {
+    const pod = podOf('a');
+    await node.work(pod);
+    const held = Promise.withResolvers<undefined>();
+    node.cgroupRemoval = held.promise;
+    const deleted = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+    await node.work(deleted);
+    await node.work(deleted, { work: 'kill' });
+    done();
+    held.resolve(undefined);
+    await node.quiet();
+    expect(done()).toEqual(['RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.undone).toEqual(['cgroup a', 'files a', 'cgroup a']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).size).toBe(0);
   });
 
   test('goes on with the shorter time when it is given less while it is being stopped', async () => {
