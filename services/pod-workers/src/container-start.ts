@@ -33,7 +33,7 @@ export class StartFailed extends KubusError {
 /** Pods get no swap (kubelet behaviour 1.20). */
 const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
 
-/** Reasons that the container's user is told of with their text; of an image the reason alone is repeated. */
+/** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
 
 /** Codes of `ObjectError`: the bridge could not have the objects as they were known here. */
@@ -68,9 +68,8 @@ export async function startContainer(
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
     pass.waiting.set(container.name, { reason: error.code, message: error.message });
-    const told = error.cause instanceof ImageError ? error.code : TOLD.includes(error.code) ? error.message : undefined;
-    if (told !== undefined) {
-      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${told}`, container });
+    if (TOLD.includes(error.code)) {
+      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.message}`, container });
     }
     throw error;
   }
@@ -99,7 +98,7 @@ async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart)
 
 async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {
   const { container } = start;
-  const image = await imageOf(pass, start);
+  const image = await imageOf(pass, pod, sandbox, start);
   checkCancelled(pass);
   const { config, process } = await templateOf(pass, pod, sandbox, start, image);
   const { containerId } = await attempt('CreateContainerError', () =>
@@ -114,11 +113,17 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   return containerId ?? '';
 }
 
-async function imageOf(pass: Pass, { container }: ContainerStart): Promise<ContainerImage> {
+async function imageOf(
+  pass: Pass,
+  pod: Pod,
+  sandbox: SandboxInUse,
+  { container }: ContainerStart,
+): Promise<ContainerImage> {
   try {
-    return await ensureImage(pass, container);
+    return await ensureImage(pass, pod, container, sandbox.config);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
+    recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.code}`, container });
     throw new StartFailed(error.code, error.message, { waitMs: error.waitMs, cause: error });
   }
 }

@@ -17,23 +17,17 @@ const tag = String.raw`[\w][\w.-]{0,127}`;
 const digest = '[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}';
 const grammar = new RegExp(`^(?:(${host})/)?(${path})(?::(${tag}))?(?:@(${digest}))?$`);
 
-/** 64 hexadecimal digits alone are an image id, which is no name. */
-const imageId = /^[a-f0-9]{64}$/;
-
-function isRegistry(first: string): boolean {
-  return /[.:]|^localhost$/.test(first) || first !== first.toLowerCase();
-}
-
 /**
  * Reads an image name, or returns undefined when it is none. The first part is a registry only if it has a dot or a
  * port, or is `localhost`, or has capitals; else it belongs to the path. Source: the grammar of the distribution project.
  */
 export function parseImageName(text: string): ImageName | undefined {
-  if (imageId.test(text)) return undefined;
+  // 64 hexadecimal digits alone are an image id, which is no name.
+  if (/^[a-f0-9]{64}$/.test(text)) return undefined;
   const match = grammar.exec(text);
   const [, domain, rest] = match ?? [];
   if (match === null || rest === undefined) return undefined;
-  const registry = domain !== undefined && isRegistry(domain);
+  const registry = domain !== undefined && (/[.:]|^localhost$/.test(domain) || domain !== domain.toLowerCase());
   return {
     domain: registry ? domain : undefined,
     path: registry || domain === undefined ? rest : `${domain}/${rest}`,
@@ -42,14 +36,34 @@ export function parseImageName(text: string): ImageName | undefined {
   };
 }
 
-/** What is wrong with a text that is no image name, in the words of the distribution project. */
-export function imageNameProblem(text: string): string {
-  if (imageId.test(text)) return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
+/** The name without tag and digest, otherwise as written; undefined for a text that is no image name. */
+export function bareImageName(text: string): string | undefined {
+  const name = parseImageName(text);
+  if (name === undefined) return undefined;
+  return name.domain === undefined ? name.path : `${name.domain}/${name.path}`;
+}
+
+/** Registry and path with what a short name leaves out: `busybox:1` is `docker.io/library/busybox`. */
+export function repositoryOf(text: string): string | undefined {
+  const name = parseImageName(text);
+  if (name === undefined) return undefined;
+  const { domain = 'docker.io', path } = name;
+  if (domain !== 'docker.io' && domain !== 'index.docker.io') return `${domain}/${path}`;
+  return `docker.io/${path.includes('/') ? path : `library/${path}`}`;
+}
+
+/** Why a text is no image name, as the distribution project's reader says it; undefined for one that is. */
+export function imageNameProblem(text: string): string | undefined {
+  if (parseImageName(text) !== undefined) return undefined;
+  if (/^[a-f0-9]{64}$/.test(text)) {
+    return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
+  }
   const slash = text.indexOf('/');
-  const rest = slash >= 0 && isRegistry(text.slice(0, slash)) ? text.slice(slash + 1) : text;
-  const [repository = ''] = rest.split(':');
-  const problem = 'invalid reference format';
-  return repository === repository.toLowerCase()
-    ? problem
-    : `${problem}: repository name (${repository}) must be lowercase`;
+  const first = text.slice(0, Math.max(0, slash));
+  const hasDomain = slash !== -1 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  const path = (hasDomain ? text.slice(slash + 1) : text).split(':', 1)[0] ?? '';
+  // Docker Hub's official images are meant by a name alone.
+  if (path === path.toLowerCase()) return 'invalid reference format';
+  const whole = hasDomain || path.includes('/') ? path : `library/${path}`;
+  return `invalid reference format: repository name (${whole}) must be lowercase`;
 }
