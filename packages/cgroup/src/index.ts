@@ -1,3 +1,4 @@
 export { CgroupError } from './cgroup-writer.ts';
 export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
+export { type KernelMemory, kernelMemory } from './kernel-memory.ts';
 export { CgroupBusy, type PodCgroupOptions, PodCgroupTree } from './pod-cgroups.ts';

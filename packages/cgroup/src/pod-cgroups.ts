@@ -18,6 +18,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CgroupWriter } from './cgroup-writer.ts';
 import { type CgroupMounts, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
+import { kernelHugepageSizes } from './kernel-memory.ts';
 
 /** A cgroup can not be removed as long as a process is in it. */
 export class CgroupBusy extends KubusError {}
@@ -154,15 +155,6 @@ export class PodCgroupTree {
     }
     return shares;
   }
-}
-
-/** Sizes in bytes of the huge pages of this kernel, in its order. */
-async function kernelHugepageSizes(): Promise<bigint[]> {
-  const names = await readdir('/sys/kernel/mm/hugepages').catch(() => []);
-  return names.flatMap((name) => {
-    const kilobytes = /^hugepages-(\d+)kB$/.exec(name)?.[1];
-    return kilobytes === undefined ? [] : [BigInt(kilobytes) * 1024n];
-  });
 }
 
 async function killAllIn(folders: readonly string[]): Promise<void> {

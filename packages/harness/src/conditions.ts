@@ -11,10 +11,18 @@ const LIMIT_MS = 60_000;
 /** Things that tests wait for: each is looked at again whenever something has changed. */
 export class Conditions {
   readonly #awaited = new Set<Awaited>();
+  readonly #followers = new Set<() => void>();
 
   /** To be called after every change. */
   changed(): void {
+    for (const follower of [...this.#followers]) follower();
     for (const one of [...this.#awaited]) if (one.look()) this.#awaited.delete(one);
+  }
+
+  /** Calls `follower` after every change. The result ends it. */
+  follow(follower: () => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
   }
 
   /**

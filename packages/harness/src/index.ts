@@ -1,3 +1,4 @@
+export { ApiSource } from './api-source.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, startCommand } from './kubus-command.ts';
@@ -7,6 +8,10 @@ export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';
 export { ObjectCache } from './object-cache.ts';
 export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
+export { eventRecord, runtimeRecord, scopeOf, statusRecord } from './pod-record.ts';
+export { type GoldenRecord, type RecordException, recordDifferences } from './record-diff.ts';
+export { SCRUBBED_NODE_IP } from './record-scrub.ts';
+export { type Scenario, readScenarios } from './scenario.ts';
 export { type ServicePlace, takePlace } from './service-place.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';

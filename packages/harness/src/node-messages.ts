@@ -13,9 +13,13 @@ export interface NodeMessage {
   readonly at: number;
 }
 
+/** In which services tell a pod's user something. */
+const podEventTypes = ['worker.event.recorded', 'config.event.recorded', 'probe.event.recorded'];
+
 /** Every message of a node from now on, as long as the connection hears it. */
 export class NodeMessages {
   readonly all: NodeMessage[] = [];
+  readonly #podEvents: PodEvent[] = [];
   readonly #listeners = new Set<(message: NodeMessage) => void>();
 
   constructor(connection: NatsConnection, node: string) {
@@ -34,9 +38,7 @@ export class NodeMessages {
 
   /** What users are told about pods, or one pod, oldest first. */
   podEvents(uid?: string): PodEvent[] {
-    return this.ofType('worker.event.recorded', 'config.event.recorded')
-      .map(({ message }) => podEventSchema.parse(JSON.parse(message.data)))
-      .filter(({ ref }) => uid === undefined || ref.uid === uid);
+    return this.#podEvents.filter(({ ref }) => uid === undefined || ref.uid === uid);
   }
 
   /** Messages of these types (without their version), oldest first. */
@@ -48,6 +50,9 @@ export class NodeMessages {
     const { envelope, at = Date.now() } = recordedMessage(message) ?? {};
     const taken = { message, envelope, at };
     this.all.push(taken);
+    if (envelope !== undefined && podEventTypes.includes(bareType(envelope))) {
+      this.#podEvents.push(podEventSchema.parse(JSON.parse(message.data)));
+    }
     for (const listener of [...this.#listeners]) listener(taken);
   }
 }

@@ -113,6 +113,16 @@ export class NodeWatch {
     return [...refs.values()].map((ref) => this.#pod(ref));
   }
 
+  /** What is said of the pod of that UID; undefined when nobody says anything. */
+  pod(uid: string): WatchedPod | undefined {
+    const says = [this.#works, this.#workers, this.#statuses, this.#runtimes].map(
+      (facts) => facts.get(uid)?.value as { ref: PodRef } | undefined,
+    );
+    const desired = this.#desired.get(uid)?.value.pod;
+    const ref = desired === undefined ? says.find((value) => value !== undefined)?.ref : podRefOf(desired);
+    return ref && this.#pod(ref);
+  }
+
   /** Pods of this name, with or without the node's name at its end; several while one replaces another. */
   podsNamed(name: string): WatchedPod[] {
     return this.pods.filter(({ ref }) => ref.name === name || ref.name === `${name}-${this.#node}`);
@@ -139,6 +149,11 @@ export class NodeWatch {
   /** A service that has announced itself, such as `sync-loop-0`. */
   instance(name: string): ServiceInstance | undefined {
     return [...this.#instances].find(({ key }) => key === name)?.value;
+  }
+
+  /** Calls `listener` after each change of a fact and each message. The result ends it. */
+  follow(listener: () => void): () => void {
+    return this.#conditions.follow(listener);
   }
 
   /** See {@link Conditions.until}. Looks after each change of a fact and each message. */

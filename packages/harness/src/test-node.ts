@@ -29,6 +29,8 @@ import { Tunnel } from './tunnel.ts';
 export interface NodeOptions {
   /** Manifests by file name: text, or documents that are written as JSON. */
   readonly manifests?: Readonly<Record<string, string | object>>;
+  /** Services that the node does not start because the test runs something in their place. */
+  readonly elsewhere?: readonly string[];
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;
   /** Called when the node's folders are there and nothing runs yet. */
@@ -91,7 +93,9 @@ export class TestNode {
     }
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
     const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
-    const args = ['up', '--manifests', manifests, ...scale, ...(chosen === undefined ? [] : ['--containerd', chosen])];
+    const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
+    const containerd = chosen === undefined ? [] : ['--containerd', chosen];
+    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

@@ -9,7 +9,7 @@ import {
 import type { ContainerDetails, PodStatusInput } from './input.ts';
 import { STATUS_UNKNOWN, UNLOCATED, lostContainer } from './lost-container.ts';
 import { readiness } from './readiness.ts';
-import { timeOf } from './times.ts';
+import { pastTimeOf, timeOf } from './times.ts';
 import { volumeMountStatuses } from './volume-mounts.ts';
 
 export interface ContainerStatuses {
@@ -156,8 +156,8 @@ function stateOf(container: RuntimeContainer, input: PodStatusInput): ContainerS
           exitCode: container.exitCode,
           reason: container.reason,
           ...(message !== '' && { message }),
-          startedAt: timeOf(container.startedAt),
-          finishedAt: timeOf(container.finishedAt),
+          startedAt: pastTimeOf(container.startedAt),
+          finishedAt: pastTimeOf(container.finishedAt),
           containerID: idOf(container, input),
         },
       };

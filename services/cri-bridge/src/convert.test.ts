@@ -119,6 +119,8 @@ describe('a container', () => {
     const { labels: _labels, image: _image, ...less } = status;
     const read = toContainer({ id: 'c1' }, { ...less, image: { image: 'sha256:1' } });
     expect(read).toMatchObject({ name: 'app', image: 'sha256:1', sandboxId: '' });
+    const named = toContainer({ id: 'c1' }, { ...less, image: { image: 'busybox:1', userSpecifiedImage: '' } });
+    expect(named.image).toBe('busybox:1');
     expect(toContainer({}, {})).toMatchObject({ id: '', name: '', state: 'unknown', startedAt: '0', exitCode: 0 });
   });
 });

@@ -1,5 +1,12 @@
 import type { PodRef, RuntimeContainer, RuntimeSandbox } from '@kubus/contracts';
-import type { Container, ContainerState, ContainerStatus, PodSandbox, PodSandboxStatus } from '@kubus/proto/cri';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  ImageSpec,
+  PodSandbox,
+  PodSandboxStatus,
+} from '@kubus/proto/cri';
 
 /** The label by which a sandbox or container names its pod (kubelet behaviour 1.7). */
 export const UID_LABEL = 'io.kubernetes.pod.uid';
@@ -60,12 +67,18 @@ export function toContainer(listed: Container, status: ContainerStatus): Runtime
     exitCode: status.exitCode ?? 0,
     reason: status.reason ?? '',
     message: status.message ?? '',
-    image: status.image?.userSpecifiedImage ?? status.image?.image ?? '',
+    image: imageName(status.image),
     imageRef: status.imageRef ?? '',
     imageId: status.imageId ?? '',
     logPath: status.logPath ?? '',
     annotations: Object.fromEntries(annotations),
   };
+}
+
+/** As the user wrote it; a runtime that does not keep that (containerd 1.6) leaves it empty and gives the image's own name. */
+function imageName(image: ImageSpec | undefined): string {
+  const written = image?.userSpecifiedImage ?? '';
+  return written === '' ? (image?.image ?? '') : written;
 }
 
 /** Newest first: by attempt, then by time. */

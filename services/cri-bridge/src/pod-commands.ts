@@ -8,6 +8,7 @@ import {
   fencedMethods,
   readPod,
 } from '@kubus/contracts';
+import { CriError } from '@kubus/cri';
 import { KubusError, toError } from '@kubus/ports';
 import { Lanes, Slots } from './lanes.ts';
 import { type ObjectReader, completeCreate } from './objects.ts';
@@ -101,7 +102,8 @@ export class PodCommands {
     const cause = toError(error);
     const own = cause instanceof KubusError ? cause : new KubusError('internal', cause.message, { cause });
     const context = { ...own.context, endEpoch: epoch, endCounter: counter };
-    return new KubusError(own.code, own.message, { cause, context });
+    // A user reads the runtime's own words: which call it was, the command says.
+    return new KubusError(own.code, own instanceof CriError ? own.details : own.message, { cause, context });
   }
 
   /** A command that names one pod and touches another is a mistake of its sender. */

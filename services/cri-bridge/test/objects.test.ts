@@ -42,7 +42,7 @@ beforeEach(() => {
 async function start(objects?: ObjectReader): Promise<void> {
   const { bus } = broker.join('cri-bridge', clock);
   const ports = { runtime, bus, clock, logger: silentLogger };
-  new CriBridge({ ...ports, handler: undefined, sandboxesAtOnce: 1, objects, ...(await imagePorts()) });
+  new CriBridge({ ...ports, handler: undefined, sandboxesAtOnce: 1, podCidrs: [], objects, ...(await imagePorts()) });
   worker = broker.join('pod-workers', clock).bus;
   await worker.call(fencePod, 'a', { hold: 1 });
   hold = worker.hold('a', 1);

@@ -30,6 +30,9 @@ export class StartFailed extends KubusError {
   }
 }
 
+/** Pods get no swap (kubelet behaviour 1.20). */
+const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
+
 /** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
 
@@ -126,7 +129,7 @@ async function imageOf(
 }
 
 async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
-  const { files, memoryCapacity, allocatable, nodeIps } = pass.deps;
+  const { files, kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
   const ref = podRefOf(pod);
   await files.makeLogFolder(ref, container.name);
@@ -140,6 +143,8 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       ...(image.user !== undefined && { imageUser: image.user }),
       ...(targetContainerId !== undefined && { targetContainerId }),
       memoryCapacity,
+      ...kernel,
+      ...(kernel?.accountsForSwap === true && { swap: NO_SWAP }),
       allocatable,
       podIps: sandbox.ips,
       hostIps: nodeIps,

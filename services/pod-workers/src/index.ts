@@ -1,4 +1,4 @@
-import { PodCgroupTree } from '@kubus/cgroup';
+import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { criCommands } from '@kubus/contracts';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { availableParallelism, totalmem } from 'node:os';
@@ -41,6 +41,7 @@ export const podWorkers: ServiceDefinition = {
       nodeIps: config.nodeIps,
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
+      kernel: await kernelMemory(await cgroupMounts()),
       allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,

@@ -255,6 +255,8 @@ export class PodWorker {
       this.#publishStatus(causes);
     } else if (state === 'terminated') {
       await terminatedPass(pass, forget);
+      // The pod is to be forgotten since this pass began: the next one takes the rest of it away.
+      if (forget !== this.#machine.forget) return;
       if (forget) await this.#record.forget();
       this.#step({ kind: 'passed', terminal: true });
     }

@@ -28,6 +28,7 @@ import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
+import type { KernelMemory } from '@kubus/cgroup';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import { Tenure } from './tenure.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -48,6 +49,7 @@ export interface PodWorkersOptions {
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
+  readonly kernel?: KernelMemory | undefined;
   /** The node's resources for pods. */
   readonly allocatable: ResourceList;
   /** Left out: the reference kubelet's waits. */

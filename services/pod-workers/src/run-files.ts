@@ -19,6 +19,9 @@ const LOG_END_BYTES = 32 * 1024;
 export function createRunFiles(options: { root: string; logs: string; logLinks?: string | undefined }): RunFiles {
   const logs = (pod: PodRef) => join(options.logs, logFolder(pod));
   const messages = (pod: PodRef, container: string) => join(options.root, 'pods', pod.uid, 'containers', container);
+  // Eight hexadecimal digits, as the reference has; there they are random.
+  const message = (pod: PodRef, container: string, attempt: number) =>
+    join(messages(pod, container), attempt.toString(16).padStart(8, '0'));
   return {
     logIndexes: async (pod) => {
       const newest = new Map<string, number>();
@@ -33,16 +36,15 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
     readLogEnd: (path) => readEnd(path, LOG_END_BYTES),
     makeTerminationLog: async (pod, container, attempt) => {
       await mkdir(messages(pod, container), { recursive: true, mode: 0o750 });
-      const path = join(messages(pod, container), String(attempt));
+      const path = message(pod, container, attempt);
       await (await open(path, constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW)).close();
       // Whatever user the container runs as may write it; the process's umask would not let everybody.
       await chmod(path, 0o666);
       return path;
     },
-    readTerminationLog: (pod, container, attempt) =>
-      readEnd(join(messages(pod, container), String(attempt)), FILE_BYTES),
+    readTerminationLog: (pod, container, attempt) => readEnd(message(pod, container, attempt), FILE_BYTES),
     removeRun: async (pod, container, attempt) => {
-      await rm(join(messages(pod, container), String(attempt)), { force: true });
+      await rm(message(pod, container, attempt), { force: true });
       const folder = join(logs(pod), container);
       if (options.logLinks !== undefined) await removeLogLinks(options.logLinks, pod, join(folder, `${attempt}.log`));
       const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOfLog(name) }));

@@ -53,7 +53,7 @@ function inUse({ id, ips }: RuntimeSandbox, config: PodSandboxConfig): SandboxIn
 
 async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandboxConfig> {
   const { deps, ref } = pass;
-  const { cgroups, dns, files, nodeIps } = deps;
+  const { cgroups, dns, files, kernel, nodeIps } = deps;
   const { config, warnings } = dnsConfig(pod, { ...dns, nodeIps, resolvConf: await files.readResolvConf() });
   for (const { reason, message } of warnings) recordEvent(pass, { type: 'Warning', reason, message });
   return sandboxConfig(pod, {
@@ -62,5 +62,6 @@ async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandb
     cgroupParent: cgroups.parent(ref.uid, qosClass(pod)),
     dns: config,
     clusterDomain: dns.clusterDomain,
+    cgroupVersion: kernel?.cgroupVersion ?? 1,
   });
 }

@@ -12,6 +12,7 @@ import type {
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { EventRecorder, SharedRecords } from '@kubus/service-kit';
+import type { KernelMemory } from '@kubus/cgroup';
 import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
@@ -45,6 +46,8 @@ export interface WorkerDeps {
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
+  /** Left out: cgroup v1 without huge pages, which does not account for swap. */
+  readonly kernel?: KernelMemory | undefined;
   /** The node's resources for pods: the limits that containers without one are told. */
   readonly allocatable: ResourceList;
   readonly crashLoop: BackOffLimits;

@@ -335,6 +335,23 @@ describe('the end of a pod', () => {
     expect(node.state('a')).toMatchObject({ state: 'finished' });
   });
 
+  test('that is not wanted any more while it is being cleaned up leaves nothing all the same', async () => {
+    const pod = podOf('a');
+    await node.work(pod);
+    const held = Promise.withResolvers<undefined>();
+    node.cgroupRemoval = held.promise;
+    const deleted = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } };
+    await node.work(deleted);
+    await node.work(deleted, { work: 'kill' });
+    done();
+    held.resolve(undefined);
+    await node.quiet();
+    expect(done()).toEqual(['RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.undone).toEqual(['cgroup a', 'files a', 'cgroup a']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).size).toBe(0);
+  });
+
   test('goes on with the shorter time when it is given less while it is being stopped', async () => {
     const pod = podOf('a', { terminationGracePeriodSeconds: 60 });
     await node.work(pod);

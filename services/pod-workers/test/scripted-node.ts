@@ -46,6 +46,8 @@ export class ScriptedNode {
   answer: (signal: AbortSignal) => Promise<{ fellBack: boolean }> = () => Promise.resolve({ fellBack: false });
   /** Why no pod's cgroup can be made. */
   cgroupFailure: Error | undefined;
+  /** What the removal of a cgroup waits for. */
+  cgroupRemoval: Promise<unknown> = Promise.resolve();
   /** Waits between restarts; the reference kubelet's if left out. */
   crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
@@ -98,9 +100,9 @@ export class ScriptedNode {
       cgroups: {
         ensure: () => (this.cgroupFailure === undefined ? Promise.resolve() : Promise.reject(this.cgroupFailure)),
         parent: (uid, qos) => `/kubepods/${qos}/${uid}`,
-        remove: (uid) => {
+        remove: async (uid) => {
+          await this.cgroupRemoval;
           this.undone.push(`cgroup ${uid}`);
-          return Promise.resolve();
         },
       },
       hooks: {

@@ -1,0 +1,101 @@
+import type { PodStatus } from '@kubus/contracts';
+import { type RecordScope, scrub, without } from './record-scrub.ts';
+import type { TestNode } from './test-node.ts';
+
+/** What a pod's record is made within. `folders`: further ones by what stands for them. */
+export function scopeOf(
+  { dir }: TestNode,
+  namespace: string,
+  folders: Readonly<Record<string, string>> = {},
+): RecordScope {
+  return {
+    node: dir.node,
+    namespace,
+    folders: { ...folders, '<logs>': dir.podLogs, '<root>': dir.pods },
+    cgroupRoot: dir.cgroupRoot,
+  };
+}
+
+/** The pod's status as the golden records have it: conditions by their type, without what no two runs share. */
+export function statusRecord(status: PodStatus | undefined, scope: RecordScope): unknown {
+  const { observedGeneration: _generation, conditions = [], ...rest } = status ?? {};
+  const sorted = conditions
+    .map(({ lastProbeTime: _probed, observedGeneration: _observed, ...condition }) => condition)
+    .sort((a, b) => (a.type < b.type ? -1 : 1));
+  const kept = { ...rest, conditions: sorted };
+  const lists = ['containerStatuses', 'initContainerStatuses', 'ephemeralContainerStatuses'] as const;
+  for (const list of lists) {
+    const statuses = kept[list];
+    if (statuses !== undefined) kept[list] = statuses.map(({ allocatedResources: _allocated, ...one }) => one);
+  }
+  return scrub(without(kept, ['startTime', 'containerID', 'imageID']), scope);
+}
+
+/** What the pod's user was told; how often a repeated event was seen depends on the clock. */
+export function eventRecord(node: TestNode, uid: string, scope: RecordScope): unknown {
+  const told = node.watch.messages
+    .podEvents(uid)
+    .map(({ type, reason, message, fieldPath = '' }) => [type, reason, message, fieldPath]);
+  return [...new Set(told.map((event) => JSON.stringify(scrub(event, scope))))]
+    .sort()
+    .map((event) => JSON.parse(event) as unknown);
+}
+
+/**
+ * What reached the runtime: the configs of the pod's sandboxes, and of the newest attempt of each container, as
+ * containerd keeps them.
+ */
+export async function runtimeRecord(node: TestNode, uid: string, scope: RecordScope): Promise<unknown> {
+  const labelSelector = { 'io.kubernetes.pod.uid': uid };
+  const { items = [] } = await node.cri('ListPodSandbox', { filter: { labelSelector } });
+  const sandboxes = await Promise.all(
+    items.map(async ({ id = '', state = 'SANDBOX_READY' }) => {
+      const { info } = await node.cri('PodSandboxStatus', { podSandboxId: id, verbose: true });
+      return { config: configIn(info), state };
+    }),
+  );
+  const { containers = [] } = await node.cri('ListContainers', { filter: { labelSelector } });
+  const newest = new Map<string, { id: string; attempt: number }>();
+  for (const { id = '', metadata: { name = '', attempt = 0 } = {} } of containers) {
+    if ((newest.get(name)?.attempt ?? -1) < attempt) newest.set(name, { id, attempt });
+  }
+  const configs = await Promise.all(
+    [...newest].map(async ([name, { id }]) => {
+      const { info } = await node.cri('ContainerStatus', { containerId: id, verbose: true });
+      return [name, { config: withoutAttempt(configIn(info)) }] as const;
+    }),
+  );
+  return scrub({ sandboxes, containers: Object.fromEntries(configs) }, scope);
+}
+
+/** A CRI config in the field names of its protocol, as containerd prints it. */
+type PrintedConfig = Readonly<Record<string, unknown>>;
+
+interface PrintedContainer {
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly envs?: readonly { readonly key: string }[];
+  readonly mounts?: readonly { readonly container_path: string }[];
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly log_path?: string;
+}
+
+function configIn(info: Readonly<Record<string, string>> | undefined): PrintedConfig {
+  return (JSON.parse(info?.['info'] ?? '{}') as { config?: PrintedConfig }).config ?? {};
+}
+
+/** A container's config, whichever attempt it is of, with its lists in an order of their own. */
+function withoutAttempt(config: PrintedConfig): PrintedConfig {
+  const { annotations, envs, mounts, metadata, log_path: logPath, ...rest } = config as PrintedContainer;
+  return {
+    ...rest,
+    ...(annotations && { annotations: without(annotations, ['io.kubernetes.container.restartCount']) }),
+    ...(metadata && { metadata: without(metadata, ['attempt']) }),
+    envs: sortedBy(envs ?? [], ({ key }) => key),
+    mounts: sortedBy(mounts ?? [], ({ container_path: path }) => path),
+    log_path: (logPath ?? '').replace(/\/\d+\.log$/, '/<attempt>.log'),
+  };
+}
+
+function sortedBy<T>(items: readonly T[], keyOf: (item: T) => string): T[] {
+  return [...items].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApiObject } from '@kubus/object-socket';
+import { parseAllDocuments } from 'yaml';
+import type { GoldenRecord } from './record-diff.ts';
+
+/** A pod that exercises one behaviour of a node. */
+export interface Scenario {
+  readonly name: string;
+  /** Seconds after which the reference was recorded. */
+  readonly settleSeconds: number;
+  /** The pod is deleted in the end, and its events are those of its deletion too. */
+  readonly deletes: boolean;
+  /** The manifest of the pod. */
+  readonly pod: string;
+  /** The ConfigMaps and Secrets that the pod refers to, in the namespace of the pod. */
+  readonly objects: (namespace: string) => ApiObject[];
+  readonly golden: GoldenRecord;
+}
+
+/** Scenarios of a folder, `<name>.yaml` each, with the reference's records in `golden.jsonl`, one line each. */
+export async function readScenarios(folder: string): Promise<Scenario[]> {
+  const lines = (await readFile(join(folder, 'golden.jsonl'), 'utf8')).trim().split('\n');
+  const golden = new Map(lines.map((line) => JSON.parse(line) as GoldenRecord).map((one) => [one.name, one]));
+  const files = (await readdir(folder)).filter((file) => file.endsWith('.yaml')).sort();
+  return Promise.all(
+    files.map(async (file) => {
+      const name = file.replace(/\.yaml$/, '');
+      const record = golden.get(name);
+      if (record === undefined) throw new Error(`golden.jsonl has no record of ${name}`);
+      return parseScenario(name, await readFile(join(folder, file), 'utf8'), record);
+    }),
+  );
+}
+
+/** A ConfigMap or Secret as a user writes it. */
+interface WrittenObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly stringData?: Readonly<Record<string, string>>;
+}
+
+/** The head of a file may hold `# settle: SECONDS` and `# delete: true`; its last document is the pod. */
+function parseScenario(name: string, text: string, golden: GoldenRecord): Scenario {
+  return {
+    name,
+    settleSeconds: Number(/^# settle: ([\d.]+)$/m.exec(text)?.[1] ?? 6),
+    deletes: /^# delete: true$/m.test(text),
+    pod: text.split(/^---$/m).at(-1) ?? '',
+    objects: (namespace) => {
+      const documents = parseAllDocuments(text).map((document) => document.toJS() as WrittenObject);
+      return documents.flatMap((written) => storedObject(written, namespace) ?? []);
+    },
+    golden,
+  };
+}
+
+/** The object as an API server stores it; undefined for what is neither ConfigMap nor Secret. */
+function storedObject({ kind, metadata, data, stringData }: WrittenObject, namespace: string): ApiObject | undefined {
+  const stored = { namespace, name: metadata.name, uid: randomUUID(), resourceVersion: '1' };
+  if (kind === 'ConfigMap') return { kind, metadata: stored, data: { ...data } };
+  if (kind !== 'Secret') return undefined;
+  const encoded: Record<string, string> = { ...data };
+  for (const [key, text] of Object.entries(stringData ?? {})) encoded[key] = Buffer.from(text).toString('base64');
+  return { kind, metadata: stored, type: 'Opaque', data: encoded };
+}
