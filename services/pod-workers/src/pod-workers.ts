@@ -244,7 +244,9 @@ export class PodWorkers {
     const tell = this.#taking.get(uid);
     this.#taking.delete(uid);
     if (tell === undefined) return;
-    tell(this.#add(uid, ref, { term, record }));
+    // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
+    const counts = record?.machine.state !== 'finished';
+    tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
   }
 
   /** Another instance has the pod. */
