@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
-import { processEvent, restartService } from './messages/node.ts';
+import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
@@ -40,7 +40,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'sync-loop': {
     about: 'Holds the desired pods and decides which pod needs work and which worker has it.',
     owns: [podWork, podWake],
-    reads: [...everyDesiredPod, configuredSources, runtimePod, podWorker],
+    reads: [...everyDesiredPod, configuredSources, runtimePod, podWorker, serviceShare],
     serves: [],
     calls: [],
     publishes: [],
@@ -74,6 +74,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.StopContainer,
       criCommands.RemoveContainer,
       criCommands.ExecSync,
+      criCommands.ReopenContainerLog,
       criCommands.ImageStatus,
       criCommands.PullImage,
     ],
@@ -120,7 +121,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   prober: {
     about: 'Runs the startup, liveness and readiness probes of containers.',
     owns: [podProbes],
-    reads: [podWork, runtimePod],
+    reads: [podWork, runtimePod, serviceShare],
     serves: [],
     calls: [criCommands.ExecSync],
     publishes: [probeEvent],
@@ -128,9 +129,9 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   launcher: {
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
-    owns: [],
+    owns: [serviceShare],
     reads: [],
-    serves: [restartService],
+    serves: [restartService, runElsewhere, scaleService],
     calls: [],
     publishes: [processEvent],
     hears: [],
@@ -150,9 +151,10 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       runtimeCondition,
       runtimePod,
       serviceInstance,
+      serviceShare,
     ],
     serves: [],
-    calls: [criCommands.Exec, restartService],
+    calls: [criCommands.Exec, restartService, runElsewhere, scaleService],
     publishes: [],
     hears: [],
   },

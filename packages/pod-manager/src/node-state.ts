@@ -5,8 +5,10 @@ import {
   type PodWork,
   type PodWorkerReport,
   type RuntimePod,
+  type ServiceShare,
   type SourceName,
 } from '@kubus/contracts';
+import { ownerOf } from './partition.ts';
 import { type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
 
 /** A change that a decision asks for: the work under `uid` is now this, or gone. */
@@ -20,7 +22,6 @@ export interface WorkChange {
  * it does nothing itself.
  */
 export class NodeState {
-  readonly #assign: (uid: string) => string;
   readonly #desired = new Map<string, { source: SourceName; update: PodUpdate }>();
   readonly #runtime = new Map<string, RuntimePod>();
   readonly #workers = new Map<string, PodWorkerReport>();
@@ -28,18 +29,24 @@ export class NodeState {
   readonly #complete = new Set<SourceName>();
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
-
-  /** @param assign which worker instance has a pod; the same answer for the same UID. */
-  constructor(assign: (uid: string) => string) {
-    this.#assign = assign;
-  }
+  #share: ServiceShare | undefined;
 
   get sourcesComplete(): boolean {
     return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
   }
 
+  /** Enough is known to say that a pod has no work. */
+  get ready(): boolean {
+    return this.#share !== undefined && this.sourcesComplete;
+  }
+
   work(uid: string): PodWork | undefined {
     return this.#works.get(uid);
+  }
+
+  /** Which worker instances share the pods from now on. As long as that is not known, nothing is decided. */
+  shared(share: ServiceShare): void {
+    this.#share = share;
   }
 
   configured(sources: readonly SourceName[]): void {
@@ -96,6 +103,8 @@ export class NodeState {
   }
 
   #decideOne(uid: string, now: string): WorkChange[] {
+    const share = this.#share;
+    if (share === undefined) return [];
     const before = this.#works.get(uid);
     const after = podWork(
       {
@@ -104,19 +113,19 @@ export class NodeState {
         worker: this.#workers.get(uid),
         work: before,
       },
-      this.#nodeView(now),
+      this.#nodeView(now, share),
     );
     if (sameWork(before, after)) return [];
     setOrDelete(this.#works, uid, after);
     return [{ uid, work: after }];
   }
 
-  #nodeView(now: string): NodeView {
+  #nodeView(now: string, { instances, term }: ServiceShare): NodeView {
     return {
       sourcesComplete: this.sourcesComplete,
       runtimeComplete: this.#runtimeComplete,
       now,
-      assign: this.#assign,
+      assign: (uid) => ({ worker: ownerOf(uid, instances), term }),
       blocker: (pod) => this.#blocker(pod),
     };
   }

@@ -1,3 +1,4 @@
+import { type ServiceShare, type SharedService, sharedServices } from '@kubus/contracts';
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
@@ -16,6 +17,8 @@ export const nodeConfigSchema = z.strictObject({
   }),
   /** Folder of the services' own state; one folder per service below it. */
   state: z.string(),
+  /** How many instances there are of the services that share the pods. */
+  instances: z.partialRecord(z.enum(sharedServices), z.number().int().positive()).default({}),
   /** Fixed HTTP ports by instance name; others are chosen by the system. */
   httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
   manifests: z.strictObject({
@@ -69,6 +72,22 @@ export const nodeConfigSchema = z.strictObject({
     /** Processes and threads of a pod (podPidsLimit). Left out: not limited. */
     pidsLimit: z.int().positive().optional(),
   }),
+  /** The logs of containers. */
+  logs: z
+    .strictObject({
+      /** Bytes from which on a log is rotated (containerLogMaxSize). */
+      maxSize: z
+        .int()
+        .positive()
+        .default(10 * 1024 * 1024),
+      /** Files that a container's log may have, rotated ones included (containerLogMaxFiles). */
+      maxFiles: z.int().min(2).default(5),
+      /** How often the sizes are looked at, in milliseconds (containerLogMonitorInterval). */
+      monitorEveryMs: z.number().positive().default(10_000),
+      /** Logs that are rotated, and files that are compressed, at once (containerLogMaxWorkers). */
+      workers: z.int().positive().default(1),
+    })
+    .prefault({}),
   /** Name resolution of pods; what is left out suits a node without a cluster. */
   dns: z
     .strictObject({
@@ -82,6 +101,12 @@ export const nodeConfigSchema = z.strictObject({
     .prefault({}),
 });
 export type NodeConfig = z.infer<typeof nodeConfigSchema>;
+
+/** The instances of a service that share the pods until somebody tells which of them live. */
+export function configuredShare({ instances }: Pick<NodeConfig, 'instances'>, service: SharedService): ServiceShare {
+  const count = instances[service] ?? 1;
+  return { instances: Array.from({ length: count }, (_, slot) => `${service}-${slot}`), term: 0 };
+}
 
 export class ConfigError extends KubusError {}
 

@@ -5,6 +5,7 @@ import {
   type PodProbes,
   type PodRef,
   type PodWork,
+  type RuntimeContainer,
   type RuntimePod,
   type Stamp,
   compareStamps,
@@ -23,12 +24,14 @@ import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
-import { HoldLost, PodRuntime } from './pod-runtime.ts';
+import { HoldLost, PodRuntime, PodTaken } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
+import { StateReport } from './state-report.ts';
 import type { StopsUnderWay } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
+import type { Tenure } from './tenure.ts';
 import { VolumesAwaited } from './volumes.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -47,10 +50,12 @@ export class PodWorker {
   readonly #status: StatusPublisher;
   readonly #probes: ProbeMemory;
   readonly #record: RecordFile;
+  readonly #state: StateReport;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
-  readonly #onFirstPass: () => void;
+  readonly #onPassed: () => void;
+  readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
   /** What has come up since the last pass began, newest first. */
@@ -58,33 +63,37 @@ export class PodWorker {
   /** The message that brought the present work: a cause of all that is done. */
   #workCause: Cause | undefined;
   /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
-  #awaits: 'node' | 'volumes' | undefined;
+  #awaits: 'node' | 'volumes' | 'anything' | undefined;
   #passing: AbortController | undefined;
-  /** Whether the last pass could not do everything. */
-  #failed = false;
   #due = false;
   #statusHeld = false;
   #decidedOn: Stamp | undefined;
   #passedOn: Stamp | undefined;
   #timer: Cancel | undefined;
   #stopped = false;
-  #reported = '';
-  #since: string;
 
-  constructor(options: { ref: PodRef; deps: WorkerDeps; record?: PodRecord | undefined; onFirstPass: () => void }) {
-    const { ref, deps, record } = options;
+  constructor(options: {
+    ref: PodRef;
+    tenure: Tenure;
+    deps: WorkerDeps;
+    record?: PodRecord | undefined;
+    onPassed: () => void;
+  }) {
+    const { ref, tenure, deps, record } = options;
     this.ref = ref;
+    this.#tenure = tenure;
     this.#deps = deps;
-    this.#onFirstPass = options.onFirstPass;
+    this.#onPassed = options.onPassed;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
-    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold });
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, tenure });
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
-    this.#record = new RecordFile({ ref, records, clock, logger, content: () => this.#toRecord() });
-    this.#since = formatTime(clock.now());
+    const content = () => this.#toRecord();
+    this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
+    this.#state = new StateReport({ ref, deps });
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
     if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
@@ -96,8 +105,13 @@ export class PodWorker {
     return this.#machine.state === 'finished';
   }
 
-  get hasWork(): boolean {
-    return this.#work !== undefined;
+  get term(): number {
+    return this.#tenure.term;
+  }
+
+  /** The pod's containers, as the runtime was last read. */
+  get containers(): readonly RuntimeContainer[] {
+    return this.#runtime.pod?.containers ?? [];
   }
 
   /** Why the pod's record could not be written the last time. */
@@ -107,6 +121,7 @@ export class PodWorker {
 
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
+    this.#tenure.raise(work.term ?? 0);
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
     this.#workCause = cause;
@@ -144,17 +159,15 @@ export class PodWorker {
     if (this.#awaits === 'node') this.#kick(cause);
   }
 
-  /** The volume manager says something else of the pod's volumes, or nothing any more. */
+  /** The volume manager says something else of the pod's volumes; a pass that goes on may have looked at them already. */
   volumesChanged(cause: Cause): void {
-    // A pass that goes on may have looked at them already.
     if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
   }
 
-  /** Something is known now or is different of the API server's objects; it matters to pods that `concerns` names. */
+  /** Of the API server's objects something is known now or different. */
   objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
-    const pod = this.#work?.pod;
-    if (pod === undefined || (!this.#failed && this.#passing === undefined)) return;
-    if (concerns(pod)) this.#kick(cause);
+    const pod = this.#awaits === undefined && this.#passing === undefined ? undefined : this.#work?.pod;
+    if (pod !== undefined && concerns(pod)) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
@@ -187,6 +200,14 @@ export class PodWorker {
     this.#passing?.abort();
   }
 
+  /** Leaves the pod to another instance, or to a later life, with everything written down. */
+  async handOver(): Promise<void> {
+    const written = this.#record.close();
+    this.stop();
+    this.#runtime.dropHold();
+    await written;
+  }
+
   #kick(cause: Cause): void {
     this.#causes.unshift(cause);
     this.#due = true;
@@ -204,15 +225,12 @@ export class PodWorker {
     this.#awaits = undefined;
     this.#pass(this.#work, causes, passing.signal)
       .then(
-        () => {
-          this.#failed = false;
-          this.#next(this.#deps.syncEveryMs, undefined);
-        },
+        () => this.#next(this.#deps.syncEveryMs, undefined),
         (error: unknown) => this.#onError(error),
       )
       .finally(() => {
         this.#passing = undefined;
-        this.#onFirstPass();
+        this.#onPassed();
         if (this.#due) this.#run();
       });
   }
@@ -242,9 +260,11 @@ export class PodWorker {
       this.#due = true;
       return;
     }
-    this.#failed = true;
-    if (error instanceof NodeNotReady) this.#awaits = 'node';
-    if (error instanceof VolumesAwaited) this.#awaits = 'volumes';
+    if (error instanceof PodTaken) {
+      this.#tenure.onTaken();
+      return;
+    }
+    this.#awaits = error instanceof NodeNotReady ? 'node' : error instanceof VolumesAwaited ? 'volumes' : 'anything';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
     this.#next(wait, toError(error).message);
@@ -308,7 +328,7 @@ export class PodWorker {
     const changed = state !== before.state || graceSeconds !== before.graceSeconds || forget !== before.forget;
     if (!changed) return;
     if (state !== before.state) {
-      this.#since = formatTime(this.#deps.clock.now());
+      this.#state.changed();
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
     this.#report(undefined, causes);
@@ -325,18 +345,12 @@ export class PodWorker {
     this.#waiting.clear();
     this.#backOffs.clear();
     this.#stops.clear();
-    this.#since = formatTime(this.#deps.clock.now());
+    this.#state.changed();
     this.#report();
   }
 
   #report(error?: string, causes: readonly Cause[] = this.#why()): void {
-    const { ref } = this;
-    const { state } = this.#machine;
-    const reported = `${state} ${error ?? ''}`;
-    if (reported === this.#reported) return;
-    this.#reported = reported;
-    const report = { ref, state, since: this.#since, ...(error !== undefined && { error }) };
-    this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes });
+    if (!this.#stopped) this.#state.report(this.#machine.state, error, causes);
   }
 
   /** What the pod's present state comes from. */
@@ -346,7 +360,7 @@ export class PodWorker {
 
   /** Publishes the status outside of a pass, once everything is known that it is to show. */
   #showState(causes: readonly Cause[]): void {
-    if (this.finished || this.#statusHeld) return;
+    if (this.finished || this.#statusHeld || this.#stopped) return;
     if (this.#status.informed) {
       this.#publishStatus(causes);
       return;
@@ -356,7 +370,7 @@ export class PodWorker {
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const pod = this.#work?.pod;
-    if (pod !== undefined) {
+    if (pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
       const input = { pod, waiting: this.#waiting, probes: this.#probes.results, stage, causes } as const;

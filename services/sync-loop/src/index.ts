@@ -1,4 +1,4 @@
-import type { ServiceDefinition } from '@kubus/service-kit';
+import { type ServiceDefinition, configuredShare } from '@kubus/service-kit';
 import { SyncLoop } from './sync-loop.ts';
 
 export { SyncLoop } from './sync-loop.ts';
@@ -6,8 +6,8 @@ export { SyncLoop } from './sync-loop.ts';
 /** The service `sync-loop`. */
 export const syncLoop: ServiceDefinition = {
   name: 'sync-loop',
-  start: ({ bus, clock, logger, health }) => {
-    const loop = new SyncLoop({ bus, clock, logger, assign: () => 'pod-workers-0' });
+  start: ({ config, bus, clock, logger, health }) => {
+    const loop = new SyncLoop({ bus, clock, logger, workers: configuredShare(config, 'pod-workers') });
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
     return Promise.resolve({
       stop: () => {

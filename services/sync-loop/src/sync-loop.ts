@@ -2,6 +2,7 @@ import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
   type PodWork,
+  type ServiceShare,
   type SourceName,
   configuredSources,
   desiredPods,
@@ -9,6 +10,7 @@ import {
   podWork,
   podWorker,
   runtimePod,
+  serviceShare,
   sourceNames,
 } from '@kubus/contracts';
 import { NodeState, type WorkChange } from '@kubus/pod-manager';
@@ -34,11 +36,12 @@ export class SyncLoop {
   #runtimeSeen = false;
   #stopped = false;
 
-  constructor(options: { bus: Bus; clock: Clock; logger: Logger; assign: (uid: string) => string }) {
+  /** @param options.workers which instances of pod-workers there are when nobody has spoken of them */
+  constructor(options: { bus: Bus; clock: Clock; logger: Logger; workers: ServiceShare }) {
     const { bus, clock, logger } = options;
     this.#clock = clock;
     this.#logger = logger;
-    this.#state = new NodeState(options.assign);
+    this.#state = new NodeState();
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
@@ -47,6 +50,7 @@ export class SyncLoop {
         this.#decideAll([cause]);
       },
     });
+    this.#readShare(bus, options.workers);
     for (const source of sourceNames) this.#readSource(bus, source);
     bus.reader(podWorker, {
       changed: ({ key, value, cause }) => {
@@ -88,6 +92,21 @@ export class SyncLoop {
     this.#stopped = true;
   }
 
+  #readShare(bus: Bus, otherwise: ServiceShare): void {
+    const shares = bus.reader(serviceShare, {
+      changed: ({ key, value, cause }) => {
+        if (key !== 'pod-workers') return;
+        this.#state.shared(value);
+        this.#decideAll([cause]);
+      },
+    });
+    void shares.whenPresent().then(() => {
+      if (shares.get('pod-workers') !== undefined) return;
+      this.#state.shared(otherwise);
+      this.#decideAll([]);
+    });
+  }
+
   #readSource(bus: Bus, source: SourceName): void {
     bus.reader(desiredPods[source], {
       changed: ({ value, cause }) => {
@@ -111,7 +130,7 @@ export class SyncLoop {
 
   #decideAll(causes: readonly Cause[]): void {
     this.#publish(this.#state.decideAll(formatTime(this.#clock.now())), causes);
-    if (this.#announced || !this.#state.sourcesComplete || !this.#runtimeSeen) return;
+    if (this.#announced || !this.#state.ready || !this.#runtimeSeen) return;
     this.#announced = true;
     this.#works.complete();
     this.#wakes.complete();
