@@ -1,5 +1,6 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { findImage, imagePull, imagePulled, nodeEvent, pullImage } from './messages/image.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
@@ -75,19 +76,19 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.RemoveContainer,
       criCommands.ExecSync,
       criCommands.ReopenContainerLog,
-      criCommands.ImageStatus,
-      criCommands.PullImage,
+      findImage,
+      pullImage,
     ],
     publishes: [podEvent],
     hears: [],
   },
   'cri-bridge': {
     about: 'The one connection to the container runtime: commands in lanes, PLEG.',
-    owns: [runtimePod, runtimeCondition],
+    owns: [runtimePod, runtimeCondition, imagePull],
     reads: [],
-    serves: [fencePod, readPod, ...Object.values(criCommands)],
+    serves: [fencePod, readPod, findImage, pullImage, ...Object.values(criCommands)],
     calls: [],
-    publishes: [runtimeHint],
+    publishes: [runtimeHint, imagePulled, nodeEvent],
     hears: [],
   },
   'cni-bridge': {
@@ -141,6 +142,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     owns: [],
     reads: [
       desiredPods.file,
+      imagePull,
       manifest,
       networkCondition,
       podProbes,

@@ -5,6 +5,7 @@ export * from './pod/index.ts';
 export * from './messages/common.ts';
 export * from './messages/config.ts';
 export * from './messages/container-process.ts';
+export * from './messages/image.ts';
 export * from './messages/network.ts';
 export * from './messages/node.ts';
 export * from './messages/object.ts';

@@ -11,5 +11,6 @@ export { type ServicePlace, takePlace } from './service-place.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';
+export { type RegistryPlace, TestRegistry, registryLogin } from './test-registry.ts';
 export { type RuntimeOptions, type TestRuntime, startRuntime } from './test-runtime.ts';
 export { Tunnel } from './tunnel.ts';

@@ -82,6 +82,16 @@ export class RuntimeWatch {
     });
   }
 
+  /** Calls `action` when the runtime can be reached for the first time. */
+  onceConnected(action: () => void): void {
+    let done = false;
+    this.#runtime.watchConnection((connection) => {
+      if (connection !== 'connected' || done) return;
+      done = true;
+      action();
+    });
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.();

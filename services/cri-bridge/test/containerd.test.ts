@@ -16,21 +16,14 @@ import { connectCri } from '@kubus/cri';
 import { ObjectCache, type TestRuntime, startRuntime } from '@kubus/harness';
 import { busyboxReference } from '@kubus/node-images';
 import { ObjectClient } from '@kubus/object-socket';
-import { type Clock, silentLogger } from '@kubus/ports';
+import { silentLogger } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { CriBridge } from '../src/index.ts';
+import { imagePorts } from './image-ports.ts';
+import { machineClock as clock } from './machine-clock.ts';
 
 const POD = 'a';
 const LIMIT_MS = 120_000;
-
-/** The machine's time. What is left waiting at the end does not keep the test alive. */
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, action) => {
-    const timer = setTimeout(action, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
 
 let runtime: TestRuntime;
 let broker: LocalBroker;
@@ -57,6 +50,7 @@ beforeAll(async () => {
   const bridge = new CriBridge({
     ...{ runtime: client, bus, clock, logger: silentLogger },
     ...{ handler: undefined, sandboxesAtOnce: 2, objects: new ObjectClient(runtime.dir.socket('objects')) },
+    ...(await imagePorts()),
   });
   objects = await ObjectCache.start(broker.join('object-cache', clock).bus, runtime.dir.socket('objects'));
   close = async () => {

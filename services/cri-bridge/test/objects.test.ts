@@ -7,6 +7,7 @@ import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import type { ContainerConfig } from '@kubus/proto/cri';
 import { CriBridge, type ObjectReader } from '../src/index.ts';
+import { imagePorts } from './image-ports.ts';
 import { ScriptedPods } from './scripted-pods.ts';
 
 const VALUE = 'marked s3cret';
@@ -40,7 +41,8 @@ beforeEach(() => {
 
 async function start(objects?: ObjectReader): Promise<void> {
   const { bus } = broker.join('cri-bridge', clock);
-  new CriBridge({ runtime, bus, clock, logger: silentLogger, handler: undefined, sandboxesAtOnce: 1, objects });
+  const ports = { runtime, bus, clock, logger: silentLogger };
+  new CriBridge({ ...ports, handler: undefined, sandboxesAtOnce: 1, objects, ...(await imagePorts()) });
   worker = broker.join('pod-workers', clock).bus;
   await worker.call(fencePod, 'a', { hold: 1 });
   hold = worker.hold('a', 1);

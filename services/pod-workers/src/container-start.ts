@@ -30,7 +30,7 @@ export class StartFailed extends KubusError {
   }
 }
 
-/** Reasons that the container's user is told of as an event; the others have events of their own. */
+/** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
 
 /** Codes of `ObjectError`: the bridge could not have the objects as they were known here. */
@@ -95,7 +95,7 @@ async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart)
 
 async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {
   const { container } = start;
-  const image = await imageOf(pass, start);
+  const image = await imageOf(pass, pod, sandbox, start);
   checkCancelled(pass);
   const { config, process } = await templateOf(pass, pod, sandbox, start, image);
   const { containerId } = await attempt('CreateContainerError', () =>
@@ -110,11 +110,17 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   return containerId ?? '';
 }
 
-async function imageOf(pass: Pass, { container }: ContainerStart): Promise<ContainerImage> {
+async function imageOf(
+  pass: Pass,
+  pod: Pod,
+  sandbox: SandboxInUse,
+  { container }: ContainerStart,
+): Promise<ContainerImage> {
   try {
-    return await ensureImage(pass, container);
+    return await ensureImage(pass, pod, container, sandbox.config);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
+    recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.code}`, container });
     throw new StartFailed(error.code, error.message, { waitMs: error.waitMs, cause: error });
   }
 }

@@ -137,7 +137,7 @@ export class PodRuntime {
         const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
         this.#hold = this.#bus.hold(this.#uid, number);
         this.#lastEnd = undefined;
-        this.#at = undefined;
+        // A late answer may be older than what has been observed meanwhile.
         this.#learn(result.pod, result.at, cause);
         return;
       } catch (error) {

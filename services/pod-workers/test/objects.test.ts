@@ -1,7 +1,13 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type CriRequest, criCommands, subjectOf } from '@kubus/contracts';
+import {
+  type AnyCommand,
+  type BusCriMethod,
+  type CriRequest,
+  criCommands,
+  pullImage,
+  subjectOf,
+} from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
-import type { UnaryCriMethod } from '@kubus/proto/cri';
 import { ScriptedCluster, apiPodOf } from './scripted-cluster.ts';
 import { NODE, ScriptedNode, podOf } from './scripted-node.ts';
 
@@ -21,11 +27,17 @@ beforeEach(async () => {
   await node.start();
 });
 
-/** What the bridge was asked for. */
-function asked<M extends UnaryCriMethod>(method: M, key = 'a'): CriRequest<M>[] {
-  const subject = subjectOf(NODE, criCommands[method], key);
-  const commands = node.broker.said.filter((message) => message.subject === subject);
-  return commands.map(({ data }) => JSON.parse(data) as CriRequest<M>);
+/** The requests of a command for the pod `a`. */
+function requests(command: AnyCommand): unknown[] {
+  const subject = subjectOf(NODE, command, 'a');
+  return node.broker.said
+    .filter((message) => message.subject === subject)
+    .map(({ data }) => JSON.parse(data) as unknown);
+}
+
+/** With what the bridge was asked to call the runtime. */
+function asked<M extends BusCriMethod>(method: M): CriRequest<M>[] {
+  return requests(criCommands[method] as AnyCommand) as CriRequest<M>[];
 }
 
 const created = () => node.bridge.done.filter((what) => what.startsWith('CreateContainer'));
@@ -120,8 +132,8 @@ describe('a pod of the API server', () => {
     await cluster.misses({ ...secret, name: 'gone' });
     const imagePullSecrets = [{ name: 'gone' }, { name: 'sec' }];
     await node.work(apiPodOf('a', { imagePullSecrets }, { image: 'registry/app:1' }));
-    expect(asked('PullImage', 'registry/app:1')).toEqual([
-      { params: { image: { image: 'registry/app:1' } }, pullSecrets: [{ ...secret, version: '3' }] },
+    expect(requests(pullImage as AnyCommand)).toMatchObject([
+      { image: 'registry/app:1', pullSecrets: [{ ...secret, version: '3' }] },
     ]);
     expect(node.events('a')[0]).toBe(
       'FailedToRetrieveImagePullSecret: Unable to retrieve some image pull secrets (gone); attempting to pull the image may not succeed.',

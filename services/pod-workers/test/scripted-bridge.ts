@@ -10,7 +10,9 @@ import {
   type Stamp,
   criCommands,
   fencePod,
+  findImage,
   objectKey,
+  pullImage,
   readPod,
   runtimePod,
 } from '@kubus/contracts';
@@ -28,6 +30,8 @@ export class ScriptedBridge {
   /** The commands that were carried out, with what they were about. */
   readonly done: string[] = [];
   readonly images = new Set(['busybox:latest']);
+  /** Images that are there and that no pod may use before it has pulled them. */
+  readonly guarded = new Set<string>();
   /** The exit code of a command that is run in a container. */
   execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
   /** The containers' configurations, the last one of each name. */
@@ -159,17 +163,20 @@ export class ScriptedBridge {
       const output = Buffer.from('a secret').toString('base64');
       return { response: { exitCode, stdout: output, stderr: output }, at: this.#stamp() };
     });
-    this.#bus.serve(criCommands.ImageStatus, ({ request }) => {
-      const name = request.params.image?.image ?? '';
-      const image = this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
-      return Promise.resolve({ response: { ...(image !== undefined && { image }) }, at: this.#stamp() });
+    const found = (name: string): Image | undefined =>
+      this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
+    this.#bus.serve(findImage, async ({ request }) => {
+      await this.before(`findImage ${request.image}`);
+      const image = found(request.image);
+      const mayUse = image !== undefined && !this.guarded.has(request.image);
+      return { mayUse, ...(image !== undefined && { image }) };
     });
-    this.#bus.serve(criCommands.PullImage, async ({ request }) => {
-      const name = request.params.image?.image ?? '';
-      await this.before(`PullImage ${name}`);
-      this.done.push(`PullImage ${name}`);
+    this.#bus.serve(pullImage, async ({ request }) => {
+      const { image: name } = request;
+      await this.before(`pullImage ${name}`);
+      this.done.push(`pullImage ${name}`);
       this.images.add(name);
-      return { response: { imageRef: name }, at: this.#stamp() };
+      return { imageRef: name, image: found(name), pullMs: 0 };
     });
   }
 

@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { type CommandDeclaration, command, event, fact } from '../declare.ts';
 import { podRefSchema, stampSchema } from './common.ts';
 import { type ProcessToComplete, processToCompleteSchema } from './container-process.ts';
-import { type ObjectVersion, objectVersionSchema } from './object.ts';
 
 export const runtimeSandboxSchema = z.object({
   id: z.string(),
@@ -138,8 +137,6 @@ export interface CriRequest<M extends UnaryCriMethod> {
   page?: { limit: number; after?: string | undefined } | undefined;
   /** CreateContainer only: environment, command and args, which are completed with the objects' values at the call. */
   process?: ProcessToComplete | undefined;
-  /** PullImage only: the Secrets with the pod's credentials for registries. */
-  pullSecrets?: ObjectVersion[] | undefined;
 }
 
 export interface CriResult<M extends UnaryCriMethod> {
@@ -161,7 +158,7 @@ export const fencedMethods = [
   'RemoveContainer',
   'UpdateContainerResources',
   'UpdatePodSandboxResources',
-] as const satisfies readonly UnaryCriMethod[];
+] as const satisfies readonly BusCriMethod[];
 export type FencedMethod = (typeof fencedMethods)[number];
 
 /** Calls about one pod that wait for nobody. */
@@ -182,15 +179,20 @@ const podMethods: readonly string[] = [
 /** What a request names beside the call's own fields, because the values in it must not travel. */
 const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
   CreateContainer: { process: processToCompleteSchema.optional() },
-  PullImage: { pullSecrets: z.array(objectVersionSchema).optional() },
 };
 
-type CriCommands = { readonly [M in UnaryCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+/** A call whose request would carry a credential has no place on the bus: see `pullImage`. */
+const SECRET = 'PullImage';
 
-/** Every unary CRI call as a command. A call that the runtime does not have fails with the code `Unimplemented`. */
+/** The unary CRI methods that may be called over the bus as they are. */
+export type BusCriMethod = Exclude<UnaryCriMethod, typeof SECRET>;
+
+type CriCommands = { readonly [M in BusCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+
+/** Every unary CRI call but PullImage as a command. A call that the runtime does not have fails with `Unimplemented`. */
 export const criCommands = Object.fromEntries(
   (Object.keys(criMethods) as (keyof CriMethods)[])
-    .filter((method) => criMethods[method].kind === 'unary')
+    .filter((method) => criMethods[method].kind === 'unary' && method !== SECRET)
     .map((method) => [
       method,
       command({
