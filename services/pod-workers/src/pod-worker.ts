@@ -63,10 +63,8 @@ export class PodWorker {
   /** The message that brought the present work: a cause of all that is done. */
   #workCause: Cause | undefined;
   /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
-  #awaits: 'node' | 'volumes' | undefined;
+  #awaits: 'node' | 'volumes' | 'anything' | undefined;
   #passing: AbortController | undefined;
-  /** Whether the last pass could not do everything. */
-  #failed = false;
   #due = false;
   #statusHeld = false;
   #decidedOn: Stamp | undefined;
@@ -161,17 +159,15 @@ export class PodWorker {
     if (this.#awaits === 'node') this.#kick(cause);
   }
 
-  /** The volume manager says something else of the pod's volumes, or nothing any more. */
+  /** The volume manager says something else of the pod's volumes; a pass that goes on may have looked at them already. */
   volumesChanged(cause: Cause): void {
-    // A pass that goes on may have looked at them already.
     if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
   }
 
-  /** Something is known now or is different of the API server's objects; it matters to pods that `concerns` names. */
+  /** Of the API server's objects something is known now or different. */
   objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
-    const pod = this.#work?.pod;
-    if (pod === undefined || (!this.#failed && this.#passing === undefined)) return;
-    if (concerns(pod)) this.#kick(cause);
+    const pod = this.#awaits === undefined && this.#passing === undefined ? undefined : this.#work?.pod;
+    if (pod !== undefined && concerns(pod)) this.#kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
@@ -229,10 +225,7 @@ export class PodWorker {
     this.#awaits = undefined;
     this.#pass(this.#work, causes, passing.signal)
       .then(
-        () => {
-          this.#failed = false;
-          this.#next(this.#deps.syncEveryMs, undefined);
-        },
+        () => this.#next(this.#deps.syncEveryMs, undefined),
         (error: unknown) => this.#onError(error),
       )
       .finally(() => {
@@ -273,9 +266,7 @@ export class PodWorker {
       this.#tenure.onTaken();
       return;
     }
-    this.#failed = true;
-    if (error instanceof NodeNotReady) this.#awaits = 'node';
-    if (error instanceof VolumesAwaited) this.#awaits = 'volumes';
+    this.#awaits = error instanceof NodeNotReady ? 'node' : error instanceof VolumesAwaited ? 'volumes' : 'anything';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
     this.#next(wait, toError(error).message);
