@@ -8,6 +8,7 @@ export {
   logFolder,
   logPath,
 } from './container-config.ts';
+export { isCritical } from './critical.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
 export {
@@ -27,6 +28,7 @@ export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
 export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { type IdRange } from './namespaces.ts';
+export { askedAppArmor } from './profiles.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
   type ContainerResourceSettings,
@@ -36,6 +38,6 @@ export {
   cpuShares,
 } from './resources.ts';
 export { type ImageUser, imageUser } from './run-as.ts';
-export { type SandboxSettings, podLabels, sandboxConfig } from './sandbox-config.ts';
+export { type SandboxSettings, podLabels, sandboxConfig, sysctlName } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';
 export { type ServiceAddress, type ServicePort } from './service-links.ts';

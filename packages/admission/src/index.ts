@@ -1,0 +1,8 @@
+export { type Admission, type Neighbour, admit } from './admit.ts';
+export { nodeAllocatable } from './allocatable.ts';
+export { allocationOf, sameAllocation, sameResources, withAllocation } from './allocation.ts';
+export { type PodClaim, claimOf, withActual } from './claim.ts';
+export type { AdmissionNode, Taint } from './node.ts';
+export { type AdmissionRecord, admissionRecordSchema } from './record.ts';
+export { INFEASIBLE, type WantedResize, compareResizes, refuseResize } from './resize.ts';
+export { safeSysctls, sysctlNamespace } from './sysctls.ts';
