@@ -2,6 +2,7 @@ import {
   type Container,
   type Pod,
   type PodAllocation,
+  type PodStatus,
   type ResourceList,
   type ResourceRequirements,
   parseQuantity,
@@ -14,6 +15,15 @@ export function allocationOf({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>)
     ...(metadata.generation !== undefined && { generation: metadata.generation }),
     ...(spec.resources !== undefined && { pod: spec.resources }),
     containers: Object.fromEntries(containers.map(({ name, resources }) => [name, resources ?? {}])),
+  };
+}
+
+/** What a pod has by its status, which may differ from what it has been granted as long as a resize goes on. */
+export function actualAllocation({ spec }: Pick<Pod, 'spec'>, status: PodStatus): PodAllocation {
+  const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+  return {
+    ...(spec.resources !== undefined && { pod: status.resources ?? spec.resources }),
+    containers: Object.fromEntries(statuses.flatMap(({ name, resources }) => (resources ? [[name, resources]] : []))),
   };
 }
 

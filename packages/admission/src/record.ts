@@ -25,7 +25,6 @@ export const admissionRecordSchema = z.discriminatedUnion('verdict', [
     verdict: z.literal('evicted'),
     failure: refusalSchema,
     allocated: podAllocationSchema,
-    claim: podClaimSchema,
   }),
 ]);
 export type AdmissionRecord = z.infer<typeof admissionRecordSchema>;

@@ -29,11 +29,11 @@ export function refuseResize(
   return undefined;
 }
 
-/** A pod that wants other resources than it has, and since when, in milliseconds since the Unix epoch. */
+/** A pod that wants other resources than it has, and since when (RFC 3339, UTC). */
 export interface WantedResize {
   readonly pod: Pod;
   readonly granted: PodAllocation;
-  readonly since: number;
+  readonly since: string;
 }
 
 /** Who is asked first (kubelet behaviour 1.18): who wants no more, then by priority, class and how long it has waited. */
@@ -42,7 +42,7 @@ export function compareResizes(a: WantedResize, b: WantedResize): number {
     Number(isIncrease(a)) - Number(isIncrease(b)) ||
     (b.pod.spec.priority ?? 0) - (a.pod.spec.priority ?? 0) ||
     Number(qosClass(a.pod) !== 'Guaranteed') - Number(qosClass(b.pod) !== 'Guaranteed') ||
-    a.since - b.since
+    (a.since < b.since ? -1 : Number(a.since > b.since))
   );
 }
 

@@ -93,16 +93,16 @@ describe('a resize', () => {
 });
 
 test('who wants no more is asked first, then by priority, class and time', () => {
-  const wanted = (name: string, from: string, to: string, more: object = {}, since = 0): [string, WantedResize] => [
-    name,
-    { pod: asking({ cpu: to, memory: '1' }, more), granted: allocationOf(asking({ cpu: from, memory: '1' })), since },
-  ];
+  const wanted = (name: string, to: string, more: object = {}, minute = 0): [string, WantedResize] => {
+    const granted = allocationOf(asking({ cpu: '2', memory: '1' }));
+    return [name, { pod: asking({ cpu: to, memory: '1' }, more), granted, since: `2030-01-01T00:0${minute}:00Z` }];
+  };
   const inOrder = [
-    wanted('shrinks', '2', '1'),
-    wanted('important', '1', '2', { spec: { priority: 7 } }),
-    wanted('guaranteed', '1', '2', { equal: true }, 9),
-    wanted('early', '1', '2', {}, 1),
-    wanted('late', '1', '2', {}, 2),
+    wanted('shrinks', '1'),
+    wanted('important', '3', { spec: { priority: 7 } }),
+    wanted('guaranteed', '3', { equal: true }, 9),
+    wanted('early', '3', {}, 1),
+    wanted('late', '3', {}, 2),
   ];
   fc.assert(
     fc.property(fc.shuffledSubarray(inOrder, { minLength: inOrder.length }), (shuffled) => {

@@ -3,13 +3,15 @@ import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NodeState, type WorkChange } from '../src/index.ts';
+import { node } from './small-node.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState(() => 'pod-workers-0');
+  state = new NodeState({ assign: () => 'pod-workers-0', node });
   state.configured(['file']);
+  state.runtimeFeatures({ strictSupplementalGroups: false });
 });
 
 const pod = (uid: string, name = uid): Pod => makePod({}, { uid, name });
@@ -27,13 +29,17 @@ function everythingKnown() {
 }
 
 describe('NodeState', () => {
-  test('a desired pod is synced at once, also before everything is known', () => {
+  test('a desired pod is synced once the runtime is known, also before all sources are', () => {
+    state.configured(['file', 'http']);
     want(pod('a'));
+    expect(state.decide('a', NOW)).toEqual([]);
+    state.runtimeComplete();
     expect(said(state.decide('a', NOW))).toEqual(['a sync']);
     expect(state.decide('a', NOW)).toEqual([]);
   });
 
   test('a changed pod is told anew, and keeps when it was first seen', () => {
+    everythingKnown();
     want(pod('a'));
     state.decide('a', NOW);
     want(makePod({ restartPolicy: 'Never' }, { uid: 'a', name: 'a' }));
@@ -42,9 +48,9 @@ describe('NodeState', () => {
   });
 
   test('a removed pod is killed, and its work goes when its worker is through', () => {
+    everythingKnown();
     want(pod('a'));
     state.decide('a', NOW);
-    everythingKnown();
     state.undesired('file', 'a');
     expect(said(state.decide('a', NOW))).toEqual(['a kill']);
     state.worker('a', report('a', 'terminating'));
@@ -117,8 +123,9 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState(() => 'w');
+        const one = new NodeState({ assign: () => 'w', node });
         one.configured(['file']);
+        one.runtimeFeatures({ strictSupplementalGroups: false });
         const wanted = new Set<string>();
         const killed = new Set<string>();
         const check = (changes: WorkChange[]) => {
