@@ -1,5 +1,4 @@
 export { type Admission, type Neighbour, admit } from './admit.ts';
-export { nodeAllocatable } from './allocatable.ts';
 export { actualAllocation, allocationOf, sameAllocation, sameResources, withAllocation } from './allocation.ts';
 export { type PodClaim, claimOf, withActual } from './claim.ts';
 export type { AdmissionNode, Taint } from './node.ts';

@@ -5,7 +5,6 @@ import {
   type WantedResize,
   allocationOf,
   compareResizes,
-  nodeAllocatable,
   refuseResize,
   safeSysctls,
   sameAllocation,
@@ -110,16 +109,6 @@ test('who wants no more is asked first, then by priority, class and time', () =>
       expect(sorted.map(([name]) => name)).toEqual(inOrder.map(([name]) => name));
     }),
   );
-});
-
-test('what is for pods is what the machine has without what is kept back', () => {
-  const capacity = { cpu: '4', memory: '8Gi', 'hugepages-2Mi': '1Gi', pods: '110', 'ephemeral-storage': '1Gi' };
-  expect(
-    nodeAllocatable(capacity, [
-      { cpu: '500m', memory: '1Gi' },
-      { memory: '512Mi', 'ephemeral-storage': '2Gi' },
-    ]),
-  ).toEqual({ cpu: '3500m', memory: '5632Mi', 'hugepages-2Mi': '1Gi', pods: '110', 'ephemeral-storage': '0' });
 });
 
 describe('sysctls', () => {

@@ -37,9 +37,9 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     hears: [],
   },
   'sync-loop': {
-    about: 'Holds the desired pods and decides which pod needs work and which worker has it.',
+    about: 'Holds the desired pods; decides which are taken, with which resources, and which worker has them.',
     owns: [podWork, podWake],
-    reads: [...everyDesiredPod, configuredSources, runtimePod, podWorker],
+    reads: [...everyDesiredPod, configuredSources, runtimePod, runtimeCondition, podWorker, podStatus],
     serves: [],
     calls: [],
     publishes: [],

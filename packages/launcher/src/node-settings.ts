@@ -75,7 +75,18 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
     },
-    pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+    pods: {
+      root: dir.pods,
+      logs: dir.podLogs,
+      logLinks: dir.logLinks,
+      syncEveryMs: 60_000,
+      cgroupDriver: 'cgroupfs',
+      max: 110,
+      unsafeSysctls: [],
+    },
+    labels: {},
+    taints: [],
+    reserved: { system: {}, kube: {} },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });

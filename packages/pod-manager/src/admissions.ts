@@ -114,14 +114,15 @@ export class Admissions {
     this.#pending.delete(uid);
   }
 
-  /** The pod has what its status tells. */
-  status(pod: Pod, status: PodStatus): void {
+  /** The pod has what its status tells. True when that has become less than what it was thought to hold. */
+  status(pod: Pod, status: PodStatus): boolean {
     const { uid } = pod.metadata;
     const record = this.#records.get(uid);
-    if (record?.verdict !== 'admitted' || !this.#held.has(uid)) return;
+    if (record?.verdict !== 'admitted' || !this.#held.has(uid)) return false;
     const actual = { ...record.allocated, ...actualAllocation(pod, status) };
-    if (sameAllocation(actual, record.allocated)) this.#held.delete(uid);
-    else this.#held.set(uid, claimOf(withAllocation(pod, actual)).requests);
+    if (sameAllocation(actual, record.allocated)) return this.#held.delete(uid);
+    this.#held.set(uid, claimOf(withAllocation(pod, actual)).requests);
+    return true;
   }
 
   terms(pod: Pod): Terms | undefined {

@@ -94,9 +94,10 @@ export class NodeState {
     this.#held.delete(uid);
   }
 
-  status(uid: string, status: PodStatus): void {
+  /** What the pod shows of itself. Returns whether it has less than before, so that others may get more. */
+  status(uid: string, status: PodStatus): boolean {
     const pod = this.#desiredPod(uid);
-    if (pod !== undefined) this.#admissions.status(pod, status);
+    return pod !== undefined && this.#admissions.status(pod, status);
   }
 
   /** Returns whether the runtime has something else of the pod than before, and not only read it again. */

@@ -1,6 +1,7 @@
 import { PodCgroupTree } from '@kubus/cgroup';
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
-import { availableParallelism, totalmem } from 'node:os';
+import { parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
+import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
 import { createPodFiles } from './pod-files.ts';
@@ -13,6 +14,8 @@ export type { HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   start: async ({ config, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+    const allocatable = nodeResources(config);
+    const [cpu, memory] = [allocatable['cpu'], allocatable['memory']].map((text) => parseQuantity(text ?? ''));
     const workers = await PodWorkers.start({
       bus,
       clock,
@@ -27,7 +30,7 @@ export const podWorkers: ServiceDefinition = {
       cgroups: new PodCgroupTree({
         root: config.runtime.cgroupRoot,
         driver: config.pods.cgroupDriver,
-        allocatable: { milliCpu: BigInt(availableParallelism()) * 1000n, memory: BigInt(totalmem()) },
+        ...(cpu && memory && { allocatable: { milliCpu: quantityMilli(cpu), memory: quantityUnits(memory) } }),
         ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
       }),
       hooks: createHookRequests(),
@@ -35,7 +38,7 @@ export const podWorkers: ServiceDefinition = {
       nodeIps: config.nodeIps,
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
-      allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
+      allocatable,
       syncEveryMs: config.pods.syncEveryMs,
     });
     health.ready('state folder', () => workers.saveError);

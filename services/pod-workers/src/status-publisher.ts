@@ -1,5 +1,12 @@
 import type { Cause } from '@kubus/bus';
-import { type Pod, type PodRef, type PodStatus, type RuntimeContainer, podEvent } from '@kubus/contracts';
+import {
+  type Pod,
+  type PodRef,
+  type PodStatus,
+  type PodWork,
+  type RuntimeContainer,
+  podEvent,
+} from '@kubus/contracts';
 import { ANNOTATION, type ProbeResults } from '@kubus/pod-lifecycle';
 import {
   type ContainerDetails,
@@ -7,6 +14,7 @@ import {
   isTerminal,
   needsLog,
   podStatus,
+  rejectedStatus,
   terminatedStatus,
   terminationMessage,
 } from '@kubus/pod-status';

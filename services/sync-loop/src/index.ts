@@ -1,19 +1,29 @@
-import type { ServiceDefinition } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { join } from 'node:path';
+import { nodeFacts } from './node-facts.ts';
 import { SyncLoop } from './sync-loop.ts';
 
-export { SyncLoop } from './sync-loop.ts';
+export { SyncLoop, type SyncLoopOptions } from './sync-loop.ts';
 
 /** The service `sync-loop`. */
 export const syncLoop: ServiceDefinition = {
   name: 'sync-loop',
-  start: ({ bus, clock, logger, health }) => {
-    const loop = new SyncLoop({ bus, clock, logger, assign: () => 'pod-workers-0' });
+  start: async ({ config, bus, clock, logger, health, stateDir }) => {
+    const loop = await SyncLoop.start({
+      bus,
+      clock,
+      logger,
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      node: nodeFacts(config),
+      assign: () => 'pod-workers-0',
+    });
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
-    return Promise.resolve({
+    health.ready('state folder', () => loop.saveError);
+    return {
       stop: () => {
         loop.stop();
         return Promise.resolve();
       },
-    });
+    };
   },
 };

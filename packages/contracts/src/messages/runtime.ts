@@ -76,6 +76,8 @@ export const runtimeConditionSchema = z.object({
   /** The runtime’s own word on its network; counts only where the runtime runs it. */
   networkReady: z.boolean(),
   networkMessage: z.string().optional(),
+  /** Whether the runtime can leave out the groups that an image gives its user (supplementalGroupsPolicy `Strict`). */
+  strictSupplementalGroups: z.boolean().optional(),
   /** Where the runtime’s events come from; `none` means that only relists find changes. */
   events: z.enum(['cri', 'containerd', 'none']),
 });
