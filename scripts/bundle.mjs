@@ -24,25 +24,34 @@ const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 const unknownDigest = '0'.repeat(12);
 
 const assets = new Map();
-const copiedAssets = {
-  name: 'copied-assets',
+const sources = {
+  name: 'sources',
   setup(context) {
-    const reference = /new URL\(\s*'([^']+)',\s*import\.meta\.url\s*\)/g;
-    context.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      const source = await readFile(path, 'utf8');
-      const contents = source.replace(reference, (_, file) => {
-        const asset = resolve(dirname(path), file);
-        const name = basename(asset);
-        if (assets.has(name) && assets.get(name) !== asset) {
-          throw new Error(`Two files would be copied as ${name}: ${assets.get(name)} and ${asset}`);
-        }
-        assets.set(name, asset);
-        return `new URL('./${name}', import.meta.url)`;
-      });
-      return { contents, loader: 'ts' };
+    context.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {
+      const text = asciiOnly(await readFile(path, 'utf8'));
+      return path.endsWith('.ts')
+        ? { contents: withAssets(text, path), loader: 'ts' }
+        : { contents: text, loader: 'js' };
     });
   },
 };
+
+/** One character beyond Latin-1 makes V8 hold the whole text with two bytes for each; esbuild leaves those in patterns. */
+function asciiOnly(text) {
+  return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function withAssets(text, path) {
+  return text.replace(/new URL\(\s*'([^']+)',\s*import\.meta\.url\s*\)/g, (_, file) => {
+    const asset = resolve(dirname(path), file);
+    const name = basename(asset);
+    if (assets.has(name) && assets.get(name) !== asset) {
+      throw new Error(`Two files would be copied as ${name}: ${assets.get(name)} and ${asset}`);
+    }
+    assets.set(name, asset);
+    return `new URL('./${name}', import.meta.url)`;
+  });
+}
 
 await rm(outdir, { recursive: true, force: true });
 const { outputFiles } = await build({
@@ -67,7 +76,7 @@ const { outputFiles } = await build({
     ].join('\n'),
   },
   define: { KUBUS_VERSION: JSON.stringify(`${version}+${unknownDigest}`) },
-  plugins: [copiedAssets],
+  plugins: [sources],
   logLevel: 'warning',
   write: false,
 }).catch(() => process.exit(1));
