@@ -36,6 +36,8 @@ export {
   containerResources,
   cpuQuota,
   cpuShares,
+  sandboxOverhead,
+  sandboxResources,
 } from './resources.ts';
 export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig, sysctlName } from './sandbox-config.ts';

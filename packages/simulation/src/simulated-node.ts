@@ -51,6 +51,15 @@ const NETWORK = {
 /** The name of the simulated node. */
 export const NODE = 'node0';
 
+const NODE_FACTS = {
+  name: NODE,
+  labels: {},
+  taints: [],
+  sysctls: [],
+  appArmor: false,
+  strictSupplementalGroups: false,
+};
+
 /**
  * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
  * started, on a broker in memory, with models of the runtime, of CNI plugins, of a disk, and of those who probe and mount.
@@ -71,6 +80,7 @@ export class SimulatedNode {
   readonly #random: Random;
   readonly #logger: Logger;
   readonly #mutations: Mutations;
+  readonly #maxPods: number;
   readonly #lives = new Map<SimulatedService, Life>();
   readonly #epochs = new Map<SimulatedService, number>();
   readonly #folderListeners = new Set<() => void>();
@@ -81,12 +91,15 @@ export class SimulatedNode {
     random: Random;
     logger: Logger;
     behaviour: (containerName: string, attempt: number) => Behaviour;
+    /** Pods that the node takes at the same time. */
+    maxPods: number;
     mutations?: Mutations;
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
     this.#logger = logger;
     this.#mutations = options.mutations ?? {};
+    this.#maxPods = options.maxPods;
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.disk = new Disk({ scheduler, random: random.fork() });
@@ -178,7 +191,14 @@ export class SimulatedNode {
         return;
       }
       case 'sync-loop':
-        new SyncLoop({ bus, clock, logger, assign: () => 'pod-workers-0' });
+        await SyncLoop.start({
+          bus,
+          clock,
+          logger,
+          records: this.disk.store('sync-loop', guard),
+          node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+          assign: () => 'pod-workers-0',
+        });
         return;
       case 'pod-workers':
         await PodWorkers.start({
@@ -191,6 +211,7 @@ export class SimulatedNode {
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,
             ensure: () => guard.promise(Promise.resolve()),
+            memoryUsage: () => guard.promise(Promise.resolve(0n)),
             remove: () => guard.promise(Promise.resolve()),
           },
           hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },

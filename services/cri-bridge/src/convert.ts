@@ -1,5 +1,12 @@
 import type { PodRef, RuntimeContainer, RuntimeSandbox } from '@kubus/contracts';
-import type { Container, ContainerState, ContainerStatus, PodSandbox, PodSandboxStatus } from '@kubus/proto/cri';
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  LinuxContainerResources,
+  PodSandbox,
+  PodSandboxStatus,
+} from '@kubus/proto/cri';
 
 /** The label by which a sandbox or container names its pod (kubelet behaviour 1.7). */
 export const UID_LABEL = 'io.kubernetes.pod.uid';
@@ -65,7 +72,13 @@ export function toContainer(listed: Container, status: ContainerStatus): Runtime
     imageId: status.imageId ?? '',
     logPath: status.logPath ?? '',
     annotations: Object.fromEntries(annotations),
+    ...(status.resources?.linux !== undefined && { resources: toResources(status.resources.linux) }),
   };
+}
+
+function toResources(resources: LinuxContainerResources): RuntimeContainer['resources'] {
+  const { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes } = resources;
+  return { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes };
 }
 
 /** Newest first: by attempt, then by time. */

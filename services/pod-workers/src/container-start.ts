@@ -16,6 +16,7 @@ import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
+import { recordSize } from './resize.ts';
 import { mountedVolumes } from './volumes.ts';
 
 /** A container did not start; the others of the pod are tried all the same. */
@@ -94,6 +95,7 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   const image = await imageOf(pass, start);
   checkCancelled(pass);
   const config = await configOf(pass, pod, sandbox, start, image);
+  if (start.kind === 'regular' || start.kind === 'sidecar') await recordSize(pass, pod, container);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',

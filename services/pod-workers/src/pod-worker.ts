@@ -20,7 +20,8 @@ import { type WaitingReason, isTerminal } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
 import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
-import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
+import { noSizes } from '@kubus/resize';
+import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import { HoldLost, PodRuntime } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
@@ -49,6 +50,7 @@ export class PodWorker {
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
+  readonly #resize: ResizeState;
   readonly #onFirstPass: () => void;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
@@ -80,6 +82,7 @@ export class PodWorker {
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
+    this.#resize = { sizes: record?.sizes ?? noSizes, error: undefined };
     this.#record = new RecordFile({ ref, records, clock, logger, content: () => this.#toRecord() });
     this.#since = formatTime(clock.now());
     if (record !== undefined) this.#report();
@@ -109,6 +112,8 @@ export class PodWorker {
     this.#workCause = cause;
     this.#step({ kind: 'work', work }, [cause]);
     this.#report(undefined, [cause]);
+    // Nothing else is done with such a pod.
+    if (work.work === 'reject') this.#publishStatus([cause]);
     this.#kick(cause);
   }
 
@@ -265,6 +270,7 @@ export class PodWorker {
       waiting: this.#waiting,
       backOffs: this.#backOffs,
       stops: this.#stops,
+      resize: this.#resize,
       graceSeconds: this.#machine.graceSeconds ?? gracePeriod(work.pod, work.graceSeconds),
       probes: () => this.#probes.results,
       save: () => this.#record.save(),
@@ -311,6 +317,7 @@ export class PodWorker {
     this.#waiting.clear();
     this.#backOffs.clear();
     this.#stops.clear();
+    this.#resize.sizes = noSizes;
     this.#since = formatTime(this.#deps.clock.now());
     this.#report();
   }
@@ -341,11 +348,20 @@ export class PodWorker {
   }
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
-    const pod = this.#work?.pod;
-    if (pod !== undefined) {
+    const work = this.#work;
+    if (work?.pod !== undefined) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
-      const input = { pod, waiting: this.#waiting, probes: this.#probes.results, stage, causes } as const;
+      const { results: probes } = this.#probes;
+      const input = {
+        work,
+        pod: work.pod,
+        waiting: this.#waiting,
+        probes,
+        resize: this.#resize,
+        stage,
+        causes,
+      } as const;
       if (this.#status.publish(input)) this.#record.saveWithin(SAVE_STATUS_MS);
     }
     return this.#status.status?.phase;
@@ -367,6 +383,7 @@ export class PodWorker {
       backOffs: Object.fromEntries(this.#backOffs),
       ...(status !== undefined && { status }),
       ...(Object.keys(probes).length > 0 && { probes }),
+      ...(this.#resize.sizes !== noSizes && { sizes: this.#resize.sizes }),
     };
   }
 }

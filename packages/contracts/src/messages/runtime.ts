@@ -41,6 +41,16 @@ export const runtimeContainerSchema = z.object({
   logPath: z.string(),
   /** The `io.kubernetes.*` annotations with which the container was made. */
   annotations: z.record(z.string(), z.string()),
+  /** What a running container may use, in the kernel's units, decimal; missing where the runtime does not tell. */
+  resources: z
+    .object({
+      cpuShares: z.string().optional(),
+      /** Microseconds. */
+      cpuQuota: z.string().optional(),
+      cpuPeriod: z.string().optional(),
+      memoryLimitInBytes: z.string().optional(),
+    })
+    .optional(),
 });
 export type RuntimeContainer = z.infer<typeof runtimeContainerSchema>;
 
