@@ -66,6 +66,8 @@ export class Bus {
   readonly #peers: FactReader<ServiceInstance>;
   readonly #peerListeners: ((service: ServiceName, instance: string, epoch: number) => void)[] = [];
   readonly #unused: Set<AnyDeclaration>;
+  readonly #owners: { share(): void }[] = [];
+  #shared = false;
 
   constructor(options: BusOptions) {
     const { node, instance, epoch, transport, clock, ids, logger } = options;
@@ -104,6 +106,7 @@ export class Bus {
     this.#peers = this.#reader(serviceInstance, {
       changed: ({ key, value }) => {
         this.#client.peerAnnounced(value.service, value.epoch);
+        if (value.service === options.service && key !== instance) this.#share();
         for (const listener of this.#peerListeners) listener(value.service, key, value.epoch);
       },
     });
@@ -147,7 +150,10 @@ export class Bus {
 
   owner<T>(declaration: FactDeclaration<T>): FactOwner<T> {
     this.#use(declaration, this.#options.contract.owns);
-    return this.#owner(declaration);
+    const owner = this.#owner(declaration);
+    this.#owners.push(owner);
+    if (this.#shared) owner.share();
+    return owner;
   }
 
   reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T> = {}): FactReader<T> {
@@ -164,8 +170,8 @@ export class Bus {
   }
 
   /** See {@link CommandServer.fence}. */
-  fence(pod: string, source: string, hold: number): Promise<void> {
-    return this.#server.fence(pod, source, hold);
+  fence(pod: string, source: string, hold: number, term?: number): Promise<void> {
+    return this.#server.fence(pod, source, hold, term);
   }
 
   call<Request, Result>(
@@ -215,6 +221,13 @@ export class Bus {
         this.#refusals.refuse(message, toError(error));
       }
     });
+  }
+
+  /** Another instance of this service has announced itself. */
+  #share(): void {
+    if (this.#shared) return;
+    this.#shared = true;
+    for (const owner of this.#owners) owner.share();
   }
 
   #owner<T>(declaration: FactDeclaration<T>): FactOwner<T> {

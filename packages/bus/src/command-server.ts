@@ -44,6 +44,8 @@ export interface CommandEntry {
 /** @internal The commands of one client that count. */
 export interface CommandWindow {
   readonly source: string;
+  /** Of a fenced pod: under which term its holder has it. */
+  readonly term: number;
   readonly hold: number;
   low: number;
   readonly entries: Map<number, CommandEntry>;
@@ -98,22 +100,25 @@ export class CommandServer {
 
   /**
    * Makes `source` the holder of `pod` under `hold`: queued commands of earlier holders are dropped, those that began are
-   * waited for. Throws {@link FencedOff} when a later holder exists, also one that came while this one waited.
+   * waited for. `term` counts before `hold`: it grows when the pod is given to another instance, so that whoever had it
+   * before can not take it back. Throws {@link FencedOff} when a later holder exists, also one that came while this one
+   * waited.
    */
-  async fence(pod: string, source: string, hold: number): Promise<void> {
+  async fence(pod: string, source: string, hold: number, term = 0): Promise<void> {
     const id = fencedId(pod);
+    const isLater = (other: CommandWindow) => other.term > term || (other.term === term && other.hold > hold);
     const present = this.#windows.get(id);
-    if (present !== undefined && present.hold > hold) throw fencedOff(pod, present);
+    if (present !== undefined && isLater(present)) throw fencedOff(pod, present);
     const began: Promise<void>[] = [];
     for (const entry of present?.entries.values() ?? []) {
       if (entry.began) began.push(entry.settled);
       else entry.dropped = true;
     }
-    const window: CommandWindow = { source, hold, low: 1, entries: new Map() };
+    const window: CommandWindow = { source, term, hold, low: 1, entries: new Map() };
     this.#remember(id, window);
     await Promise.all(began);
     const now = this.#windows.get(id);
-    if (now !== undefined && now.hold > hold) throw fencedOff(pod, now);
+    if (now !== undefined && isLater(now)) throw fencedOff(pod, now);
   }
 
   #receive<Request, Result>(
@@ -189,10 +194,11 @@ export class CommandServer {
   /** The window of the pod's holder, or why this command is not the holder's. */
   protected fencedWindow(pod: string, envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
     const window = this.#windows.get(fencedId(pod));
-    if (window === undefined || number.hold > window.hold) {
+    const isOwn = envelope.source === window?.source;
+    if (window === undefined || (isOwn && number.hold > window.hold)) {
       return { code: 'not-fenced', message: `pod ${pod} is not held under epoch ${number.hold}`, context: { pod } };
     }
-    if (number.hold < window.hold || envelope.source !== window.source) return describe(fencedOff(pod, window));
+    if (!isOwn || number.hold < window.hold) return describe(fencedOff(pod, window));
     return window;
   }
 
@@ -203,7 +209,13 @@ export class CommandServer {
       return { code: 'outdated', message: `${envelope.source} has a later life`, context: { epoch: window.hold } };
     }
     if (window?.hold === number.hold) return window;
-    const fresh: CommandWindow = { source: envelope.source, hold: number.hold, low: 1, entries: new Map() };
+    const fresh: CommandWindow = {
+      source: envelope.source,
+      term: 0,
+      hold: number.hold,
+      low: 1,
+      entries: new Map(),
+    };
     this.#remember(id, fresh);
     return fresh;
   }
@@ -261,7 +273,7 @@ function fencedId(pod: string): string {
 
 function fencedOff(pod: string, window: CommandWindow): FencedOff {
   return new FencedOff('fenced-off', `pod ${pod} is held by ${window.source} under epoch ${window.hold}`, {
-    context: { pod, holder: window.source, epoch: window.hold },
+    context: { pod, holder: window.source, term: window.term, epoch: window.hold },
   });
 }
 

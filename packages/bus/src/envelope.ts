@@ -15,6 +15,8 @@ export const HEADER = {
   trace: 'traceparent',
   /** Facts: the owner's counter; with the epoch it orders the values of one key. */
   version: 'Kubus-Version',
+  /** Facts of a key that moves between instances: under which term the owner has it; see `FactOwner.claim`. */
+  term: 'Kubus-Term',
   /** Facts: present on the mark that a key is gone. */
   removed: 'Kubus-Removed',
   /** Commands: `<epoch of the sender's hold>.<number>.<lowest number still open>`. */

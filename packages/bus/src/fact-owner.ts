@@ -1,6 +1,7 @@
 import { type FactDeclaration, completeKey, factKey, factPattern } from '@kubus/contracts';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
-import { type Cause, HEADER, decodeEnvelope } from './envelope.ts';
+import { type Cause, HEADER } from './envelope.ts';
+import { compareRanks, rankOf } from './fact-rank.ts';
 import type { Publisher, Speaker } from './publisher.ts';
 import type { Transport } from './transport.ts';
 
@@ -43,10 +44,15 @@ export class FactOwner<T> {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #entries = new Map<string, Entry>();
+  /** By the store's key: the term under which this instance has it. */
+  readonly #terms = new Map<string, number>();
+  /** Keys that were given up, as long as nobody else has been heard to have them. */
+  readonly #released = new Set<string>();
   #version = 0;
   #complete = false;
   #retry: Cancel | undefined;
   #sweep: Cancel | undefined;
+  #shared = false;
   #recomplete: Cancel | undefined;
 
   constructor(options: {
@@ -76,13 +82,50 @@ export class FactOwner<T> {
 
   /** Takes `key` out; readers learn it, also those that come later. Harmless when it is not there. */
   remove(key: string, options: FactPutOptions = {}): void {
-    const entry = this.#entries.get(factKey(this.#declaration, key));
+    const stored = factKey(this.#declaration, key);
+    const entry = this.#entries.get(stored);
+    // Of a key that came from another instance, that one may have said something.
+    if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return;
+    this.#set(stored, '', true, options);
+    this.#recompleteSoon();
+  }
+
+  /**
+   * This instance has `key` from now on, of several instances of its service among which keys move. Whoever gives keys away
+   * gives each time a greater term: what is said under it counts more than everything before, also when an instance that
+   * had the key goes on speaking. What has been said under a smaller term is said again under this one.
+   */
+  claim(key: string, term: number): void {
+    const stored = factKey(this.#declaration, key);
+    if ((this.#terms.get(stored) ?? 0) >= term) return;
+    this.#terms.set(stored, term);
+    this.#released.delete(stored);
+    const entry = this.#entries.get(stored);
+    if (entry !== undefined) this.#set(stored, entry.data, entry.removed, { pod: entry.headers[HEADER.pod] });
+  }
+
+  /**
+   * This instance has `key` no more: what it said stays until the next one speaks. After {@link remove} the key is just
+   * forgotten.
+   */
+  release(key: string): void {
+    const stored = factKey(this.#declaration, key);
+    this.#terms.delete(stored);
+    const entry = this.#entries.get(stored);
     if (entry === undefined || entry.removed) return;
-    this.#set(entry.key, '', true, options);
-    this.#recomplete ??= this.#clock.after(RECOMPLETE_MS, () => {
-      this.#recomplete = undefined;
-      if (this.#complete && this.#transport.connected) this.#publishComplete();
-    });
+    this.#entries.delete(stored);
+    this.#released.add(stored);
+    this.#recompleteSoon();
+  }
+
+  /**
+   * There are other instances of this service. The store keeps what was written last, whoever wrote it, so from now on
+   * this one watches that nobody who had a key before it writes over what it says.
+   */
+  share(): void {
+    if (this.#shared) return;
+    this.#shared = true;
+    if (this.#transport.connected) this.#sweepOlder();
   }
 
   has(key: string): boolean {
@@ -98,9 +141,18 @@ export class FactOwner<T> {
     this.#sweepOlder();
   }
 
+  #recompleteSoon(): void {
+    this.#recomplete ??= this.#clock.after(RECOMPLETE_MS, () => {
+      this.#recomplete = undefined;
+      if (this.#complete && this.#transport.connected) this.#publishComplete();
+    });
+  }
+
   #set(key: string, data: string, removed: boolean, options: FactPutOptions): Cause {
     const { headers, cause } = this.#publisher.stamp(this.#declaration, options);
     headers[HEADER.version] = String(++this.#version);
+    const term = this.#terms.get(key);
+    if (term !== undefined) headers[HEADER.term] = String(term);
     if (removed) headers[HEADER.removed] = 'true';
     const entry: Entry = { key, data, headers, removed, stored: false };
     this.#entries.set(entry.key, entry);
@@ -129,9 +181,8 @@ export class FactOwner<T> {
 
   #republish(): void {
     for (const entry of this.#entries.values()) this.#store(entry);
-    if (!this.#complete) return;
-    this.#publishComplete();
-    this.#sweepOlder();
+    if (this.#complete) this.#publishComplete();
+    if (this.#complete || this.#shared) this.#sweepOlder();
   }
 
   #publishComplete(): void {
@@ -152,8 +203,9 @@ export class FactOwner<T> {
   }
 
   /**
-   * For a while after each connection, compares the store with what this owner holds: takes out what earlier lives left,
-   * and repairs a value that a message of the lost connection, still under way, has put over a newer one.
+   * For a while after each connection, or as long as there are other instances, compares the store with what this owner
+   * holds: takes out what earlier lives left, and repairs a value over which an older one was put, by a message of the lost
+   * connection that was still under way or by an instance that does not have the key any more.
    */
   #sweepOlder(): void {
     this.#sweep?.();
@@ -161,27 +213,28 @@ export class FactOwner<T> {
     const endWatch = this.#transport.watchFacts(factPattern(this.#declaration), {
       message: ({ subject, headers }) => {
         const key = subject.slice(subject.indexOf('.', subject.indexOf('.') + 1) + 1);
-        const envelope = decodeEnvelope(headers);
-        if (envelope.source !== this.#speaker.instance || key === markKey) return;
         const held = this.#entries.get(key);
         if (held !== undefined) {
-          const older = envelope.epoch < this.#speaker.epoch || Number(headers[HEADER.version]) < versionOf(held);
-          if (older && held.stored) this.#store(held);
-        } else if (headers[HEADER.removed] === undefined) {
-          this.#set(key, '', true, { pod: envelope.pod });
+          if (held.stored && compareRanks(rankOf(headers), rankOf(held.headers)) < 0) this.#store(held);
+          return;
         }
+        if (headers[HEADER.source] !== this.#speaker.instance) {
+          this.#released.delete(key);
+          return;
+        }
+        const settled = key === markKey || !this.#complete || this.#released.has(key);
+        if (settled || headers[HEADER.removed] !== undefined) return;
+        this.#terms.set(key, rankOf(headers).term);
+        this.#set(key, '', true, { pod: headers[HEADER.pod] });
+        this.#terms.delete(key);
       },
       present: () => undefined,
     });
-    const endTimer = this.#clock.after(SWEEP_MS, () => this.#sweep?.());
+    const endTimer = this.#shared ? undefined : this.#clock.after(SWEEP_MS, () => this.#sweep?.());
     this.#sweep = () => {
       endWatch();
-      endTimer();
+      endTimer?.();
       this.#sweep = undefined;
     };
   }
-}
-
-function versionOf(entry: Entry): number {
-  return Number(entry.headers[HEADER.version]);
 }

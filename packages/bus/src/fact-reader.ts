@@ -2,6 +2,7 @@ import { COMPLETE, type FactDeclaration, decodeToken, factPattern } from '@kubus
 import { type Cancel, type Clock, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
+import { type FactRank, compareRanks, rankOf } from './fact-rank.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
 
@@ -28,11 +29,9 @@ export interface FactHandlers<T> {
   complete?(instance: string, epoch: number, cause: Cause): void;
 }
 
-interface Held<T> {
+interface Held<T> extends FactRank {
   readonly fact: Fact<T> | undefined;
   readonly source: string;
-  readonly epoch: number;
-  readonly version: number;
   /** The message that brought the value or its removal. */
   readonly cause: Cause;
 }
@@ -51,8 +50,8 @@ export const completionSchema = z.object({ keys: z.array(z.string()) });
 const TOMBSTONES = 4096;
 
 /**
- * The reading side of one fact: the newest value per key by (epoch, version), whatever the order of arrival; equal or
- * older ones are dropped. A missing key never means deletion (DESIGN rule 1): only a removal mark does, or a later mark
+ * The reading side of one fact: the newest value per key by its rank (term, epoch, version), whatever the order of arrival;
+ * equal or older ones are dropped. A missing key never means deletion (DESIGN rule 1): only a removal mark does, or a later mark
  * of a complete set that does not list the key.
  */
 export class FactReader<T> {
@@ -144,17 +143,18 @@ export class FactReader<T> {
       return;
     }
     const key = decodeToken(tail);
-    if (this.#stale(key, envelope, version)) return;
+    const rank = rankOf(message.headers);
+    if (this.#stale(key, envelope, rank)) return;
     const { source, epoch, cause } = envelope;
     const previous = this.#held.get(key)?.fact;
     if (message.headers[HEADER.removed] !== undefined) {
-      this.#bury(key, { fact: undefined, source, epoch, version, cause });
+      this.#bury(key, { fact: undefined, source, ...rank, cause });
     } else {
       // Held even when it is refused: the same value is then refused once, and the last good one stays.
-      this.#held.set(key, { fact: previous, source, epoch, version, cause });
+      this.#held.set(key, { fact: previous, source, ...rank, cause });
       const value = this.#declaration.payload.parse(JSON.parse(message.data));
       const fact: Fact<T> = { key, value, source, epoch, version, pod: envelope.pod, cause, time: envelope.time };
-      this.#held.set(key, { fact, source, epoch, version, cause });
+      this.#held.set(key, { fact, source, ...rank, cause });
     }
     if (this.#loaded) this.#tell(key, cause);
     else this.#untold.add(key);
@@ -170,7 +170,7 @@ export class FactReader<T> {
     this.#loaded = true;
     const awaited = [...this.#awaited];
     for (const [source, completion] of awaited) {
-      if (this.#hasAll(completion)) this.#removeMissing(source, completion);
+      if (this.#hasAll(source, completion)) this.#removeMissing(source, completion);
     }
     const untold = [...this.#untold];
     this.#untold.clear();
@@ -192,15 +192,12 @@ export class FactReader<T> {
     }
   }
 
-  #stale(key: string, envelope: Envelope, version: number): boolean {
+  #stale(key: string, { source }: Envelope, rank: FactRank): boolean {
     const held = this.#held.get(key);
-    if (held !== undefined) {
-      return envelope.epoch < held.epoch || (envelope.epoch === held.epoch && version <= held.version);
-    }
-    const completed = this.#completed.get(envelope.source);
-    if (completed === undefined) return false;
+    if (held !== undefined) return compareRanks(rank, held) <= 0;
+    const completed = this.#completed.get(source);
     // Published before the mark, and not held since: the mark did not list it, or it was removed.
-    return envelope.epoch < completed.epoch || (envelope.epoch === completed.epoch && version < completed.version);
+    return completed !== undefined && isBefore(rank, completed);
   }
 
   /** Remembers a removal, the last {@link TOMBSTONES} of them. */
@@ -235,7 +232,7 @@ export class FactReader<T> {
    * the mark was made, only when all that is stored has been seen; else it waits.
    */
   #tryComplete(source: string, completion: Completion): void {
-    if (!this.#loaded || !this.#hasAll(completion)) {
+    if (!this.#loaded || !this.#hasAll(source, completion)) {
       this.#awaited.set(source, completion);
       return;
     }
@@ -246,8 +243,12 @@ export class FactReader<T> {
     if (first) this.#handlers.complete?.(source, completion.epoch, completion.cause);
   }
 
-  #hasAll({ keys, epoch }: Completion): boolean {
-    return keys.every((key) => (this.#held.get(key)?.epoch ?? -1) >= epoch);
+  #hasAll(source: string, { keys, epoch }: Completion): boolean {
+    return keys.every((key) => {
+      const held = this.#held.get(key);
+      // A key that another instance speaks of is not missing, whichever of the two has it now.
+      return held !== undefined && (held.source !== source || held.epoch >= epoch);
+    });
   }
 
   /**
@@ -257,11 +258,14 @@ export class FactReader<T> {
   #removeMissing(source: string, completion: Completion): void {
     const listed = new Set(completion.keys);
     for (const [key, held] of [...this.#held]) {
-      const before =
-        held.epoch < completion.epoch || (held.epoch === completion.epoch && held.version < completion.version);
-      if (held.source !== source || !before || listed.has(key)) continue;
+      if (held.source !== source || !isBefore(held, completion) || listed.has(key)) continue;
       this.#held.delete(key);
       this.#tell(key, completion.cause);
     }
   }
+}
+
+/** Whether an instance published the one before the other, both in their own numbering. */
+function isBefore(one: Pick<FactRank, 'epoch' | 'version'>, other: Pick<FactRank, 'epoch' | 'version'>): boolean {
+  return one.epoch < other.epoch || (one.epoch === other.epoch && one.version < other.version);
 }

@@ -28,13 +28,13 @@ export class LocalBroker {
     this.#node = node;
   }
 
-  /** Instance 0 of a service in the life `epoch`. */
-  join(service: ServiceName, clock: Clock, epoch = 1): LocalMember {
+  /** Instance `slot` of a service in the life `epoch`. */
+  join(service: ServiceName, clock: Clock, epoch = 1, slot = 0): LocalMember {
     const member = { alive: true };
     const bus = new Bus({
       node: this.#node,
       service,
-      instance: `${service}-0`,
+      instance: `${service}-${slot}`,
       epoch,
       contract: serviceContracts[service],
       transport: this.#connect(member),

@@ -1,6 +1,7 @@
 import { KubusError, toError } from '@kubus/ports';
 import { version } from '@kubus/service-kit';
 import { Command, Option } from 'commander';
+import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
 import { addExec } from './commands/exec.ts';
@@ -9,6 +10,7 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
+import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
 import { addTail } from './commands/tail.ts';
 import { addTrace } from './commands/trace.ts';
@@ -37,6 +39,8 @@ export function createProgram(): Command {
     addGraph,
     addIdentities,
     addRestart,
+    addScale,
+    addDebug,
   ]) {
     add(program);
   }

@@ -28,6 +28,10 @@ const headers: Readonly<Record<HeaderName, JsonSchema>> = {
     description: 'W3C trace context: the trace of the first cause, and a span for this message.',
   },
   version: { pattern: '^[0-9]+$', description: 'The owner’s counter; with the epoch it orders the values of a key.' },
+  term: {
+    pattern: '^[0-9]+$',
+    description: 'The term under which the instance has the key; a value of a greater term counts, whatever its epoch.',
+  },
   removed: { const: 'true', description: 'The key is gone; there is no payload.' },
   command: {
     pattern: '^[0-9]+\\.[0-9]+\\.[0-9]+$',
@@ -44,7 +48,7 @@ const common = {
 
 /** Headers that a kind of message has besides the common ones. */
 const ofKind = {
-  fact: { required: ['version'], optional: ['removed'] },
+  fact: { required: ['version'], optional: ['term', 'removed'] },
   cmd: { required: ['command'], optional: [] },
   event: { required: [], optional: [] },
   reply: { required: ['command', 'status'], optional: [] },

@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
-import { processEvent, restartService } from './messages/node.ts';
+import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
@@ -39,7 +39,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'sync-loop': {
     about: 'Holds the desired pods; decides which are taken, with which resources, and which worker has them.',
     owns: [podWork, podWake],
-    reads: [...everyDesiredPod, configuredSources, runtimePod, runtimeCondition, podWorker, podStatus],
+    reads: [...everyDesiredPod, configuredSources, runtimePod, runtimeCondition, podWorker, podStatus, serviceShare],
     serves: [],
     calls: [],
     publishes: [],
@@ -64,6 +64,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.UpdatePodSandboxResources,
       criCommands.ContainerStats,
       criCommands.ExecSync,
+      criCommands.ReopenContainerLog,
       criCommands.ImageStatus,
       criCommands.PullImage,
     ],
@@ -100,7 +101,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   prober: {
     about: 'Runs the startup, liveness and readiness probes of containers.',
     owns: [podProbes],
-    reads: [podWork, runtimePod],
+    reads: [podWork, runtimePod, serviceShare],
     serves: [],
     calls: [criCommands.ExecSync],
     publishes: [probeEvent],
@@ -108,9 +109,9 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   launcher: {
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
-    owns: [],
+    owns: [serviceShare],
     reads: [],
-    serves: [restartService],
+    serves: [restartService, runElsewhere, scaleService],
     calls: [],
     publishes: [processEvent],
     hears: [],
@@ -130,9 +131,10 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       runtimeCondition,
       runtimePod,
       serviceInstance,
+      serviceShare,
     ],
     serves: [],
-    calls: [criCommands.Exec, restartService],
+    calls: [criCommands.Exec, restartService, runElsewhere, scaleService],
     publishes: [],
     hears: [],
   },

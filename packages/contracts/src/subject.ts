@@ -38,11 +38,24 @@ export function decodeToken(token: string): string {
 
 /** True when `pattern` (with `*` and `>`) covers `subject`. Both are plain NATS subjects. */
 export function subjectMatches(pattern: string, subject: string): boolean {
-  const want = pattern.split('.');
-  const have = subject.split('.');
-  for (const [index, token] of want.entries()) {
-    if (token === '>') return have.length > index;
-    if (index >= have.length || (token !== '*' && token !== have[index])) return false;
+  let from = 0;
+  let at = 0;
+  // Token by token, without cutting both into lists: this is asked for every message and every pattern.
+  for (;;) {
+    const patternEnd = tokenEnd(pattern, from);
+    const token = pattern.slice(from, patternEnd);
+    if (token === '>') return true;
+    const subjectEnd = tokenEnd(subject, at);
+    if (token !== '*' && token !== subject.slice(at, subjectEnd)) return false;
+    const patternEnds = patternEnd === pattern.length;
+    const subjectEnds = subjectEnd === subject.length;
+    if (patternEnds || subjectEnds) return patternEnds && subjectEnds;
+    from = patternEnd + 1;
+    at = subjectEnd + 1;
   }
-  return want.length === have.length;
+}
+
+function tokenEnd(subject: string, from: number): number {
+  const dot = subject.indexOf('.', from);
+  return dot === -1 ? subject.length : dot;
 }

@@ -1,17 +1,44 @@
 import { type Identity, type KeyedIdentity, createIdentity, identityFile, publicKeyOf } from '@kubus/bus-nats';
-import { serviceNames } from '@kubus/contracts';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { type ServiceName, type SharedService, serviceNames, sharedServices } from '@kubus/contracts';
+import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 
-/** One identity per service; each has its slot 0. */
-export const nodeIdentities: readonly Identity[] = serviceNames.map((service) => ({
-  service,
-  instance: `${service}-0`,
-}));
+/** How many instances there are of the services that share the pods; one where nothing is said. */
+export type InstanceCounts = Readonly<Partial<Record<SharedService, number>>>;
 
-/** Makes the keys that are missing; the others stay, so that a running node can go on using them. */
-export async function ensureIdentities(folder: string): Promise<KeyedIdentity[]> {
+export function isShared(service: string): service is SharedService {
+  return (sharedServices as readonly string[]).includes(service);
+}
+
+/** The names of a service's instances, that of slot 0 first. */
+export function instancesOf(service: string, counts: InstanceCounts): string[] {
+  const count = isShared(service) ? (counts[service] ?? 1) : 1;
+  return Array.from({ length: count }, (_, slot) => `${service}-${slot}`);
+}
+
+/** The identities that a node needs: one for each instance of each service. */
+export function nodeIdentities(counts: InstanceCounts): Identity[] {
+  return serviceNames.flatMap((service) => instancesOf(service, counts).map((instance) => ({ service, instance })));
+}
+
+/** Makes the keys that are missing; the others stay, so that a running node can go on using them. Returns all there are. */
+export async function ensureIdentities(folder: string, counts: InstanceCounts = {}): Promise<KeyedIdentity[]> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  return Promise.all(nodeIdentities.map((identity) => ensureIdentity(folder, identity)));
+  const wanted = nodeIdentities(counts);
+  const further = (await readdir(folder)).flatMap((file): Identity[] => {
+    const { service, instance } = /^(?<instance>(?<service>[a-z-]+)-\d+)\.nk$/.exec(file)?.groups ?? {};
+    const name = serviceNames.find((one): one is ServiceName => one === service);
+    const known = instance === undefined || wanted.some((identity) => identity.instance === instance);
+    return name === undefined || known ? [] : [{ service: name, instance }];
+  });
+  return Promise.all([...wanted, ...further].map((identity) => ensureIdentity(folder, identity)));
+}
+
+/** The identities of which the folder has no key. */
+export async function missingIdentities(folder: string, counts: InstanceCounts): Promise<string[]> {
+  const present = await readdir(folder).catch((): string[] => []);
+  const names = nodeIdentities(counts).map(({ instance }) => instance);
+  return names.filter((instance) => !present.includes(basename(identityFile('', instance))));
 }
 
 async function ensureIdentity(folder: string, identity: Identity): Promise<KeyedIdentity> {

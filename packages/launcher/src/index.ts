@@ -31,12 +31,13 @@ export {
   nodeMark,
   readRecords,
   recordOf,
+  writeRecord,
 } from './process-record.ts';
 export { removeNode } from './remove-node.ts';
 export { removeRuntime, shimSocket } from './runtime-removal.ts';
 export { type StartOptions, type StartedProcess, startProcess } from './start-process.ts';
 export { type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
-export { ensureIdentities } from './identities.ts';
+export { type InstanceCounts, ensureIdentities, instancesOf, isShared } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
 export { type NatsAddress, isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
@@ -47,7 +48,9 @@ export {
   identitiesFolder,
   nodeConfigFile,
   nodeSettingsSchema,
+  readSettings,
   settingsFile,
+  writeSettings,
 } from './node-settings.ts';
 export { takeDown } from './take-down.ts';
 export { compileNatives } from './natives.ts';

@@ -1,8 +1,8 @@
-import { MAX_NODES, identityFile, serverConfig } from '@kubus/bus-nats';
+import { MAX_NODES, serverConfig } from '@kubus/bus-nats';
 import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { LauncherError } from './errors.ts';
-import { ensureIdentities, nodeIdentities } from './identities.ts';
+import { type InstanceCounts, ensureIdentities, missingIdentities } from './identities.ts';
 import { NATS_PORT, serverNode } from './nats-server.ts';
 import { type NodeDir, nodeDir } from './node-dir.ts';
 import { identitiesFolder } from './node-settings.ts';
@@ -29,7 +29,7 @@ export function natsFolder(path: string): NatsFolder {
  *
  * @throws LauncherError `InvalidNodeName`; `TooManyNodes` when the server has no room for one more.
  */
-export async function addNode(folder: NatsFolder, node: string): Promise<string[]> {
+export async function addNode(folder: NatsFolder, node: string, counts: InstanceCounts = {}): Promise<string[]> {
   // Refuses what is no node name before it becomes part of a path.
   nodeDir(node);
   await mkdir(folder.identities, { recursive: true, mode: 0o700 });
@@ -39,7 +39,10 @@ export async function addNode(folder: NatsFolder, node: string): Promise<string[
     throw new LauncherError('TooManyNodes', `${folder.identities} holds ${MAX_NODES} nodes already: ${hint}`);
   }
   const nodes = await Promise.all(
-    names.map(async (name) => serverNode(name, await ensureIdentities(join(folder.identities, name)))),
+    names.map(async (name) => {
+      const identities = await ensureIdentities(join(folder.identities, name), name === node ? counts : {});
+      return serverNode(name, identities);
+    }),
   );
   // Without JetStream's folder: so the file means the same on every machine, and in a container.
   const config = serverConfig({ host: '127.0.0.1', port: NATS_PORT, serverName: 'kubus', nodes });
@@ -54,20 +57,19 @@ export async function addNode(folder: NatsFolder, node: string): Promise<string[
  *
  * @throws LauncherError `NoIdentities` when not all of them are there.
  */
-export async function identitiesOf(folder: NatsFolder, node: string): Promise<string> {
+export async function identitiesOf(folder: NatsFolder, node: string, counts: InstanceCounts = {}): Promise<string> {
   const identities = join(folder.identities, node);
-  const present = await readdir(identities).catch((): string[] => []);
-  const missing = nodeIdentities.filter(({ instance }) => !present.includes(basename(identityFile('', instance))));
+  const missing = await missingIdentities(identities, counts);
   if (missing.length === 0) return identities;
   const hint = `make them with "kubus identities", and let the NATS server read ${folder.config}`;
-  throw new LauncherError('NoIdentities', `Node ${node} lacks identities in ${identities}: ${hint}`);
+  throw new LauncherError('NoIdentities', `Node ${node} lacks ${missing.join(', ')} in ${identities}: ${hint}`);
 }
 
 /** Gives a node the identities in that folder, under which the server knows it. */
 export async function takeIdentities(identities: string, dir: NodeDir): Promise<void> {
   const own = identitiesFolder(dir);
   await mkdir(own, { recursive: true, mode: 0o700 });
-  for (const { instance } of nodeIdentities) {
-    await copyFile(identityFile(identities, instance), identityFile(own, instance));
+  for (const file of await readdir(identities)) {
+    if (file.endsWith('.nk')) await copyFile(join(identities, file), join(own, file));
   }
 }

@@ -6,7 +6,17 @@ import {
   ensureStreams,
   purgeRemovalMarks,
 } from '@kubus/bus-nats';
-import { type ServiceName, processEvent, restartService, serviceNames, supportProcesses } from '@kubus/contracts';
+import {
+  type ServiceName,
+  processEvent,
+  restartService,
+  runElsewhere,
+  scaleService,
+  serviceNames,
+  serviceShare,
+  sharedServices,
+  supportProcesses,
+} from '@kubus/contracts';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
@@ -16,16 +26,24 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
-import { ensureIdentities } from './identities.ts';
+import { LauncherError } from './errors.ts';
+import { ensureIdentities, instancesOf, isShared, missingIdentities } from './identities.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
 import { natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 import { ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgram, nodeProgramEnv } from './node-program.ts';
-import { type NodeSettings, identitiesFolder, nodeConfigFile, writeNodeConfig } from './node-settings.ts';
+import {
+  type NodeSettings,
+  identitiesFolder,
+  nodeConfigFile,
+  writeNodeConfig,
+  writeSettings,
+} from './node-settings.ts';
 import { findCniPlugins, podNetwork } from './pod-network.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
+import { ServiceShares } from './service-shares.ts';
 import { type StartedProcess, startProcess } from './start-process.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -63,6 +81,10 @@ export class NodeLauncher {
   readonly #options: NodeLauncherOptions;
   readonly #supervisor: Supervisor;
   readonly #slot: Slot;
+  #settings: NodeSettings;
+  #shares: ServiceShares | undefined;
+  /** Changes of the number of instances, one at a time. */
+  #scaling: Promise<unknown> = Promise.resolve();
   #connection: NatsConnection | undefined;
   #bus: Bus | undefined;
   #purging: NodeJS.Timeout | undefined;
@@ -70,12 +92,16 @@ export class NodeLauncher {
   /** Throws `SlotTaken` when the node has a launcher already. */
   constructor(options: NodeLauncherOptions) {
     this.#options = options;
+    this.#settings = options.settings;
     this.#slot = claimSlot(options.dir.state('launcher'), 0);
     this.#supervisor = new Supervisor({
       logger: options.logger,
       events: {
         started: (what, pid) => this.#emit(what, { what: 'started', pid }),
-        ended: (what, pid, status) => this.#emit(what, { what: 'ended', pid, status }),
+        ended: (what, pid, status) => {
+          this.#shares?.ended(what);
+          this.#emit(what, { what: 'ended', pid, status });
+        },
       },
     });
   }
@@ -86,14 +112,20 @@ export class NodeLauncher {
     await this.#endLeftovers();
     const programs = await findContainerd(settings.containerd);
     const plugins = await findCniPlugins();
-    const identities = await ensureIdentities(identitiesFolder(dir));
+    const identities = await ensureIdentities(identitiesFolder(dir), settings.instances);
     this.#step('starting NATS');
     await this.#startNats(identities);
     const natives = await this.#prepareRuntime(programs);
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
-    for (const service of nodeServices) this.#supervisor.keep(`${service}-0`, () => this.#startService(service));
+    for (const service of nodeServices) {
+      for (const instance of instancesOf(service, settings.instances)) {
+        const start = () => this.#startService(instance);
+        if (settings.elsewhere.includes(service)) this.#supervisor.know(instance, start);
+        else this.#supervisor.keep(instance, start);
+      }
+    }
     const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
     await this.#joinBus(seed);
   }
@@ -110,7 +142,7 @@ export class NodeLauncher {
   async #endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(({ what }) => what === 'nats-server' || what === natsRelay || what.endsWith('-0'));
+    const own = left.filter(({ what }) => what === 'nats-server' || what === natsRelay || /-\d+$/.test(what));
     await endProcesses(own, GRACE_MS);
   }
 
@@ -142,13 +174,15 @@ export class NodeLauncher {
     return natives;
   }
 
-  #startService(service: string): Promise<StartedProcess> {
+  #startService(instance: string): Promise<StartedProcess> {
     const { dir, settings } = this.#options;
+    const [, service = '', slot = ''] = /^(.*)-(\d+)$/.exec(instance) ?? [];
     const program = settings.programs[service] ?? '';
+    const args = ['--config', nodeConfigFile(dir), '--slot', slot];
     return startProcess({
       dir,
-      what: `${service}-0`,
-      command: inNetworkNamespace(dir.networkNamespace, nodeProgram(program, ['--config', nodeConfigFile(dir)])),
+      what: instance,
+      command: inNetworkNamespace(dir.networkNamespace, nodeProgram(program, args)),
       env: nodeProgramEnv,
       log: join(dir.logs, `${service}.log`),
     });
@@ -170,12 +204,82 @@ export class NodeLauncher {
       logger,
     });
     bus.serve(restartService, async ({ key }) => {
-      const instances = this.#supervisor.names.filter((name) => name === key || name === `${key}-0`);
+      const instances = this.#named(key);
       const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
       return { instances: instances.filter((_, index) => restarted[index]) };
     });
+    bus.serve(runElsewhere, async ({ key, request }) => {
+      const instances = this.#named(key);
+      for (const name of instances) {
+        if (request.elsewhere) await this.#supervisor.letGo(name);
+        else this.#supervisor.takeBack(name);
+      }
+      return { instances };
+    });
+    bus.serve(scaleService, ({ key, request }) => {
+      const scaled = this.#scaling.then(() => this.#scale(key, request.count));
+      this.#scaling = scaled.catch(() => undefined);
+      return scaled;
+    });
+    this.#share(bus);
     announceInstance(connection, bus, 'launcher');
     this.#bus = bus;
+  }
+
+  /** Tells which instances share the pods, from now on. */
+  #share(bus: Bus): void {
+    const facts = bus.owner(serviceShare);
+    const shares = new ServiceShares({ facts, clock: systemClock, epoch: bus.epoch });
+    for (const service of sharedServices) shares.set(service, instancesOf(service, this.#settings.instances));
+    facts.complete();
+    bus.onPeer((_service, instance) => shares.serves(instance));
+    this.#shares = shares;
+  }
+
+  /** Instances that come have pods when they serve; those that go have ended in order before others have theirs. */
+  async #scale(service: string, count: number): Promise<{ instances: string[] }> {
+    if (!isShared(service)) {
+      const names = sharedServices.join(' and ');
+      throw new LauncherError('NotScalable', `${service} runs once on a node; ${names} run in any number of instances`);
+    }
+    const { dir } = this.#options;
+    const before = instancesOf(service, this.#settings.instances);
+    const settings = { ...this.#settings, instances: { ...this.#settings.instances, [service]: count } };
+    const instances = instancesOf(service, settings.instances);
+    await this.#letIn(settings);
+    await writeSettings(dir, settings);
+    this.#settings = settings;
+    for (const instance of instances) {
+      if (!before.includes(instance)) this.#supervisor.keep(instance, () => this.#startService(instance));
+    }
+    const many = before.filter((instance) => !instances.includes(instance));
+    await Promise.all(many.map((instance) => this.#supervisor.drop(instance)));
+    this.#shares?.set(service, instances);
+    return { instances };
+  }
+
+  /** Lets NATS know the identities of all instances. */
+  async #letIn({ instances, nats }: NodeSettings): Promise<void> {
+    const { dir } = this.#options;
+    const folder = identitiesFolder(dir);
+    const missing = await missingIdentities(folder, instances);
+    if (missing.length === 0) return;
+    if (nats !== undefined) {
+      const hint = 'make them with "kubus identities --scale", and start the node with "kubus up --scale"';
+      throw new LauncherError(
+        'NoIdentities',
+        `the NATS server at ${nats} does not know ${missing.join(', ')}: ${hint}`,
+      );
+    }
+    await writeNatsConfig(dir, await ensureIdentities(folder, instances));
+    const pid = this.#supervisor.pid('nats-server');
+    // A server that is just being started reads the new configuration anyway.
+    if (pid !== undefined) process.kill(pid, 'SIGHUP');
+  }
+
+  /** What is kept under the name of a service, or of one of its instances. */
+  #named(key: string): string[] {
+    return this.#supervisor.names.filter((name) => name === key || name.replace(/-\d+$/, '') === key);
   }
 
   /** The streams are in memory: a NATS server that was started again has none. */

@@ -1,3 +1,4 @@
+import { sharedServices } from '@kubus/contracts';
 import type { NodeConfig } from '@kubus/service-kit';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,6 +16,13 @@ export const nodeSettingsSchema = z.object({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Another containerd than the machine's: its binary, or a folder. */
   containerd: z.string().optional(),
+  /**
+   * Services that the launcher does not start, because somebody else runs a program of their own in their place: with the
+   * service's identity and with its slot in the state folder.
+   */
+  elsewhere: z.array(z.string()).default([]),
+  /** How many instances there are of the services that share the pods. */
+  instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** The bundled program of each service. */
   programs: z.record(z.string(), z.string()),
   /** The images that the node has from the beginning, built beforehand. */
@@ -35,6 +43,10 @@ export async function readSettings(dir: NodeDir): Promise<NodeSettings | undefin
   } catch {
     return undefined;
   }
+}
+
+export async function writeSettings(dir: NodeDir, settings: NodeSettings): Promise<void> {
+  await writeFile(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
 }
 
 /** The file that the services read at their start. */
@@ -59,6 +71,7 @@ export async function writeNodeConfig(
     logLevel: settings.logLevel,
     nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
+    instances: settings.instances,
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     runtime: {
@@ -87,6 +100,7 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {} },
+    logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });

@@ -1,6 +1,6 @@
 import type { Logger } from '@kubus/ports';
 import { setTimeout as wait } from 'node:timers/promises';
-import { isRunning } from './process-record.ts';
+import { endProcesses, isRunning } from './process-record.ts';
 import type { StartedProcess } from './start-process.ts';
 
 export interface SupervisorEvents {
@@ -10,12 +10,19 @@ export interface SupervisorEvents {
 
 /** A process that lived this long was not failing at its start: it is started again at once. */
 const SOUND_MS = 2_000;
+/** How long a process that is let go may take to end in order. */
+const GRACE_MS = 2_000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
 interface Kept {
   present: StartedProcess | undefined;
-  readonly loop: Promise<void>;
+  /** Set while somebody else runs it: no process of it is started before this resolves. */
+  elsewhere: PromiseWithResolvers<void> | undefined;
+  /** Nobody is to run it any more. */
+  dropped: boolean;
+  /** Resolves when the present process, or the one that is just being started, has ended. */
+  turn: Promise<undefined>;
 }
 
 /** Keeps processes running: one that ends is started again, at once unless it fails again and again. */
@@ -33,8 +40,50 @@ export class Supervisor {
 
   /** Starts `what` and keeps it running. `first` is a process of it that runs already. */
   keep(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): void {
-    const kept: Kept = { present: undefined, loop: this.#loop(what, start, first) };
+    const kept: Kept = { present: undefined, elsewhere: undefined, dropped: false, turn: Promise.resolve(undefined) };
     this.#kept.set(what, kept);
+    void this.#loop(what, kept, start, first);
+  }
+
+  /** Knows `what` as {@link keep} does, but leaves it to somebody else until {@link takeBack}. */
+  know(what: string, start: () => Promise<StartedProcess>): void {
+    const kept: Kept = {
+      present: undefined,
+      elsewhere: Promise.withResolvers(),
+      dropped: false,
+      turn: Promise.resolve(undefined),
+    };
+    this.#kept.set(what, kept);
+    void this.#loop(what, kept, start);
+  }
+
+  /**
+   * Leaves `what` to somebody else: ends its process by SIGTERM and starts none until {@link takeBack}. Resolves when it
+   * has ended, so that its slot is free. Harmless to repeat.
+   */
+  async letGo(what: string): Promise<void> {
+    const kept = this.#kept.get(what);
+    if (kept === undefined) return;
+    kept.elsewhere ??= Promise.withResolvers();
+    if (kept.present !== undefined) await endProcesses([kept.present.record], GRACE_MS);
+    await kept.turn;
+  }
+
+  /** Runs `what` again after {@link letGo}. */
+  takeBack(what: string): void {
+    const kept = this.#kept.get(what);
+    kept?.elsewhere?.resolve();
+    if (kept !== undefined) kept.elsewhere = undefined;
+  }
+
+  /** Ends `what` in order and for good. Resolves when it has ended. */
+  async drop(what: string): Promise<void> {
+    const kept = this.#kept.get(what);
+    if (kept === undefined) return;
+    await this.letGo(what);
+    kept.dropped = true;
+    this.takeBack(what);
+    this.#kept.delete(what);
   }
 
   /** The pid of a kept process that runs now. */
@@ -61,33 +110,49 @@ export class Supervisor {
     this.#stopping.abort();
   }
 
-  #onEnd(what: string, pid: number, status: string): void {
+  #onEnd(what: string, { elsewhere }: Kept, pid: number, status: string): void {
     if (this.#stopped) return;
     this.#events.ended(what, pid, status);
-    this.#logger.warn({ process: what, pid, status }, 'a process of the node ended; starting it again');
+    if (elsewhere !== undefined)
+      this.#logger.info({ process: what, pid, status }, 'a process is left to somebody else');
+    else this.#logger.warn({ process: what, pid, status }, 'a process of the node ended; starting it again');
   }
 
-  async #loop(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): Promise<void> {
+  async #loop(what: string, kept: Kept, start: () => Promise<StartedProcess>, first?: StartedProcess): Promise<void> {
     const { signal } = this.#stopping;
     let next = first;
     let waitMs = 0;
-    while (!this.#stopped) {
+    while (!this.#stopped && !kept.dropped) {
+      if (kept.elsewhere !== undefined) {
+        waitMs = 0;
+        await kept.elsewhere.promise;
+        continue;
+      }
       const began = performance.now();
+      const turn = Promise.withResolvers<undefined>();
+      kept.turn = turn.promise;
       try {
         const started = next ?? (await start());
         next = undefined;
         const { pid } = started.record;
-        const kept = this.#kept.get(what);
-        if (kept !== undefined) kept.present = started;
+        kept.present = started;
         this.#events.started(what, pid);
+        // Let go of while it was being started.
+        if (isElsewhere(kept)) process.kill(pid, 'SIGTERM');
         const status = await started.exited;
-        this.#onEnd(what, pid, status);
+        this.#onEnd(what, kept, pid, status);
       } catch (error) {
         this.#logger.error({ process: what, err: error }, 'a process of the node can not be started');
       }
+      turn.resolve(undefined);
       const sound = performance.now() - began > SOUND_MS;
       waitMs = sound ? 0 : Math.min(Math.max(FIRST_WAIT_MS, waitMs * 2), LONGEST_WAIT_MS);
       if (waitMs > 0) await wait(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }
+}
+
+/** Asked anew, since it may change while something is awaited. */
+function isElsewhere({ elsewhere }: Kept): boolean {
+  return elsewhere !== undefined;
 }

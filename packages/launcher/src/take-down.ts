@@ -58,7 +58,7 @@ function isLauncher({ what }: ProcessRecord): boolean {
 }
 
 function isStarter({ what }: ProcessRecord): boolean {
-  return what.endsWith('-0') && what !== 'cni-bridge-0';
+  return /-\d+$/.test(what) && what !== 'cni-bridge-0';
 }
 
 /** Stops and removes every pod through the runtime, as far as it can in the time that there is. */

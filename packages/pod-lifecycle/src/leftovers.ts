@@ -3,19 +3,23 @@ import type { PodActions } from './actions.ts';
 import { findContainer } from './container-kind.ts';
 import { mayRun } from './runtime-view.ts';
 
-/** Dead containers but the newest of each name, and dead sandboxes but the newest that hold none of the kept ones. */
+/**
+ * Dead containers but the newest of each name, those that were made and never started once there is a newer one, and dead
+ * sandboxes but the newest that hold none of the kept ones (kubelet behaviour 1.9, container GC).
+ */
 export function leftovers(runtime: RuntimePod | undefined, sandbox: RuntimeSandbox | undefined): PodActions['remove'] {
   if (runtime === undefined) return { containers: [], sandboxes: [] };
-  const kept = new Set<string>();
+  const named = new Set<string>();
+  const ended = new Set<string>();
   const containers: RuntimeContainer[] = [];
   const holding = new Set<string>();
   for (const container of runtime.containers) {
-    if (mayRun(container) || container.state === 'created' || !kept.has(container.name)) {
-      holding.add(container.sandboxId);
-      if (container.state === 'exited') kept.add(container.name);
-    } else {
-      containers.push(container);
-    }
+    const { name, state } = container;
+    const isKept = mayRun(container) || !(state === 'created' ? named : ended).has(name);
+    if (isKept) holding.add(container.sandboxId);
+    else containers.push(container);
+    named.add(name);
+    if (state === 'exited') ended.add(name);
   }
   const sandboxes = runtime.sandboxes.filter(
     (one, index) => index > 0 && one.id !== sandbox?.id && !one.ready && !holding.has(one.id),

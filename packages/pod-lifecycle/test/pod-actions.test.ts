@@ -109,6 +109,17 @@ describe('podActions', () => {
       ),
       { ...nothing, remove: ['c-1', 's1'] },
     ],
+    [
+      'one that was made and never started goes when there is a newer one, and the last that ended stays',
+      {},
+      runtime([
+        run({ attempt: 3 }),
+        run({ attempt: 2, state: 'created' }),
+        exited(1, { attempt: 1 }),
+        run({ state: 'created' }),
+      ]),
+      { ...nothing, remove: ['c-2', 'c-0'] },
+    ],
   ])('%s', (_name, spec, state, expected) => {
     const { remove, ...rest } = summary(podActions(pod(spec), state));
     expect({ ...rest, remove }).toEqual(expected);

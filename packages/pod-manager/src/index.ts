@@ -1,2 +1,3 @@
 export { NodeState, type WorkChange } from './node-state.ts';
+export { ownerOf } from './partition.ts';
 export { type NodeView, type PodView, isStatic, podWork, sameWork } from './pod-work.ts';

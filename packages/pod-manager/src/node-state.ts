@@ -7,11 +7,13 @@ import {
   type PodWork,
   type PodWorkerReport,
   type RuntimePod,
+  type ServiceShare,
   type SourceName,
 } from '@kubus/contracts';
 import { isSet } from '@kubus/pod-lifecycle';
 import { isTerminal } from '@kubus/pod-status';
 import { Admissions } from './admissions.ts';
+import { ownerOf } from './partition.ts';
 import { type NodeView, type PodView, isBlocked, isStatic, podWork, sameWork } from './pod-work.ts';
 
 /**
@@ -29,7 +31,6 @@ export interface WorkChange {
  * it does nothing itself.
  */
 export class NodeState {
-  readonly #assign: (uid: string) => string;
   readonly #desired = new Map<string, { source: SourceName; update: PodUpdate }>();
   readonly #runtime = new Map<string, RuntimePod>();
   readonly #workers = new Map<string, PodWorkerReport>();
@@ -41,18 +42,13 @@ export class NodeState {
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
   #runtimeFeatures = false;
+  #share: ServiceShare | undefined;
 
   /**
-   * @param options.assign which worker instance has a pod; the same answer for the same UID.
    * @param options.records what was decided in earlier lives, by UID.
    */
-  constructor(options: {
-    assign: (uid: string) => string;
-    node: AdmissionNode;
-    records?: ReadonlyMap<string, AdmissionRecord>;
-  }) {
-    const { assign, node, records = new Map() } = options;
-    this.#assign = assign;
+  constructor(options: { node: AdmissionNode; records?: ReadonlyMap<string, AdmissionRecord> }) {
+    const { node, records = new Map() } = options;
     const pods = { desired: (uid: string) => this.#desiredPod(uid), inactive: (uid: string) => this.#isInactive(uid) };
     this.#admissions = new Admissions({ node, pods, records });
   }
@@ -61,8 +57,18 @@ export class NodeState {
     return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
   }
 
+  /** Enough is known to say that a pod has no work. */
+  get ready(): boolean {
+    return this.#share !== undefined && this.sourcesComplete;
+  }
+
   work(uid: string): PodWork | undefined {
     return this.#works.get(uid);
+  }
+
+  /** Which worker instances share the pods from now on. As long as that is not known, nothing is decided. */
+  shared(share: ServiceShare): void {
+    this.#share = share;
   }
 
   configured(sources: readonly SourceName[]): void {
@@ -138,10 +144,12 @@ export class NodeState {
   }
 
   #decideOne(uid: string, now: string): WorkChange[] {
+    const share = this.#share;
+    if (share === undefined) return [];
     const recorded = this.#admissions.record(uid);
-    const victims = this.#admit(uid, now);
+    const victims = this.#admit(uid, now, share);
     const before = this.#works.get(uid);
-    const after = podWork(this.#view(uid), this.#nodeView(now));
+    const after = podWork(this.#view(uid), this.#nodeView(now, share));
     if (after === undefined && this.#desired.has(uid)) this.#held.add(uid);
     else this.#held.delete(uid);
     if (after === undefined && !this.#desired.has(uid) && this.sourcesComplete) this.#admissions.forget(uid);
@@ -153,7 +161,7 @@ export class NodeState {
   }
 
   /** Decides once whether a pod is taken. UIDs of the pods that have to go for it. */
-  #admit(uid: string, now: string): readonly string[] {
+  #admit(uid: string, now: string, share: ServiceShare): readonly string[] {
     const view = this.#view(uid);
     const pod = view.desired?.update.pod;
     if (view.desired === undefined || pod === undefined) return [];
@@ -162,7 +170,7 @@ export class NodeState {
       // The UID begins anew.
       this.#admissions.forget(uid);
     }
-    if (this.#admissions.record(uid) !== undefined || isBlocked(view, this.#nodeView(now))) return [];
+    if (this.#admissions.record(uid) !== undefined || isBlocked(view, this.#nodeView(now, share))) return [];
     if (isThere(view) || isSet(pod.metadata.deletionTimestamp) || isTerminal(pod.status?.phase)) {
       this.#admissions.take(pod);
       return [];
@@ -208,12 +216,12 @@ export class NodeState {
     return [...uids].sort((a, b) => (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0));
   }
 
-  #nodeView(now: string): NodeView {
+  #nodeView(now: string, { instances, term }: ServiceShare): NodeView {
     return {
       sourcesComplete: this.sourcesComplete,
       runtimeComplete: this.#runtimeComplete,
       now,
-      assign: this.#assign,
+      assign: (uid) => ({ worker: ownerOf(uid, instances), term }),
       blocker: (pod) => this.#blocker(pod),
     };
   }

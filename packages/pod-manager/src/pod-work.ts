@@ -21,8 +21,8 @@ export interface NodeView {
   readonly runtimeComplete: boolean;
   /** RFC 3339. */
   readonly now: string;
-  /** Which worker instance has a pod. */
-  assign(uid: string): string;
+  /** Who has a pod from now on. */
+  assign(uid: string): Required<Pick<PodWork, 'worker' | 'term'>>;
   /** Another static pod of the same namespace and name that is not finished yet, if there is one. */
   blocker(pod: Pod): PodRef | undefined;
 }
@@ -36,13 +36,15 @@ export function podWork(view: PodView, node: NodeView): PodWork | undefined {
   const gone = worker?.state === 'finished';
   if (desired !== undefined) {
     // A UID that is being ended is ended first; when its worker is through, it may start anew (kubelet behaviour 1.3).
-    if (work?.work === 'kill' && !gone) return work;
+    if (work?.work === 'kill' && !gone) return assigned(work, node);
     return wanted(desired.source, desired.update.pod, view, node);
   }
   // Nothing is ended before every source has said what it wants (DESIGN rule 3).
-  if (!node.sourcesComplete) return work;
+  if (!node.sourcesComplete) return work && assigned(work, node);
   if (gone) return undefined;
-  if (work !== undefined) return { ...work, work: 'kill', reason: 'the pod is no longer in its source' };
+  if (work !== undefined) {
+    return { ...assigned(work, node), work: 'kill', reason: 'the pod is no longer in its source' };
+  }
   return unwanted(view, node);
 }
 
@@ -54,7 +56,7 @@ function wanted(source: SourceName, pod: Pod, view: PodView, node: NodeView): Po
     ref: { uid, name, namespace },
     source,
     reason: terms.failure?.reason ?? 'desired',
-    worker: node.assign(uid),
+    ...node.assign(uid),
     firstSeen: work?.firstSeen ?? node.now,
     ...terms,
   };
@@ -66,6 +68,11 @@ export function isBlocked({ desired, work, worker }: PodView, node: NodeView): b
   return node.blocker(desired.update.pod) !== undefined;
 }
 
+/** The work as it is, with whoever has the pod now. */
+function assigned(work: PodWork, node: NodeView): PodWork {
+  return { ...work, ...node.assign(work.ref.uid) };
+}
+
 /** A pod that no source wants and that this loop does not know: its worker, or the runtime, still has something of it. */
 function unwanted(view: PodView, node: NodeView): PodWork | undefined {
   const ref = view.worker?.ref ?? (node.runtimeComplete ? view.runtime?.ref : undefined);
@@ -75,7 +82,7 @@ function unwanted(view: PodView, node: NodeView): PodWork | undefined {
     source: 'runtime',
     work: 'kill',
     reason: 'the pod is in no source',
-    worker: node.assign(ref.uid),
+    ...node.assign(ref.uid),
     firstSeen: node.now,
   };
 }

@@ -15,7 +15,8 @@ class Loop {
   state = this.#life();
 
   #life(): NodeState {
-    const state = new NodeState({ assign: () => 'pod-workers-0', node, records: this.records });
+    const state = new NodeState({ node, records: this.records });
+    state.shared({ instances: ['pod-workers-0'], term: 0 });
     state.configured(['file', 'api']);
     return state;
   }

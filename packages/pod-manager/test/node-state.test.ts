@@ -2,14 +2,15 @@ import type { Pod, PodWorkerReport, WorkerState } from '@kubus/contracts';
 import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { NodeState, type WorkChange } from '../src/index.ts';
+import { NodeState, type WorkChange, ownerOf } from '../src/index.ts';
 import { node } from './small-node.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState({ assign: () => 'pod-workers-0', node });
+  state = new NodeState({ node });
+  state.shared({ instances: ['pod-workers-0'], term: 0 });
   state.configured(['file']);
   state.runtimeFeatures({ strictSupplementalGroups: false });
 });
@@ -29,6 +30,17 @@ function everythingKnown() {
 }
 
 describe('NodeState', () => {
+  test('nothing is decided before it is known which workers there are', () => {
+    const unshared = new NodeState({ node });
+    unshared.configured(['file']);
+    unshared.runtimeFeatures({ strictSupplementalGroups: false });
+    unshared.runtimeComplete();
+    unshared.desired('file', { operation: 'ADD', source: 'file', pod: pod('a') });
+    expect(unshared.decideAll(NOW)).toEqual([]);
+    unshared.shared({ instances: ['pod-workers-0'], term: 1 });
+    expect(said(unshared.decideAll(NOW))).toEqual(['a sync']);
+  });
+
   test('a desired pod is synced once the runtime is known, also before all sources are', () => {
     state.configured(['file', 'http']);
     want(pod('a'));
@@ -57,6 +69,27 @@ describe('NodeState', () => {
     expect(said(state.decide('a', NOW))).toEqual([]);
     state.worker('a', report('a', 'finished'));
     expect(said(state.decide('a', NOW))).toEqual(['a gone']);
+  });
+
+  test('another share gives each pod to the worker to which it falls, under the greater term', () => {
+    const uids = Array.from({ length: 20 }, (_, index) => `uid-${index}`);
+    for (const uid of uids) want(pod(uid));
+    state.decideAll(NOW);
+    const share = { instances: ['pod-workers-0', 'pod-workers-1'], term: 7 };
+    state.shared(share);
+    const changes = state.decideAll(NOW);
+    for (const { uid, work } of changes) {
+      expect(work).toMatchObject({ work: 'sync', worker: ownerOf(uid, share.instances), term: 7 });
+    }
+    const moved = changes.filter(({ work }) => work?.worker === 'pod-workers-1');
+    expect([changes.length, moved.length > 0]).toEqual([uids.length, true]);
+    everythingKnown();
+    const [{ uid = '' } = {}] = moved;
+    state.undesired('file', uid);
+    state.decideAll(NOW);
+    state.shared({ instances: ['pod-workers-0'], term: 9 });
+    const work = state.decideAll(NOW).find((change) => change.uid === uid)?.work;
+    expect(work).toMatchObject({ work: 'kill', worker: 'pod-workers-0', term: 9 });
   });
 
   test('nothing is killed before every source is complete', () => {
@@ -123,7 +156,8 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState({ assign: () => 'w', node });
+        const one = new NodeState({ node });
+        one.shared({ instances: ['w'], term: 0 });
         one.configured(['file']);
         one.runtimeFeatures({ strictSupplementalGroups: false });
         const wanted = new Set<string>();

@@ -60,6 +60,11 @@ export class MemoryRecords implements RecordStore {
     return Promise.resolve(new Map([...this.#records].map(([key, text]) => [key, JSON.parse(text) as unknown])));
   }
 
+  read(key: string): Promise<unknown> {
+    const text = this.#records.get(key);
+    return Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown));
+  }
+
   put(key: string, value: unknown): Promise<void> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     this.#records.set(key, JSON.stringify(value));

@@ -1,6 +1,6 @@
 import { decodeToken, encodeToken } from '@kubus/contracts';
 import { KubusError, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -33,11 +33,22 @@ export class FileRecordStore implements RecordStore {
         try {
           records.set(decodeToken(name.slice(0, -SUFFIX.length)), JSON.parse(await readFile(path, 'utf8')));
         } catch (error) {
-          this.#logger.error({ path, err: toError(error) }, 'a state record can not be read and is left out');
+          this.#leaveOut(path, error);
         }
       }
     }
     return records;
+  }
+
+  /** Does not leave the event loop either, so that nothing of this process comes between it and a put that follows. */
+  read(key: string): Promise<unknown> {
+    const path = this.#path(key);
+    try {
+      return Promise.resolve(JSON.parse(readFileSync(path, 'utf8')));
+    } catch (error) {
+      if (!isMissing(error)) this.#leaveOut(path, error);
+      return Promise.resolve(undefined);
+    }
   }
 
   put(key: string, value: unknown): Promise<void> {
@@ -61,6 +72,10 @@ export class FileRecordStore implements RecordStore {
     }
   }
 
+  #leaveOut(path: string, error: unknown): void {
+    this.#logger.error({ path, err: toError(error) }, 'a state record can not be read and is left out');
+  }
+
   #path(key: string): string {
     return join(this.#dir, `${encodeToken(key)}${SUFFIX}`);
   }
@@ -69,4 +84,8 @@ export class FileRecordStore implements RecordStore {
     const message = `the state record ${path} can not be written: ${toError(cause).message}`;
     return new KubusError('state-folder', message, { cause, context: { path } });
   }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

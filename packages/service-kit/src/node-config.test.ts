@@ -40,6 +40,7 @@ describe('the node’s configuration', () => {
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },
       network: { ...least.network, chainsAtOnce: 8, pluginTimeoutMs: 30_000 },
       pods: { ...least.pods, syncEveryMs: 60_000, cgroupDriver: 'cgroupfs' },
+      logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });
@@ -54,6 +55,7 @@ describe('the node’s configuration', () => {
     [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
     [{ pods: { ...least.pods, cgroupDriver: 'none' } }, 'pods.cgroupDriver: '],
     [{ dns: { server: [] } }, 'server'],
+    [{ logs: { maxFiles: 1 } }, 'logs.maxFiles'],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
     [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
   ])('with %j is refused, naming file and field', (change, field) => {

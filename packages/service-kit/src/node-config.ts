@@ -1,4 +1,4 @@
-import { parseQuantity } from '@kubus/contracts';
+import { type ServiceShare, type SharedService, parseQuantity, sharedServices } from '@kubus/contracts';
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
@@ -23,6 +23,8 @@ export const nodeConfigSchema = z.strictObject({
   }),
   /** Folder of the services' own state; one folder per service below it. */
   state: z.string(),
+  /** How many instances there are of the services that share the pods. */
+  instances: z.partialRecord(z.enum(sharedServices), z.number().int().positive()).default({}),
   /** Fixed HTTP ports by instance name; others are chosen by the system. */
   httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
   manifests: z.strictObject({
@@ -87,6 +89,22 @@ export const nodeConfigSchema = z.strictObject({
     .default([]),
   /** What pods do not get of the machine, by resource (systemReserved, kubeReserved). */
   reserved: z.strictObject({ system: resourcesSchema.default({}), kube: resourcesSchema.default({}) }).prefault({}),
+  /** The logs of containers. */
+  logs: z
+    .strictObject({
+      /** Bytes from which on a log is rotated (containerLogMaxSize). */
+      maxSize: z
+        .int()
+        .positive()
+        .default(10 * 1024 * 1024),
+      /** Files that a container's log may have, rotated ones included (containerLogMaxFiles). */
+      maxFiles: z.int().min(2).default(5),
+      /** How often the sizes are looked at, in milliseconds (containerLogMonitorInterval). */
+      monitorEveryMs: z.number().positive().default(10_000),
+      /** Logs that are rotated, and files that are compressed, at once (containerLogMaxWorkers). */
+      workers: z.int().positive().default(1),
+    })
+    .prefault({}),
   /** Name resolution of pods; what is left out suits a node without a cluster. */
   dns: z
     .strictObject({
@@ -100,6 +118,12 @@ export const nodeConfigSchema = z.strictObject({
     .prefault({}),
 });
 export type NodeConfig = z.infer<typeof nodeConfigSchema>;
+
+/** The instances of a service that share the pods until somebody tells which of them live. */
+export function configuredShare({ instances }: Pick<NodeConfig, 'instances'>, service: SharedService): ServiceShare {
+  const count = instances[service] ?? 1;
+  return { instances: Array.from({ length: count }, (_, slot) => `${service}-${slot}`), term: 0 };
+}
 
 export class ConfigError extends KubusError {}
 

@@ -42,6 +42,7 @@ test('a record is replaced and removed; removing what is not there is harmless',
   await store.put('a', 1);
   await store.put('a', 2);
   await store.put('b', 3);
+  expect([await store.read('a'), await store.read('c')]).toEqual([2, undefined]);
   await store.delete('b');
   await store.delete('b');
   expect([...(await open().load())]).toEqual([['a', 2]]);

@@ -37,6 +37,10 @@ export class Disk {
         guard.promise(
           Promise.resolve(new Map([...records].map(([key, text]): [string, unknown] => [key, JSON.parse(text)]))),
         ),
+      read: (key) => {
+        const text = records.get(key);
+        return guard.promise(Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown)));
+      },
       put: (key, value) => {
         const text = JSON.stringify(value);
         return write(() => records.set(key, text));

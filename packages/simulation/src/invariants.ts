@@ -1,3 +1,6 @@
+import { HEADER } from '@kubus/bus';
+import { serviceShareSchema } from '@kubus/contracts';
+import { ownerOf } from '@kubus/pod-manager';
 import { type PodPlan, ends, isSidecar, startsOf } from './pod-plan.ts';
 import type { RuntimeDeed } from './runtime-things.ts';
 import type { SimulatedNode } from './simulated-node.ts';
@@ -135,10 +138,30 @@ export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[], reject
   for (const [uid, { to }] of node.mounts) {
     if (to === undefined && !uids.has(uid)) fail('no volume of a pod that is gone', uid);
   }
+  checkWorkers(node, uids, fail);
   for (const service of ['pod-workers', 'sync-loop']) {
     for (const uid of node.disk.keys(service)) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
   }
   return violations;
+}
+
+/** What is told of each pod comes from the worker that has it, and of others nothing is told. */
+function checkWorkers(
+  node: SimulatedNode,
+  wanted: ReadonlySet<string>,
+  fail: (rule: string, detail: string) => void,
+): void {
+  const told = node.broker.stored('node.fact.share.pod-workers')?.data;
+  if (told === undefined) return;
+  const { instances } = serviceShareSchema.parse(JSON.parse(told));
+  for (const key of node.broker.keys) {
+    const [, fact, uid = ''] = /^worker\.fact\.(state|status)\.([^.]+)$/.exec(key) ?? [];
+    const { [HEADER.source]: source, [HEADER.removed]: removed } = node.broker.stored(key)?.headers ?? {};
+    if (fact === undefined || removed !== undefined) continue;
+    if (!wanted.has(uid)) fail('nothing is told of a pod that is gone', `${fact} ${uid} by ${source ?? ''}`);
+    else if (source !== ownerOf(uid, instances))
+      fail('a pod is told of by its worker', `${fact} ${uid} by ${source ?? ''}`);
+  }
 }
 
 function checkPod(node: SimulatedNode, pod: PodPlan, fail: (rule: string, detail: string) => void): void {

@@ -22,7 +22,7 @@ interface Watch {
   ended: boolean;
 }
 
-interface StoredFact {
+export interface StoredFact {
   readonly data: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -53,12 +53,26 @@ export class MemoryBroker {
     this.#observers.push(observer);
   }
 
-  /** A connection for the process `name`; connected as soon as the broker is up. */
-  connect(name: string): MemoryConnection {
-    const connection = new MemoryConnection(this, name);
+  /**
+   * A connection for the process `name`; connected as soon as the broker is up.
+   *
+   * @param run does something in the process: at once, unless it is halted
+   */
+  connect(name: string, run?: (action: () => void) => void): MemoryConnection {
+    const connection = new MemoryConnection(this, name, run);
     this.#connections.add(connection);
     if (this.#up) this.#join(connection);
     return connection;
+  }
+
+  /** What is stored under `key` now: the headers and the text of the last value. */
+  stored(key: string): StoredFact | undefined {
+    return this.#facts.get(key);
+  }
+
+  /** Every key of the store. */
+  get keys(): string[] {
+    return [...this.#facts.keys()];
   }
 
   /** Ends the broker: messages on their way and all stored facts are lost, every client notices. */
@@ -111,12 +125,14 @@ export class MemoryBroker {
         for (const connection of this.#connections) {
           for (const watch of connection.watchesOf(message.subject)) {
             this.#whileAlive(this.weather.fact(key, connection.name), () => {
-              if (!watch.ended) watch.listener.message(message);
+              connection.run(() => {
+                if (!watch.ended) watch.listener.message(message);
+              });
             });
           }
         }
         // What a process sent before its death arrives; it only never learns of it.
-        if (!from.dead) resolve();
+        if (!from.dead) from.run(resolve);
       });
     });
   }
@@ -124,12 +140,13 @@ export class MemoryBroker {
   /** @internal Delivers what is stored, then says so. */
   load(connection: MemoryConnection, watch: Watch): void {
     this.#whileAlive(this.weather.fact(watch.pattern, connection.name), () => {
-      if (watch.ended) return;
-      for (const [key, fact] of this.#facts) {
-        const message = this.#asMessage(key, fact);
-        if (subjectMatches(watch.pattern, message.subject)) watch.listener.message(message);
-      }
-      watch.listener.present();
+      const stored = [...this.#facts].map(([key, fact]) => this.#asMessage(key, fact));
+      connection.run(() => {
+        if (watch.ended) return;
+        for (const message of stored)
+          if (subjectMatches(watch.pattern, message.subject)) watch.listener.message(message);
+        watch.listener.present();
+      });
     });
   }
 
@@ -165,9 +182,13 @@ export class MemoryConnection implements Transport {
   #dead = false;
   #facts: Promise<void> = Promise.resolve();
 
-  constructor(broker: MemoryBroker, name: string) {
+  /** @internal */
+  readonly run: (action: () => void) => void;
+
+  constructor(broker: MemoryBroker, name: string, run: (action: () => void) => void = (action) => action()) {
     this.#broker = broker;
     this.name = name;
+    this.run = run;
   }
 
   get connected(): boolean {
@@ -230,14 +251,14 @@ export class MemoryConnection implements Transport {
     this.#connected = false;
     this.#endWatches();
     this.#facts = Promise.resolve();
-    for (const listener of [...this.#listeners]) listener(false);
+    for (const listener of [...this.#listeners]) this.run(() => listener(false));
   }
 
   /** @internal */
   joined(): void {
     if (this.#dead || this.#connected) return;
     this.#connected = true;
-    for (const listener of [...this.#listeners]) listener(true);
+    for (const listener of [...this.#listeners]) this.run(() => listener(true));
   }
 
   /** @internal */
@@ -249,7 +270,10 @@ export class MemoryConnection implements Transport {
   deliver(message: WireMessage): void {
     if (!this.#connected) return;
     for (const one of [...this.#subscriptions]) {
-      if (!one.ended && subjectMatches(one.pattern, message.subject)) one.listener(message);
+      if (!subjectMatches(one.pattern, message.subject)) continue;
+      this.run(() => {
+        if (!one.ended) one.listener(message);
+      });
     }
   }
 

@@ -25,7 +25,7 @@ class UnfencedServer extends CommandServer {
     { hold }: { hold: number },
   ): CommandWindow {
     const id = `${pod} ${source} ${hold}`;
-    const window = this.#windows.get(id) ?? { source, hold, low: 1, entries: new Map() };
+    const window = this.#windows.get(id) ?? { source, term: 0, hold, low: 1, entries: new Map() };
     this.#windows.set(id, window);
     return window;
   }

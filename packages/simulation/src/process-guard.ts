@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '@kubus/ports';
+import { type Cancel, type Clock, toError } from '@kubus/ports';
 
 /**
  * One life of a process in the simulation. When it is killed, nothing that it waits for ever happens to it: timers do not
@@ -6,6 +6,9 @@ import type { Cancel, Clock } from '@kubus/ports';
  */
 export class ProcessGuard {
   #alive = true;
+  #halted = false;
+  /** What has come up while the process was halted, and is not done yet. */
+  readonly #held: (() => void)[] = [];
 
   get alive(): boolean {
     return this.#alive;
@@ -15,32 +18,64 @@ export class ProcessGuard {
     this.#alive = false;
   }
 
+  /** Halts the process, as SIGSTOP does: what happens to it waits until it goes on. */
+  halt(): void {
+    this.#halted = true;
+  }
+
+  /** Lets the process go on, with one step after the other of what it has missed. */
+  goOn(clock: Clock): void {
+    this.#halted = false;
+    this.#catchUp(clock);
+  }
+
+  /** Does something in the process: now, when it goes on, or never. */
+  run(action: () => void): void {
+    if (this.#halted || this.#held.length > 0) this.#held.push(action);
+    else if (this.#alive) action();
+  }
+
+  #catchUp(clock: Clock): void {
+    const next = this.#halted || !this.#alive ? undefined : this.#held[0];
+    if (next === undefined) return;
+    next();
+    // Only now, so that what it makes ready comes after what has waited already.
+    this.#held.shift();
+    clock.after(0, () => this.#catchUp(clock));
+  }
+
   clock(clock: Clock): Clock {
     return {
       now: () => clock.now(),
       after: (ms, action): Cancel => {
         if (!this.#alive) return () => undefined;
-        return clock.after(ms, () => {
-          if (this.#alive) action();
+        let cancelled = false;
+        const cancel = clock.after(ms, () => {
+          this.run(() => {
+            if (!cancelled) action();
+          });
         });
+        return () => {
+          cancelled = true;
+          cancel();
+        };
       },
     };
   }
 
   /** The outcome of `work`, as long as the process lives. */
-  async promise<T>(work: Promise<T>): Promise<T> {
-    try {
-      const value = await work;
-      if (this.#alive) return value;
-    } catch (error) {
-      if (this.#alive) throw error;
-    }
-    return new Promise(() => undefined);
+  promise<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      work.then(
+        (value) => this.run(() => resolve(value)),
+        (error: unknown) => this.run(() => reject(toError(error))),
+      );
+    });
   }
 
   listener<A extends unknown[]>(listener: (...values: A) => void): (...values: A) => void {
     return (...values) => {
-      if (this.#alive) listener(...values);
+      this.run(() => listener(...values));
     };
   }
 }

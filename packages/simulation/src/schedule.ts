@@ -6,7 +6,13 @@ import { calm } from './memory-broker.ts';
 import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
 import { Random } from './random.ts';
 import { ReadinessWatch } from './readiness-watch.ts';
-import { type Mutations, type SimulatedService, SimulatedNode, simulatedServices } from './simulated-node.ts';
+import {
+  MAX_WORKERS,
+  type Mutations,
+  type SimulatedService,
+  SimulatedNode,
+  simulatedServices,
+} from './simulated-node.ts';
 import { type Violation, checkDeeds, checkEnd, checkFinished, checkOrder, checkVolumes } from './invariants.ts';
 
 export interface ScheduleResult {
@@ -53,6 +59,8 @@ class Schedule {
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
+  /** How many instances of pod-workers there are to be. */
+  #workers = 1;
   #mended = false;
 
   constructor(options: ScheduleOptions) {
@@ -72,7 +80,9 @@ class Schedule {
 
   async run(): Promise<ScheduleResult> {
     const { scheduler } = this.#node;
-    for (const service of this.#shuffled(simulatedServices)) this.#node.start(service);
+    this.#workers = this.#random.pick([1, 1, 2, 3]);
+    for (const service of this.#shuffled(simulatedServices)) this.#startAll(service);
+    this.#node.share(this.#workerNames);
     await this.#trouble();
     this.#mend();
     await scheduler.run(() => this.#atRest(), SETTLE_MS);
@@ -119,7 +129,7 @@ class Schedule {
       if (this.#mended || !subject.includes('.runtime.cmd.') || !random.chance(chance)) return;
       this.#node.scheduler.after(random.between(0, 60), () => {
         if (this.#mended) return;
-        this.#killService(random.pick(simulatedServices));
+        this.#kill(this.#victim(random));
         const uid = subject.slice(subject.lastIndexOf('.') + 1);
         const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
         if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
@@ -133,9 +143,11 @@ class Schedule {
     if (this.#wanted.size === 0 || choice < 0.3) this.#addPod();
     else if (choice < 0.42) this.#removePod(random.pick([...this.#wanted.values()]));
     else if (choice < 0.5) this.#changePod();
-    else if (choice < 0.85) this.#killService(random.pick(simulatedServices));
-    else if (choice < 0.93) this.#crashBroker();
-    else this.#glitch(random.pick(simulatedServices));
+    else if (choice < 0.75) this.#kill(this.#victim(random));
+    else if (choice < 0.82) this.#scale();
+    else if (choice < 0.87) this.#halt();
+    else if (choice < 0.94) this.#crashBroker();
+    else this.#glitch(this.#victim(random));
   }
 
   #addPod(): void {
@@ -168,12 +180,67 @@ class Schedule {
     this.#node.touchFolder();
   }
 
-  #killService(service: SimulatedService): void {
-    if (!this.#node.alive(service)) return;
-    this.#node.kill(service);
-    if (service === 'cri-bridge') this.#bridgeKilled = true;
-    this.#note(`kill ${service}`);
-    this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => this.#node.start(service));
+  get #workerNames(): string[] {
+    return Array.from({ length: this.#workers }, (_, slot) => `pod-workers-${slot}`);
+  }
+
+  /** Starts what does not run of a service. */
+  #startAll(service: SimulatedService): void {
+    const count = service === 'pod-workers' ? this.#workers : 1;
+    for (let slot = 0; slot < count; slot++) this.#node.start(service, slot);
+  }
+
+  /** Any instance of any service, each service as often as another. */
+  #victim(random: Random): string {
+    const service = random.pick(simulatedServices);
+    return `${service}-${service === 'pod-workers' ? random.below(this.#workers) : 0}`;
+  }
+
+  #kill(instance: string): void {
+    if (!this.#node.alive(instance)) return;
+    this.#node.kill(instance);
+    if (instance === 'cri-bridge-0') this.#bridgeKilled = true;
+    this.#note(`kill ${instance}`);
+    const service = simulatedServices.find((one) => instance.startsWith(one));
+    this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => {
+      if (service !== undefined) this.#startAll(service);
+    });
+  }
+
+  /** Another number of workers. Those that are too many end in order, are killed, or go on for a while as if they knew nothing. */
+  #scale(): void {
+    const before = this.#workerNames;
+    this.#workers = 1 + this.#random.below(MAX_WORKERS);
+    const names = this.#workerNames;
+    this.#note(`${names.length} instead of ${before.length} workers`);
+    this.#startAll('pod-workers');
+    const many = before.slice(names.length);
+    const how = this.#random.pick(['stop', 'kill', 'forget'] as const);
+    const share = () => this.#node.share(this.#workerNames);
+    if (how === 'stop') void Promise.all(many.map((name) => this.#node.stop(name))).then(share);
+    else {
+      if (how === 'kill') for (const name of many) this.#node.kill(name);
+      share();
+      this.#node.scheduler.after(this.#random.between(0, 5_000), () => this.#endTooMany());
+    }
+  }
+
+  #endTooMany(): void {
+    for (const name of this.#node.instances) {
+      if (name.startsWith('pod-workers') && !this.#workerNames.includes(name)) this.#node.kill(name);
+    }
+  }
+
+  /** A worker stands still, and goes on when its pods may long have been another one's. */
+  #halt(): void {
+    const name = this.#random.pick(this.#workerNames);
+    if (!this.#node.alive(name)) return;
+    this.#node.halt(name);
+    this.#note(`halt ${name}`);
+    this.#node.scheduler.after(this.#random.pick([200, 1_500, 4_000, 12_000]), () => {
+      this.#node.goOn(name);
+      this.#note(`${name} goes on`);
+    });
   }
 
   #crashBroker(): void {
@@ -185,11 +252,11 @@ class Schedule {
     });
   }
 
-  #glitch(service: SimulatedService): void {
-    const connection = this.#node.connection(service);
+  #glitch(instance: string): void {
+    const connection = this.#node.connection(instance);
     if (connection === undefined) return;
     this.#node.broker.glitch(connection);
-    this.#note(`break the connection of ${service}`);
+    this.#note(`break the connection of ${instance}`);
   }
 
   /** From here on everything works. */
@@ -199,7 +266,10 @@ class Schedule {
     this.#node.runtime.trouble = { lostEvent: 0, failedCreate: 0 };
     this.#node.plugins.trouble = { failed: 0 };
     if (!this.#node.broker.up) this.#node.broker.start();
-    for (const service of simulatedServices) this.#node.start(service);
+    for (const name of this.#node.instances) this.#node.goOn(name);
+    this.#endTooMany();
+    for (const service of simulatedServices) this.#startAll(service);
+    this.#node.share(this.#workerNames);
     this.#note('everything works again');
   }
 

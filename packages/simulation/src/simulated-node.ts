@@ -3,9 +3,10 @@ import type { PluginOutput } from '@kubus/cni-config';
 import { CniError } from '@kubus/cni-config';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { type FolderListing, publishSources } from '@kubus/config-sources';
-import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import { type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge } from '@kubus/cri-bridge';
 import { CriError } from '@kubus/cri';
+import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
 import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
@@ -32,10 +33,14 @@ export const simulatedServices = [
 ] as const;
 export type SimulatedService = (typeof simulatedServices)[number];
 
+/** How many instances of pod-workers there are at most. */
+export const MAX_WORKERS = 3;
+
 interface Life {
   readonly guard: ProcessGuard;
   readonly connection: MemoryConnection;
-  stop(): void;
+  /** Ends in order. */
+  stop: () => Promise<void>;
 }
 
 /** Parts of the bus that a test takes out, to see that the simulation notices. */
@@ -81,7 +86,9 @@ export class SimulatedNode {
   readonly #logger: Logger;
   readonly #mutations: Mutations;
   readonly #maxPods: number;
-  readonly #lives = new Map<SimulatedService, Life>();
+  /** By instance. */
+  readonly #lives = new Map<string, Life>();
+  readonly #shares: ServiceShares;
   readonly #epochs = new Map<SimulatedService, number>();
   readonly #folderListeners = new Set<() => void>();
   readonly #pluginChildren = new Set<{ ended: boolean }>();
@@ -102,6 +109,7 @@ export class SimulatedNode {
     this.#maxPods = options.maxPods;
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
+    this.#shares = this.#launcher();
     this.disk = new Disk({ scheduler, random: random.fork() });
     this.plugins = new PluginModel({ scheduler, random: random.fork() });
     this.runtime = new RuntimeModel({
@@ -117,22 +125,32 @@ export class SimulatedNode {
     });
   }
 
-  alive(service: SimulatedService): boolean {
-    return this.#lives.has(service);
+  alive(instance: string): boolean {
+    return this.#lives.has(instance);
   }
 
-  connection(service: SimulatedService): MemoryConnection | undefined {
-    return this.#lives.get(service)?.connection;
+  connection(instance: string): MemoryConnection | undefined {
+    return this.#lives.get(instance)?.connection;
   }
 
-  start(service: SimulatedService): void {
-    if (this.alive(service)) return;
-    const epoch = (this.#epochs.get(service) ?? 0) + 1;
-    this.#epochs.set(service, epoch);
+  /** The instances that run, in the order in which they were started. */
+  get instances(): readonly string[] {
+    return [...this.#lives.keys()];
+  }
+
+  /** The launcher tells that these instances of pod-workers share the pods, those that live at least. */
+  share(workers: readonly string[]): void {
+    this.#shares.set('pod-workers', workers);
+  }
+
+  /** Starts an instance of a service. */
+  start(service: SimulatedService, slot = 0): void {
+    const instance = `${service}-${slot}`;
+    if (this.alive(instance)) return;
+    const epoch = this.#nextEpoch(service);
     const guard = new ProcessGuard();
     const clock = guard.clock(this.scheduler);
-    const instance = `${service}-0`;
-    const connection = this.broker.connect(instance);
+    const connection = this.broker.connect(instance, (action) => guard.run(action));
     const logger = this.#logger.child({ instance, epoch });
     const options: BusOptions = {
       node: NODE,
@@ -146,21 +164,41 @@ export class SimulatedNode {
       logger,
     };
     const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
-    const life: Life = { guard, connection, stop: () => undefined };
-    this.#lives.set(service, life);
-    void this.#run(service, { bus, clock, logger, guard, epoch }).then(() =>
-      bus.announce({ version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() }),
-    );
+    const life: Life = { guard, connection, stop: () => Promise.resolve() };
+    this.#lives.set(instance, life);
+    void this.#run(service, { bus, clock, logger, guard, epoch }).then((stop) => {
+      if (stop !== undefined) life.stop = stop;
+      bus.announce({ version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() });
+    });
   }
 
-  /** Ends a service between two of its steps. */
-  kill(service: SimulatedService): void {
-    const life = this.#lives.get(service);
+  /** Ends an instance between two of its steps; the launcher sees it. */
+  kill(instance: string): void {
+    const life = this.#lives.get(instance);
     if (life === undefined) return;
     life.guard.kill();
     life.connection.kill();
-    this.#lives.delete(service);
-    if (service === 'cni-bridge') this.#network = undefined;
+    this.#lives.delete(instance);
+    this.#shares.ended(instance);
+    if (instance === 'cni-bridge-0') this.#network = undefined;
+  }
+
+  /** Ends an instance in order. */
+  async stop(instance: string): Promise<void> {
+    const life = this.#lives.get(instance);
+    await life?.stop();
+    if (this.#lives.get(instance) === life) this.kill(instance);
+  }
+
+  /** Halts an instance, of which the launcher thinks that it has ended. */
+  halt(instance: string): void {
+    this.#lives.get(instance)?.guard.halt();
+    this.#shares.ended(instance);
+  }
+
+  /** Lets a halted instance go on, which does not know that it was halted. The launcher does not hear of it. */
+  goOn(instance: string): void {
+    this.#lives.get(instance)?.guard.goOn(this.scheduler);
   }
 
   /** Something in the manifest folder has changed. */
@@ -171,7 +209,7 @@ export class SimulatedNode {
   async #run(
     service: SimulatedService,
     life: { bus: Bus; clock: Clock; logger: Logger; guard: ProcessGuard; epoch: number },
-  ): Promise<void> {
+  ): Promise<(() => Promise<void>) | undefined> {
     const { bus, clock, logger, guard } = life;
     const random = this.#random.fork();
     switch (service) {
@@ -188,7 +226,7 @@ export class SimulatedNode {
         const records = this.disk.store('config-sources', guard);
         const options = { bus, node: NODE, clock, logger, records, folder, fileCheckFrequency: 20_000 };
         await publishSources(options).start();
-        return;
+        return undefined;
       }
       case 'sync-loop':
         await SyncLoop.start({
@@ -197,11 +235,11 @@ export class SimulatedNode {
           logger,
           records: this.disk.store('sync-loop', guard),
           node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
-          assign: () => 'pod-workers-0',
+          workers: { instances: ['pod-workers-0'], term: 0 },
         });
-        return;
-      case 'pod-workers':
-        await PodWorkers.start({
+        return undefined;
+      case 'pod-workers': {
+        const workers = await PodWorkers.start({
           bus,
           clock,
           logger,
@@ -222,7 +260,8 @@ export class SimulatedNode {
           allocatable: {},
           syncEveryMs: 60_000,
         });
-        return;
+        return () => workers.handOver();
+      }
       case 'cri-bridge':
         new CriBridge({
           runtime: this.runtime.client(guard),
@@ -232,17 +271,17 @@ export class SimulatedNode {
           handler: HANDLER,
           sandboxesAtOnce: 2,
         });
-        return;
+        return undefined;
       case 'prober': {
         const onStartup = (id: string) => {
           if (!this.startups.has(id)) this.startups.set(id, this.scheduler.elapsed());
         };
         new SimulatedProber({ bus, clock, random, onStartup });
-        return;
+        return undefined;
       }
       case 'volume-manager':
         new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
-        return;
+        return undefined;
       case 'cni-bridge': {
         const network = new Network({
           bus,
@@ -255,6 +294,7 @@ export class SimulatedNode {
         network.bridge.useFiles([NETWORK]);
         await network.bridge.recover();
         this.#network = network;
+        return undefined;
       }
     }
   }
@@ -282,6 +322,20 @@ export class SimulatedNode {
         return guard.promise(Promise.resolve());
       },
     };
+  }
+
+  /** The launcher, as far as it tells who shares the pods. It does not die. */
+  #launcher(): ServiceShares {
+    const [service, epoch, clock] = ['launcher', 1, this.scheduler] as const;
+    const bus = new Bus({
+      ...{ node: NODE, service, instance: 'launcher-0', epoch, clock, logger: this.#logger },
+      contract: serviceContracts[service],
+      transport: this.broker.connect('launcher-0'),
+      ids: this.#random.fork(),
+    });
+    const shares = new ServiceShares({ facts: bus.owner(serviceShare), clock, epoch });
+    bus.onPeer((_service, instance) => shares.serves(instance));
+    return shares;
   }
 
   #nextEpoch(service: SimulatedService): number {

@@ -8,6 +8,7 @@ import {
   podProbes,
   podWork,
   runtimePod,
+  serviceShare,
 } from '@kubus/contracts';
 import { containersOf } from '@kubus/pod-lifecycle';
 import type { Clock } from '@kubus/ports';
@@ -33,6 +34,8 @@ export class SimulatedProber {
     this.#random = options.random;
     this.#onStartup = options.onStartup;
     this.#facts = bus.owner(podProbes);
+    // There is only this one, so it has every pod.
+    bus.reader(serviceShare);
     bus.reader(podWork, {
       changed: ({ key, value }) => {
         this.#works.set(key, value);

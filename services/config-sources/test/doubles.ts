@@ -63,6 +63,11 @@ export class MemoryRecords implements RecordStore {
     return Promise.resolve(new Map([...this.#records].map(([key, text]) => [key, JSON.parse(text) as unknown])));
   }
 
+  read(key: string): Promise<unknown> {
+    const text = this.#records.get(key);
+    return Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown));
+  }
+
   put(key: string, value: unknown): Promise<void> {
     if (this.full) return Promise.reject(new KubusError('state-folder', 'no space left on device'));
     this.#records.set(key, JSON.stringify(value));

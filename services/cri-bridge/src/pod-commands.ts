@@ -47,7 +47,7 @@ export class PodCommands {
 
   serve(): void {
     this.#bus.serve(fencePod, async ({ key, source, request, cause }) => {
-      await this.#bus.fence(key, source, request.hold);
+      await this.#bus.fence(key, source, request.hold, request.term);
       return this.#pleg.read(key, [cause]);
     });
     this.#bus.serve(readPod, ({ key, cause }) => this.#pleg.read(key, [cause]));

@@ -1,5 +1,6 @@
-import { mayRun } from '@kubus/pod-lifecycle';
+import { leftovers, mayRun } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
+import { removeContainers, removeSandboxes } from './dead-containers.ts';
 import { type Pass, TRANSIENT_MS, TryAgain } from './pass.ts';
 import { asStops, stopContainers, stopSandboxes } from './stop.ts';
 import { checkVolumesGone } from './volumes.ts';
@@ -24,11 +25,19 @@ export async function terminatingPass(pass: Pass): Promise<void> {
 
 /**
  * Takes away what a stopped pod leaves (kubelet behaviour 1.3, SyncTerminatedPod). With `forget` nobody wants the pod any
- * more, so its containers, sandboxes, logs and files go too, once its volumes are gone; without, they stay to be looked at.
+ * more, so its containers, sandboxes, logs and files go too, once its volumes are gone; without, the last run of each
+ * container stays to be looked at (kubelet behaviour 1.9, container GC).
  */
 export async function terminatedPass(pass: Pass, forget: boolean): Promise<void> {
   if (forget) await removeAll(pass);
+  else await removeOlder(pass);
   await pass.deps.cgroups.remove(pass.ref.uid);
+}
+
+async function removeOlder(pass: Pass): Promise<void> {
+  const { containers, sandboxes } = leftovers(await pass.runtime.fresh(pass.causes), undefined);
+  await removeContainers(pass, containers, { logs: false });
+  await removeSandboxes(pass, sandboxes);
 }
 
 async function removeAll(pass: Pass): Promise<void> {

@@ -1,19 +1,24 @@
 import { PodCgroupTree } from '@kubus/cgroup';
-import { parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
+import { criCommands, parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
 import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
+import { LogRotation } from './log-rotation.ts';
+import { OrphanFiles } from './orphan-files.ts';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
 export type { HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
+/** The instance that is always there, however many there are. */
+const FIRST = 'pod-workers-0';
+
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
-  start: async ({ config, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+  start: async ({ config, instance, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
     const allocatable = nodeResources(config);
     const [cpu, memory] = [allocatable['cpu'], allocatable['memory']].map((text) => parseQuantity(text ?? ''));
     const workers = await PodWorkers.start({
@@ -41,6 +46,19 @@ export const podWorkers: ServiceDefinition = {
       allocatable,
       syncEveryMs: config.pods.syncEveryMs,
     });
+    const rotation = new LogRotation({
+      clock,
+      logger,
+      logs: () => workers.runningLogs,
+      reopen: ({ podUid, containerId }) =>
+        bus.call(criCommands.ReopenContainerLog, podUid, { params: { containerId } }),
+      settings: config.logs,
+    });
+    // By one instance alone: the folders are not any instance's.
+    const orphans =
+      instance === FIRST
+        ? new OrphanFiles({ ...config.pods, clock, logger, mayExist: (uid) => workers.mayExist(uid) })
+        : undefined;
     health.ready('state folder', () => workers.saveError);
     metrics.add({
       type: 'gauge',
@@ -48,10 +66,17 @@ export const podWorkers: ServiceDefinition = {
       help: 'Pods that this instance has.',
       collect: () => workers.count,
     });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_logs_not_rotated',
+      help: 'Containers whose logs are too large and can not be rotated.',
+      collect: () => rotation.failing,
+    });
     return {
       stop: () => {
-        workers.stop();
-        return Promise.resolve();
+        rotation.stop();
+        orphans?.stop();
+        return workers.handOver();
       },
     };
   },

@@ -11,9 +11,13 @@ import {
   readPod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
+import type { Tenure } from './tenure.ts';
 
 /** The pod has to be fenced and read anew before anything else: the bridge restarted, or somebody else took the pod. */
 export class HoldLost extends KubusError {}
+
+/** Another instance has the pod. */
+export class PodTaken extends KubusError {}
 
 /** How long to wait for the fact that a command's end brings, before the pod is read on demand. */
 const FACT_MS = 500;
@@ -27,6 +31,7 @@ export class PodRuntime {
   readonly #clock: Clock;
   readonly #uid: string;
   readonly #nextHold: (fencedOff: boolean) => number;
+  readonly #tenure: Pick<Tenure, 'term'>;
   #hold: Hold | undefined;
   #pod: RuntimePod | undefined;
   #at: Stamp | undefined;
@@ -34,12 +39,19 @@ export class PodRuntime {
   #cause: Cause | undefined;
   #waiting: (() => void)[] = [];
 
-  /** @param nextHold a number greater than all before; `fencedOff` when the last one was too small. */
-  constructor(options: { bus: Bus; clock: Clock; uid: string; nextHold: (fencedOff: boolean) => number }) {
+  /** @param options.nextHold a number greater than all before; `fencedOff` when the last one was too small */
+  constructor(options: {
+    bus: Bus;
+    clock: Clock;
+    uid: string;
+    nextHold: (fencedOff: boolean) => number;
+    tenure: Pick<Tenure, 'term'>;
+  }) {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#uid = options.uid;
     this.#nextHold = options.nextHold;
+    this.#tenure = options.tenure;
   }
 
   /** The newest state, fresh or not; undefined when the runtime has nothing of the pod or was not asked yet. */
@@ -115,8 +127,9 @@ export class PodRuntime {
     let fencedOff = false;
     for (;;) {
       const number = this.#nextHold(fencedOff);
+      const { term } = this.#tenure;
       try {
-        const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number }, { causes });
+        const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
         this.#hold = this.#bus.hold(this.#uid, number);
         this.#lastEnd = undefined;
         this.#at = undefined;
@@ -124,6 +137,9 @@ export class PodRuntime {
         return;
       } catch (error) {
         if (!(error instanceof CommandFailed && error.code === 'fenced-off')) throw error;
+        if (Number(error.context['term']) > term) {
+          throw new PodTaken('pod-taken', 'another instance has the pod', { cause: error });
+        }
         fencedOff = true;
       }
     }

@@ -4,6 +4,7 @@ import {
   type PodProbes,
   type PodRef,
   type PodWork,
+  type RuntimeContainer,
   type RuntimePod,
   type Stamp,
   compareStamps,
@@ -23,12 +24,14 @@ import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { noSizes } from '@kubus/resize';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
-import { HoldLost, PodRuntime } from './pod-runtime.ts';
+import { HoldLost, PodRuntime, PodTaken } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
+import { StateReport } from './state-report.ts';
 import type { StopsUnderWay } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
+import type { Tenure } from './tenure.ts';
 import { VolumesAwaited } from './volumes.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
@@ -47,11 +50,13 @@ export class PodWorker {
   readonly #status: StatusPublisher;
   readonly #probes: ProbeMemory;
   readonly #record: RecordFile;
+  readonly #state: StateReport;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
   readonly #resize: ResizeState;
-  readonly #onFirstPass: () => void;
+  readonly #onPassed: () => void;
+  readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
   /** What has come up since the last pass began, newest first. */
@@ -67,24 +72,30 @@ export class PodWorker {
   #passedOn: Stamp | undefined;
   #timer: Cancel | undefined;
   #stopped = false;
-  #reported = '';
-  #since: string;
 
-  constructor(options: { ref: PodRef; deps: WorkerDeps; record?: PodRecord | undefined; onFirstPass: () => void }) {
-    const { ref, deps, record } = options;
+  constructor(options: {
+    ref: PodRef;
+    tenure: Tenure;
+    deps: WorkerDeps;
+    record?: PodRecord | undefined;
+    onPassed: () => void;
+  }) {
+    const { ref, tenure, deps, record } = options;
     this.ref = ref;
+    this.#tenure = tenure;
     this.#deps = deps;
-    this.#onFirstPass = options.onFirstPass;
+    this.#onPassed = options.onPassed;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
-    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold });
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, tenure });
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
     this.#resize = { sizes: record?.sizes ?? noSizes, error: undefined };
-    this.#record = new RecordFile({ ref, records, clock, logger, content: () => this.#toRecord() });
-    this.#since = formatTime(clock.now());
+    const content = () => this.#toRecord();
+    this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
+    this.#state = new StateReport({ ref, deps });
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
     if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
@@ -96,8 +107,13 @@ export class PodWorker {
     return this.#machine.state === 'finished';
   }
 
-  get hasWork(): boolean {
-    return this.#work !== undefined;
+  get term(): number {
+    return this.#tenure.term;
+  }
+
+  /** The pod's containers, as the runtime was last read. */
+  get containers(): readonly RuntimeContainer[] {
+    return this.#runtime.pod?.containers ?? [];
   }
 
   /** Why the pod's record could not be written the last time. */
@@ -107,6 +123,7 @@ export class PodWorker {
 
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
+    this.#tenure.raise(work.term ?? 0);
     if (this.finished && work.work === 'sync') this.#begin();
     this.#work = work;
     this.#workCause = cause;
@@ -182,6 +199,14 @@ export class PodWorker {
     this.#passing?.abort();
   }
 
+  /** Leaves the pod to another instance, or to a later life, with everything written down. */
+  async handOver(): Promise<void> {
+    const written = this.#record.close();
+    this.stop();
+    this.#runtime.dropHold();
+    await written;
+  }
+
   #kick(cause: Cause): void {
     this.#causes.unshift(cause);
     this.#due = true;
@@ -204,7 +229,7 @@ export class PodWorker {
       )
       .finally(() => {
         this.#passing = undefined;
-        this.#onFirstPass();
+        this.#onPassed();
         if (this.#due) this.#run();
       });
   }
@@ -232,6 +257,10 @@ export class PodWorker {
   #onError(error: unknown): void {
     if (error instanceof PassCancelled || error instanceof HoldLost) {
       this.#due = true;
+      return;
+    }
+    if (error instanceof PodTaken) {
+      this.#tenure.onTaken();
       return;
     }
     if (error instanceof NodeNotReady) this.#awaits = 'node';
@@ -300,7 +329,7 @@ export class PodWorker {
     const changed = state !== before.state || graceSeconds !== before.graceSeconds || forget !== before.forget;
     if (!changed) return;
     if (state !== before.state) {
-      this.#since = formatTime(this.#deps.clock.now());
+      this.#state.changed();
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
     this.#report(undefined, causes);
@@ -318,18 +347,12 @@ export class PodWorker {
     this.#backOffs.clear();
     this.#stops.clear();
     this.#resize.sizes = noSizes;
-    this.#since = formatTime(this.#deps.clock.now());
+    this.#state.changed();
     this.#report();
   }
 
   #report(error?: string, causes: readonly Cause[] = this.#why()): void {
-    const { ref } = this;
-    const { state } = this.#machine;
-    const reported = `${state} ${error ?? ''}`;
-    if (reported === this.#reported) return;
-    this.#reported = reported;
-    const report = { ref, state, since: this.#since, ...(error !== undefined && { error }) };
-    this.#deps.states.put(ref.uid, report, { pod: ref.uid, causes });
+    if (!this.#stopped) this.#state.report(this.#machine.state, error, causes);
   }
 
   /** What the pod's present state comes from. */
@@ -339,7 +362,7 @@ export class PodWorker {
 
   /** Publishes the status outside of a pass, once everything is known that it is to show. */
   #showState(causes: readonly Cause[]): void {
-    if (this.finished || this.#statusHeld) return;
+    if (this.finished || this.#statusHeld || this.#stopped) return;
     if (this.#status.informed) {
       this.#publishStatus(causes);
       return;
@@ -349,7 +372,7 @@ export class PodWorker {
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const work = this.#work;
-    if (work?.pod !== undefined) {
+    if (work?.pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
       const { results: probes } = this.#probes;

@@ -5,8 +5,10 @@ import {
   type PodProbes,
   type PodRef,
   type PodVolumes,
+  type PodWork,
   type ResourceList,
   type RuntimeCondition,
+  type RuntimePod,
   networkCondition,
   podProbes,
   podStatus,
@@ -18,10 +20,13 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
-import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
+import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
+import { Tenure } from './tenure.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 export interface PodWorkersOptions {
@@ -29,6 +34,7 @@ export interface PodWorkersOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  /** The folder that all instances share. */
   readonly records: RecordStore;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
@@ -49,29 +55,43 @@ export interface PodWorkersOptions {
 /** Fences of one life are numbered within its epoch. */
 const HOLDS_PER_EPOCH = 1_000_000;
 
-/** All pods' workers of one instance: brings each its work, wakes and runtime states. */
+/**
+ * All pods' workers of one instance: brings each its work, wakes and runtime states. It takes a pod up with the record
+ * that the last one who had it has left, and lets go of it as soon as it is another instance's.
+ */
 export class PodWorkers {
   readonly #options: PodWorkersOptions;
   readonly #deps: WorkerDeps;
   readonly #workers = new Map<string, PodWorker>();
   readonly #unpassed = new Set<string>();
+  /** What is to be told to the worker of a pod whose record is being taken over. */
+  readonly #taking = new Map<string, (worker: PodWorker) => void>();
+  /** Pods that are another instance's now, and the term under which this one had them. */
+  readonly #left = new Map<string, number>();
+  /** Records of which no work has been heard yet, from the start until all works are known. */
+  readonly #recorded: Map<string, PodRecord>;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
+  readonly #works: FactReader<PodWork>;
+  readonly #runtimePods: FactReader<RuntimePod>;
   #network: NetworkCondition | undefined;
   #runtime: RuntimeCondition | undefined;
   #epoch: number;
   #holds = 0;
   #bridgeEpoch = 0;
   #worksComplete = false;
+  #runtimeKnown = false;
   #volumesKnown = false;
   #completed = false;
 
   private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
     const { bus } = options;
     this.#options = options;
+    this.#recorded = records;
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
+      records: new SharedRecords(options.records),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
       runtime: () => this.#runtime,
@@ -94,9 +114,9 @@ export class PodWorkers {
         for (const worker of this.#workers.values()) worker.volumesChanged(cause);
       },
     });
-    for (const [uid, record] of records) this.#add(uid, record.ref, record);
-    bus.reader(runtimePod, {
+    this.#runtimePods = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),
+      complete: () => (this.#runtimeKnown = true),
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -110,21 +130,17 @@ export class PodWorkers {
         if (value.ready) this.#nodeReady(cause);
       },
     });
-    bus.reader(podWork, {
+    this.#works = bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
-        if (value.worker !== bus.instance) return;
-        const worker = this.#workers.get(key) ?? this.#add(key, value.ref, undefined);
-        worker.setWork(value, cause);
-        if (worker.finished) this.#unpassed.delete(key);
+        this.#recorded.delete(key);
+        if (value.worker === bus.instance) this.#give(key, value, cause);
+        else this.#letGo(key);
       },
-      removed: ({ key }, cause) => {
-        const worker = this.#workers.get(key);
-        if (worker?.finished === true) this.#drop(key);
-        else worker?.workGone(cause);
-      },
-      complete: (_instance, _epoch, cause) => {
-        // A record without work is of a pod that nobody wants any more.
-        for (const worker of [...this.#workers.values()]) if (!worker.hasWork) worker.workGone(cause);
+      removed: ({ key }, cause) => this.#workRemoved(key, cause),
+      complete: () => {
+        // A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say.
+        for (const [uid, record] of this.#recorded) this.#add(uid, record.ref, { term: 0, record });
+        this.#recorded.clear();
         this.#worksComplete = true;
         this.#completeIfSettled();
       },
@@ -143,16 +159,31 @@ export class PodWorkers {
   /** Reads what earlier lives have written down, then starts. */
   static async start(options: PodWorkersOptions): Promise<PodWorkers> {
     const records = new Map<string, PodRecord>();
-    for (const [key, value] of await options.records.load()) {
-      const parsed = podRecordSchema.safeParse(value);
-      if (parsed.success) records.set(key, parsed.data);
-      else options.logger.error({ podUid: key, err: parsed.error }, 'a pod’s record is not understood and left alone');
+    for (const [uid, value] of await options.records.load()) {
+      const record = readRecord(uid, value, options.logger);
+      if (record !== undefined) records.set(uid, record);
     }
     return new PodWorkers(options, records);
   }
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
+  mayExist(uid: string): boolean {
+    if (!this.#worksComplete || !this.#runtimeKnown) return true;
+    const readers = [this.#works, this.#runtimePods, this.#volumes];
+    return this.#workers.has(uid) || readers.some((reader) => reader.get(uid) !== undefined);
+  }
+
+  /** The logs of the containers that run. */
+  get runningLogs(): RunningLog[] {
+    return [...this.#workers].flatMap(([podUid, { containers }]) =>
+      containers.flatMap(({ id, logPath, state }) =>
+        state === 'running' && logPath !== '' ? [{ podUid, containerId: id, path: logPath }] : [],
+      ),
+    );
   }
 
   /** Why a pod's record could not be written, if one could not. */
@@ -165,14 +196,98 @@ export class PodWorkers {
     for (const worker of this.#workers.values()) worker.stop();
   }
 
-  #add(uid: string, ref: PodRef, record: PodRecord | undefined): PodWorker {
+  /** Stops, and leaves every pod to its next worker with everything written down. */
+  async handOver(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.handOver()));
+  }
+
+  /** This instance has the pod. */
+  #give(uid: string, work: PodWork, cause: Cause): void {
+    const tell = (worker: PodWorker) => {
+      worker.setWork(work, cause);
+      if (worker.finished) this.#unpassed.delete(uid);
+    };
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined) tell(worker);
+    else {
+      const begun = this.#taking.has(uid);
+      this.#taking.set(uid, tell);
+      if (!begun) void this.#take(uid, work.ref, work.term ?? 0);
+    }
+  }
+
+  /** Takes up a pod where its last worker was, in an earlier life of this instance or in another one. */
+  async #take(uid: string, ref: PodRef, term: number): Promise<void> {
     this.#unpassed.add(uid);
-    const worker = new PodWorker({
-      ref,
+    this.#left.delete(uid);
+    const { records, logger } = this.#deps;
+    let record: PodRecord | undefined;
+    try {
+      record = readRecord(uid, await records.take(uid, term), logger);
+    } catch (error) {
+      if (error instanceof RecordTaken) this.#letGo(uid);
+      logger.warn({ podUid: uid, err: toError(error) }, 'the pod’s record could not be taken over');
+    }
+    const tell = this.#taking.get(uid);
+    this.#taking.delete(uid);
+    if (tell === undefined) return;
+    tell(this.#add(uid, ref, { term, record }));
+  }
+
+  /** Another instance has the pod. */
+  #letGo(uid: string): void {
+    this.#taking.delete(uid);
+    if (this.#unpassed.delete(uid)) this.#completeIfSettled();
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) return;
+    this.#workers.delete(uid);
+    this.#left.set(uid, worker.term);
+    this.#deps.states.release(uid);
+    this.#deps.statuses.release(uid);
+    void worker.handOver();
+  }
+
+  /** The sync loop has nothing to say of the pod any more: usually because it is finished. */
+  #workRemoved(uid: string, cause: Cause): void {
+    const worker = this.#workers.get(uid);
+    if (worker?.finished === true) this.#drop(uid);
+    else if (worker !== undefined) worker.workGone(cause);
+    else if (this.#taking.has(uid)) this.#taking.set(uid, (taken) => taken.workGone(cause));
+    this.#endLeft(uid);
+  }
+
+  /**
+   * A pod that another instance had from this one is over. What this one may have said and written of it when it did not
+   * know that yet, goes.
+   */
+  #endLeft(uid: string): void {
+    const term = this.#left.get(uid);
+    if (term === undefined) return;
+    this.#left.delete(uid);
+    this.#removeFacts(uid, term);
+    this.#deps.records.delete(uid, term).catch((error: unknown) => {
+      this.#deps.logger.debug({ podUid: uid, err: toError(error) }, 'the record of a pod is another instance’s');
+    });
+  }
+
+  #add(uid: string, ref: PodRef, { term, record }: { term: number; record: PodRecord | undefined }): PodWorker {
+    this.#unpassed.add(uid);
+    const tenure: Tenure = new Tenure({
+      ...{ uid, term, facts: [this.#deps.states, this.#deps.statuses] },
+      onTaken: () => {
+        // One that was let go of earlier may learn it late, when this instance has the pod again.
+        if (this.#workers.get(uid)?.term !== tenure.term) return;
+        this.#letGo(uid);
+        if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
+      },
+    });
+    const worker: PodWorker = new PodWorker({
+      ...{ ref, tenure, record },
       deps: this.#deps,
-      record,
-      onFirstPass: () => {
+      onPassed: () => {
         if (this.#unpassed.delete(uid)) this.#completeIfSettled();
+        // Nobody is left to say that it may be forgotten.
+        if (worker.finished && this.#workers.get(uid) === worker && this.#works.get(uid) === undefined) this.#drop(uid);
       },
     });
     this.#workers.set(uid, worker);
@@ -186,8 +301,15 @@ export class PodWorkers {
   #drop(uid: string): void {
     this.#workers.delete(uid);
     this.#unpassed.delete(uid);
-    this.#deps.states.remove(uid, { pod: uid });
-    this.#deps.statuses.remove(uid, { pod: uid });
+    this.#removeFacts(uid, 0);
+  }
+
+  #removeFacts(uid: string, term: number): void {
+    for (const facts of [this.#deps.states, this.#deps.statuses]) {
+      facts.claim(uid, term);
+      facts.remove(uid, { pod: uid });
+      facts.release(uid);
+    }
   }
 
   /** Readers may miss what is not there only after every worker has spoken once. */
@@ -207,4 +329,11 @@ export class PodWorkers {
     this.#holds += 1;
     return this.#epoch * HOLDS_PER_EPOCH + this.#holds;
   }
+}
+
+function readRecord(uid: string, value: unknown, logger: Logger): PodRecord | undefined {
+  if (value === undefined) return undefined;
+  const parsed = podRecordSchema.safeParse(value);
+  if (!parsed.success) logger.error({ podUid: uid, err: parsed.error }, 'a pod’s record is not understood');
+  return parsed.data;
 }

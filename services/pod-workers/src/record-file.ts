@@ -1,14 +1,17 @@
 import type { PodRef } from '@kubus/contracts';
-import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { RecordTaken, type SharedRecords } from '@kubus/service-kit';
 import { RETRY_MS } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
+import type { Tenure } from './tenure.ts';
 
 /** One pod's record on disk: written in order, and not any more once it has been removed. */
 export class RecordFile {
   readonly #ref: PodRef;
-  readonly #records: RecordStore;
+  readonly #records: SharedRecords;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #tenure: Tenure;
   readonly #content: () => PodRecord;
   #saving: Promise<void> = Promise.resolve();
   #timer: Cancel | undefined;
@@ -16,12 +19,20 @@ export class RecordFile {
   #stopped = false;
   #error: string | undefined;
 
-  /** @param content the record as it is now. */
-  constructor(options: { ref: PodRef; records: RecordStore; clock: Clock; logger: Logger; content: () => PodRecord }) {
+  /** @param options.content the record as it is now */
+  constructor(options: {
+    ref: PodRef;
+    records: SharedRecords;
+    clock: Clock;
+    logger: Logger;
+    tenure: Tenure;
+    content: () => PodRecord;
+  }) {
     this.#ref = options.ref;
     this.#records = options.records;
     this.#clock = options.clock;
     this.#logger = options.logger;
+    this.#tenure = options.tenure;
     this.#content = options.content;
   }
 
@@ -38,9 +49,14 @@ export class RecordFile {
     this.#saving = this.#saving.then(async () => {
       if (this.#forgotten) return;
       try {
-        await this.#records.put(this.#ref.uid, this.#content());
+        await this.#records.put(this.#ref.uid, this.#tenure.term, this.#content());
         this.#error = undefined;
       } catch (error) {
+        if (error instanceof RecordTaken) {
+          this.#forgotten = true;
+          this.#tenure.onTaken();
+          return;
+        }
         this.#error = toError(error).message;
         this.#logger.error({ err: toError(error) }, 'the pod’s record could not be written');
         if (!this.#stopped) this.saveWithin(RETRY_MS);
@@ -66,11 +82,20 @@ export class RecordFile {
   async forget(): Promise<void> {
     this.#forgotten = true;
     await this.#saving;
-    await this.#records.delete(this.#ref.uid);
+    await this.#records.delete(this.#ref.uid, this.#tenure.term);
   }
 
   revive(): void {
     this.#forgotten = false;
+  }
+
+  /** Writes what is not written yet, and nothing after it. */
+  async close(): Promise<void> {
+    const late = this.#timer !== undefined;
+    this.stop();
+    if (late) await this.save();
+    await this.#saving;
+    this.#forgotten = true;
   }
 
   stop(): void {

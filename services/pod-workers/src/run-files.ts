@@ -1,4 +1,5 @@
 import { logFolder } from '@kubus/container-config';
+import { attemptOfLog } from '@kubus/container-log';
 import type { PodRef } from '@kubus/contracts';
 import { FILE_BYTES } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
@@ -22,7 +23,9 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
     logIndexes: async (pod) => {
       const newest = new Map<string, number>();
       for (const container of await namesIn(logs(pod))) {
-        const attempts = (await namesIn(join(logs(pod), container))).map(attemptOf).filter((one) => one !== undefined);
+        const attempts = (await namesIn(join(logs(pod), container)))
+          .map(attemptOfLog)
+          .filter((one) => one !== undefined);
         if (attempts.length > 0) newest.set(container, Math.max(...attempts));
       }
       return newest;
@@ -42,7 +45,7 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
       await rm(join(messages(pod, container), String(attempt)), { force: true });
       const folder = join(logs(pod), container);
       if (options.logLinks !== undefined) await removeLogLinks(options.logLinks, pod, join(folder, `${attempt}.log`));
-      const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOf(name) }));
+      const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOfLog(name) }));
       if (files.every((file) => (file.attempt ?? 0) <= attempt)) return;
       // Rotated files of the same run end in more than `.log`.
       const own = files.filter((file) => file.attempt === attempt);
@@ -58,12 +61,6 @@ async function namesIn(folder: string): Promise<string[]> {
     if (isMissing(error)) return [];
     throw error;
   }
-}
-
-/** The attempt that a log file is of: that of `3.log`, and of rotated ones such as `3.log.20300101-000000.gz`. */
-function attemptOf(name: string): number | undefined {
-  const digits = /^(\d{1,9})\.log(\.|$)/.exec(name)?.[1];
-  return digits === undefined ? undefined : Number(digits);
 }
 
 /** The last bytes of a file that a container could write: never of what it may have put in its place. */

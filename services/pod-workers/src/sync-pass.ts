@@ -5,6 +5,7 @@ import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { resizePlan } from '@kubus/resize';
 import { StartFailed, startContainer } from './container-start.ts';
+import { removeContainers, removeSandboxes } from './dead-containers.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { resizePod } from './resize.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
@@ -83,11 +84,8 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   } else {
     await stopContainers(pass, actions.stop, { ordered: false });
   }
-  await removeContainers(pass, actions, { logs: false });
-  for (const { id } of actions.remove.sandboxes) {
-    await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
-    await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);
-  }
+  await removeContainers(pass, actions.remove.containers, { logs: false });
+  await removeSandboxes(pass, actions.remove.sandboxes);
   if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod, actions);
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
@@ -115,14 +113,7 @@ async function beginAnew(pass: Pass, actions: PodActions): Promise<void> {
   await pass.save();
   checkCancelled(pass);
   await stopContainers(pass, actions.stop, { ordered: false, graceOverrideSeconds: 0 });
-  await removeContainers(pass, actions, { logs: true });
-}
-
-async function removeContainers(pass: Pass, { remove }: PodActions, keep: { logs: boolean }): Promise<void> {
-  for (const { id, name, attempt } of remove.containers) {
-    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
-    if (!keep.logs) await pass.deps.files.removeRun(pass.ref, name, attempt);
-  }
+  await removeContainers(pass, actions.remove.containers, { logs: true });
 }
 
 /** What this version does not do is refused as a whole; the user learns which fields are the reason. */

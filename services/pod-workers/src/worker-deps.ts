@@ -10,7 +10,8 @@ import type {
   RuntimeCondition,
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
-import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
+import type { Clock, Ids, Logger } from '@kubus/ports';
+import type { SharedRecords } from '@kubus/service-kit';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
@@ -19,7 +20,7 @@ export interface WorkerDeps {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  readonly records: RecordStore;
+  readonly records: SharedRecords;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
   readonly hooks: HookRequests;

@@ -28,7 +28,7 @@ class Bridge {
     const { bus } = this.member;
     bus.serve(fencePod, async ({ key, source, request }) => {
       this.fences.push(request.hold);
-      await bus.fence(key, source, request.hold);
+      await bus.fence(key, source, request.hold, request.term);
       const pod = this.state();
       return { pod, at: pod.stamp };
     });
@@ -62,7 +62,7 @@ function bench() {
   const clock = new ManualClock();
   const broker = new LocalBroker('node0');
   const bridge = new Bridge(broker, clock, 1);
-  const holds = { given: 0, fencedOff: 0 };
+  const holds = { given: 0, fencedOff: 0, term: 3 };
   const { bus } = broker.join('pod-workers', clock);
   const runtime = new PodRuntime({
     bus,
@@ -73,6 +73,7 @@ function bench() {
       if (fencedOff) holds.fencedOff += 1;
       return holds.given;
     },
+    tenure: holds,
   });
   const start = () => runtime.change('StartContainer', { containerId: 'c' }, []);
   return { clock, broker, bridge, holds, bus, runtime, start };
@@ -197,12 +198,26 @@ describe('the hold', () => {
   test('that a later holder has taken is lost, and taken back under a number from a later epoch', async () => {
     const { runtime, bridge, start, holds, bus } = all;
     await runtime.fresh([]);
-    await bus.call(fencePod, POD, { hold: 50 });
+    await bus.call(fencePod, POD, { hold: 50, term: 3 });
     await expect(start()).rejects.toThrow(HoldLost);
     await runtime.fresh([]);
     await start();
     expect(bridge.fences).toEqual([1, 50, 2, 102]);
     expect(holds.fencedOff).toBe(1);
+  });
+
+  test('that another instance has taken under a greater term is not taken back until the pod is given back', async () => {
+    const { runtime, bridge, start, holds, broker, clock } = all;
+    await runtime.fresh([]);
+    const other = broker.join('pod-workers', clock, 1, 1).bus;
+    await other.call(fencePod, POD, { hold: 1, term: 4 });
+    await expect(start()).rejects.toThrow(HoldLost);
+    await expect(runtime.fresh([])).rejects.toThrow('another instance has the pod');
+    expect(holds.fencedOff).toBe(0);
+    holds.term = 5;
+    await runtime.fresh([]);
+    await start();
+    expect(bridge.fences).toEqual([1, 1, 2, 3]);
   });
 
   test('is unknown to a bridge in a new life: the pod is held and read anew, and an older state is no use', async () => {

@@ -103,6 +103,28 @@ describe('a container', () => {
     expect(node.status('a')).toMatchObject({ phase });
   });
 
+  test('whose pod has run its course keeps its last run alone', async () => {
+    const pod = podOf('a', { restartPolicy: 'OnFailure' });
+    await node.work(pod);
+    await node.pass(1_000);
+    node.bridge.exit('a', 'main', 1);
+    await node.quiet();
+    await node.work(pod, { reason: 'again' });
+    await node.pass(11_000);
+    done();
+    node.bridge.exit('a', 'main', 0);
+    await node.quiet();
+    await node.work(pod, { reason: 'once more' });
+    expect(done()).toEqual(['StopPodSandbox s1', 'RemoveContainer c2']);
+    expect(node.undone).toEqual(['run main/0', 'cgroup a']);
+    expect(node.status('a')).toMatchObject({
+      phase: 'Succeeded',
+      containerStatuses: [
+        { restartCount: 1, state: { terminated: { exitCode: 0 } }, lastState: { terminated: { exitCode: 1 } } },
+      ],
+    });
+  });
+
   test('with restart policy OnFailure that fails starts again, after a growing wait from the second time on', async () => {
     const pod = podOf('a', { restartPolicy: 'OnFailure' });
     await node.work(pod);
@@ -289,7 +311,7 @@ describe('the end of a pod', () => {
     expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
   });
 
-  test('goes on where it was when pod-workers is started again and nobody speaks of the pod', async () => {
+  test('goes on where it was when pod-workers is started again and tells the sync loop of a pod that it had forgotten', async () => {
     const pod = podOf('a');
     await node.work(pod);
     const stop = Promise.withResolvers<undefined>();
@@ -302,6 +324,9 @@ describe('the end of a pod', () => {
     await node.start();
     done();
     await node.allWork();
+    expect(node.state('a')).toMatchObject({ state: 'terminating' });
+    expect(done()).toEqual([]);
+    await node.work(pod, { work: 'kill', pod: undefined, source: 'runtime' });
     // Without a spec it gets as little time as one that only the runtime knows.
     expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
     expect(node.state('a')).toMatchObject({ state: 'finished' });

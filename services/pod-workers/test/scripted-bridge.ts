@@ -52,7 +52,7 @@ export class ScriptedBridge {
     this.#clock = clock;
     this.#facts = bus.owner(runtimePod);
     bus.serve(fencePod, async ({ key, source, request }) => {
-      await bus.fence(key, source, request.hold);
+      await bus.fence(key, source, request.hold, request.term);
       return this.#read(key);
     });
     bus.serve(readPod, ({ key }) => Promise.resolve(this.#read(key)));

@@ -56,7 +56,8 @@ export class ScriptedNode {
   readonly #runtimes: FactOwner<RuntimeCondition>;
   readonly #probes: FactOwner<PodProbes>;
   readonly #volumes: FactOwner<PodVolumes>;
-  #life: { member: LocalMember; workers: PodWorkers } | undefined;
+  /** By slot. */
+  readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
 
   constructor() {
@@ -77,13 +78,18 @@ export class ScriptedNode {
   }
 
   get workers(): PodWorkers {
-    if (this.#life === undefined) throw new Error('pod-workers does not run');
-    return this.#life.workers;
+    return this.instance(0);
   }
 
-  /** Starts pod-workers, in a new life after an earlier one. */
-  async start(): Promise<void> {
-    const member = this.broker.join('pod-workers', this.clock, ++this.#epoch);
+  instance(slot: number): PodWorkers {
+    const life = this.#lives.get(slot);
+    if (life === undefined) throw new Error(`pod-workers-${slot} does not run`);
+    return life.workers;
+  }
+
+  /** Starts an instance of pod-workers, in a new life after an earlier one. */
+  async start(slot = 0): Promise<void> {
+    const member = this.broker.join('pod-workers', this.clock, ++this.#epoch, slot);
     const { bus } = member;
     const workers = await PodWorkers.start({
       bus,
@@ -119,15 +125,17 @@ export class ScriptedNode {
       crashLoop: this.crashLoop,
       syncEveryMs: 60_000,
     });
-    this.#life = { member, workers };
+    this.#lives.set(slot, { member, workers });
+    bus.announce({ version: '0', pid: slot + 1, startedAt: new Date(this.clock.now()).toISOString() });
     await this.quiet();
   }
 
-  /** Ends pod-workers in the middle of what it does. */
-  kill(): void {
-    this.#life?.member.leave();
-    this.#life?.workers.stop();
-    this.#life = undefined;
+  /** Ends an instance of pod-workers in the middle of what it does. */
+  kill(slot = 0): void {
+    const life = this.#lives.get(slot);
+    life?.member.leave();
+    life?.workers.stop();
+    this.#lives.delete(slot);
   }
 
   /** Tells what is to be done with a pod. */

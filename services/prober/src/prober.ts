@@ -1,7 +1,18 @@
 import type { Bus, FactReader } from '@kubus/bus';
-import { type PodProbes, type PodWork, type RuntimePod, podProbes, podWork, runtimePod } from '@kubus/contracts';
+import {
+  type PodProbes,
+  type PodWork,
+  type RuntimePod,
+  type ServiceShare,
+  podProbes,
+  podWork,
+  runtimePod,
+  serviceShare,
+} from '@kubus/contracts';
+import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
+import { SharedRecords } from '@kubus/service-kit';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -10,7 +21,10 @@ export interface ProberOptions {
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'fraction'>;
   readonly logger: Logger;
+  /** The folder that all instances share. */
   readonly records: RecordStore;
+  /** Which instances there are as long as the launcher has not spoken of them. */
+  readonly share: ServiceShare;
   /** Address of pods in the host's network. */
   readonly nodeIp: string;
 }
@@ -21,7 +35,7 @@ export interface ProbeCount {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The probes of every pod of the node (kubelet behaviour 1.11). */
+/** The probes of every pod that falls to this instance (kubelet behaviour 1.11). */
 export class Prober {
   readonly #options: ProberOptions;
   readonly #keeper: ResultKeeper;
@@ -30,9 +44,14 @@ export class Prober {
   readonly #pods = new Map<string, PodProber>();
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
+  #share: ServiceShare;
+  /** How many changes of the share are being carried out; no pod is taken up meanwhile. */
+  #changes = 0;
+  #change: Promise<void> = Promise.resolve();
 
   private constructor(options: ProberOptions, keeper: ResultKeeper, kept: Map<string, PodProbes>) {
     this.#options = options;
+    this.#share = options.share;
     this.#keeper = keeper;
     this.#kept = kept;
     this.#startedAt = options.clock.now();
@@ -43,15 +62,23 @@ export class Prober {
         this.#pods.get(key)?.stop();
         this.#pods.delete(key);
         this.#kept.delete(key);
-        keeper.remove(key, [cause]);
+        keeper.forget(key, [cause]);
       },
       // What ended while the prober was away.
       complete: (_instance, _epoch, cause) => {
         for (const uid of keeper.pods) {
           if (this.#works.get(uid) !== undefined) continue;
           this.#kept.delete(uid);
-          keeper.remove(uid, [cause]);
+          keeper.forget(uid, [cause]);
         }
+      },
+    });
+    bus.reader(serviceShare, {
+      changed: ({ key, value }) => {
+        if (key !== 'prober') return;
+        this.#share = value;
+        this.#changes += 1;
+        this.#change = this.#change.then(() => this.#reshare());
       },
     });
     this.#runtimes = bus.reader(runtimePod, {
@@ -60,11 +87,22 @@ export class Prober {
     });
   }
 
+  /** Pods that this instance has. */
+  get count(): number {
+    return this.#pods.size;
+  }
+
   /** Publishes what is known from before and begins to probe. */
   static async start(options: ProberOptions): Promise<Prober> {
     const { bus, clock, logger, records } = options;
-    const keeper = new ResultKeeper({ records, clock, logger, facts: bus.owner(podProbes) });
-    return new Prober(options, keeper, await keeper.restore());
+    const keeper = new ResultKeeper({
+      records: new SharedRecords(records),
+      ...{ clock, logger, facts: bus.owner(podProbes) },
+    });
+    const { instances, term } = options.share;
+    const kept = await keeper.takeUp((uid) => ownerOf(uid, instances) === bus.instance, term);
+    keeper.complete();
+    return new Prober(options, keeper, kept);
   }
 
   /** Why results can not be kept now. */
@@ -92,9 +130,29 @@ export class Prober {
     this.#keeper.stop();
   }
 
+  #has(uid: string): boolean {
+    return ownerOf(uid, this.#share.instances) === this.#options.bus.instance;
+  }
+
+  /** Lets go of the pods of others at once, and takes up its own with what was known of them. */
+  async #reshare(): Promise<void> {
+    for (const [uid, pod] of this.#pods) {
+      if (this.#has(uid)) continue;
+      pod.stop();
+      this.#pods.delete(uid);
+      this.#kept.delete(uid);
+      this.#keeper.release(uid);
+    }
+    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), this.#share.term);
+    for (const [uid, probes] of kept) this.#kept.set(uid, probes);
+    this.#changes -= 1;
+    for (const { key } of this.#works) this.#update(key);
+  }
+
   #update(uid: string): void {
     const work = this.#works.get(uid);
-    if (work === undefined) return;
+    if (work === undefined || this.#changes > 0 || !this.#has(uid)) return;
+    this.#keeper.claim(uid, this.#share.term);
     let pod = this.#pods.get(uid);
     if (pod === undefined) {
       const { bus, clock, ids, logger, nodeIp } = this.#options;

@@ -1,6 +1,7 @@
 import type { Cause, FactOwner } from '@kubus/bus';
 import { type PodProbes, podProbesSchema } from '@kubus/contracts';
-import { type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { type Clock, type Logger, toError } from '@kubus/ports';
+import { RecordTaken, type SharedRecords } from '@kubus/service-kit';
 import * as z from 'zod';
 
 /** How long after a failed write of a record it is tried again. */
@@ -9,13 +10,15 @@ const RETRY_MS = 1_000;
 const recordSchema = z.object({ version: z.literal(1), probes: podProbesSchema });
 
 interface Wanted {
-  /** Undefined: the pod is to be forgotten. */
+  /** Undefined: there are none any more. */
   readonly probes: PodProbes | undefined;
+  /** The pod is over: nobody will speak of it again. */
+  readonly over: boolean;
   readonly causes: readonly Cause[];
 }
 
 export interface ResultKeeperOptions {
-  readonly records: RecordStore;
+  readonly records: SharedRecords;
   readonly facts: FactOwner<PodProbes>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -23,13 +26,15 @@ export interface ResultKeeperOptions {
 
 /**
  * Says what the probes of each pod say: first into its record, so that a Ready pod stays Ready over the prober's own
- * restart, then on the bus (DESIGN rule 11). Per pod the latest wins.
+ * restart and its move to another instance, then on the bus (DESIGN rule 11). Per pod the latest wins.
  */
 export class ResultKeeper {
-  readonly #records: RecordStore;
+  readonly #records: SharedRecords;
   readonly #facts: FactOwner<PodProbes>;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  /** The pods that this instance has, and under which terms. */
+  readonly #terms = new Map<string, number>();
   /** What was asked for last, as text. */
   readonly #last = new Map<string, string>();
   readonly #wanted = new Map<string, Wanted>();
@@ -54,23 +59,42 @@ export class ResultKeeper {
     return [...this.#last.keys()];
   }
 
-  /** Publishes what an earlier life knew, and returns it by pod UID. */
-  async restore(): Promise<Map<string, PodProbes>> {
-    const restored = new Map<string, PodProbes>();
-    for (const [uid, record] of await this.#records.load()) {
-      const parsed = recordSchema.safeParse(record);
-      if (!parsed.success) {
-        this.#logger.error({ podUid: uid, err: parsed.error }, 'a record of probe results can not be read');
-        await this.#records.delete(uid);
-        continue;
-      }
-      const { probes } = parsed.data;
-      restored.set(uid, probes);
+  /**
+   * Takes up the pods that `isOwn` says this instance has, of those that there are records of: publishes what was known,
+   * and returns it by pod UID.
+   */
+  async takeUp(isOwn: (uid: string) => boolean, term: number): Promise<Map<string, PodProbes>> {
+    const taken = new Map<string, PodProbes>();
+    for (const uid of (await this.#records.load()).keys()) {
+      if (this.#terms.has(uid) || !isOwn(uid)) continue;
+      const probes = await this.#readRecord(uid, term);
+      if (probes === undefined) continue;
+      taken.set(uid, probes);
+      this.claim(uid, term);
       this.#last.set(uid, JSON.stringify(probes));
       this.#facts.put(uid, probes, { pod: uid });
     }
+    return taken;
+  }
+
+  /** This instance has told of every pod that it knows. */
+  complete(): void {
     this.#facts.complete();
-    return restored;
+  }
+
+  /** This instance has the pod, if it had it not already. */
+  claim(uid: string, term: number): void {
+    if (this.#terms.has(uid)) return;
+    this.#terms.set(uid, term);
+    this.#facts.claim(uid, term);
+  }
+
+  /** Another instance has the pod: what is known of it is left to that one. */
+  release(uid: string): void {
+    this.#terms.delete(uid);
+    this.#last.delete(uid);
+    this.#wanted.delete(uid);
+    this.#facts.release(uid);
   }
 
   /** Keeps and publishes the results of a pod if they changed. */
@@ -79,17 +103,40 @@ export class ResultKeeper {
     const text = JSON.stringify(probes);
     if (this.#last.get(uid) === text) return;
     this.#last.set(uid, text);
-    this.#want(uid, { probes, causes });
+    this.#want(uid, { probes, over: false, causes });
   }
 
-  /** Removes what there is of a pod; harmless when there is nothing. */
+  /** Removes the results of a pod; harmless when there are none. */
   remove(uid: string, causes: readonly Cause[]): void {
-    if (this.#last.delete(uid)) this.#want(uid, { probes: undefined, causes });
+    if (this.#last.delete(uid)) this.#want(uid, { probes: undefined, over: false, causes });
+  }
+
+  /** As {@link remove}, for a pod that is over. */
+  forget(uid: string, causes: readonly Cause[]): void {
+    this.#last.delete(uid);
+    if (this.#terms.has(uid)) this.#want(uid, { probes: undefined, over: true, causes });
   }
 
   /** Nothing is tried again after this. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  async #readRecord(uid: string, term: number): Promise<PodProbes | undefined> {
+    let record: unknown;
+    try {
+      record = await this.#records.take(uid, term);
+    } catch (error) {
+      this.#logger.warn({ podUid: uid, err: toError(error) }, 'a record of probe results could not be taken over');
+      return undefined;
+    }
+    const parsed = recordSchema.safeParse(record);
+    if (parsed.success) return parsed.data.probes;
+    if (record !== undefined) {
+      this.#logger.error({ podUid: uid, err: parsed.error }, 'a record of probe results can not be read');
+      await this.#records.delete(uid, term);
+    }
+    return undefined;
   }
 
   #want(uid: string, wanted: Wanted): void {
@@ -104,6 +151,10 @@ export class ResultKeeper {
         await this.#say(uid, wanted);
         this.#error = undefined;
       } catch (error) {
+        if (error instanceof RecordTaken) {
+          this.release(uid);
+          break;
+        }
         if (!this.#wanted.has(uid)) this.#wanted.set(uid, wanted);
         this.#error = toError(error).message;
         this.#logger.error({ podUid: uid, err: toError(error) }, 'probe results can not be kept, trying again');
@@ -122,13 +173,17 @@ export class ResultKeeper {
     return wanted;
   }
 
-  async #say(uid: string, { probes, causes }: Wanted): Promise<void> {
+  async #say(uid: string, { probes, over, causes }: Wanted): Promise<void> {
+    const term = this.#terms.get(uid);
+    if (term === undefined) return;
     if (probes === undefined) {
-      await this.#records.delete(uid);
+      await this.#records.delete(uid, term);
       this.#facts.remove(uid, { pod: uid, causes });
+      if (over && !this.#wanted.has(uid)) this.release(uid);
     } else {
-      await this.#records.put(uid, { version: 1, probes });
-      this.#facts.put(uid, probes, { pod: uid, causes });
+      await this.#records.put(uid, term, { version: 1, probes });
+      // It may have become another instance's meanwhile.
+      if (this.#terms.has(uid)) this.#facts.put(uid, probes, { pod: uid, causes });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition, configuredShare } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { Prober } from './prober.ts';
 
@@ -9,9 +9,16 @@ export const prober: ServiceDefinition = {
     const probes = await Prober.start({
       ...{ bus, clock, ids, logger },
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      share: configuredShare(config, 'prober'),
       nodeIp: config.nodeIps[0] ?? '127.0.0.1',
     });
     health.ready('state folder', () => probes.saveError);
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_prober_pods',
+      help: 'Pods that this instance has.',
+      collect: () => probes.count,
+    });
     metrics.add({
       type: 'counter',
       name: 'prober_probe_total',

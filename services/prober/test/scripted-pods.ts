@@ -9,6 +9,7 @@ import {
   type PodWork,
   type RuntimeContainer,
   type RuntimePod,
+  type ServiceShare,
   criCommands,
   fencePod,
   podEventSchema,
@@ -17,6 +18,7 @@ import {
   readPod,
   runtimeCondition,
   runtimePod,
+  serviceShare,
 } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
@@ -51,7 +53,9 @@ export class ScriptedPods {
   readonly #results: FactReader<PodProbes>;
   readonly #works: FactOwner<PodWork>;
   #bridge: { member: LocalMember; runtimes: FactOwner<RuntimePod> };
-  #prober: { member: LocalMember; prober: Prober } | undefined;
+  /** By slot. */
+  readonly #probers = new Map<number, { member: LocalMember; prober: Prober }>();
+  readonly #shares: FactOwner<ServiceShare>;
   #epoch = 0;
   #waiting: (() => void)[] = [];
 
@@ -61,32 +65,46 @@ export class ScriptedPods {
     bus.transport.subscribe(`kubus.${NODE}.>`, () => {
       for (const look of this.#waiting.splice(0)) look();
     });
+    this.#shares = this.broker.join('launcher', this.clock).bus.owner(serviceShare);
     this.#works = this.broker.join('sync-loop', this.clock).bus.owner(podWork);
     this.#bridge = this.#startBridge();
   }
 
   get prober(): Prober {
-    if (this.#prober === undefined) throw new Error('the prober does not run');
-    return this.#prober.prober;
+    return this.instance(0);
   }
 
-  /** Starts the prober, in a new life after an earlier one. */
-  async start(): Promise<void> {
-    const member = this.broker.join('prober', this.clock, ++this.#epoch);
+  instance(slot: number): Prober {
+    const found = this.#probers.get(slot);
+    if (found === undefined) throw new Error(`prober-${slot} does not run`);
+    return found.prober;
+  }
+
+  /** Starts an instance of the prober, in a new life after an earlier one. */
+  async start(slot = 0): Promise<void> {
+    const member = this.broker.join('prober', this.clock, ++this.#epoch, slot);
     const prober = await Prober.start({
       ...{ bus: member.bus, clock: this.clock, logger: silentLogger, records: this.records, nodeIp: '127.0.0.1' },
       ids: { fraction: () => this.fraction },
+      share: { instances: ['prober-0'], term: 0 },
     });
-    this.#prober = { member, prober };
+    this.#probers.set(slot, { member, prober });
     announce(member.bus);
     await settled();
   }
 
-  /** Ends the prober in the middle of what it does. */
-  kill(): void {
-    this.#prober?.member.leave();
-    this.#prober?.prober.stop();
-    this.#prober = undefined;
+  /** Ends an instance of the prober in the middle of what it does. */
+  kill(slot = 0): void {
+    const life = this.#probers.get(slot);
+    life?.member.leave();
+    life?.prober.stop();
+    this.#probers.delete(slot);
+  }
+
+  /** The launcher tells which instances share the pods. */
+  async share(term: number, ...slots: number[]): Promise<void> {
+    this.#shares.put('prober', { instances: slots.map((slot) => `prober-${slot}`), term });
+    await settled();
   }
 
   /** cri-bridge is there no more. */

@@ -1,4 +1,4 @@
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition, configuredShare } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { nodeFacts } from './node-facts.ts';
 import { SyncLoop } from './sync-loop.ts';
@@ -15,7 +15,7 @@ export const syncLoop: ServiceDefinition = {
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       node: nodeFacts(config),
-      assign: () => 'pod-workers-0',
+      workers: configuredShare(config, 'pod-workers'),
     });
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
     health.ready('state folder', () => loop.saveError);

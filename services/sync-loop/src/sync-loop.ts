@@ -3,6 +3,7 @@ import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
   type PodWork,
+  type ServiceShare,
   type SourceName,
   configuredSources,
   desiredPods,
@@ -12,6 +13,7 @@ import {
   podWorker,
   runtimeCondition,
   runtimePod,
+  serviceShare,
   sourceNames,
 } from '@kubus/contracts';
 import { NodeState, type WorkChange } from '@kubus/pod-manager';
@@ -29,8 +31,8 @@ export interface SyncLoopOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly node: AdmissionNode;
-  /** Which worker instance has a pod; the same answer for the same UID. */
-  readonly assign: (uid: string) => string;
+  /** Which instances of pod-workers there are when nobody has spoken of them. */
+  readonly workers: ServiceShare;
 }
 
 /**
@@ -57,11 +59,12 @@ export class SyncLoop {
     return new SyncLoop(options, await AdmissionFiles.load(options.records, options.logger));
   }
 
-  private constructor({ assign, bus, clock, logger, node }: SyncLoopOptions, files: AdmissionFiles) {
+  private constructor(options: SyncLoopOptions, files: AdmissionFiles) {
+    const { bus, clock, logger, node } = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#files = files;
-    this.#state = new NodeState({ assign, node, records: files.saved });
+    this.#state = new NodeState({ node, records: files.saved });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
@@ -70,6 +73,7 @@ export class SyncLoop {
         this.#decideAll([cause]);
       },
     });
+    this.#readShare(bus, options.workers);
     for (const source of sourceNames) this.#readSource(bus, source);
     bus.reader(podWorker, {
       changed: ({ key, value, cause }) => {
@@ -131,6 +135,21 @@ export class SyncLoop {
     this.#stopped = true;
   }
 
+  #readShare(bus: Bus, otherwise: ServiceShare): void {
+    const shares = bus.reader(serviceShare, {
+      changed: ({ key, value, cause }) => {
+        if (key !== 'pod-workers') return;
+        this.#state.shared(value);
+        this.#decideAll([cause]);
+      },
+    });
+    void shares.whenPresent().then(() => {
+      if (shares.get('pod-workers') !== undefined) return;
+      this.#state.shared(otherwise);
+      this.#decideAll([]);
+    });
+  }
+
   #readSource(bus: Bus, source: SourceName): void {
     bus.reader(desiredPods[source], {
       changed: ({ value, cause }) => {
@@ -154,7 +173,7 @@ export class SyncLoop {
 
   #decideAll(causes: readonly Cause[]): void {
     this.#publish(this.#state.decideAll(formatTime(this.#clock.now())), causes);
-    if (this.#announced || !this.#state.sourcesComplete || !this.#runtimeSeen || !this.#runtimeKnown) return;
+    if (this.#announced || !this.#state.ready || !this.#runtimeSeen || !this.#runtimeKnown) return;
     this.#announced = true;
     this.#tell(() => {
       this.#works.complete();

@@ -1,18 +1,25 @@
 import { runtimePod } from '@kubus/contracts';
-import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
-import { followLog, printLog } from '../container-log.ts';
+import { timeNanos } from '@kubus/container-log';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { chooseContainers, chooseRun } from '../logs/choose-run.ts';
+import type { LogView } from '../logs/log-output.ts';
+import { followLog, printLog } from '../logs/print-log.ts';
+import { parseDuration, sinceNanos } from '../logs/since.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
-import { Pods } from '../pods.ts';
+import { type PodView, Pods } from '../pods.ts';
 import { UserError } from '../user-error.ts';
 
 interface LogsOptions {
   namespace: string;
   container?: string;
+  allContainers?: boolean;
   follow?: boolean;
   previous?: boolean;
+  prefix?: boolean;
   tail: number;
-  since?: number;
+  since?: bigint;
+  sinceTime?: string;
+  limitBytes: number;
   timestamps?: boolean;
 }
 
@@ -21,15 +28,28 @@ export function addLogs(program: Command): void {
     .command('logs')
     .argument('<pod>', 'the pod')
     .argument('[container]', 'its container')
-    .description('print what a container has written')
+    .description(
+      'print what a container has written, stdout and stderr; also what lies in rotated files, which kubectl does not show',
+    )
     .option('-n, --namespace <namespace>', 'its namespace', 'default')
     .option('-c, --container <name>', 'the container, if there is more than one')
+    .addOption(new Option('--all-containers', 'all containers of the pod').conflicts('container'))
     .option('-f, --follow', 'go on until the container ends')
     .option('-p, --previous', 'of the run before this one')
-    .option('--tail <lines>', 'only the last lines', wholeNumber, Number.POSITIVE_INFINITY)
-    .option('--since <duration>', 'only what is newer than a duration like 5s, 2m or 3h', duration)
+    .option('--tail <lines>', 'only the last lines; -1: all', lineCount, Number.POSITIVE_INFINITY)
+    .option('--since <duration>', 'only what is newer than a duration like 5s, 2m or 1h30m', duration)
+    .addOption(
+      new Option('--since-time <time>', 'only what is not older than a time (RFC 3339)')
+        .argParser(time)
+        .conflicts('since'),
+    )
+    .option('--limit-bytes <bytes>', 'not more than so many bytes; 0: all', byteCount, Number.POSITIVE_INFINITY)
     .option('--timestamps', 'with the time of each line')
+    .option('--prefix', 'with the names of pod and container before each line')
     .action(async (pod: string, container: string | undefined, options: LogsOptions, command: Command) => {
+      if (container !== undefined && (options.container !== undefined || options.allContainers === true)) {
+        command.error('error: the container can be named once, and not together with --all-containers');
+      }
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       await logs(link, pod, { ...options, ...(container !== undefined && { container }) });
     });
@@ -37,37 +57,76 @@ export function addLogs(program: Command): void {
 
 async function logs(link: NodeLink, name: string, options: LogsOptions): Promise<void> {
   const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
-  const names = pod.work.pod?.spec.containers.map((one) => one.name) ?? [];
-  const container = options.container ?? names[0] ?? '';
-  if (!names.includes(container))
-    throw new UserError(`container ${container} is not valid for pod ${pod.work.ref.name}`);
-  if (options.container === undefined && names.length > 1) {
-    console.error(`Defaulted container "${container}" out of: ${names.join(', ')}`);
-  }
-  const runs = await link.facts(runtimePod);
-  const of = () => (runs.get(pod.uid)?.value.containers ?? []).filter((one) => one.name === container);
-  const status = pod.status?.containerStatuses?.find((one) => one.name === container);
-  // As for kubectl, the previous run is the one that the status tells of: while a container waits for its restart, that is
-  // the newest one there is.
-  const previous = status?.lastState?.terminated?.containerID;
-  const run = options.previous === true ? of().find(({ id }) => previous?.endsWith(`//${id}`) === true) : of()[0];
-  if (run === undefined) {
-    if (options.previous === true) {
-      throw new UserError(`previous terminated container "${container}" in pod "${pod.work.ref.name}" not found`);
-    }
-    const waiting = status?.state?.waiting;
-    throw new UserError(
-      `container "${container}" in pod "${pod.work.ref.name}" is waiting to start: ${waiting?.reason ?? 'ContainerCreating'}`,
-    );
-  }
-  const view = {
-    tail: options.tail,
-    sinceMs: options.since === undefined ? undefined : Date.now() - options.since,
-    timestamps: options.timestamps === true,
-    write: (stream: 'stdout' | 'stderr', text: string) => process[stream].write(text),
+  const { work } = pod;
+  if (work.pod === undefined) throw new UserError(`pod ${work.ref.name} is not wanted any more and is being removed`);
+  const { names, notice } = chooseContainers(work.pod, { container: options.container, all: options.allContainers });
+  if (notice !== undefined) console.error(notice);
+  // Whoever reads has enough, such as `head`.
+  process.stdout.once('error', () => process.exit());
+  const runs = await Runs.read(link, pod);
+  const since = sinceNanos(options, Date.now());
+  const show = async (container: string) => {
+    const id = chooseRun(work.ref.name, container, pod.status, { previous: options.previous === true });
+    const view: LogView = {
+      tail: options.tail,
+      sinceNanos: since,
+      limitBytes: options.limitBytes,
+      timestamps: options.timestamps === true,
+      prefix: options.prefix === true ? `[pod/${work.ref.name}/${container}] ` : '',
+      write: (bytes) => process.stdout.write(bytes),
+    };
+    const path = runs.logPath(id);
+    await (options.follow === true ? followLog(path, view, runs.ended(id)) : printLog(path, view));
   };
-  if (options.follow !== true) await printLog(run.logPath, view);
-  else await followLog(run.logPath, view, () => of().find(({ id }) => id === run.id)?.state !== 'running');
+  if (options.follow === true) await Promise.all(names.map(show));
+  else for (const container of names) await show(container);
+}
+
+/** The runs of one pod's containers, as the runtime has them. */
+class Runs {
+  readonly #uid: string;
+  readonly #ends = new Map<string, AbortController>();
+  #state: (id: string) => { readonly state: string; readonly logPath: string } | undefined = () => undefined;
+
+  private constructor(uid: string) {
+    this.#uid = uid;
+  }
+
+  static async read(link: NodeLink, { uid }: PodView): Promise<Runs> {
+    const runs = new Runs(uid);
+    const look = () => runs.#look();
+    const facts = await link.facts(runtimePod, { changed: look, removed: look });
+    runs.#state = (id) => facts.get(runs.#uid)?.value.containers.find((one) => one.id === id);
+    return runs;
+  }
+
+  /** Where a run's log is. Throws a {@link UserError} when the runtime has forgotten the run. */
+  logPath(id: string): string {
+    const path = this.#state(id)?.logPath ?? '';
+    if (path === '') throw new UserError(`unable to retrieve container logs for ${id}`);
+    return path;
+  }
+
+  /** Aborted when a run has ended. */
+  ended(id: string): AbortSignal {
+    const end = new AbortController();
+    this.#ends.set(id, end);
+    this.#look();
+    return end.signal;
+  }
+
+  #look(): void {
+    for (const [id, end] of this.#ends) if (this.#state(id)?.state !== 'running') end.abort();
+  }
+}
+
+/** All where kubectl takes a number for that. */
+function lineCount(text: string): number {
+  return text === '-1' ? Number.POSITIVE_INFINITY : wholeNumber(text);
+}
+
+function byteCount(text: string): number {
+  return wholeNumber(text) || Number.POSITIVE_INFINITY;
 }
 
 function wholeNumber(text: string): number {
@@ -75,11 +134,13 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+function duration(text: string): bigint | undefined {
+  const nanos = parseDuration(text);
+  if (nanos === undefined) throw new InvalidArgumentError('a duration like 5s, 2m or 1h30m is needed');
+  return nanos === 0n ? undefined : nanos;
+}
 
-function duration(text: string): number {
-  const match = /^(\d+)(ms|s|m|h|d)$/.exec(text);
-  const unit = UNITS[match?.[2] ?? ''];
-  if (match === null || unit === undefined) throw new InvalidArgumentError('a duration like 5s, 2m or 3h is needed');
-  return Number(match[1]) * unit;
+function time(text: string): string {
+  if (timeNanos(text) === undefined) throw new InvalidArgumentError('a time like 2030-01-01T00:00:00Z is needed');
+  return text;
 }

@@ -1,5 +1,6 @@
-import { networkCondition, runtimeCondition } from '@kubus/contracts';
-import { nodeServices } from '@kubus/launcher';
+import { networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
+import { instancesOf, nodeServices, readSettings } from '@kubus/launcher';
+import { ownerOf } from '@kubus/pod-manager';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
@@ -12,6 +13,8 @@ interface ServiceState {
   readonly pid: number | undefined;
   /** Milliseconds from asking to the answer over the bus. */
   readonly latencyMs: number | undefined;
+  /** How many pods the instance has, of a service whose instances share them. */
+  readonly pods: number | undefined;
   /** What is wrong, from the service's own readiness. */
   readonly problems: readonly string[];
 }
@@ -33,22 +36,25 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
-  const expected = new Set([...nodeServices.map((service) => `${service}-0`), 'launcher-0']);
+  const { instances = {} } = (await readSettings(link.dir)) ?? {};
+  const expected = [...nodeServices.flatMap((service) => instancesOf(service, instances)), 'launcher-0'];
+  const pods = await podsOf(link);
   const services: ServiceState[] = [];
   // One after the other, so that none waits for the answers to the others.
-  for (const instance of [...expected].sort()) services.push(await ask(link, instance));
+  for (const instance of expected.sort()) services.push({ ...(await ask(link, instance)), pods: pods(instance) });
   const healthy = services.every(({ state }) => state === 'Ready');
   if (output !== undefined) printDocument({ node: link.bus.node, healthy, services, runtime, network }, output);
   else {
-    const rows = services.map(({ instance, state, version, pid, latencyMs, problems }) => [
+    const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems }) => [
       instance,
       state,
       version,
       pid === undefined ? '-' : String(pid),
       latencyMs === undefined ? '-' : `${latencyMs.toFixed(1)} ms`,
+      pods === undefined ? '-' : String(pods),
       problems.join('; '),
     ]);
-    console.log(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PROBLEM'], rows));
+    console.log(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
     console.log('');
     const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
     console.log(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'not heard of')}`);
@@ -61,7 +67,17 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   if (!healthy) process.exitCode = 1;
 }
 
-async function ask(link: NodeLink, instance: string): Promise<ServiceState> {
+/** Tells how many pods an instance has; undefined for one of a service that does not share them. */
+async function podsOf(link: NodeLink): Promise<(instance: string) => number | undefined> {
+  const [works, shares] = await Promise.all([link.facts(podWork), link.facts(serviceShare)]);
+  const uids = [...works].map(({ key }) => key);
+  return (instance) => {
+    const share = shares.get(instance.replace(/-\d+$/, ''))?.value;
+    return share && uids.filter((uid) => ownerOf(uid, share.instances) === instance).length;
+  };
+}
+
+async function ask(link: NodeLink, instance: string): Promise<Omit<ServiceState, 'pods'>> {
   const peer = [...link.bus.peers].find((one) => one.instance === instance);
   const service = instance.replace(/-\d+$/, '');
   const ping = () => link.connection.request(`$SRV.PING.${service}.${instance}`, '', { timeout: ANSWER_MS });

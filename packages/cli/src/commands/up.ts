@@ -1,5 +1,6 @@
 import { buildImages } from '@kubus/node-images';
 import {
+  type InstanceCounts,
   type NatsFolder,
   type NodeDir,
   type NodeSettings,
@@ -19,19 +20,21 @@ import {
   nodeServices,
   nodeSettingsSchema,
   parseNatsUrl,
-  settingsFile,
   startProcess,
   takeIdentities,
+  writeSettings,
 } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, watch } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkout, natsFolderOption } from '../nats-option.ts';
 import { outputOption } from '../output.ts';
+import { programInNode } from '../program-in-node.ts';
+import { scaleOption } from '../scale-option.ts';
 import { UserError } from '../user-error.ts';
 import { requireRoot } from '../require-root.ts';
 import { addAwaitPods } from './await-pods.ts';
@@ -42,6 +45,8 @@ interface UpOptions {
   nats?: string;
   natsFolder: string;
   containerd?: string;
+  elsewhere: string[];
+  scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
   output?: 'json' | 'yaml';
@@ -58,6 +63,12 @@ export function addUp(program: Command): void {
     .addOption(new Option('--nats <url>', 'use a NATS server that is there already').env('KUBUS_NATS'))
     .addOption(natsFolderOption())
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
+    .addOption(
+      new Option('--elsewhere <service...>', 'services that somebody else runs in the place of the node’s own')
+        .choices(nodeServices)
+        .default([]),
+    )
+    .addOption(scaleOption())
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
     )
@@ -79,7 +90,8 @@ async function up(node: string, options: UpOptions): Promise<void> {
   const progress = options.output === undefined ? process.stdout : process.stderr;
   if (running) progress.write(`node ${node} runs already\n`);
   else await start(dir, { ...options, manifests }, progress);
-  await inNode(dir, ['await-pods'], progress.fd);
+  // Whoever runs config-sources elsewhere starts it when it suits them.
+  if (!options.elsewhere.includes('config-sources')) await inNode(dir, ['await-pods'], progress.fd);
   if (options.output !== undefined) {
     await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd);
     return;
@@ -89,8 +101,9 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, logLevel, manifests } = options;
-  if (nats !== undefined) await useNats(dir, nats, natsFolder(resolve(options.natsFolder)), progress);
+  const { nats, containerd, logLevel, manifests, elsewhere, scale: instances } = options;
+  if (nats !== undefined)
+    await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step(progress, 'building the images and compiling the native programs', async () => {
@@ -104,13 +117,15 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     nats,
     logLevel,
     containerd,
+    elsewhere,
+    instances,
     programs: Object.fromEntries(
       nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
     ),
     images,
     cache,
   });
-  await writeFile(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
+  await writeSettings(dir, settings);
   const log = join(dir.logs, 'launcher.log');
   const from = await stat(log).then(
     ({ size }) => size,
@@ -128,13 +143,18 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
 }
 
 /** What the node needs to use a NATS server outside of it; fails before anything runs when it can not. */
-async function useNats(dir: NodeDir, url: string, folder: NatsFolder, progress: Progress): Promise<void> {
+async function useNats(
+  dir: NodeDir,
+  url: string,
+  { folder, instances }: { folder: NatsFolder; instances: InstanceCounts },
+  progress: Progress,
+): Promise<void> {
   if (!isLoopback(parseNatsUrl(url))) {
     console.error(
       `kubus: ${url} is not on this machine: whoever can change what passes on the way is root on node ${dir.node}`,
     );
   }
-  const identities = await identitiesOf(folder, dir.node);
+  const identities = await identitiesOf(folder, dir.node, instances);
   await step(progress, `looking at NATS at ${url}`, () => checkNats({ url, node: dir.node, identities }));
   await createNodeDir(dir);
   await keepNetworkNamespace(dir.machineNamespace);
@@ -147,19 +167,6 @@ async function step<T>(progress: Progress, what: string, action: () => Promise<T
   const result = await action();
   progress.write(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
   return result;
-}
-
-/** This program with other arguments, in the node's network namespace. */
-function programInNode(dir: NodeDir, args: readonly string[]): [string, ...string[]] {
-  const [program, ...rest] = inNetworkNamespace(dir.networkNamespace, [
-    process.execPath,
-    ...process.execArgv,
-    process.argv[1] ?? '',
-    '--node',
-    dir.node,
-    ...args,
-  ]);
-  return [program, ...rest];
 }
 
 /** @param output where its standard output goes */

@@ -122,7 +122,11 @@ export const fencePod = command({
   key: 'pod',
   server: 'cri-bridge',
   fenced: false,
-  request: z.object({ hold: z.int().nonnegative() }),
+  request: z.object({
+    hold: z.int().nonnegative(),
+    /** The term under which the sender has the pod (`sync.fact.pod`); missing: 0. A smaller one than the holder's is refused. */
+    term: z.int().nonnegative().optional(),
+  }),
   result: z.object({ pod: runtimePodSchema.optional(), at: stampSchema }),
   about: 'Take over a pod: drops queued commands of earlier holders, waits for those in flight, reads the pod.',
 });

@@ -33,6 +33,11 @@ export const podWorkSchema = z.object({
   reason: z.string(),
   /** The pod-workers instance that has the pod. */
   worker: z.string(),
+  /**
+   * Grows when the pod is given to another instance: who has it under a greater term has it, whatever one before may still
+   * say or do. Missing: 0.
+   */
+  term: z.int().nonnegative().optional(),
   /** RFC 3339: when this node first heard of the pod. */
   firstSeen: z.string(),
   /** Grace period in seconds that replaces the pod's own when it is smaller. */

@@ -1,0 +1,139 @@
+import { runElsewhere } from '@kubus/contracts';
+import {
+  type NodeDir,
+  compileNatives,
+  nodeConfigFile,
+  nodeDir,
+  nodeMark,
+  nodeServices,
+  recordOf,
+  writeRecord,
+} from '@kubus/launcher';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkout } from '../nats-option.ts';
+import { type NodeLink, connectNode } from '../node-link.ts';
+import { programInNode } from '../program-in-node.ts';
+import { requireRoot } from '../require-root.ts';
+import { UserError } from '../user-error.ts';
+
+interface DebugOptions {
+  inspectBrk?: boolean;
+  port: number;
+}
+
+export function addDebug(program: Command): void {
+  const command = (name: string, settings: { hidden?: boolean } = {}) =>
+    program
+      .command(name, settings)
+      .argument('<service>', 'a service, or one of its instances')
+      .option('--inspect-brk', 'wait for the debugger before the first line')
+      .option('--port <port>', 'of the inspector', portNumber, 9229);
+  command('debug')
+    .description('run a service from its sources under the Node inspector, in the place of the bundled one; pods go on')
+    .action(async (service: string, options: DebugOptions, self: Command) => {
+      await debug(self.optsWithGlobals<{ node: string }>().node, instanceOf(service), options);
+    });
+  command('debug-inside', { hidden: true }).action(async (instance: string, options: DebugOptions, self: Command) => {
+    await debugInside(await connectNode(self.optsWithGlobals<{ node: string }>().node), instance, options);
+  });
+}
+
+/** In the machine's network: makes the inspector reachable there, and has everything else done in the node's. */
+async function debug(node: string, instance: string, { port, inspectBrk }: DebugOptions): Promise<void> {
+  requireRoot('debug');
+  const dir = nodeDir(node);
+  if (!existsSync(dir.networkNamespace)) throw new UserError(`node ${node} does not run: start it with ./kubus up`);
+  const relay = await inspectorRelay(dir, port);
+  try {
+    const flags = ['--port', String(port), ...(inspectBrk === true ? ['--inspect-brk'] : [])];
+    const [program, ...args] = programInNode(dir, ['debug-inside', instance, ...flags]);
+    const inside = spawn(program, args, { stdio: 'inherit' });
+    passOn(inside);
+    const [code] = (await once(inside, 'exit')) as [number | null];
+    process.exitCode = code ?? 1;
+  } finally {
+    relay.kill();
+  }
+}
+
+/** What listens on the port here and passes everything on to the same port in the node's network. */
+async function inspectorRelay(dir: NodeDir, port: number): Promise<ChildProcess> {
+  const { natsRelay } = await compileNatives(join(checkout, '.kubus/cache'));
+  const args = [String(port), dir.networkNamespace, '127.0.0.1', String(port)];
+  const relay = spawn(natsRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [said] = (await once(relay.stderr, 'data')) as [Buffer];
+  relay.stderr.resume();
+  if (said.includes('leads to')) return relay;
+  throw new UserError(`port ${port} can not be listened on: choose another one with --port`);
+}
+
+/** Ctrl-C reaches every process of the terminal by itself; what else asks for the end is passed on. */
+function passOn(child: ChildProcess): void {
+  process.on('SIGINT', () => undefined);
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+}
+
+/** In the node's network: takes the place of the bundled service, and gives it back. */
+async function debugInside(link: NodeLink, instance: string, options: DebugOptions): Promise<void> {
+  const ended = Promise.withResolvers<undefined>();
+  const { instances } = (await link.bus.call(runElsewhere, instance, { elsewhere: true })).result;
+  if (instances.length === 0) throw new UserError(`no service "${instance}" runs on this node`);
+  try {
+    const service = spawnService(link.dir, instance, options);
+    service.once('exit', () => ended.resolve(undefined));
+    passOn(service);
+    console.error(`kubus: ${instance} runs from its sources; attach a debugger to 127.0.0.1:${options.port}`);
+    console.error('kubus: Ctrl-C brings the bundled one back');
+    const record = await recordOf(service.pid ?? 0, instance);
+    if (record !== undefined) await writeRecord(link.dir.processes, record);
+    await ended.promise;
+  } finally {
+    const back = nextLife(link, instance);
+    await link.bus.call(runElsewhere, instance, { elsewhere: false });
+    await back;
+    console.error(`kubus: the bundled ${instance} serves again`);
+  }
+}
+
+function spawnService(dir: NodeDir, instance: string, { port, inspectBrk }: DebugOptions): ChildProcess {
+  const [, service = '', slot = ''] = /^(.*)-(\d+)$/.exec(instance) ?? [];
+  const inspect = inspectBrk === true ? '--inspect-brk' : '--inspect';
+  const source = join(checkout, 'services', service, 'src/main.ts');
+  const args = [
+    `${inspect}=127.0.0.1:${port}`,
+    '--enable-source-maps',
+    '--disable-warning=ExperimentalWarning',
+    source,
+  ];
+  // The mark, so that the node's end is also its end.
+  const env = { ...process.env, [nodeMark]: dir.root };
+  return spawn(process.execPath, [...args, '--config', nodeConfigFile(dir), '--slot', slot], { stdio: 'inherit', env });
+}
+
+/** Resolves when the instance has announced a life after its present one. */
+function nextLife(link: NodeLink, instance: string): Promise<void> {
+  const present = [...link.bus.peers].find((peer) => peer.instance === instance)?.epoch ?? 0;
+  return new Promise((resolve) => {
+    link.bus.onPeer((_service, peer, epoch) => {
+      if (peer === instance && epoch > present) resolve();
+    });
+  });
+}
+
+function instanceOf(text: string): string {
+  const instance = /-\d+$/.test(text) ? text : `${text}-0`;
+  if (!nodeServices.some((service) => service === instance.replace(/-\d+$/, ''))) {
+    throw new UserError(`there is no service "${text}": ${nodeServices.join(', ')}`);
+  }
+  return instance;
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new InvalidArgumentError('a port number is needed');
+  return port;
+}

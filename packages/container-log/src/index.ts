@@ -1,0 +1,3 @@
+export { type LogEntry, type LogStream, parseLogEntry, splitLines, timeNanos } from './log-entry.ts';
+export { LineJoiner, type LogLine } from './line-joiner.ts';
+export { type RotatedLog, type RotationPlan, attemptOfLog, planRotation, rotatedLogs } from './rotation.ts';

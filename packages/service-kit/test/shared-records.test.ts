@@ -1,0 +1,18 @@
+import { expect, test } from '@jest/globals';
+import { MemoryRecords } from '@kubus/ports/testing';
+import { SharedRecords } from '../src/index.ts';
+
+test('who has a record under a smaller term can not write, remove or take it any more', async () => {
+  const store = new MemoryRecords();
+  const [one, other] = [new SharedRecords(store), new SharedRecords(store)];
+  await one.put('a', 1, { waits: 1 });
+  expect(await other.take('a', 2)).toEqual({ waits: 1, term: 1 });
+  const taken = { code: 'record-taken', context: { key: 'a', term: 1, present: 2 } };
+  await expect(one.put('a', 1, { waits: 2 })).rejects.toMatchObject(taken);
+  await expect(one.delete('a', 1)).rejects.toMatchObject(taken);
+  await expect(one.take('a', 1)).rejects.toMatchObject(taken);
+  expect([...(await one.load())]).toEqual([['a', { waits: 1, term: 2 }]]);
+  await other.put('a', 2, { waits: 3 });
+  await other.delete('a', 2);
+  expect(await one.take('a', 1)).toBeUndefined();
+});

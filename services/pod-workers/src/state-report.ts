@@ -1,0 +1,32 @@
+import { type Cause, formatTime } from '@kubus/bus';
+import type { PodRef, WorkerState } from '@kubus/contracts';
+import type { WorkerDeps } from './worker-deps.ts';
+
+/** Tells where a pod stands in its worker, when that changes. */
+export class StateReport {
+  readonly #ref: PodRef;
+  readonly #deps: Pick<WorkerDeps, 'states' | 'clock'>;
+  #reported = '';
+  #since: string;
+
+  constructor(options: { ref: PodRef; deps: Pick<WorkerDeps, 'states' | 'clock'> }) {
+    this.#ref = options.ref;
+    this.#deps = options.deps;
+    this.#since = formatTime(options.deps.clock.now());
+  }
+
+  /** The state has changed just now. */
+  changed(): void {
+    this.#since = formatTime(this.#deps.clock.now());
+  }
+
+  /** @param error what the last pass could not do */
+  report(state: WorkerState, error: string | undefined, causes: readonly Cause[]): void {
+    const reported = `${state} ${error ?? ''}`;
+    if (reported === this.#reported) return;
+    this.#reported = reported;
+    const { uid } = this.#ref;
+    const value = { ref: this.#ref, state, since: this.#since, ...(error !== undefined && { error }) };
+    this.#deps.states.put(uid, value, { pod: uid, causes });
+  }
+}

@@ -1,0 +1,101 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mount, mountsBelow, unmount } from '@kubus/mount';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock } from '@kubus/ports/testing';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { OrphanFiles } from '../src/orphan-files.ts';
+
+let dir: string;
+let clock: ManualClock;
+let known: Set<string> | undefined;
+let orphans: OrphanFiles;
+
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-orphans-')));
+  clock = new ManualClock(Date.now() + 60_000);
+  known = new Set(['known']);
+  const mayExist = (uid: string) => known === undefined || known.has(uid);
+  const folders = { root: join(dir, 'root'), logs: join(dir, 'logs'), logLinks: join(dir, 'links') };
+  orphans = new OrphanFiles({ ...folders, clock, logger: silentLogger, mayExist });
+});
+afterEach(async () => {
+  orphans.stop();
+  for (const { target } of await mountsBelow(dir)) await unmount(target);
+  rmSync(dir, { recursive: true });
+});
+
+/** Makes files. */
+function make(...paths: readonly string[]): void {
+  for (const path of paths) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), '');
+  }
+}
+
+const log = (uid: string) => `logs/default_web_${uid}/main/0.log`;
+const namesIn = (path: string) => readdirSync(join(dir, path)).sort();
+
+test('nothing is removed before all pods are known, and then what nobody knows', async () => {
+  make(log('known'), log('gone'), 'root/pods/known/etc-hosts', 'root/pods/gone/containers/main/0', 'logs/notes/x');
+  const all = known;
+  known = undefined;
+  await orphans.look();
+  expect(namesIn('logs')).toHaveLength(3);
+  known = all;
+  await orphans.look();
+  expect([namesIn('logs'), namesIn('root/pods')]).toEqual([['default_web_known', 'notes'], ['known']]);
+});
+
+test('what has just been written is left alone: somebody may have begun with the pod', async () => {
+  make(log('gone'));
+  const now = clock.now() / 1_000;
+  utimesSync(dirname(join(dir, log('gone'))), now, now);
+  await orphans.look();
+  expect(existsSync(join(dir, log('gone')))).toBe(true);
+  await clock.advance(60_000);
+  await orphans.look();
+  expect(namesIn('logs')).toEqual([]);
+});
+
+test('volumes are not touched, nor is anything through a mount', async () => {
+  make('root/pods/volumes/volumes/kept/file', 'root/pods/mounted/x', 'outside/file');
+  mkdirSync(join(dir, 'root/pods/mounted/inside'));
+  await mount({ type: 'tmpfs', source: 'tmpfs', target: join(dir, 'root/pods/mounted/inside'), options: [] });
+  make('root/pods/mounted/inside/file');
+  await orphans.look();
+  expect(namesIn('root/pods')).toEqual(['mounted', 'volumes']);
+  expect(namesIn('root/pods/mounted/inside')).toEqual(['file']);
+  expect(namesIn('root/pods/volumes/volumes')).toEqual(['kept']);
+});
+
+test('links to logs that are gone go with their pod; others’ stay', async () => {
+  make(log('known'));
+  mkdirSync(join(dir, 'links'));
+  const link = (name: string, target: string) => symlinkSync(join(dir, target), join(dir, 'links', name));
+  link('there.log', log('known'));
+  // Being rotated just now.
+  link('rotating.log', 'logs/default_web_known/main/1.log');
+  link('dead.log', log('gone'));
+  link('foreign.log', 'elsewhere/default_web_gone/main/0.log');
+  make('links/file.log');
+  await orphans.look();
+  expect(namesIn('links')).toEqual(['file.log', 'foreign.log', 'rotating.log', 'there.log']);
+});
+
+test('it looks a while after its start, and not when it has ended', () => {
+  expect(clock.waits).toEqual([10_000]);
+  orphans.stop();
+  expect(clock.waits).toEqual([]);
+});

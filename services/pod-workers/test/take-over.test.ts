@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { HEADER } from '@kubus/bus';
+import { ScriptedNode, podOf } from './scripted-node.ts';
+
+const [here, there] = [
+  { worker: 'pod-workers-0', term: 1 },
+  { worker: 'pod-workers-1', term: 2 },
+];
+let node: ScriptedNode;
+
+beforeEach(async () => {
+  node = new ScriptedNode();
+  await node.start(0);
+  await node.start(1);
+});
+
+/** The commands since the last time. */
+function done(): string[] {
+  return node.bridge.done.splice(0);
+}
+
+/** Which instances have said something of a pod since the last time. */
+function speakers(): string[] {
+  const facts = node.broker.said.splice(0).filter(({ subject }) => /\.worker\.fact\.[a-z]+\.a$/.test(subject));
+  return [...new Set(facts.map(({ headers }) => headers[HEADER.source] ?? ''))];
+}
+
+describe('a pod that moves to another instance', () => {
+  test('runs on there, with what was known of it, and is let go of here', async () => {
+    await node.work(podOf('a'), here);
+    await node.pass(5_000);
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    done();
+    const before = node.status('a');
+    speakers();
+    await node.work(podOf('a'), there);
+    expect([node.instance(0).count, node.instance(1).count]).toEqual([0, 1]);
+    expect(done()).toEqual([]);
+    expect(speakers()).toEqual(['pod-workers-1']);
+    await node.work(podOf('a'), { ...there, reason: 'tell once more' });
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...there, reason: 'it ended again' });
+    expect(done()).toEqual(['RemoveContainer c2']);
+    expect(node.status('a')).toMatchObject({
+      startTime: before?.startTime,
+      containerStatuses: [{ restartCount: 1, state: { waiting: { reason: 'CrashLoopBackOff' } } }],
+    });
+    await node.pass(10_000);
+    expect(done()).toEqual(['CreateContainer main/2', 'StartContainer c4']);
+    expect(speakers()).toEqual(['pod-workers-1']);
+  });
+
+  test('leaves a command of its former worker behind: it is waited for, and nothing is done twice', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    node.bridge.before = (what) => (what.startsWith('RunPodSandbox') ? gate.promise : Promise.resolve());
+    await node.work(podOf('a'), here);
+    await node.work(podOf('a'), there);
+    expect(done()).toEqual([]);
+    gate.resolve(undefined);
+    await node.quiet();
+    expect(done()).toEqual(['RunPodSandbox pod-a/0', 'CreateContainer main/0', 'StartContainer c2']);
+    expect(node.status('a')).toMatchObject({ phase: 'Running' });
+  });
+
+  test('and back again is where it was', async () => {
+    await node.work(podOf('a'), here);
+    await node.work(podOf('a'), there);
+    await node.work(podOf('a'), { ...here, term: 3 });
+    expect([node.instance(0).count, node.instance(1).count]).toEqual([1, 0]);
+    done();
+    await node.work(podOf('a'), { ...here, term: 3, work: 'kill' });
+    expect(done()).toEqual(['StopContainer c2 30', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    await node.noWork('a');
+    expect([node.instance(0).count, node.instance(1).count]).toEqual([0, 0]);
+    expect((await node.records.load()).size).toBe(0);
+  });
+
+  test('is ended there when its first worker has died in the middle of its end', async () => {
+    await node.work(podOf('a'), here);
+    await node.pass(5_000);
+    const never = Promise.withResolvers<undefined>();
+    node.bridge.before = () => never.promise;
+    await node.work(podOf('a'), { ...here, work: 'kill', graceSeconds: 7 });
+    node.kill(0);
+    done();
+    node.bridge.before = () => Promise.resolve();
+    never.resolve(undefined);
+    await node.work(podOf('a'), { ...there, work: 'kill' });
+    // The shorter time that it had been given stands, though nobody speaks of it any more.
+    expect(done()).toEqual(expect.arrayContaining(['StopContainer c2 7', 'RemovePodSandbox s1']));
+    expect(node.state('a')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).size).toBe(0);
+  });
+});
+
+test('a record of which the sync loop knows nothing is told of by whoever finds it, and ended by whom it says', async () => {
+  node.kill(0);
+  await node.records.put('b', {
+    version: 1,
+    term: 1,
+    ref: { namespace: 'default', name: 'pod-b', uid: 'b' },
+    machine: { state: 'terminating', forget: true },
+    backOffs: {},
+  });
+  await node.start(0);
+  await node.allWork();
+  expect(node.state('b')).toMatchObject({ state: 'terminating' });
+  await node.work(podOf('b'), { ...there, work: 'kill', pod: undefined, source: 'runtime' });
+  expect(node.instance(0).count).toBe(0);
+  expect(node.state('b')).toMatchObject({ state: 'finished' });
+  expect((await node.records.load()).has('b')).toBe(false);
+});

@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { HEADER } from '@kubus/bus';
+import { ownerOf } from '@kubus/pod-manager';
+import { ScriptedPods, type TestPod } from './scripted-pods.ts';
+
+const both = ['prober-0', 'prober-1'];
+const uids = Array.from({ length: 12 }, (_, index) => `uid-${index}`);
+const [moving = ''] = uids.filter((uid) => ownerOf(uid, both) === 'prober-1');
+const ready: TestPod = {
+  spec: { containers: [{ readinessProbe: { exec: { command: ['ready'] }, failureThreshold: 3 } }] },
+};
+let pods: ScriptedPods;
+
+beforeEach(async () => {
+  pods = new ScriptedPods();
+  await pods.start(0);
+  await pods.start(1);
+  await pods.share(1, 0);
+  for (const uid of uids) {
+    await pods.work(uid, ready);
+    await pods.runtime(uid, [{ id: `c-${uid}` }]);
+  }
+  await pods.pass(1);
+});
+afterEach(() => {
+  pods.kill(0);
+  pods.kill(1);
+});
+
+/** Who has spoken last of a pod's probes. */
+function speaker(uid: string): string | undefined {
+  const said = pods.broker.said.findLast(({ subject }) => subject.endsWith(`.probe.fact.results.${uid}`));
+  return said?.headers[HEADER.source];
+}
+
+test('each instance probes the pods that fall to it, and what was known goes with a pod that moves', async () => {
+  expect([pods.instance(0).count, pods.instance(1).count]).toEqual([uids.length, 0]);
+  pods.exec = () => Promise.resolve({ exitCode: 1 });
+  pods.commands.length = 0;
+  await pods.share(2, 0, 1);
+  for (const uid of uids) {
+    expect(speaker(uid)).toBe(ownerOf(uid, both));
+    expect(pods.results(uid)).toEqual({ [`c-${uid}`]: { readiness: 'success' } });
+  }
+  await pods.pass(15);
+  expect(pods.commands.length).toBeLessThanOrEqual(2 * uids.length);
+  expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'success' } });
+  await pods.pass(20);
+  expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'failure' } });
+  expect(pods.instance(0).count + pods.instance(1).count).toBe(uids.length);
+});
+
+test('the pods of one that died are probed on by the others', async () => {
+  await pods.share(2, 0, 1);
+  pods.kill(1);
+  await pods.share(3, 0);
+  expect(speaker(moving)).toBe('prober-0');
+  expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'success' } });
+  await pods.finish(moving);
+  expect(pods.results(moving)).toBeUndefined();
+  expect((await pods.records.load()).has(moving)).toBe(false);
+});
