@@ -72,6 +72,11 @@ describe('NodeState', () => {
   });
 
   test('another share gives each pod to the worker to which it falls, under the greater term', () => {
+    state = new NodeState({ node: { ...node, allocatable: { ...node.allocatable, pods: '100' } } });
+    state.shared({ instances: ['pod-workers-0'], term: 0 });
+    state.configured(['file']);
+    state.runtimeFeatures({ strictSupplementalGroups: false });
+    state.runtimeComplete();
     const uids = Array.from({ length: 20 }, (_, index) => `uid-${index}`);
     for (const uid of uids) want(pod(uid));
     state.decideAll(NOW);
@@ -84,7 +89,7 @@ describe('NodeState', () => {
     const moved = changes.filter(({ work }) => work?.worker === 'pod-workers-1');
     expect([changes.length, moved.length > 0]).toEqual([uids.length, true]);
     everythingKnown();
-    const [{ uid = '' } = {}] = moved;
+    const uid = moved[0]?.uid ?? '';
     state.undesired('file', uid);
     state.decideAll(NOW);
     state.shared({ instances: ['pod-workers-0'], term: 9 });
