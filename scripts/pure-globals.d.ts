@@ -18,4 +18,11 @@ declare class TextEncoder {
   encode(text: string): Uint8Array;
 }
 
+declare class TextDecoder {
+  decode(bytes: Uint8Array): string;
+}
+
 declare function btoa(binary: string): string;
+
+/** Throws for what is no base64. */
+declare function atob(base64: string): string;

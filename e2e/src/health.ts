@@ -7,6 +7,8 @@ export interface NodeHealth {
     readonly instance: string;
     readonly state: string;
     readonly problems: readonly string[];
+    /** Missing for a service whose instances share no pods. */
+    readonly pods?: number;
   }[];
   readonly runtime: { readonly ready: boolean; readonly message?: string } | undefined;
   readonly network: { readonly ready: boolean; readonly message?: string } | undefined;

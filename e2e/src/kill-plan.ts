@@ -1,10 +1,14 @@
 import { Random } from '@kubus/simulation';
 
-/** What is killed: the five services and what they talk over. */
+/** What is killed: every service, of those that share the pods two instances, and what they talk over. */
 export const victims = [
   'config-sources-0',
   'sync-loop-0',
   'pod-workers-0',
+  'pod-workers-1',
+  'prober-0',
+  'prober-1',
+  'volume-manager-0',
   'cri-bridge-0',
   'cni-bridge-0',
   'nats-server',
@@ -24,9 +28,9 @@ export interface PlannedKill {
 }
 
 /** Kills in each phase of one seed. */
-export const killsPerPhase = 8;
+export const killsPerPhase = 10;
 /** Of these, so many come shortly after a command for a pod. */
-const afterCommands = 5;
+const afterCommands = 7;
 const longestAfterCommandMs = 150;
 const longestElseMs = 800;
 

@@ -11,14 +11,45 @@ export interface KillPod {
   readonly manifest: object;
 }
 
+/** A probe that never fails by itself: a container that it has restarted was restarted by a kill. */
+const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 };
+
+/** A handler that takes long enough to be killed over. */
+const nap = { exec: { command: ['sleep', '0.3'] } };
+
 /** The twenty pods of the kill test. */
 export const killPods: readonly KillPod[] = [
-  ...several(8, 'stay', (name) => ({ name, life: 'stays', containers: ['main'], manifest: pod(name) })),
+  ...several(3, 'stay', (name) => ({ name, life: 'stays', containers: ['main'], manifest: pod(name) })),
   ...several(2, 'pair', (name) => ({
     name,
     life: 'stays',
     containers: ['one', 'two'],
     manifest: pod(name, { containers: [container({ name: 'one' }), container({ name: 'two' })] }),
+  })),
+  ...several(2, 'sidecar', (name) => ({
+    name,
+    life: 'stays',
+    containers: ['main'],
+    manifest: pod(name, {
+      initContainers: [
+        container({ name: 'init', command: shell('sleep 0.3') }),
+        container({ name: 'side', restartPolicy: 'Always', startupProbe: succeeds }),
+      ],
+    }),
+  })),
+  ...several(1, 'hook', (name) => ({
+    name,
+    life: 'stays',
+    containers: ['main'],
+    manifest: pod(name, { containers: [container({ name: 'main', lifecycle: { postStart: nap, preStop: nap } })] }),
+  })),
+  ...several(2, 'probed', (name) => ({
+    name,
+    life: 'stays',
+    containers: ['main'],
+    manifest: pod(name, {
+      containers: [container({ name: 'main', readinessProbe: succeeds, livenessProbe: succeeds })],
+    }),
   })),
   ...several(1, 'host', (name) => ({
     name,

@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 test.each(seeds)('twenty pods outlive the kills of seed %i', async (seed) => {
-  node = await startNode();
+  node = await startNode({ scale: { 'pod-workers': 2, prober: 2 } });
   const run = new KillRun(node, seed);
   try {
     await run.run();

@@ -224,9 +224,10 @@ export class FactOwner<T> {
         }
         const settled = key === markKey || !this.#complete || this.#released.has(key);
         if (settled || headers[HEADER.removed] !== undefined) return;
-        this.#terms.set(key, rankOf(headers).term);
+        const claimed = this.#terms.has(key);
+        if (!claimed) this.#terms.set(key, rankOf(headers).term);
         this.#set(key, '', true, { pod: headers[HEADER.pod] });
-        this.#terms.delete(key);
+        if (!claimed) this.#terms.delete(key);
       },
       present: () => undefined,
     });

@@ -38,7 +38,7 @@ function subcommands(command: Command): Command[] {
 
 const commands = [
   ...['up', 'down', 'status', 'get', 'get pods', 'get manifests', 'describe', 'describe pod', 'logs', 'exec', 'tail'],
-  ...['trace', 'trace pod', 'graph', 'identities', 'restart'],
+  ...['trace', 'trace pod', 'graph', 'identities', 'restart', 'scale', 'debug'],
 ];
 
 describe('help', () => {

@@ -62,4 +62,4 @@ export {
   requireSuccess,
 } from './plugin-call.ts';
 export { addressesOf, type CniResult, formatResult, parseResult, readResult, requireAddress } from './result.ts';
-export { runtimeNetwork, SHIM_TYPE } from './runtime-network.ts';
+export { handlerWithShim, runtimeNetwork, SHIM_TYPE } from './runtime-network.ts';

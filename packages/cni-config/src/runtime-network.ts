@@ -1,6 +1,17 @@
 /** The shim's name as a plugin. */
 export const SHIM_TYPE = 'kubus-cni';
 
+/**
+ * The name under which a runtime is configured with a handler of RuntimeClasses a second time, so that its pods get their
+ * network through the shim: the same runtime with our own handler's CNI folder.
+ *
+ * @param own our handler, whose runtime is the default one.
+ * @param handler as a RuntimeClass names it; empty for the default one.
+ */
+export function handlerWithShim(own: string, handler: string): string {
+  return handler === '' ? own : `${own}-${handler}`;
+}
+
 /** What runtimes pass on to plugins that declare it (CNI CONVENTIONS.md, "Dynamic Plugin specific fields"). */
 const CAPABILITIES = ['portMappings', 'bandwidth', 'dns', 'ipRanges', 'ips', 'mac', 'aliases', 'cgroupPath'];
 

@@ -1,8 +1,8 @@
-import type { Container, Pod } from '@kubus/contracts';
+import type { Container, ContainerProcess, Pod } from '@kubus/contracts';
 import { LABEL } from '@kubus/pod-lifecycle';
 import type { CDIDevice, ContainerConfig, Device } from '@kubus/proto/cri';
 import { containerAnnotations } from './container-annotations.ts';
-import { type EnvironmentPlan, type ObjectLookup, completeEnvironment } from './environment.ts';
+import { type ObjectLookup, completeEnvironment } from './environment.ts';
 import { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 import { expand } from './expand.ts';
 import { type MountSettings, containerMounts } from './mounts.ts';
@@ -32,36 +32,12 @@ export interface ContainerSettings
 export interface ContainerTemplate {
   /** Without environment, command and args. */
   readonly config: ContainerConfig;
-  readonly environment: EnvironmentPlan;
-  /** With references to the environment, as are the args. */
-  readonly command: readonly string[];
-  readonly args: readonly string[];
-}
-
-export interface CompletedContainer {
-  readonly config: ContainerConfig;
-  /** Texts of `InvalidEnvironmentVariableNames` events. */
-  readonly warnings: readonly string[];
+  readonly process: ContainerProcess;
 }
 
 /**
- * A container as the runtime is to make it (kubelet behaviour 2.3).
- *
- * @param objects the data of Secrets and ConfigMaps
- *
- * Throws ContainerConfigError when the node can not make it as the pod asks.
- */
-export function containerConfig(
-  pod: Pod,
-  container: Container,
-  settings: ContainerSettings,
-  objects?: ObjectLookup,
-): ContainerConfig {
-  return completeContainer(containerTemplate(pod, container, settings), objects).config;
-}
-
-/**
- * Everything about a container that is known before the content of Secrets and ConfigMaps. See {@link completeContainer}.
+ * A container as the runtime is to make it (kubelet behaviour 2.3), as far as it is known without the content of Secrets
+ * and ConfigMaps. See {@link completeContainer}.
  *
  * Throws ContainerConfigError when the node can not make it as the pod asks.
  */
@@ -86,7 +62,7 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
     ...(signal !== undefined && { stopSignal: signal }),
   };
   const environment = environmentPlan(pod, container, settings);
-  return { config, environment, command: container.command ?? [], args: container.args ?? [] };
+  return { config, process: { environment, command: container.command ?? [], args: container.args ?? [] } };
 }
 
 /**
@@ -95,15 +71,27 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
  *
  * Throws ContainerConfigError when an object or a key is missing that is not optional.
  */
-export function completeContainer(template: ContainerTemplate, objects?: ObjectLookup): CompletedContainer {
-  const { variables, warnings } = completeEnvironment(template.environment, objects);
-  const config: ContainerConfig = {
-    ...template.config,
-    command: template.command.map((word) => expand(word, variables)),
-    args: template.args.map((word) => expand(word, variables)),
+export function completeContainer({ config, process }: ContainerTemplate, objects?: ObjectLookup): ContainerConfig {
+  const variables = completeEnvironment(process.environment, objects);
+  return {
+    ...config,
+    command: process.command.map((word) => expand(word, variables)),
+    args: process.args.map((word) => expand(word, variables)),
     envs: [...variables].map(([key, value]) => ({ key, value: base64(value) })),
   };
-  return { config, warnings };
+}
+
+/**
+ * A container as the runtime is to make it, for those who have the values at hand. See {@link containerTemplate} and
+ * {@link completeContainer}.
+ */
+export function containerConfig(
+  pod: Pod,
+  container: Container,
+  settings: ContainerSettings,
+  objects?: ObjectLookup,
+): ContainerConfig {
+  return completeContainer(containerTemplate(pod, container, settings), objects);
 }
 
 /** A container's log file below its pod's log folder (kubelet behaviour 1.7). */

@@ -1,13 +1,20 @@
-import type { Container, EnvVar, FileKeySelector, Pod } from '@kubus/contracts';
-import { isStatic } from './critical.ts';
+import type {
+  Container,
+  EnvVar,
+  EnvironmentPlan,
+  EnvironmentStep,
+  FileKeySelector,
+  Pod,
+  ServiceAddress,
+} from '@kubus/contracts';
 import { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
-import type { EnvironmentPlan, EnvironmentStep } from './environment.ts';
 import { ContainerConfigError } from './errors.ts';
-import { type ServiceAddress, serviceVariables } from './service-links.ts';
+import { referredObject } from './referenced-objects.ts';
+import { serviceVariables } from './service-links.ts';
 
 export interface EnvironmentSettings extends DownwardSettings {
-  /** All services; `unread` while the API server has not told them yet. Left out on a node without an API server. */
-  readonly services?: readonly ServiceAddress[] | 'unread';
+  /** All services. Left out on a node without an API server. */
+  readonly services?: readonly ServiceAddress[];
   /** Reads a key of an env file in a volume; undefined when the file does not have it. */
   readonly fileValue?: (selector: FileKeySelector) => string | undefined;
   /** Variables that device plugins ask for; they come first. */
@@ -22,25 +29,19 @@ export interface EnvironmentSettings extends DownwardSettings {
  */
 export function environmentPlan(pod: Pod, container: Container, settings: EnvironmentSettings): EnvironmentPlan {
   const { services = [], deviceVariables = [] } = settings;
-  if (services === 'unread' && !isStatic(pod)) {
-    throw new ContainerConfigError('services have not yet been read at least once, cannot construct envvars');
-  }
-  const known = services === 'unread' ? [] : services;
   const links = pod.spec.enableServiceLinks !== false;
   return {
-    device: deviceVariables.map(({ name, value }) => [name, value] as const),
+    device: deviceVariables.map(({ name, value }) => [name, value]),
     steps: [...envFromSteps(pod, container), ...envSteps(pod, container, settings)],
-    services: [...serviceVariables(known, pod.metadata.namespace, links)],
+    services: [...serviceVariables(services, pod.metadata.namespace, links)],
   };
 }
 
 function* envFromSteps({ metadata: { namespace } }: Pod, container: Container): Generator<EnvironmentStep> {
   for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
-    const reference = configMapRef ?? secretRef;
-    if (reference === undefined) continue;
-    const kind = configMapRef === undefined ? 'Secret' : 'ConfigMap';
-    const object = { kind, namespace, name: reference.name ?? '' } as const;
-    yield { from: 'object', object, prefix, optional: reference.optional === true };
+    const object = referredObject(namespace, configMapRef, secretRef);
+    if (object === undefined) continue;
+    yield { from: 'object', object, prefix, optional: (configMapRef ?? secretRef)?.optional === true };
   }
 }
 
@@ -59,14 +60,13 @@ function envStep(
 ): EnvironmentStep | undefined {
   if (value !== '' || valueFrom === undefined) return { from: 'text', name, text: value };
   const { configMapKeyRef, fieldRef, fileKeyRef, resourceFieldRef, secretKeyRef } = valueFrom;
-  const selector = configMapKeyRef ?? secretKeyRef;
   if (fieldRef !== undefined) return { from: 'value', name, value: fieldValue(pod, fieldRef, settings) };
   if (resourceFieldRef !== undefined) {
     return { from: 'value', name, value: resourceFieldValue(pod, container, resourceFieldRef, settings) };
   }
-  if (selector !== undefined) {
-    const kind = configMapKeyRef === undefined ? 'Secret' : 'ConfigMap';
-    const object = { kind, namespace: pod.metadata.namespace, name: selector.name ?? '' } as const;
+  const selector = configMapKeyRef ?? secretKeyRef;
+  const object = referredObject(pod.metadata.namespace, configMapKeyRef, secretKeyRef);
+  if (selector !== undefined && object !== undefined) {
     return { from: 'key', name, object, key: selector.key, optional: selector.optional === true };
   }
   if (fileKeyRef === undefined) return { from: 'value', name, value: '' };

@@ -1,47 +1,6 @@
+import { type EnvironmentPlan, type EnvironmentStep, type ObjectReference, objectKey } from '@kubus/contracts';
 import { ContainerConfigError } from './errors.ts';
 import { expand } from './expand.ts';
-
-/** A Secret or ConfigMap that a container's environment needs. */
-export interface ObjectReference {
-  readonly kind: 'ConfigMap' | 'Secret';
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** Where one or more variables get their values from. */
-export type EnvironmentStep =
-  /** A text with references to variables before it. */
-  | { readonly from: 'text'; readonly name: string; readonly text: string }
-  /** A value as it is. */
-  | { readonly from: 'value'; readonly name: string; readonly value: string }
-  /** Every key of an object. */
-  | {
-      readonly from: 'object';
-      readonly object: ObjectReference;
-      readonly prefix: string;
-      readonly optional: boolean;
-    }
-  /** One key of an object. */
-  | {
-      readonly from: 'key';
-      readonly name: string;
-      readonly object: ObjectReference;
-      readonly key: string;
-      readonly optional: boolean;
-    };
-
-/**
- * A container's environment before it holds any value of a Secret: it may travel and be recorded. Whoever has the values
- * completes it.
- */
-export interface EnvironmentPlan {
-  /** Name and value of what device plugins ask for. */
-  readonly device: readonly (readonly [string, string])[];
-  /** In order: a later variable takes the place of an earlier one. */
-  readonly steps: readonly EnvironmentStep[];
-  /** Name and value of services' variables. They can be referred to, and give way to all others. */
-  readonly services: readonly (readonly [string, string])[];
-}
 
 /**
  * The data of an object, by key; undefined when there is no such object. Left out altogether on a node without an API
@@ -49,21 +8,10 @@ export interface EnvironmentPlan {
  */
 export type ObjectLookup = (object: ObjectReference) => Readonly<Record<string, string>> | undefined;
 
-/** A complete environment, in order, and what a person should know of how it was made. */
-export interface Environment {
-  readonly variables: ReadonlyMap<string, string>;
-  /** Texts of `InvalidEnvironmentVariableNames` events. */
-  readonly warnings: readonly string[];
-}
-
-/** Which objects have to be there to complete an environment; optional ones may be missing. */
-export function environmentObjects(plan: EnvironmentPlan): readonly (ObjectReference & { optional: boolean })[] {
-  const found = new Map<string, ObjectReference & { optional: boolean }>();
-  for (const step of plan.steps) {
-    if (step.from !== 'object' && step.from !== 'key') continue;
-    const id = `${step.object.kind}/${step.object.namespace}/${step.object.name}`;
-    found.set(id, { ...step.object, optional: step.optional && found.get(id)?.optional !== false });
-  }
+/** The objects from which a plan takes values, each once. */
+export function environmentObjects({ steps }: Pick<EnvironmentPlan, 'steps'>): readonly ObjectReference[] {
+  const found = new Map<string, ObjectReference>();
+  for (const step of steps) if ('object' in step) found.set(objectKey(step.object), step.object);
   return [...found.values()];
 }
 
@@ -73,10 +21,9 @@ export function environmentObjects(plan: EnvironmentPlan): readonly (ObjectRefer
  *
  * Throws {@link ContainerConfigError} when an object or a key is missing that is not optional.
  */
-export function completeEnvironment(plan: EnvironmentPlan, objects?: ObjectLookup): Environment {
+export function completeEnvironment(plan: EnvironmentPlan, objects?: ObjectLookup): ReadonlyMap<string, string> {
   const services = new Map(plan.services);
   const variables = new Map<string, string>();
-  const warnings: string[] = [];
   for (const step of plan.steps) {
     switch (step.from) {
       case 'text':
@@ -93,20 +40,14 @@ export function completeEnvironment(plan: EnvironmentPlan, objects?: ObjectLooku
         if (value !== undefined) variables.set(step.name, value);
         break;
       }
-      case 'object': {
-        const data = objectData(step, objects);
-        const skipped = Object.keys(data).filter((key) => !isVariableName(step.prefix + key));
-        for (const [key, value] of Object.entries(data)) {
-          if (!skipped.includes(key)) variables.set(step.prefix + key, value);
-        }
-        if (skipped.length > 0) warnings.push(skippedText(step, skipped));
-      }
+      case 'object':
+        for (const [key, value] of Object.entries(objectData(step, objects))) variables.set(step.prefix + key, value);
     }
   }
   const complete = new Map(plan.device);
   for (const [name, value] of variables) complete.set(name, value);
   for (const [name, value] of services) if (!variables.has(name)) complete.set(name, value);
-  return { variables: complete, warnings };
+  return complete;
 }
 
 type KeyStep = Extract<EnvironmentStep, { from: 'key' }>;
@@ -136,15 +77,4 @@ function objectData(
   if (data !== undefined) return data;
   if (optional) return {};
   throw new ContainerConfigError(`${object.kind.toLowerCase()} "${object.name}" not found`, { missing: object });
-}
-
-/** The API's rule (KEP-4369): any visible ASCII characters and spaces, but `=`. */
-function isVariableName(name: string): boolean {
-  return /^[\x20-\x3c\x3e-\x7e]+$/.test(name);
-}
-
-function skippedText({ object, prefix }: ObjectStep, keys: readonly string[]): string {
-  const names = keys.map((key) => prefix + key).sort();
-  const source = `${object.kind === 'Secret' ? 'secret' : 'configMap'} ${object.namespace}/${object.name}`;
-  return `Keys [${names.join(', ')}] from the EnvFrom ${source} were skipped since they are considered invalid environment variable names.`;
 }

@@ -1,5 +1,5 @@
+import type { ObjectReference } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
-import type { ObjectReference } from './environment.ts';
 
 /**
  * A container can not be made as its pod asks. `code` is the waiting reason that users know, the message is the

@@ -1,5 +1,4 @@
 export {
-  type CompletedContainer,
   type ContainerSettings,
   type ContainerTemplate,
   completeContainer,
@@ -11,15 +10,7 @@ export {
 export { isCritical } from './critical.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
-export {
-  type Environment,
-  type EnvironmentPlan,
-  type EnvironmentStep,
-  type ObjectLookup,
-  type ObjectReference,
-  completeEnvironment,
-  environmentObjects,
-} from './environment.ts';
+export { type ObjectLookup, completeEnvironment, environmentObjects } from './environment.ts';
 export { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { expand } from './expand.ts';
@@ -29,6 +20,7 @@ export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memor
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { type IdRange } from './namespaces.ts';
 export { askedAppArmor } from './profiles.ts';
+export { pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
   type ContainerResourceSettings,
@@ -42,4 +34,3 @@ export {
 export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig, sysctlName } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';
-export { type ServiceAddress, type ServicePort } from './service-links.ts';

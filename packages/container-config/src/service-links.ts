@@ -1,18 +1,4 @@
-/** What a service's variables are made of. */
-export interface ServiceAddress {
-  readonly name: string;
-  readonly namespace: string;
-  /** Missing or `None`: the service has no address and gets no variables. */
-  readonly clusterIP?: string;
-  readonly ports: readonly ServicePort[];
-}
-
-export interface ServicePort {
-  readonly name?: string;
-  readonly port: number;
-  /** Default: `TCP`. */
-  readonly protocol?: string;
-}
+import type { ServiceAddress } from '@kubus/contracts';
 
 /**
  * The variables by which a container finds services (kubelet behaviour 1.15): those of its pod's namespace, if the pod

@@ -12,6 +12,7 @@ import {
   environmentObjects,
   environmentPlan,
   expand,
+  referencedObjects,
 } from '../src/index.ts';
 import { thrown } from './thrown.ts';
 
@@ -29,7 +30,7 @@ function environment(
   return completeEnvironment(environmentPlan(of, { name: 'c', ...container }, settings), lookup);
 }
 
-const variables = (...args: Parameters<typeof environment>) => Object.fromEntries(environment(...args).variables);
+const variables = (...args: Parameters<typeof environment>) => Object.fromEntries(environment(...args));
 
 describe('order', () => {
   test('env stands over envFrom, and what comes later over what comes earlier', () => {
@@ -69,8 +70,8 @@ describe('order', () => {
       { name: 'GPU', value: '0' },
       { name: 'A', value: 'device' },
     ];
-    const { variables } = environment({ env: [{ name: 'A', value: 'own' }] }, { deviceVariables });
-    expect([...variables]).toEqual([
+    const made = environment({ env: [{ name: 'A', value: 'own' }] }, { deviceVariables });
+    expect([...made]).toEqual([
       ['GPU', '0'],
       ['A', 'own'],
     ]);
@@ -133,14 +134,6 @@ describe('services', () => {
     const made = variables({ env }, { services });
     expect(made).toMatchObject({ URL: 'http://10.0.0.1', MY_WEB_SERVICE_HOST: 'own' });
   });
-
-  test('a pod of the API waits until they are known, a static one does not', () => {
-    const unread = { services: 'unread' } as const;
-    const message = 'services have not yet been read at least once, cannot construct envvars';
-    expect(thrown(() => environment({}, unread))).toMatchObject({ message });
-    const of = pod({}, { annotations: { 'kubernetes.io/config.source': 'file' } });
-    expect(variables({}, unread, { of })).toEqual({});
-  });
 });
 
 describe('what is missing', () => {
@@ -184,19 +177,6 @@ describe('what is missing', () => {
     const message = "couldn't get secret default/sec, no kubeClient defined";
     expect(thrown(() => completeEnvironment(plan))).toMatchObject({ message });
   });
-
-  test('names that no environment takes are skipped and told of', () => {
-    const lookup: ObjectLookup = () => ({ good: '1', 'b=d': '2', ü: '3' });
-    const { variables, warnings } = environment(
-      { envFrom: [{ prefix: 'P', secretRef: { name: 's' } }] },
-      {},
-      { lookup },
-    );
-    expect(Object.fromEntries(variables)).toEqual({ Pgood: '1' });
-    expect(warnings).toEqual([
-      'Keys [Pb=d, Pü] from the EnvFrom secret default/s were skipped since they are considered invalid environment variable names.',
-    ]);
-  });
 });
 
 describe('env files', () => {
@@ -229,19 +209,41 @@ describe('a template', () => {
   };
   const template = containerTemplate(pod(), container, { attempt: 0, imageId: 'i', memoryCapacity: 1n });
 
-  test('names the objects that it needs; one that is needed once is needed', () => {
-    expect(environmentObjects(template.environment)).toEqual([
-      { kind: 'ConfigMap', namespace: 'default', name: 'cm', optional: true },
-      { kind: 'Secret', namespace: 'default', name: 'sec', optional: false },
+  test('names each object that it takes values from once', () => {
+    expect(environmentObjects(template.process.environment)).toEqual([
+      { kind: 'ConfigMap', namespace: 'default', name: 'cm' },
+      { kind: 'Secret', namespace: 'default', name: 'sec' },
     ]);
   });
 
   test('is completed as well after it has travelled', () => {
     const arrived = JSON.parse(JSON.stringify(template)) as typeof template;
-    const { config } = completeContainer(arrived, objects);
-    expect(config).toEqual(completeContainer(template, objects).config);
+    const config = completeContainer(arrived, objects);
+    expect(config).toEqual(completeContainer(template, objects));
     expect(config).toMatchObject({ command: ['run', 'https://s3cret@host'], args: ['--token=s3cret'] });
     expect(config.envs?.map(({ key, value = '' }) => `${key}=${atob(value)}`)).toContain('URL=https://s3cret@host');
+  });
+});
+
+describe('the objects of a pod', () => {
+  test('come from the environments of all its containers and from its pull Secrets', () => {
+    const made = pod({
+      imagePullSecrets: [{ name: 'registry' }, {}, { name: 'sec' }],
+      initContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'cm' } }, { secretRef: { name: 'sec' } }] }],
+      containers: [
+        { name: 'c', env: [{ name: 'X', valueFrom: { configMapKeyRef: { name: 'cm', key: 'k' } } }] },
+        { name: 'd', env: [{ name: 'X', value: 'x', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }] },
+      ],
+      ephemeralContainers: [
+        { name: 'e', env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'own', key: 'k' } } }] },
+      ],
+    });
+    expect(referencedObjects(made).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`)).toEqual([
+      'ConfigMap default/cm',
+      'Secret default/sec',
+      'Secret default/own',
+      'Secret default/registry',
+    ]);
   });
 });
 

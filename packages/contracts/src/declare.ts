@@ -8,6 +8,7 @@ export const serviceNames = [
   'pod-workers',
   'cri-bridge',
   'cni-bridge',
+  'object-cache',
   'volume-manager',
   'prober',
   'launcher',
@@ -16,7 +17,8 @@ export const serviceNames = [
 export type ServiceName = (typeof serviceNames)[number];
 
 /** The first token after the node: whose business the message is. */
-export type Area = 'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'probe' | 'volume' | 'node' | 'service';
+export type Area =
+  'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'object' | 'probe' | 'volume' | 'node' | 'service';
 
 /** What a message's key (the sixth token of its subject) means. */
 export type KeyKind = 'pod' | 'instance' | 'name';

@@ -1,7 +1,9 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { findImage, imagePull, imagePulled, nodeEvent, pullImage } from './messages/image.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
+import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
@@ -48,7 +50,19 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'pod-workers': {
     about: 'One ordered worker per pod: decides what to start, stop and remove, and has it done.',
     owns: [podWorker, podStatus],
-    reads: [podWork, podWake, podProbes, podVolumes, runtimePod, runtimeCondition, networkCondition],
+    reads: [
+      podWork,
+      podWake,
+      podProbes,
+      podVolumes,
+      runtimePod,
+      runtimeCondition,
+      networkCondition,
+      configuredSources,
+      cachedObject,
+      serviceAddress,
+      runtimeClass,
+    ],
     serves: [],
     calls: [
       fencePod,
@@ -65,19 +79,19 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.ContainerStats,
       criCommands.ExecSync,
       criCommands.ReopenContainerLog,
-      criCommands.ImageStatus,
-      criCommands.PullImage,
+      findImage,
+      pullImage,
     ],
     publishes: [podEvent],
     hears: [],
   },
   'cri-bridge': {
     about: 'The one connection to the container runtime: commands in lanes, PLEG.',
-    owns: [runtimePod, runtimeCondition],
+    owns: [runtimePod, runtimeCondition, imagePull],
     reads: [],
-    serves: [fencePod, readPod, ...Object.values(criCommands)],
+    serves: [fencePod, readPod, findImage, pullImage, ...Object.values(criCommands)],
     calls: [],
-    publishes: [runtimeHint],
+    publishes: [runtimeHint, imagePulled, nodeEvent],
     hears: [],
   },
   'cni-bridge': {
@@ -87,6 +101,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     serves: [],
     calls: [],
     publishes: [pluginRun],
+    hears: [],
+  },
+  'object-cache': {
+    about:
+      'Follows the ConfigMaps, Secrets, Services and RuntimeClasses that pods need, and gives out what is in them.',
+    owns: [cachedObject, serviceAddress, runtimeClass],
+    reads: [podWork],
+    serves: [],
+    calls: [],
+    publishes: [],
     hears: [],
   },
   'volume-manager': {
@@ -121,6 +145,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     owns: [],
     reads: [
       desiredPods.file,
+      imagePull,
       manifest,
       networkCondition,
       podProbes,

@@ -4,10 +4,13 @@ export { type Outcome, type RunningCommand, checkout, startCommand } from './kub
 export { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
 export type { NodeMessage, NodeMessages } from './node-messages.ts';
 export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';
+export { ObjectCache } from './object-cache.ts';
 export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
+export { type ServicePlace, takePlace } from './service-place.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';
+export { type RegistryPlace, TestRegistry, registryLogin } from './test-registry.ts';
 export { type RuntimeOptions, type TestRuntime, startRuntime } from './test-runtime.ts';
 export { Tunnel } from './tunnel.ts';

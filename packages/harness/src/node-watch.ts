@@ -2,6 +2,7 @@ import type { FactReader } from '@kubus/bus';
 import { type NatsTransport, PEOPLE, connectNats, readSeed } from '@kubus/bus-nats';
 import {
   type FactDeclaration,
+  type ImagePull,
   type ManifestReport,
   type NetworkCondition,
   type Pod,
@@ -15,6 +16,7 @@ import {
   type RuntimePod,
   type ServiceInstance,
   desiredPods,
+  imagePull,
   manifest,
   networkCondition,
   podRefOf,
@@ -57,6 +59,7 @@ export class NodeWatch {
   readonly #manifests: FactReader<ManifestReport>;
   readonly #runtimeConditions: FactReader<RuntimeCondition>;
   readonly #networkConditions: FactReader<NetworkCondition>;
+  readonly #imagePulls: FactReader<ImagePull>;
   readonly #instances: FactReader<ServiceInstance>;
 
   /** @param server where the node's NATS can be reached from here. */
@@ -88,6 +91,7 @@ export class NodeWatch {
     this.#manifests = read(manifest);
     this.#runtimeConditions = read(runtimeCondition);
     this.#networkConditions = read(networkCondition);
+    this.#imagePulls = read(imagePull);
     this.#instances = read(serviceInstance);
     this.#transport.onConnection(changed);
     this.messages = new NodeMessages(connection, node);
@@ -125,6 +129,11 @@ export class NodeWatch {
 
   get networkCondition(): NetworkCondition | undefined {
     return [...this.#networkConditions][0]?.value;
+  }
+
+  /** Pulls that go on or wait for their turn, by image. */
+  get imagePulls(): ImagePull[] {
+    return [...this.#imagePulls].map(({ value }) => value).sort((a, b) => (a.image < b.image ? -1 : 1));
   }
 
   /** A service that has announced itself, such as `sync-loop-0`. */

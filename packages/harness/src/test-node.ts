@@ -29,6 +29,8 @@ import { Tunnel } from './tunnel.ts';
 export interface NodeOptions {
   /** Manifests by file name: text, or documents that are written as JSON. */
   readonly manifests?: Readonly<Record<string, string | object>>;
+  /** How many instances of a service, where more than one. */
+  readonly scale?: Readonly<Record<string, number>>;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -88,7 +90,8 @@ export class TestNode {
       await options.prepare(dir);
     }
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
-    const args = ['up', '--manifests', manifests, ...(chosen === undefined ? [] : ['--containerd', chosen])];
+    const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
+    const args = ['up', '--manifests', manifests, ...scale, ...(chosen === undefined ? [] : ['--containerd', chosen])];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

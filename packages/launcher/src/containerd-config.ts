@@ -1,3 +1,4 @@
+import { handlerWithShim } from '@kubus/cni-config';
 import { pauseReference } from '@kubus/node-images';
 import type { NodeDir } from './node-dir.ts';
 
@@ -24,7 +25,7 @@ export interface ContainerdConfigOptions {
  *   leaves behind is found there. Only the sockets of the shims stay outside (see shimSocket).
  * - `restrict_oom_score_adj`: without CAP_SYS_RESOURCE the kernel refuses scores below the runtime's own, and no sandbox
  *   starts.
- * - The handler has a CNI folder of its own: what lies in the default one concerns no pod of ours, and the other way round.
+ * - Our handler, and the second form of each that RuntimeClasses name (runc), have a CNI folder of their own: what lies in the default one concerns no pod of ours, and the other way round.
  *   NetworkReady of CRI's Status speaks of the default one only and stays false. The plugin folder is one for all.
  *   `loopback` is run from it for every pod, at the same time as the handler's network, on 2.x as well
  *   (`use_internal_loopback` is off there): a file of that name must lie there or no sandbox starts. StopPodSandbox and
@@ -86,12 +87,16 @@ const streaming = { stream_server_address: '127.0.0.1', stream_server_port: '0' 
 function handlers(containerd: string, dir: ContainerdConfigOptions['dir'], runc: string): Table[] {
   const options = { BinaryName: runc, Root: `${dir.containerd.state}/runc`, SystemdCgroup: false };
   const type = { runtime_type: 'io.containerd.runc.v2' };
+  const withShim = { ...type, cni_conf_dir: dir.cni.handlerConf };
+  const handler = (name: string, entries: Table[1]): Table[] => [
+    [`${containerd}.runtimes.${name}`, entries],
+    [`${containerd}.runtimes.${name}.options`, options],
+  ];
   return [
     [containerd, { default_runtime_name: 'runc' }],
-    [`${containerd}.runtimes.runc`, type],
-    [`${containerd}.runtimes.runc.options`, options],
-    [`${containerd}.runtimes.${runtimeHandler}`, { ...type, cni_conf_dir: dir.cni.handlerConf }],
-    [`${containerd}.runtimes.${runtimeHandler}.options`, options],
+    ...handler('runc', type),
+    ...handler(runtimeHandler, withShim),
+    ...handler(handlerWithShim(runtimeHandler, 'runc'), withShim),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { sharedServices } from '@kubus/contracts';
-import type { NodeConfig } from '@kubus/service-kit';
+import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -88,6 +88,7 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
     },
+    objects: { socket: dir.socket('objects') },
     pods: {
       root: dir.pods,
       logs: dir.podLogs,
@@ -100,6 +101,8 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {} },
+    // Nobody could pull again what the node has from the beginning.
+    images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
     logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };

@@ -25,6 +25,14 @@ export async function buildImages(outDir: string): Promise<BuiltImage[]> {
   return Promise.all([busybox, pause].map((spec) => buildImage(spec, outDir)));
 }
 
+/** A busybox image of another name, and with labels that make it another image. */
+export async function buildBusybox(
+  change: Pick<ImageSpec, 'reference' | 'labels'>,
+  outDir: string,
+): Promise<BuiltImage> {
+  return buildImage({ ...(await busyboxSpec()), ...change }, outDir);
+}
+
 /** Where the official image has it: every applet in /bin, and `env` also where scripts look for it. */
 async function busyboxSpec(): Promise<ImageSpec> {
   const binary = await staticBusybox();

@@ -6,6 +6,8 @@ export interface BackOffEntry {
   readonly waitMs: number;
   /** When the entry was made or lengthened, milliseconds since the Unix epoch. */
   readonly updatedAt: number;
+  /** What failed last, for people. */
+  readonly error?: string | undefined;
 }
 
 /** All in milliseconds. */

@@ -1,5 +1,5 @@
 import type { Container } from '@kubus/contracts';
-import { parseImageName } from '@kubus/contracts';
+import { imageNameProblem, parseImageName } from '@kubus/contracts';
 
 /** What to do about a container's image (kubelet behaviour 1.8). */
 export type ImageDecision =
@@ -14,22 +14,23 @@ export function imageToPull(image: string): string | undefined {
   return name.tag === undefined && name.digest === undefined ? `${image}:latest` : image;
 }
 
-/** Whether the image has to be looked for before a decision: not for one that is pulled anyway. */
-export function needsLook(container: Pick<Container, 'imagePullPolicy'>): boolean {
-  return container.imagePullPolicy !== 'Always';
+/** Whether the image has to be looked for before a decision: not for one that is pulled anyway, or has no proper name. */
+export function needsLook(container: Pick<Container, 'image' | 'imagePullPolicy'>): boolean {
+  return container.imagePullPolicy !== 'Always' && imageNameProblem(container.image ?? '') === undefined;
 }
 
-/** @param present whether the runtime has the image; ignored for the policy Always. */
+/** @param present whether the runtime has the image and the pod may use it; ignored for the policy Always. */
 export function imageDecision(
   container: Pick<Container, 'name' | 'image' | 'imagePullPolicy'>,
   present: boolean,
 ): ImageDecision {
   const image = container.image ?? '';
-  if (imageToPull(image) === undefined) {
+  const problem = imageNameProblem(image);
+  if (problem !== undefined) {
     return {
       kind: 'fail',
       reason: 'InvalidImageName',
-      message: `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`,
+      message: `Failed to apply default image tag "${image}": couldn't parse image name "${image}": ${problem}`,
     };
   }
   switch (container.imagePullPolicy) {

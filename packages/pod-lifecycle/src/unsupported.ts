@@ -3,6 +3,9 @@ import type { Container, Pod, Volume } from '@kubus/contracts';
 /** Kinds of volumes that this version makes. */
 const VOLUMES = ['emptyDir', 'hostPath'];
 
+/** Where this version takes the value of a variable from. */
+const SOURCES = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'];
+
 /**
  * What a pod asks for that this version does not do. Such a pod is not started at all: running it without would be
  * something else than what its author wrote. Empty when everything is understood.
@@ -11,7 +14,6 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>): string[] {
   const { spec } = pod;
   return [
     ...asked((spec.resourceClaims?.length ?? 0) > 0, 'spec.resourceClaims'),
-    ...asked(spec.runtimeClassName !== undefined, 'spec.runtimeClassName'),
     ...asked(spec.hostUsers === false, 'spec.hostUsers'),
     ...(spec.volumes ?? []).flatMap((volume, index) => ofVolume(volume, `spec.volumes[${index}]`)),
     ...inList(spec.initContainers, 'spec.initContainers'),
@@ -34,19 +36,15 @@ function inList(containers: readonly Container[] | undefined, list: string): str
   return (containers ?? []).flatMap((container, index) => ofContainer(container, `${list}[${index}]`));
 }
 
-function ofContainer({ env, envFrom, volumeDevices, volumeMounts }: Container, at: string): string[] {
-  const variables = (env ?? []).flatMap(({ valueFrom }, index) => {
-    const { fieldRef: _field, resourceFieldRef: _resource, ...others } = valueFrom ?? {};
-    return Object.keys(others).map((kind) => `${at}.env[${index}].valueFrom.${kind}`);
-  });
+function ofContainer({ env, volumeDevices, volumeMounts }: Container, at: string): string[] {
+  const variables = (env ?? []).flatMap(({ valueFrom }, index) =>
+    Object.keys(valueFrom ?? {})
+      .filter((source) => !SOURCES.includes(source))
+      .map((source) => `${at}.env[${index}].valueFrom.${source}`),
+  );
   const mounts = (volumeMounts ?? []).flatMap(({ subPath = '', subPathExpr = '' }, index) => [
     ...asked(subPath !== '', `${at}.volumeMounts[${index}].subPath`),
     ...asked(subPathExpr !== '', `${at}.volumeMounts[${index}].subPathExpr`),
   ]);
-  return [
-    ...asked((envFrom?.length ?? 0) > 0, `${at}.envFrom`),
-    ...variables,
-    ...mounts,
-    ...asked((volumeDevices?.length ?? 0) > 0, `${at}.volumeDevices`),
-  ];
+  return [...variables, ...mounts, ...asked((volumeDevices?.length ?? 0) > 0, `${at}.volumeDevices`)];
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { imageDecision, imageToPull } from '../src/index.ts';
+import { imageDecision, imageToPull, needsLook } from '../src/index.ts';
 
 test.each([
   ['Always', true, 'pull'],
@@ -21,7 +21,15 @@ test('an image that must not be pulled and is not there has the reference’s re
 });
 
 test('a name that is none fails, whatever the policy', () => {
-  expect(imageDecision({ name: 'c', image: 'Not An Image' }, false)).toMatchObject({ reason: 'InvalidImageName' });
+  const container = { name: 'c', image: 'Not A Valid//Name' };
+  const text =
+    'Failed to apply default image tag "Not A Valid//Name": couldn\'t parse image name "Not A Valid//Name": ' +
+    'invalid reference format: repository name (/Name) must be lowercase';
+  for (const imagePullPolicy of ['Always', 'IfNotPresent', 'Never']) {
+    const decision = imageDecision({ ...container, imagePullPolicy }, false);
+    expect(decision).toEqual({ kind: 'fail', reason: 'InvalidImageName', message: text });
+    expect(needsLook({ ...container, imagePullPolicy })).toBe(false);
+  }
 });
 
 test.each([

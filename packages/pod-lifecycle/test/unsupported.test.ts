@@ -13,7 +13,10 @@ const all = {
     { name: 'TEXT', value: 'x' },
     { name: 'FIELD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
     { name: 'RESOURCE', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+    { name: 'CONFIG', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } },
+    { name: 'SECRET', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
   ],
+  envFrom: [{ configMapRef: { name: 'c' } }, { secretRef: { name: 's' } }],
   volumeMounts: [{ name: 'data', mountPath: '/data', subPath: '' }],
 };
 
@@ -27,6 +30,8 @@ test('a pod of what this version does asks for nothing else', () => {
       { name: 'host', hostPath: { path: '/srv' } },
     ],
     activeDeadlineSeconds: 5,
+    runtimeClassName: 'runc',
+    imagePullSecrets: [{ name: 's' }],
   };
   expect(unsupportedFields({ spec })).toEqual([]);
 });
@@ -41,13 +46,21 @@ test.each<[string, Partial<PodSpec>]>([
       ],
     },
   ],
-  ['spec.runtimeClassName', { runtimeClassName: 'gvisor' }],
   ['spec.hostUsers', { hostUsers: false }],
   ['spec.resourceClaims', { resourceClaims: [{ name: 'gpu' }] }],
-  ['spec.initContainers[0].envFrom', { initContainers: [{ name: 'i', envFrom: [{ configMapRef: { name: 'c' } }] }] }],
   [
-    'spec.containers[0].env[0].valueFrom.secretKeyRef',
-    { containers: [{ name: 'c', env: [{ name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }] },
+    'spec.containers[0].env[1].valueFrom.fileKeyRef',
+    {
+      containers: [
+        {
+          name: 'c',
+          env: [
+            { name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+            { name: 'F', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k' } } },
+          ],
+        },
+      ],
+    },
   ],
   [
     'spec.containers[0].volumeMounts[0].subPath',

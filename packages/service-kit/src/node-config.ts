@@ -1,4 +1,5 @@
 import { type ServiceShare, type SharedService, parseQuantity, sharedServices } from '@kubus/contracts';
+import { verificationPolicies } from '@kubus/image-manager';
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
@@ -8,6 +9,62 @@ const resourcesSchema = z.record(
   z.string(),
   z.string().refine((text) => parseQuantity(text) !== undefined, 'is no quantity'),
 );
+
+const percent = z.int().min(0).max(100);
+
+/** Names in parentheses are those of the reference's KubeletConfiguration, or of its flag. */
+const imagesSchema = z
+  .strictObject({
+    /** Pulls that may begin per second (registryPullQPS). 0: any number. */
+    pullQps: z.number().nonnegative().default(5),
+    /** Pulls that may begin at once after a quiet time (registryBurst). */
+    pullBurst: z.int().positive().default(10),
+    /** One pull after another (serializeImagePulls). Left out: yes, unless `maxParallel` is 2 or more. */
+    serialize: z.boolean().optional(),
+    /** Pulls at once where they are not serialized (maxParallelImagePulls). Left out: any number. */
+    maxParallel: z.int().positive().optional(),
+    /** Plugins that have credentials for registries. */
+    providers: z
+      .strictObject({
+        /** A CredentialProviderConfig, or a folder of them (--image-credential-provider-config). */
+        config: z.string(),
+        /** Folder of the plugins (--image-credential-provider-bin-dir). */
+        binDir: z.string(),
+      })
+      .optional(),
+    /** Which images that are there a pod may use only with credentials that can pull them. */
+    verification: z
+      .strictObject({
+        /** imagePullCredentialsVerificationPolicy */
+        policy: z.enum(verificationPolicies).default('NeverVerifyPreloadedImages'),
+        /** Names without tag, or beginnings that end with `/*` (preloadedImagesVerificationAllowlist). */
+        allowlist: z.array(z.string()).default([]),
+      })
+      .prefault({}),
+    /** When images are removed. Percentages are of the capacity of the file system that holds them. */
+    gc: z
+      .strictObject({
+        /** imageGCHighThresholdPercent */
+        highPercent: percent.default(85),
+        /** imageGCLowThresholdPercent */
+        lowPercent: percent.default(80),
+        /** Milliseconds (imageMinimumGCAge). */
+        minAgeMs: z.number().nonnegative().default(120_000),
+        /** Milliseconds without use (imageMaximumGCAge). 0: age does not matter. */
+        maxAgeMs: z.number().nonnegative().default(0),
+        /** Images that are never removed: the runtime's sandbox image, where it does not pin that itself. */
+        keep: z.array(z.string()).default([]),
+      })
+      .refine(({ highPercent, lowPercent }) => lowPercent < highPercent, {
+        error: 'must be below highPercent',
+        path: ['lowPercent'],
+      })
+      .prefault({}),
+  })
+  .refine(({ serialize, maxParallel = 1 }) => serialize !== true || maxParallel === 1, {
+    error: 'must be 1 where serialize is true',
+    path: ['maxParallel'],
+  });
 
 /** What every service of a node is told at its start: one JSON file, written by the launcher or by hand. */
 export const nodeConfigSchema = z.strictObject({
@@ -57,6 +114,13 @@ export const nodeConfigSchema = z.strictObject({
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
   }),
+  /** Left out: the node has no object-cache, and its pods can not refer to objects of an API server. */
+  objects: z
+    .strictObject({
+      /** Socket on which object-cache gives out what is in ConfigMaps and Secrets. */
+      socket: z.string(),
+    })
+    .optional(),
   pods: z.strictObject({
     /** Folder of the pods' own files (the kubelet's root). */
     root: z.string(),
@@ -89,6 +153,8 @@ export const nodeConfigSchema = z.strictObject({
     .default([]),
   /** What pods do not get of the machine, by resource (systemReserved, kubeReserved). */
   reserved: z.strictObject({ system: resourcesSchema.default({}), kube: resourcesSchema.default({}) }).prefault({}),
+  /** Pulls, credentials and removal of images. */
+  images: imagesSchema.prefault({}),
   /** The logs of containers. */
   logs: z
     .strictObject({

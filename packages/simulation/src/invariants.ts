@@ -154,13 +154,22 @@ function checkWorkers(
   const told = node.broker.stored('node.fact.share.pod-workers')?.data;
   if (told === undefined) return;
   const { instances } = serviceShareSchema.parse(JSON.parse(told));
-  for (const key of node.broker.keys) {
-    const [, fact, uid = ''] = /^worker\.fact\.(state|status)\.([^.]+)$/.exec(key) ?? [];
+  const speaker = (key: string) => {
     const { [HEADER.source]: source, [HEADER.removed]: removed } = node.broker.stored(key)?.headers ?? {};
-    if (fact === undefined || removed !== undefined) continue;
-    if (!wanted.has(uid)) fail('nothing is told of a pod that is gone', `${fact} ${uid} by ${source ?? ''}`);
-    else if (source !== ownerOf(uid, instances))
-      fail('a pod is told of by its worker', `${fact} ${uid} by ${source ?? ''}`);
+    return removed === undefined ? source : undefined;
+  };
+  for (const uid of wanted) {
+    for (const key of [`worker.fact.state.${uid}`, `worker.fact.status.${uid}`]) {
+      const [owner, source] = [ownerOf(uid, instances), speaker(key)];
+      if (source !== owner) fail('a pod is told of by its worker', `${key} by ${source ?? 'nobody'} for ${owner}`);
+    }
+  }
+  for (const key of node.broker.keys) {
+    const [, uid = ''] = /^worker\.fact\.(?:state|status)\.([^.]+)$/.exec(key) ?? [];
+    const source = speaker(key);
+    // One that was killed for good can not take anything back.
+    if (uid === '' || wanted.has(uid) || source === undefined || !node.alive(source)) continue;
+    fail('nothing is told of a pod that is gone', `${key} by ${source}`);
   }
 }
 

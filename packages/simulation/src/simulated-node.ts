@@ -4,7 +4,7 @@ import { CniError } from '@kubus/cni-config';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { type FolderListing, publishSources } from '@kubus/config-sources';
 import { type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
-import { CriBridge } from '@kubus/cri-bridge';
+import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { CriError } from '@kubus/cri';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
@@ -270,6 +270,13 @@ export class SimulatedNode {
           logger,
           handler: HANDLER,
           sandboxesAtOnce: 2,
+          images: await this.#images(guard, logger),
+          // Images are not what is looked at here.
+          imageGc: {
+            keep: [],
+            policy: { highPercent: 100, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+            space: () => guard.promise(Promise.resolve({ capacity: 1, available: 1 })),
+          },
         });
         return undefined;
       case 'prober': {
@@ -321,6 +328,19 @@ export class SimulatedNode {
         this.finished.set(uid, this.scheduler.elapsed());
         return guard.promise(Promise.resolve());
       },
+    };
+  }
+
+  async #images(guard: ProcessGuard, logger: Logger): Promise<CriBridgeOptions['images']> {
+    const [pulling, pulled] = [this.disk.store('pulling', guard), this.disk.store('pulled', guard)];
+    return {
+      credentials: new PullCredentials({
+        objects: { read: () => Promise.reject(new KubusError('NoObjectCache', 'there is no object-cache')) },
+        node: { for: () => guard.promise(Promise.resolve([])) },
+      }),
+      pulled: await PulledImages.load({ pulling, pulled, logger }),
+      limits: { rate: undefined, atOnce: 1 },
+      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
     };
   }
 

@@ -80,12 +80,12 @@ export function world(seed = 1) {
   const scheduler = new Scheduler();
   const broker = new MemoryBroker({ scheduler, node: 'n' });
   const random = new Random(seed);
-  const join = (service: keyof typeof contracts, epoch = 1) => {
-    const connection = broker.connect(`${service}-0`);
+  const join = (service: keyof typeof contracts, epoch = 1, slot = 0) => {
+    const connection = broker.connect(`${service}-${slot}`);
     const bus = new Bus({
       node: 'n',
       service,
-      instance: `${service}-0`,
+      instance: `${service}-${slot}`,
       epoch,
       contract: contracts[service],
       transport: connection,

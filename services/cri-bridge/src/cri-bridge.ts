@@ -1,5 +1,8 @@
 import type { Bus } from '@kubus/bus';
 import type { Clock, Logger } from '@kubus/ports';
+import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
+import { Images, type ImagesOptions } from './images.ts';
+import { type ObjectReader, noObjects } from './objects.ts';
 import { servePlainCommands } from './plain-commands.ts';
 import { Pleg } from './pleg.ts';
 import { PodCommands } from './pod-commands.ts';
@@ -16,6 +19,10 @@ export interface CriBridgeOptions {
   /** Runtime handler whose network is cni-bridge's. */
   readonly handler: string | undefined;
   readonly sandboxesAtOnce: number;
+  readonly images: Pick<ImagesOptions, 'credentials' | 'limits' | 'pulled' | 'verification'>;
+  readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
+  /** Left out: the node has no object-cache. */
+  readonly objects?: ObjectReader | undefined;
 }
 
 /** The one connection of the node to its container runtime. */
@@ -23,17 +30,28 @@ export class CriBridge {
   readonly #pleg: Pleg;
   readonly #watch: RuntimeWatch;
   readonly #commands: PodCommands;
+  readonly #images: Images;
+  readonly #collector: ImageCollector;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce } = options;
+    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, objects = noObjects } = options;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
-    const effects = new PodEffects({ runtime, clock, logger, handler: () => this.#watch.handler() });
-    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, sandboxesAtOnce });
+    const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
+    this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, sandboxesAtOnce });
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
+    const shared = { runtime, bus, clock, logger };
+    const collector = new ImageCollector({ ...shared, ...options.imageGc, pulled: options.images.pulled });
+    this.#collector = collector;
+    this.#images = new Images({ ...shared, ...options.images, onGiven: (id) => collector.given(id) });
+    this.#images.serve();
     this.#watch.start();
+    this.#watch.onceConnected(() => {
+      void this.#images.settleBegun();
+      collector.start();
+    });
     this.#pleg.start((state) => this.#watch.eventsChanged(state));
   }
 
@@ -47,7 +65,18 @@ export class CriBridge {
     return this.#commands.sandboxes;
   }
 
+  /** Pulls of images that go on, and that wait for their turn. */
+  get pulls(): { pulling: number; waiting: number } {
+    return this.#images.pulls;
+  }
+
+  /** Images that garbage collection has removed since the start, by why. */
+  get imagesRemoved(): { readonly age: number; readonly space: number } {
+    return this.#collector.removed;
+  }
+
   stop(): void {
+    this.#collector.stop();
     this.#pleg.stop();
     this.#watch.stop();
   }

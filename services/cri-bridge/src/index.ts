@@ -1,14 +1,29 @@
+import { statfs } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { connectCri } from '@kubus/cri';
-import type { ServiceDefinition } from '@kubus/service-kit';
-import { CriBridge } from './cri-bridge.ts';
+import { ObjectClient } from '@kubus/object-socket';
+import { FileRecordStore, type ServiceContext, type ServiceDefinition } from '@kubus/service-kit';
+import { CredentialPlugins, readProviderFiles } from './credential-plugins.ts';
+import { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
+import { nodeCredentials } from './node-credentials.ts';
+import { noObjects, type ObjectReader } from './objects.ts';
+import { PullCredentials } from './pull-credentials.ts';
+import { PulledImages } from './pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
+export type { ObjectReader } from './objects.ts';
+export { type NodeCredentials, PullCredentials } from './pull-credentials.ts';
+export { PulledImages, type PulledImagesOptions } from './pulled-images.ts';
 export type { Runtime } from './runtime.ts';
 
 /** The service `cri-bridge`. */
 export const criBridge: ServiceDefinition = {
   name: 'cri-bridge',
-  start: ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+  start: async (context) => {
+    const { config, bus, clock, ids, logger, health, metrics, stateDir } = context;
+    const objects = config.objects && new ObjectClient(config.objects.socket);
+    const images = await imagesOf(context, objects ?? noObjects);
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
       socket,
@@ -17,7 +32,7 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce });
+    const bridge = new CriBridge({ runtime, bus, clock, logger, handler, sandboxesAtOnce, objects, ...images });
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',
@@ -29,12 +44,73 @@ export const criBridge: ServiceDefinition = {
         { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
       ],
     });
-    return Promise.resolve({
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_image_pulls',
+      help: 'Pulls of images that go on, and that wait for their turn.',
+      labelNames: ['state'],
+      collect: () => [
+        { value: bridge.pulls.pulling, labels: { state: 'pulling' } },
+        { value: bridge.pulls.waiting, labels: { state: 'waiting' } },
+      ],
+    });
+    metrics.add({
+      type: 'counter',
+      name: 'kubus_images_removed_total',
+      help: 'Images that garbage collection has removed.',
+      labelNames: ['reason'],
+      collect: () => [
+        { value: bridge.imagesRemoved.age, labels: { reason: 'age' } },
+        { value: bridge.imagesRemoved.space, labels: { reason: 'space' } },
+      ],
+    });
+    return {
       stop: () => {
         bridge.stop();
         runtime.close();
         return Promise.resolve();
       },
-    });
+    };
   },
 };
+
+/** The image side of the configuration, and what it needs of the machine. */
+async function imagesOf(
+  context: ServiceContext,
+  objects: ObjectReader,
+): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
+  const { config, clock, logger, stateDir } = context;
+  const { pullQps, pullBurst, maxParallel, serialize, providers, verification, gc } = config.images;
+  const store = (name: string) => new FileRecordStore({ dir: join(stateDir, 'images', name), logger });
+  const plugins =
+    providers &&
+    new CredentialPlugins({
+      providers: await readProviderFiles(providers.config),
+      folder: providers.binDir,
+      ...{ clock, logger },
+    });
+  const folders = { root: config.pods.root, work: process.cwd(), home: homedir() };
+  const { keep, ...policy } = gc;
+  return {
+    images: {
+      credentials: new PullCredentials({
+        objects,
+        node: nodeCredentials({ folders, plugins, logger }),
+      }),
+      pulled: await PulledImages.load({ pulling: store('pulling'), pulled: store('pulled'), logger }),
+      limits: {
+        rate: pullQps === 0 ? undefined : { perSecond: pullQps, burst: pullBurst },
+        atOnce: (serialize ?? (maxParallel ?? 1) === 1) ? 1 : (maxParallel ?? Infinity),
+      },
+      verification,
+    },
+    imageGc: {
+      keep,
+      policy,
+      space: async (path) => {
+        const { blocks, bavail, bsize } = await statfs(path);
+        return { capacity: blocks * bsize, available: bavail * bsize };
+      },
+    },
+  };
+}

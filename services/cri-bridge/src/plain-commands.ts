@@ -1,5 +1,5 @@
 import type { Bus, CommandContext } from '@kubus/bus';
-import { type CriRequest, type CriResult, criCommands, fencedMethods } from '@kubus/contracts';
+import { type BusCriMethod, type CriRequest, type CriResult, criCommands, fencedMethods } from '@kubus/contracts';
 import type { UnaryCriMethod } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
 import type { Stamps } from './stamps.ts';
@@ -27,10 +27,10 @@ const lists: { readonly [M in UnaryCriMethod]?: List } = {
   ListPodSandboxMetrics: { field: 'podMetrics', id: bySandbox },
 };
 
-/** Serves every other unary CRI call: reads, streaming addresses, images. They wait for nobody; lists come in pages. */
+/** Serves every other unary CRI call: reads, streaming addresses, removal of images. They wait for nobody; lists come in pages. */
 export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps: Stamps }): void {
   const { bus, runtime, stamps } = options;
-  const serve = <M extends UnaryCriMethod>(method: M) => {
+  const serve = <M extends BusCriMethod>(method: M) => {
     bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>): Promise<CriResult<M>> => {
       const { params, page } = command.request;
       command.begin();
@@ -40,7 +40,7 @@ export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps
     });
   };
   const fenced: readonly string[] = fencedMethods;
-  for (const method of Object.keys(criCommands) as UnaryCriMethod[]) {
+  for (const method of Object.keys(criCommands) as BusCriMethod[]) {
     if (!fenced.includes(method)) serve(method);
   }
 }

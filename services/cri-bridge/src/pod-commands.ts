@@ -10,6 +10,7 @@ import {
 } from '@kubus/contracts';
 import { KubusError, toError } from '@kubus/ports';
 import { Lanes, Slots } from './lanes.ts';
+import { type ObjectReader, completeCreate } from './objects.ts';
 import type { PodEffects } from './pod-effects.ts';
 import type { Pleg } from './pleg.ts';
 import type { Stamps } from './stamps.ts';
@@ -29,14 +30,23 @@ export class PodCommands {
   readonly #pleg: Pleg;
   readonly #effects: PodEffects;
   readonly #stamps: Stamps;
+  readonly #objects: ObjectReader;
   readonly #lanes = new Lanes();
   readonly #sandboxes: Slots;
 
-  constructor(options: { bus: Bus; pleg: Pleg; effects: PodEffects; stamps: Stamps; sandboxesAtOnce: number }) {
+  constructor(options: {
+    bus: Bus;
+    pleg: Pleg;
+    effects: PodEffects;
+    stamps: Stamps;
+    objects: ObjectReader;
+    sandboxesAtOnce: number;
+  }) {
     this.#bus = options.bus;
     this.#pleg = options.pleg;
     this.#effects = options.effects;
     this.#stamps = options.stamps;
+    this.#objects = options.objects;
     this.#sandboxes = new Slots(options.sandboxesAtOnce);
   }
 
@@ -73,7 +83,9 @@ export class PodCommands {
     this.#pleg.commandBegins(pod);
     let done = false;
     try {
-      const response = await this.#effects.perform(method, pod, command.request.params);
+      const { params, process } = command.request;
+      const complete = process === undefined ? params : await completeCreate(params, process, this.#objects);
+      const response = await this.#effects.perform(method, pod, complete);
       done = true;
       return { response, at: this.#stamps.next() };
     } catch (error) {

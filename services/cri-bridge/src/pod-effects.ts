@@ -22,10 +22,15 @@ export class PodEffects {
   readonly #runtime: Runtime;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #handler: () => Promise<string | undefined>;
+  readonly #handler: (wanted: string) => Promise<string | undefined>;
 
-  /** @param handler the runtime handler whose network is cni-bridge's, if the runtime has it. */
-  constructor(options: { runtime: Runtime; clock: Clock; logger: Logger; handler: () => Promise<string | undefined> }) {
+  /** @param handler the runtime handler to use for a wanted one; see `RuntimeWatch.handler`. */
+  constructor(options: {
+    runtime: Runtime;
+    clock: Clock;
+    logger: Logger;
+    handler: (wanted: string) => Promise<string | undefined>;
+  }) {
     this.#runtime = options.runtime;
     this.#clock = options.clock;
     this.#logger = options.logger;
@@ -52,8 +57,9 @@ export class PodEffects {
   }
 
   async #runSandbox(pod: string, params: Request<'RunPodSandbox'>): Promise<Response<'RunPodSandbox'>> {
-    const handler = await this.#handler();
-    const request = handler === undefined ? params : { ...params, runtimeHandler: handler };
+    const { runtimeHandler: wanted = '', ...rest } = params;
+    const handler = await this.#handler(wanted);
+    const request = handler === undefined ? rest : { ...rest, runtimeHandler: handler };
     const attempt = params.config?.metadata?.attempt ?? 0;
     return this.#untilSettled('RunPodSandbox', () => this.#runtime.call('RunPodSandbox', request), {
       look: async () => {

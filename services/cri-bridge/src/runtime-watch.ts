@@ -1,7 +1,8 @@
 import type { Bus, FactOwner } from '@kubus/bus';
 import { type RuntimeCondition, runtimeCondition } from '@kubus/contracts';
+import { handlerWithShim } from '@kubus/cni-config';
 import type { EventsState } from '@kubus/cri';
-import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { StatusResponse } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
 
@@ -20,6 +21,8 @@ export class RuntimeWatch {
   readonly #facts: FactOwner<RuntimeCondition>;
   readonly #wantedHandler: string | undefined;
   #handler: string | undefined;
+  /** All that the runtime has, if it tells. */
+  #handlers: readonly string[] | undefined;
   /** Resolved once the runtime has told what it can do; a new one for every connection. */
   #learned = Promise.withResolvers<undefined>();
   #isLearned = false;
@@ -38,12 +41,24 @@ export class RuntimeWatch {
   }
 
   /**
-   * The handler to use for sandboxes; undefined when the runtime has none of ours. Waits until that is known: a sandbox made
-   * with the wrong one has no network, and can not even be stopped where the runtime has no network of its own.
+   * The handler to use for a sandbox. Where the runtime has none of ours, the wanted one; undefined for the runtime's
+   * default. Waits until that is known: a sandbox made with the wrong one has no network, and can not even be stopped where
+   * the runtime has no network of its own. For the same reason it throws `NoRuntimeHandler` when the wanted one is not
+   * configured for our network.
+   *
+   * @param wanted as the pod's RuntimeClass names it; empty for the default one.
    */
-  async handler(): Promise<string | undefined> {
+  async handler(wanted: string): Promise<string | undefined> {
     await this.#learned.promise;
-    return this.#handler;
+    if (this.#handler === undefined) return wanted === '' ? undefined : wanted;
+    const handler = handlerWithShim(this.#handler, wanted);
+    if (this.#handlers?.includes(handler) === false) {
+      throw new KubusError(
+        'NoRuntimeHandler',
+        `no runtime for "${handler}" is configured, which "${wanted}" needs here`,
+      );
+    }
+    return handler;
   }
 
   /** What is wrong with the runtime, for the service's health. */
@@ -64,6 +79,16 @@ export class RuntimeWatch {
       if (connection === 'connecting') {
         this.#timer = this.#clock.after(ANSWER.deadlineMs, () => this.#publishLost('the runtime does not answer'));
       }
+    });
+  }
+
+  /** Calls `action` when the runtime can be reached for the first time. */
+  onceConnected(action: () => void): void {
+    let done = false;
+    this.#runtime.watchConnection((connection) => {
+      if (connection !== 'connected' || done) return;
+      done = true;
+      action();
     });
   }
 
@@ -101,7 +126,8 @@ export class RuntimeWatch {
 
   async #learnHandler(wanted: string): Promise<void> {
     const status = await this.#runtime.call('Status', { verbose: true }, ANSWER);
-    this.#handler = hasHandler(status, wanted) ? wanted : undefined;
+    this.#handlers = handlersOf(status);
+    this.#handler = this.#handlers?.includes(wanted) === false ? undefined : wanted;
     if (this.#handler !== undefined) return;
     this.#logger.warn(
       { handler: wanted },
@@ -153,14 +179,14 @@ export class RuntimeWatch {
 }
 
 /**
- * Whether the runtime is configured with `handler`. From containerd 2 on the status lists handlers; before, only the
- * verbose status shows the configuration. A runtime that tells neither is taken at our configuration's word.
+ * The handlers with which the runtime is configured. From containerd 2 on the status lists them; before, only the verbose
+ * status shows the configuration. Undefined for a runtime that tells neither: it is taken at our configuration's word.
  */
-function hasHandler(status: StatusResponse, handler: string): boolean {
+function handlersOf(status: StatusResponse): string[] | undefined {
   const listed = status.runtimeHandlers ?? [];
-  if (listed.length > 0) return listed.some(({ name }) => name === handler);
+  if (listed.length > 0) return listed.map(({ name = '' }) => name);
   const config = status.info?.['config'];
-  if (config === undefined) return true;
+  if (config === undefined) return undefined;
   const { containerd } = JSON.parse(config) as { containerd?: { runtimes?: Record<string, unknown> } };
-  return containerd?.runtimes === undefined || handler in containerd.runtimes;
+  return containerd?.runtimes && Object.keys(containerd.runtimes);
 }

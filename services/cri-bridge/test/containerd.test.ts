@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Bus, CommandFailed, type Hold } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
@@ -11,26 +13,22 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import { connectCri } from '@kubus/cri';
-import { type TestRuntime, startRuntime } from '@kubus/harness';
+import { ObjectCache, type TestRuntime, startRuntime } from '@kubus/harness';
 import { busyboxReference } from '@kubus/node-images';
-import { type Clock, silentLogger } from '@kubus/ports';
+import { ObjectClient } from '@kubus/object-socket';
+import { silentLogger } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { CriBridge } from '../src/index.ts';
+import { imagePorts } from './image-ports.ts';
+import { machineClock as clock } from './machine-clock.ts';
 
 const POD = 'a';
 const LIMIT_MS = 120_000;
 
-/** The machine's time. What is left waiting at the end does not keep the test alive. */
-const clock: Clock = {
-  now: () => performance.timeOrigin + performance.now(),
-  after: (ms, action) => {
-    const timer = setTimeout(action, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
-
 let runtime: TestRuntime;
-let close: () => void;
+let broker: LocalBroker;
+let objects: ObjectCache;
+let close: () => Promise<void>;
 let worker: Bus;
 /** What the bridge has published about the pod last, and who waits for the next. */
 let state: RuntimePod | undefined;
@@ -38,7 +36,7 @@ let listeners: (() => void)[];
 
 beforeAll(async () => {
   runtime = await startRuntime();
-  const broker = new LocalBroker('node0');
+  broker = new LocalBroker('node0');
   const { bus } = broker.join('cri-bridge', clock);
   worker = broker.join('pod-workers', clock).bus;
   const tell = (pod: RuntimePod | undefined) => {
@@ -51,15 +49,18 @@ beforeAll(async () => {
   const client = connectCri({ socket: runtime.socket, logger: silentLogger, clock, ids: systemIds });
   const bridge = new CriBridge({
     ...{ runtime: client, bus, clock, logger: silentLogger },
-    ...{ handler: undefined, sandboxesAtOnce: 2 },
+    ...{ handler: undefined, sandboxesAtOnce: 2, objects: new ObjectClient(runtime.dir.socket('objects')) },
+    ...(await imagePorts()),
   });
-  close = () => {
+  objects = await ObjectCache.start(broker.join('object-cache', clock).bus, runtime.dir.socket('objects'));
+  close = async () => {
     bridge.stop();
     client.close();
+    await objects.close();
   };
 }, LIMIT_MS);
 afterAll(async () => {
-  close();
+  await close();
   await runtime.stop();
 }, LIMIT_MS);
 
@@ -140,6 +141,65 @@ test(
     await published((pod) => pod === undefined);
     const last = await worker.call(fencePod, POD, { hold: 2 });
     expect(last.result.pod).toBeUndefined();
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a container has the values of its Secret, and no message has them',
+  async () => {
+    const value = 'marked s3cret';
+    const secret = { kind: 'Secret', namespace: 'x', name: 'sec' } as const;
+    const { kind: _kind, ...names } = secret;
+    const metadata = { ...names, uid: 'u', resourceVersion: '7' };
+    objects.put({ kind: 'Secret', metadata, data: { token: Buffer.from(value).toString('base64') } });
+    expect(statSync(runtime.dir.socket('objects')).mode & 0o777).toBe(0o600);
+
+    await worker.call(fencePod, POD, { hold: 3 });
+    const hold = worker.hold(POD, 3);
+    const labels = { 'io.kubernetes.pod.uid': POD, 'io.kubernetes.pod.name': 'a', 'io.kubernetes.pod.namespace': 'x' };
+    const sandboxConfig = {
+      metadata: { name: 'a', uid: POD, namespace: 'x', attempt: 1 },
+      logDirectory: `${runtime.dir.logs}/a`,
+      labels,
+      linux: { cgroupParent: `${runtime.dir.cgroupRoot}/poda` },
+    };
+    const { podSandboxId = '' } = await change('RunPodSandbox', hold, {
+      config: sandboxConfig,
+      runtimeHandler: 'kubus',
+    });
+    const config = {
+      metadata: { name: 'main', attempt: 0 },
+      image: { image: busyboxReference },
+      labels: { ...labels, 'io.kubernetes.container.name': 'main' },
+      logPath: 'main.log',
+    };
+    const environment = {
+      device: [],
+      steps: [{ from: 'key' as const, name: 'TOKEN', object: secret, key: 'token', optional: false }],
+      services: [],
+    };
+    const process = { environment, command: ['sh', '-c'], args: ['echo "$TOKEN, $(TOKEN)"'] };
+    const create = (version: string) =>
+      worker.call(
+        criCommands.CreateContainer,
+        POD,
+        { params: { podSandboxId, config, sandboxConfig }, process: { ...process, objects: [{ ...secret, version }] } },
+        { hold },
+      );
+    await expect(create('6')).rejects.toMatchObject({ code: 'ObjectChanged' });
+    const { containerId = '' } = (await create('7')).result.response;
+    await change('StartContainer', hold, { containerId });
+    await published((pod) => pod?.containers[0]?.state === 'exited');
+    expect(await readFile(`${runtime.dir.logs}/a/main.log`, 'utf8')).toContain(`F ${value}, ${value}\n`);
+
+    await change('RemoveContainer', hold, { containerId });
+    await change('StopPodSandbox', hold, { podSandboxId });
+    await change('RemovePodSandbox', hold, { podSandboxId });
+    await published((pod) => pod === undefined);
+    const said = broker.said.map(({ headers, data }) => JSON.stringify(headers) + data).join('\n');
+    expect(said).toContain('runtime.cmd.CreateContainer');
+    for (const text of [value, Buffer.from(value).toString('base64')]) expect(said).not.toContain(text);
   },
   LIMIT_MS,
 );

@@ -4,6 +4,7 @@ import { LocalBroker } from '@kubus/bus/testing';
 import { type CriRequest, type FencedMethod, criCommands, fencePod, readPod } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
+import { noObjects } from '../src/objects.ts';
 import { Pleg } from '../src/pleg.ts';
 import { PodCommands } from '../src/pod-commands.ts';
 import { PodEffects } from '../src/pod-effects.ts';
@@ -30,7 +31,7 @@ beforeEach(() => {
   const stamps = new Stamps(7);
   const pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps });
   const effects = new PodEffects({ runtime, clock, logger: silentLogger, handler: () => Promise.resolve(undefined) });
-  commands = new PodCommands({ bus, pleg, effects, stamps, sandboxesAtOnce: SANDBOXES_AT_ONCE });
+  commands = new PodCommands({ bus, pleg, effects, stamps, objects: noObjects, sandboxesAtOnce: SANDBOXES_AT_ONCE });
   commands.serve();
   runtime.on('RunPodSandbox', ({ config }) => deed(`run ${config?.metadata?.uid ?? ''}`, { podSandboxId: 's' }));
   runtime.on('CreateContainer', ({ podSandboxId }) => deed(`create ${podSandboxId ?? ''}`, { containerId: 'c' }));

@@ -13,14 +13,20 @@ const LOOK_AGAIN_MS = 200;
 
 let runtime: ScriptedRuntime;
 let clock: ManualClock;
-let handler: string | undefined;
+/** What the runtime has for a wanted handler. */
+let handler: (wanted: string) => string | undefined;
 let effects: PodEffects;
 
 beforeEach(() => {
   runtime = new ScriptedRuntime();
   clock = new ManualClock();
-  handler = undefined;
-  effects = new PodEffects({ runtime, clock, logger: silentLogger, handler: () => Promise.resolve(handler) });
+  handler = () => undefined;
+  effects = new PodEffects({
+    runtime,
+    clock,
+    logger: silentLogger,
+    handler: (wanted) => Promise.resolve(handler(wanted)),
+  });
 });
 
 /** What becomes of an effect, followed by the test while it goes on. */
@@ -237,12 +243,13 @@ describe('calls that end something', () => {
 
 describe('the handler of a sandbox', () => {
   test.each([
-    ['ours where the runtime has it', 'kubus', { config: {}, runtimeHandler: 'kubus' }],
-    ['the runtime’s own where it has not', undefined, { config: {} }],
-  ])('is %s', async (_which, known, request) => {
+    ['ours where the runtime has it', undefined, () => 'kubus', { config: {}, runtimeHandler: 'kubus' }],
+    ['the runtime’s own where it has not', undefined, () => undefined, { config: {} }],
+    ['that of the class in our form', 'vm', (name: string) => `own-${name}`, { config: {}, runtimeHandler: 'own-vm' }],
+  ])('is %s', async (_which, wanted, known, request) => {
     handler = known;
     runtime.on('RunPodSandbox', () => ({ podSandboxId: 'new' }));
-    perform('RunPodSandbox', { config: {} });
+    perform('RunPodSandbox', { config: {}, ...(wanted !== undefined && { runtimeHandler: wanted }) });
     await settled();
     expect(runtime.calls).toEqual([{ method: 'RunPodSandbox', request }]);
   });

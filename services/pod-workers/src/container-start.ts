@@ -1,5 +1,5 @@
 import { CommandFailed } from '@kubus/bus';
-import { ContainerConfigError, containerConfig } from '@kubus/container-config';
+import { ContainerConfigError, containerTemplate } from '@kubus/container-config';
 import { type Pod, podRefOf } from '@kubus/contracts';
 import {
   type ContainerStart,
@@ -13,7 +13,8 @@ import {
 import { KubusError, toError } from '@kubus/ports';
 import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
-import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import { knownServices, processToComplete } from './objects.ts';
+import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { recordSize } from './resize.ts';
@@ -30,8 +31,11 @@ export class StartFailed extends KubusError {
   }
 }
 
-/** Reasons that the container's user is told of as an event; the others have events of their own. */
+/** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
+
+/** Codes of `ObjectError`: the bridge could not have the objects as they were known here. */
+const OBJECTS_AWAITED = ['ObjectChanged', 'ObjectsUnavailable'];
 
 /**
  * Starts one container: back-off, image, create, start, postStart handler (kubelet behaviour 1.5, startContainer). On
@@ -92,31 +96,38 @@ async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart)
 
 async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {
   const { container } = start;
-  const image = await imageOf(pass, start);
+  const image = await imageOf(pass, pod, sandbox, start);
   checkCancelled(pass);
-  const config = await configOf(pass, pod, sandbox, start, image);
+  const { config, process } = await templateOf(pass, pod, sandbox, start, image);
   if (start.kind === 'regular' || start.kind === 'sidecar') await recordSize(pass, pod, container);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',
       { podSandboxId: sandbox.id, config, sandboxConfig: sandbox.config },
       pass.runtime.cause,
+      { process },
     ),
   );
   recordEvent(pass, { type: 'Normal', reason: 'Created', message: 'Container created', container });
   return containerId ?? '';
 }
 
-async function imageOf(pass: Pass, { container }: ContainerStart): Promise<ContainerImage> {
+async function imageOf(
+  pass: Pass,
+  pod: Pod,
+  sandbox: SandboxInUse,
+  { container }: ContainerStart,
+): Promise<ContainerImage> {
   try {
-    return await ensureImage(pass, container);
+    return await ensureImage(pass, pod, container, sandbox.config);
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
+    recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.code}`, container });
     throw new StartFailed(error.code, error.message, { waitMs: error.waitMs, cause: error });
   }
 }
 
-async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
+async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
   const { files, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
   const ref = podRefOf(pod);
@@ -125,7 +136,7 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
   const etcHostsPath = await files.writeHostsFile(pod, sandbox.ips);
   try {
     const targetContainerId = targetOf(pass, start);
-    return containerConfig(pod, container, {
+    const { config, process } = containerTemplate(pod, container, {
       attempt: start.attempt,
       imageId: image.id,
       ...(image.user !== undefined && { imageUser: image.user }),
@@ -136,8 +147,10 @@ async function configOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Cont
       hostIps: nodeIps,
       terminationLogPath,
       etcHostsPath,
+      services: knownServices(pass),
       ...mountedVolumes(pass, container),
     });
+    return { config, process: processToComplete(pass, pod, process) };
   } catch (error) {
     if (!(error instanceof ContainerConfigError)) throw error;
     throw new StartFailed(error.code, error.message, { cause: error });
@@ -184,6 +197,9 @@ async function attempt<T>(reason: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
+    if (error instanceof CommandFailed && OBJECTS_AWAITED.includes(error.code)) {
+      throw new TryAgain(error.message, RETRY_MS, { cause: error });
+    }
     if (error instanceof CommandFailed && error.code !== 'Unavailable') {
       throw new StartFailed(reason, error.message, { cause: error });
     }

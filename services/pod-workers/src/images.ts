@@ -1,16 +1,11 @@
 import { CommandFailed } from '@kubus/bus';
 import { type ImageUser, imageUser } from '@kubus/container-config';
-import { type Container, criCommands } from '@kubus/contracts';
-import {
-  backOffRemaining,
-  formatWait,
-  imageDecision,
-  imageToPull,
-  lengthenBackOff,
-  needsLook,
-} from '@kubus/pod-lifecycle';
+import { type Container, type ImageRequest, type Pod, type Pulled, findImage, pullImage } from '@kubus/contracts';
+import { pullFailure, pulledMessage } from '@kubus/image-manager';
+import { backOffRemaining, imageDecision, imageToPull, lengthenBackOff, needsLook } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
-import type { Image } from '@kubus/proto/cri';
+import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
+import { presentPullSecrets } from './objects.ts';
 import { type Pass, recordEvent, unlessCancelled } from './pass.ts';
 
 /** The container can not have its image now. `code` is the waiting reason that users know. */
@@ -31,11 +26,26 @@ export interface ContainerImage {
   readonly user: ImageUser | undefined;
 }
 
-/** Makes sure that the runtime has a container's image (kubelet behaviour 1.8). */
-export async function ensureImage(pass: Pass, container: Container): Promise<ContainerImage> {
+/** Whose image it is about. */
+interface Wanted {
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly request: ImageRequest;
+  readonly sandboxConfig: PodSandboxConfig;
+}
+
+/** Makes sure that the runtime has a container's image and that the pod may use it (kubelet behaviour 1.8). */
+export async function ensureImage(
+  pass: Pass,
+  pod: Pod,
+  container: Container,
+  sandboxConfig: PodSandboxConfig,
+): Promise<ContainerImage> {
   const name = container.image ?? '';
-  const asked = imageToPull(name) ?? name;
-  const present = needsLook(container) ? await findImage(pass, asked) : undefined;
+  const image = imageToPull(name) ?? name;
+  const request = { image, pod: pass.ref, pullSecrets: presentPullSecrets(pass) };
+  const wanted: Wanted = { pod, container, request, sandboxConfig };
+  const present = needsLook(container) ? await findUsable(pass, wanted) : undefined;
   const decision = imageDecision(container, present !== undefined);
   switch (decision.kind) {
     case 'fail': {
@@ -46,62 +56,70 @@ export async function ensureImage(pass: Pass, container: Container): Promise<Con
     case 'use': {
       const message = `Container image "${name}" already present on machine and can be accessed by the pod`;
       recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
-      return describe(present, asked);
+      return described(present, image);
     }
     case 'pull':
-      return pull(pass, container, asked);
+      return pull(pass, wanted);
   }
 }
 
-async function findImage(pass: Pass, image: string): Promise<Image | undefined> {
-  const { bus } = pass.deps;
-  const { result } = await bus.call(
-    criCommands.ImageStatus,
-    image,
-    { params: { image: { image } } },
-    {
-      causes: pass.runtime.cause,
-    },
-  );
-  return result.response.image;
+async function findUsable(pass: Pass, { container, request }: Wanted): Promise<Image | undefined> {
+  try {
+    const { result } = await pass.deps.bus.call(findImage, pass.ref.uid, request, { causes: pass.runtime.cause });
+    return result.mayUse ? result.image : undefined;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    const message = `Failed to inspect image "${container.image ?? ''}": ${error.message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'InspectFailed', message, container });
+    throw new ImageError('ImageInspectError', message);
+  }
 }
 
-function describe(image: Image | undefined, asked: string): ContainerImage {
-  return { id: image?.id ?? asked, user: image && imageUser(image) };
-}
-
-async function pull(pass: Pass, container: Container, image: string): Promise<ContainerImage> {
-  const { bus, clock } = pass.deps;
-  const key = `image/${image}`;
+async function pull(pass: Pass, wanted: Wanted): Promise<ContainerImage> {
+  const { container, request } = wanted;
+  const { clock } = pass.deps;
+  const name = container.image ?? '';
+  const key = `image/${request.image}`;
   const entry = pass.backOffs.get(key);
   const remaining = entry === undefined ? 0 : backOffRemaining(entry, entry.updatedAt, clock.now());
   if (remaining > 0) {
-    const message = `Back-off pulling image "${container.image ?? ''}"`;
+    const message = `Back-off pulling image "${name}"`;
     recordEvent(pass, { type: 'Normal', reason: 'BackOff', message, container });
-    throw new ImageError('ImagePullBackOff', message, remaining);
+    const before = entry?.error === undefined ? '' : `: ${entry.error}`;
+    throw new ImageError('ImagePullBackOff', message + before, remaining);
   }
-  recordEvent(pass, {
-    type: 'Normal',
-    reason: 'Pulling',
-    message: `Pulling image "${container.image ?? ''}"`,
-    container,
-  });
+  recordEvent(pass, { type: 'Normal', reason: 'Pulling', message: `Pulling image "${name}"`, container });
   const began = clock.now();
   try {
-    const params = { image: { image } };
-    await unlessCancelled(pass, bus.call(criCommands.PullImage, image, { params }, { causes: pass.runtime.cause }));
+    const { imageRef, image, pullMs } = await askForPull(pass, wanted);
+    const message = pulledMessage(name, { pullMs, wholeMs: clock.now() - began }, image?.size ?? '0');
+    recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
+    return described(image, imageRef);
   } catch (error) {
     // Only the runtime's own answer is a failed pull; a lost bus or bridge is waited for inside of the call.
-    if (!(error instanceof CommandFailed) || error.code === 'Unavailable') throw error;
-    pass.backOffs.set(key, lengthenBackOff(entry, clock.now(), clock.now()));
-    await pass.save();
-    const message = `Failed to pull image "${container.image ?? ''}": ${error.message}`;
+    if (!(error instanceof CommandFailed && error.code === 'pull-failed')) throw error;
+    const message = `Failed to pull image "${name}": ${error.message}`;
     recordEvent(pass, { type: 'Warning', reason: 'Failed', message, container });
-    throw new ImageError('ErrImagePull', error.message, pass.backOffs.get(key)?.waitMs);
+    const failure = pullFailure(name, error.message);
+    const longer = lengthenBackOff(entry, clock.now(), clock.now());
+    pass.backOffs.set(key, { ...longer, error: `${failure.reason}: ${failure.message}` });
+    await pass.save();
+    throw new ImageError(failure.reason, failure.message, longer.waitMs);
   }
-  const pulled = await findImage(pass, image);
-  const took = formatWait(clock.now() - began);
-  const message = `Successfully pulled image "${container.image ?? ''}" in ${took} (${took} including waiting). Image size: ${pulled?.size ?? '0'} bytes.`;
-  recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
-  return describe(pulled, image);
+}
+
+async function askForPull(pass: Pass, { pod, request, sandboxConfig }: Wanted): Promise<Pulled> {
+  const annotations = pod.metadata.annotations ?? {};
+  const asked = { ...request, annotations, sandboxConfig };
+  const call = pass.deps.bus.call(pullImage, pass.ref.uid, asked, { causes: pass.runtime.cause });
+  return (await unlessCancelled(pass, call)).result;
+}
+
+function described(image: Image | undefined, otherwise: string): ContainerImage {
+  return { id: image?.id ?? otherwise, user: image && imageUser(image) };
+}
+
+/** The runtime has answered; what has not is waited for. */
+function isAnswer(error: unknown): error is CommandFailed {
+  return error instanceof CommandFailed && error.code !== 'Unavailable';
 }

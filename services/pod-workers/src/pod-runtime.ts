@@ -96,18 +96,23 @@ export class PodRuntime {
     return this.#pod;
   }
 
-  /** Carries out a call that changes the pod. Throws {@link HoldLost} when nobody knows whether it was done. */
+  /**
+   * Carries out a call that changes the pod. Throws {@link HoldLost} when nobody knows whether it was done.
+   *
+   * @param references what the call is completed with.
+   */
   async change<M extends FencedMethod>(
     method: M,
     params: CriRequest<M>['params'],
     causes: readonly Cause[],
+    references: Pick<CriRequest<M>, 'process'> = {},
   ): Promise<CriResult<M>['response']> {
     if (this.#hold === undefined) throw new HoldLost('hold-lost', `pod ${this.#uid} is not held`);
     try {
       const { result, cause } = await this.#bus.call(
         criCommands[method],
         this.#uid,
-        { params },
+        { params, ...references },
         {
           hold: this.#hold,
           causes,
@@ -132,7 +137,7 @@ export class PodRuntime {
         const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
         this.#hold = this.#bus.hold(this.#uid, number);
         this.#lastEnd = undefined;
-        this.#at = undefined;
+        // A late answer may be older than what has been observed meanwhile.
         this.#learn(result.pod, result.at, cause);
         return;
       } catch (error) {

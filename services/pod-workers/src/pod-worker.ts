@@ -1,6 +1,7 @@
 import type { Cause } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
+  type Pod,
   type PodProbes,
   type PodRef,
   type PodWork,
@@ -66,6 +67,8 @@ export class PodWorker {
   /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
   #awaits: 'node' | 'volumes' | undefined;
   #passing: AbortController | undefined;
+  /** Whether the last pass could not do everything. */
+  #failed = false;
   #due = false;
   #statusHeld = false;
   #decidedOn: Stamp | undefined;
@@ -169,6 +172,13 @@ export class PodWorker {
     if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
   }
 
+  /** Something is known now or is different of the API server's objects; it matters to pods that `concerns` names. */
+  objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
+    const pod = this.#work?.pod;
+    if (pod === undefined || (!this.#failed && this.#passing === undefined)) return;
+    if (concerns(pod)) this.#kick(cause);
+  }
+
   /** The runtime's state of the pod has been read. */
   observe(pod: RuntimePod, cause: Cause): void {
     if (this.#runtime.observe(pod, cause)) this.#showState([cause]);
@@ -224,7 +234,10 @@ export class PodWorker {
     this.#awaits = undefined;
     this.#pass(this.#work, causes, passing.signal)
       .then(
-        () => this.#next(this.#deps.syncEveryMs, undefined),
+        () => {
+          this.#failed = false;
+          this.#next(this.#deps.syncEveryMs, undefined);
+        },
         (error: unknown) => this.#onError(error),
       )
       .finally(() => {
@@ -263,6 +276,7 @@ export class PodWorker {
       this.#tenure.onTaken();
       return;
     }
+    this.#failed = true;
     if (error instanceof NodeNotReady) this.#awaits = 'node';
     if (error instanceof VolumesAwaited) this.#awaits = 'volumes';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;

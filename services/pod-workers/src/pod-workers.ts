@@ -22,6 +22,7 @@ import {
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -66,8 +67,8 @@ export class PodWorkers {
   readonly #unpassed = new Set<string>();
   /** What is to be told to the worker of a pod whose record is being taken over. */
   readonly #taking = new Map<string, (worker: PodWorker) => void>();
-  /** Pods that are another instance's now, and the term under which this one had them. */
-  readonly #left = new Map<string, number>();
+  /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
+  readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
   /** Records of which no work has been heard yet, from the start until all works are known. */
   readonly #recorded: Map<string, PodRecord>;
   readonly #probes: FactReader<PodProbes>;
@@ -99,6 +100,9 @@ export class PodWorkers {
       probes: (uid) => this.#probes.get(uid)?.value,
       volumes: (uid) => this.#volumes.get(uid)?.value,
       volumesKnown: () => this.#volumesKnown,
+      objects: new ObjectFacts(bus, (concerns, cause) => {
+        for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
+      }),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),
@@ -199,6 +203,8 @@ export class PodWorkers {
   /** Stops, and leaves every pod to its next worker with everything written down. */
   async handOver(): Promise<void> {
     await Promise.all([...this.#workers.values()].map((worker) => worker.handOver()));
+    // There may be no next life that would take back what was said of them.
+    for (const [uid, worker] of [...this.#workers]) if (worker.finished) this.#drop(uid);
   }
 
   /** This instance has the pod. */
@@ -241,10 +247,9 @@ export class PodWorkers {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
     this.#workers.delete(uid);
-    this.#left.set(uid, worker.term);
+    this.#left.set(uid, { term: worker.term, written: worker.handOver() });
     this.#deps.states.release(uid);
     this.#deps.statuses.release(uid);
-    void worker.handOver();
   }
 
   /** The sync loop has nothing to say of the pod any more: usually because it is finished. */
@@ -261,13 +266,17 @@ export class PodWorkers {
    * know that yet, goes.
    */
   #endLeft(uid: string): void {
-    const term = this.#left.get(uid);
-    if (term === undefined) return;
+    const left = this.#left.get(uid);
+    if (left === undefined) return;
+    const { term, written } = left;
+    const { records, logger } = this.#deps;
     this.#left.delete(uid);
     this.#removeFacts(uid, term);
-    this.#deps.records.delete(uid, term).catch((error: unknown) => {
-      this.#deps.logger.debug({ podUid: uid, err: toError(error) }, 'the record of a pod is another instance’s');
-    });
+    written
+      .then(() => records.delete(uid, term))
+      .catch((error: unknown) => {
+        logger.debug({ podUid: uid, err: toError(error) }, 'the record of a pod is another instance’s');
+      });
   }
 
   #add(uid: string, ref: PodRef, { term, record }: { term: number; record: PodRecord | undefined }): PodWorker {

@@ -4,6 +4,7 @@ import type { Pod, RuntimeSandbox } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod-status';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
+import { runtimeHandler } from './objects.ts';
 import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 
 /** The sandbox in which the pod's containers are to run. */
@@ -27,7 +28,9 @@ export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): 
   checkCancelled(pass);
   try {
     const config = await configOf(pass, pod, attempt);
-    const { podSandboxId } = await pass.runtime.change('RunPodSandbox', { config }, [
+    const handler = runtimeHandler(pass, pod);
+    const params = { config, ...(handler !== undefined && { runtimeHandler: handler }) };
+    const { podSandboxId } = await pass.runtime.change('RunPodSandbox', params, [
       ...pass.runtime.cause,
       ...pass.causes,
     ]);

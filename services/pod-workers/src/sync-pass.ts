@@ -6,6 +6,7 @@ import { toError } from '@kubus/ports';
 import { resizePlan } from '@kubus/resize';
 import { StartFailed, startContainer } from './container-start.ts';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
+import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { resizePod } from './resize.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
@@ -77,6 +78,7 @@ async function logIndexes(
 async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, actions: PodActions): Promise<void> {
   checkNetwork(pass, pod, actions);
   checkVolumes(pass, pod, actions);
+  checkObjects(pass, pod, actions);
   checkCancelled(pass);
   if (actions.killPod) {
     await stopContainers(pass, asStops(runtime?.containers), { ordered: true });
@@ -88,6 +90,7 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   await removeSandboxes(pass, actions.remove.sandboxes);
   if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod, actions);
   const sandbox = await ensureSandbox(pass, pod, actions);
+  if (actions.start.length > 0) tellMissingPullSecrets(pass, pod);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
 }
 

@@ -12,6 +12,7 @@ import type {
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { SharedRecords } from '@kubus/service-kit';
+import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** What every pod's worker shares. */
@@ -34,6 +35,8 @@ export interface WorkerDeps {
   readonly volumes: (uid: string) => PodVolumes | undefined;
   /** Of a pod that the volume manager does not speak of there are no volumes. */
   readonly volumesKnown: () => boolean;
+  /** What is known of the API server's objects. */
+  readonly objects: ObjectFacts;
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];

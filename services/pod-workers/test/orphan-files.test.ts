@@ -24,7 +24,7 @@ let orphans: OrphanFiles;
 
 beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-orphans-')));
-  clock = new ManualClock(Date.now() + 60_000);
+  clock = new ManualClock(Date.now() + 3_600_000);
   known = new Set(['known']);
   const mayExist = (uid: string) => known === undefined || known.has(uid);
   const folders = { root: join(dir, 'root'), logs: join(dir, 'logs'), logLinks: join(dir, 'links') };

@@ -1,4 +1,5 @@
 import type { Bus, FactOwner } from '@kubus/bus';
+import { completeContainer } from '@kubus/container-config';
 import {
   type CriRequest,
   type CriResult,
@@ -9,6 +10,9 @@ import {
   type Stamp,
   criCommands,
   fencePod,
+  findImage,
+  objectKey,
+  pullImage,
   readPod,
   runtimePod,
 } from '@kubus/contracts';
@@ -26,10 +30,14 @@ export class ScriptedBridge {
   /** The commands that were carried out, with what they were about. */
   readonly done: string[] = [];
   readonly images = new Set(['busybox:latest']);
+  /** Images that are there and that no pod may use before it has pulled them. */
+  readonly guarded = new Set<string>();
   /** The exit code of a command that is run in a container. */
   execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
   /** The containers' configurations, the last one of each name. */
   readonly configs = new Map<string, ContainerConfig>();
+  /** The data of Secrets and ConfigMaps, by key. */
+  readonly objects: Record<string, Record<string, string>> = {};
   /** That of the last sandbox. */
   sandboxConfig: PodSandboxConfig | undefined;
   /** The user that images ask for. */
@@ -103,11 +111,17 @@ export class ScriptedBridge {
       things.sandboxes.unshift({ ...sandbox, ips: hostNetwork ? [] : ['10.0.0.2'] });
       return { podSandboxId: id };
     });
-    this.#serve('CreateContainer', (uid, { podSandboxId = '', config }) => {
+    this.#serve('CreateContainer', (uid, { podSandboxId = '', config }, process) => {
       const id = `c${++this.#ids}`;
       const { name = '', attempt = 0 } = config?.metadata ?? {};
       const image = config?.image?.image ?? '';
-      if (config !== undefined) this.configs.set(name, config);
+      if (config !== undefined && process !== undefined) {
+        const values = new Map(process.objects.map((one) => [objectKey(one), this.objects[objectKey(one)]]));
+        this.configs.set(
+          name,
+          completeContainer({ config, process }, (one) => values.get(objectKey(one))),
+        );
+      }
       this.#things(uid).containers.unshift({
         ...{ id, name, attempt, sandboxId: podSandboxId, state: 'created', createdAt: this.#now() },
         ...{
@@ -174,23 +188,26 @@ export class ScriptedBridge {
       const output = Buffer.from('a secret').toString('base64');
       return { response: { exitCode, stdout: output, stderr: output }, at: this.#stamp() };
     });
-    this.#bus.serve(criCommands.ImageStatus, ({ request }) => {
-      const name = request.params.image?.image ?? '';
-      const image = this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
-      return Promise.resolve({ response: { ...(image !== undefined && { image }) }, at: this.#stamp() });
+    const found = (name: string): Image | undefined =>
+      this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
+    this.#bus.serve(findImage, async ({ request }) => {
+      await this.before(`findImage ${request.image}`);
+      const image = found(request.image);
+      const mayUse = image !== undefined && !this.guarded.has(request.image);
+      return { mayUse, ...(image !== undefined && { image }) };
     });
-    this.#bus.serve(criCommands.PullImage, async ({ request }) => {
-      const name = request.params.image?.image ?? '';
-      await this.before(`PullImage ${name}`);
-      this.done.push(`PullImage ${name}`);
+    this.#bus.serve(pullImage, async ({ request }) => {
+      const { image: name } = request;
+      await this.before(`pullImage ${name}`);
+      this.done.push(`pullImage ${name}`);
       this.images.add(name);
-      return { response: { imageRef: name }, at: this.#stamp() };
+      return { imageRef: name, image: found(name), pullMs: 0 };
     });
   }
 
   #serve<M extends FencedMethod>(
     method: M,
-    act: (uid: string, params: CriRequest<M>['params']) => CriResult<M>['response'],
+    act: (uid: string, params: CriRequest<M>['params'], process: CriRequest<M>['process']) => CriResult<M>['response'],
   ): void {
     this.#bus.serve(criCommands[method], async (command) => {
       const { key, request } = command;
@@ -204,7 +221,7 @@ export class ScriptedBridge {
         if (this.#pods.has(key)) this.#publish(key);
         throw new KubusError(code, message, { context: { endEpoch: epoch, endCounter: counter } });
       }
-      const response = act(key, request.params);
+      const response = act(key, request.params, request.process);
       this.done.push(what);
       const at = this.#stamp();
       this.#publish(key);

@@ -2,6 +2,7 @@ import { type CriMethods, type UnaryCriMethod, criMethods } from '@kubus/proto/c
 import * as z from 'zod';
 import { type CommandDeclaration, command, event, fact } from '../declare.ts';
 import { podRefSchema, stampSchema } from './common.ts';
+import { type ProcessToComplete, processToCompleteSchema } from './container-process.ts';
 
 export const runtimeSandboxSchema = z.object({
   id: z.string(),
@@ -146,6 +147,8 @@ export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, after the item with the id `after`. */
   page?: { limit: number; after?: string | undefined } | undefined;
+  /** CreateContainer only: environment, command and args, which are completed with the objects' values at the call. */
+  process?: ProcessToComplete | undefined;
 }
 
 export interface CriResult<M extends UnaryCriMethod> {
@@ -167,7 +170,7 @@ export const fencedMethods = [
   'RemoveContainer',
   'UpdateContainerResources',
   'UpdatePodSandboxResources',
-] as const satisfies readonly UnaryCriMethod[];
+] as const satisfies readonly BusCriMethod[];
 export type FencedMethod = (typeof fencedMethods)[number];
 
 /** Calls about one pod that wait for nobody. */
@@ -185,12 +188,23 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
-type CriCommands = { readonly [M in UnaryCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+/** What a request names beside the call's own fields, because the values in it must not travel. */
+const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  CreateContainer: { process: processToCompleteSchema.optional() },
+};
 
-/** Every unary CRI call as a command. A call that the runtime does not have fails with the code `Unimplemented`. */
+/** A call whose request would carry a credential has no place on the bus: see `pullImage`. */
+const SECRET = 'PullImage';
+
+/** The unary CRI methods that may be called over the bus as they are. */
+export type BusCriMethod = Exclude<UnaryCriMethod, typeof SECRET>;
+
+type CriCommands = { readonly [M in BusCriMethod]: CommandDeclaration<CriRequest<M>, CriResult<M>> };
+
+/** Every unary CRI call but PullImage as a command. A call that the runtime does not have fails with `Unimplemented`. */
 export const criCommands = Object.fromEntries(
   (Object.keys(criMethods) as (keyof CriMethods)[])
-    .filter((method) => criMethods[method].kind === 'unary')
+    .filter((method) => criMethods[method].kind === 'unary' && method !== SECRET)
     .map((method) => [
       method,
       command({
@@ -202,6 +216,7 @@ export const criCommands = Object.fromEntries(
         request: z.object({
           params: criMethods[method].request,
           page: z.object({ limit: z.int().positive(), after: z.string().optional() }).optional(),
+          ...references[method],
         }),
         result: z.object({
           response: criMethods[method].response,

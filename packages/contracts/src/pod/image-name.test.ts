@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseImageName } from './image-name.ts';
+import { bareImageName, imageNameProblem, parseImageName, repositoryOf } from './image-name.ts';
 
 const hex = 'a'.repeat(64);
 
@@ -24,3 +24,23 @@ describe('parseImageName', () => {
     (text) => expect(parseImageName(text)).toBeUndefined(),
   );
 });
+
+test.each([
+  ['busybox:1', 'busybox', 'docker.io/library/busybox'],
+  ['index.docker.io/a/b', 'index.docker.io/a/b', 'docker.io/a/b'],
+  [`r.io:5000/a:v1@sha256:${hex}`, 'r.io:5000/a', 'r.io:5000/a'],
+  ['no name', undefined, undefined],
+])('%s is of %s, in full %s', (text, bare, repository) => {
+  expect([bareImageName(text), repositoryOf(text)]).toEqual([bare, repository]);
+});
+
+test.each([
+  ['busybox', undefined],
+  ['Not A Valid//Name', 'invalid reference format: repository name (/Name) must be lowercase'],
+  ['Busybox:1', 'invalid reference format: repository name (library/Busybox) must be lowercase'],
+  ['a/B', 'invalid reference format: repository name (a/B) must be lowercase'],
+  ['r.io/a/B:v1', 'invalid reference format: repository name (a/B) must be lowercase'],
+  ['a b', 'invalid reference format'],
+  ['a:b:c', 'invalid reference format'],
+  [hex, `invalid repository name (${hex}), cannot specify 64-byte hexadecimal strings`],
+])('what is wrong with %j: %s', (text, problem) => expect(imageNameProblem(text)).toBe(problem));

@@ -35,3 +35,35 @@ export function parseImageName(text: string): ImageName | undefined {
     digest: match[4],
   };
 }
+
+/** The name without tag and digest, otherwise as written; undefined for a text that is no image name. */
+export function bareImageName(text: string): string | undefined {
+  const name = parseImageName(text);
+  if (name === undefined) return undefined;
+  return name.domain === undefined ? name.path : `${name.domain}/${name.path}`;
+}
+
+/** Registry and path with what a short name leaves out: `busybox:1` is `docker.io/library/busybox`. */
+export function repositoryOf(text: string): string | undefined {
+  const name = parseImageName(text);
+  if (name === undefined) return undefined;
+  const { domain = 'docker.io', path } = name;
+  if (domain !== 'docker.io' && domain !== 'index.docker.io') return `${domain}/${path}`;
+  return `docker.io/${path.includes('/') ? path : `library/${path}`}`;
+}
+
+/** Why a text is no image name, as the distribution project's reader says it; undefined for one that is. */
+export function imageNameProblem(text: string): string | undefined {
+  if (parseImageName(text) !== undefined) return undefined;
+  if (/^[a-f0-9]{64}$/.test(text)) {
+    return `invalid repository name (${text}), cannot specify 64-byte hexadecimal strings`;
+  }
+  const slash = text.indexOf('/');
+  const first = text.slice(0, Math.max(0, slash));
+  const hasDomain = slash !== -1 && (/[.:]/.test(first) || first === 'localhost' || first !== first.toLowerCase());
+  const path = (hasDomain ? text.slice(slash + 1) : text).split(':', 1)[0] ?? '';
+  // Docker Hub's official images are meant by a name alone.
+  if (path === path.toLowerCase()) return 'invalid reference format';
+  const whole = hasDomain || path.includes('/') ? path : `library/${path}`;
+  return `invalid reference format: repository name (${whole}) must be lowercase`;
+}

@@ -1,0 +1,47 @@
+import * as z from 'zod';
+import { objectReferenceSchema, objectVersionSchema } from './object.ts';
+
+/** Where one or more variables get their values from. */
+export const environmentStepSchema = z.discriminatedUnion('from', [
+  /** A text with references to variables before it. */
+  z.object({ from: z.literal('text'), name: z.string(), text: z.string() }),
+  /** A value as it is. */
+  z.object({ from: z.literal('value'), name: z.string(), value: z.string() }),
+  /** Every key of an object. */
+  z.object({ from: z.literal('object'), object: objectReferenceSchema, prefix: z.string(), optional: z.boolean() }),
+  /** One key of an object. */
+  z.object({
+    from: z.literal('key'),
+    name: z.string(),
+    object: objectReferenceSchema,
+    key: z.string(),
+    optional: z.boolean(),
+  }),
+]);
+export type EnvironmentStep = z.infer<typeof environmentStepSchema>;
+
+const variablesSchema = z.array(z.tuple([z.string(), z.string()]));
+
+/** A container's environment before it holds any value of an object: it may travel and be recorded. */
+export const environmentPlanSchema = z.object({
+  /** Name and value of what device plugins ask for. */
+  device: variablesSchema,
+  /** In order: a later variable takes the place of an earlier one. */
+  steps: z.array(environmentStepSchema),
+  /** Name and value of services’ variables. They can be referred to, and give way to all others. */
+  services: variablesSchema,
+});
+export type EnvironmentPlan = z.infer<typeof environmentPlanSchema>;
+
+/** What a container runs, as far as it is known without the values in Secrets and ConfigMaps. */
+export const containerProcessSchema = z.object({
+  environment: environmentPlanSchema,
+  /** With references to the environment, as are the args. */
+  command: z.array(z.string()),
+  args: z.array(z.string()),
+});
+export type ContainerProcess = z.infer<typeof containerProcessSchema>;
+
+/** A container's process with the objects to complete it with. Objects that are not listed do not exist. */
+export const processToCompleteSchema = containerProcessSchema.extend({ objects: z.array(objectVersionSchema) });
+export type ProcessToComplete = z.infer<typeof processToCompleteSchema>;

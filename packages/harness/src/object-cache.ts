@@ -1,0 +1,151 @@
+import { chmod, rm } from 'node:fs/promises';
+import type { Bus, FactOwner } from '@kubus/bus';
+import { referencedObjects } from '@kubus/container-config';
+import {
+  type CachedObject,
+  type ObjectReference,
+  type Pod,
+  type RuntimeClass,
+  type ServiceAddress,
+  cachedObject,
+  objectKey,
+  podWork,
+  runtimeClass,
+  serviceAddress,
+} from '@kubus/contracts';
+import { type ApiObject, objectRoute } from '@kubus/object-socket';
+import { type FastifyInstance, fastify } from 'fastify';
+import { type ServicePlace, takePlace } from './service-place.ts';
+import type { TestNode } from './test-node.ts';
+
+/** The objects of an API server, as a node's object-cache tells of them: by facts on the bus, and by its socket. */
+export class ObjectCache {
+  readonly #facts: FactOwner<CachedObject>;
+  readonly #services: FactOwner<ServiceAddress>;
+  readonly #classes: FactOwner<RuntimeClass>;
+  readonly #objects = new Map<string, ApiObject>();
+  /** What the API server says instead of giving an object out. */
+  readonly #refusals = new Map<string, string>();
+  readonly #pods = new Map<string, Pod>();
+  /** What was told of each object, as JSON. */
+  readonly #told = new Map<string, string>();
+  readonly #socket: string;
+  readonly #http: FastifyInstance;
+  #place: ServicePlace | undefined;
+
+  /** Takes the place of a node's object-cache. There are no objects yet. */
+  static async open(node: TestNode): Promise<ObjectCache> {
+    const place = await takePlace(node, 'object-cache');
+    const cache = await ObjectCache.start(place.bus, node.dir.socket('objects'));
+    cache.#place = place;
+    place.announce();
+    return cache;
+  }
+
+  /** As {@link open}, for a test that has a bus and no node; `bus` is joined as object-cache. */
+  static async start(bus: Bus, socket: string): Promise<ObjectCache> {
+    const cache = new ObjectCache(bus, socket);
+    await cache.#serve();
+    return cache;
+  }
+
+  private constructor(bus: Bus, socket: string) {
+    this.#socket = socket;
+    this.#http = fastify();
+    this.#facts = bus.owner(cachedObject);
+    this.#services = bus.owner(serviceAddress);
+    this.#classes = bus.owner(runtimeClass);
+    bus.reader(podWork, {
+      changed: ({ key, value }) => {
+        if (value.pod !== undefined) this.#pods.set(key, value.pod);
+        this.#tell();
+      },
+      removed: ({ key }) => {
+        this.#pods.delete(key);
+        this.#tell();
+      },
+      complete: () => this.#facts.complete(),
+    });
+    this.#services.complete();
+    this.#classes.complete();
+  }
+
+  /** The API server has this object now. */
+  put(object: ApiObject): void {
+    this.#objects.set(objectKey(referenceOf(object)), object);
+    this.#refusals.delete(objectKey(referenceOf(object)));
+    this.#tell();
+  }
+
+  /** The API server has this object no more. */
+  remove(object: ObjectReference): void {
+    this.#objects.delete(objectKey(object));
+    this.#tell();
+  }
+
+  /** The API server does not let the node have this object. */
+  refuse(object: ObjectReference, message: string): void {
+    this.#refusals.set(objectKey(object), message);
+    this.#tell();
+  }
+
+  putService(service: ServiceAddress): void {
+    this.#services.put(`${service.namespace}/${service.name}`, service);
+  }
+
+  putRuntimeClass(value: RuntimeClass): void {
+    this.#classes.put(value.name, value);
+  }
+
+  /** Ends the socket and leaves the node. What was told stays. */
+  async close(): Promise<void> {
+    await this.#http.close();
+    await rm(this.#socket, { force: true });
+    await this.#place?.leave();
+  }
+
+  async #serve(): Promise<void> {
+    this.#http.get<{ Params: ObjectReference; Querystring: { version?: string } }>(objectRoute, (request, reply) => {
+      const object = this.#objects.get(objectKey(request.params));
+      if (object === undefined) return reply.code(404).send({ message: 'there is no such object' });
+      const { resourceVersion } = object.metadata;
+      if (resourceVersion === request.query.version) return reply.send(object);
+      return reply.code(409).send({ message: `the object is at version ${resourceVersion}` });
+    });
+    await rm(this.#socket, { force: true });
+    await this.#http.listen({ path: this.#socket });
+    await chmod(this.#socket, 0o600);
+  }
+
+  /** Tells of every object that a pod of the node refers to, and takes back what none does any more. */
+  #tell(): void {
+    const wanted = new Map(
+      [...this.#pods.values()].flatMap(referencedObjects).map((object) => [objectKey(object), object] as const),
+    );
+    for (const [key, object] of wanted) {
+      const state = this.#stateOf(object);
+      const text = JSON.stringify(state);
+      if (this.#told.get(key) === text) continue;
+      this.#told.set(key, text);
+      this.#facts.put(key, state);
+    }
+    for (const key of this.#told.keys()) {
+      if (wanted.has(key)) continue;
+      this.#told.delete(key);
+      this.#facts.remove(key);
+    }
+  }
+
+  #stateOf(reference: ObjectReference): CachedObject {
+    const message = this.#refusals.get(objectKey(reference));
+    if (message !== undefined) return { ...reference, state: 'refused', message };
+    const object = this.#objects.get(objectKey(reference));
+    if (object === undefined) return { ...reference, state: 'missing' };
+    const { uid, resourceVersion: version } = object.metadata;
+    return { ...reference, state: 'present', uid, version, keys: Object.keys(object.data ?? {}) };
+  }
+}
+
+function referenceOf({ kind, metadata: { namespace, name } }: ApiObject): ObjectReference {
+  return { kind, namespace, name };
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  type CredentialProvider,
+  cacheKeys,
+  isFor,
+  pluginRequest,
+  readPluginAnswer,
+  readProviders,
+} from '../src/index.ts';
+
+const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
+const provider = { name: 'ecr', matchImages: ['*.ecr.io', 'r.io/team'], defaultCacheDuration: '12h', apiVersion };
+const config = (...providers: object[]) => ({
+  apiVersion: 'kubelet.config.k8s.io/v1',
+  kind: 'CredentialProviderConfig',
+  providers,
+});
+const read = (...documents: unknown[]) =>
+  readProviders(new Map(documents.map((document, index) => [`${index}.yaml`, document])));
+const ecr = read(config(provider))[0] as CredentialProvider;
+
+describe('the configuration of credential providers', () => {
+  test('gives the providers of all files, in order', () => {
+    const other = {
+      ...provider,
+      name: 'gcr',
+      args: ['-v'],
+      env: [{ name: 'A', value: 'b' }],
+      defaultCacheDuration: '0s',
+    };
+    expect(read(config(provider), config(other))).toEqual([
+      { ...provider, defaultCacheDuration: 43_200_000, args: [], env: [] },
+      { ...other, defaultCacheDuration: 0 },
+    ]);
+  });
+
+  test.each<[object, string]>([
+    [{ name: 'a/b' }, '0.yaml: providers.0.name'],
+    [{ name: '..' }, '0.yaml: providers.0.name'],
+    [{ matchImages: [] }, '0.yaml: providers.0.matchImages'],
+    [{ apiVersion: 'v1' }, '0.yaml: providers.0.apiVersion'],
+    [{ defaultCacheDuration: '1 day' }, '0.yaml: providers.0.defaultCacheDuration'],
+    [{ defaultCacheDuration: undefined }, '0.yaml: providers.0.defaultCacheDuration'],
+    [{ tokenAttributes: {} }, 'tokenAttributes'],
+  ])('with %j is refused, naming file and field', (change, text) => {
+    expect(() => read(config({ ...provider, ...change }))).toThrow(text);
+  });
+
+  test('with two of one name is refused', () => {
+    expect(() => read(config(provider), config(provider))).toThrow('1.yaml: there are two providers named ecr');
+  });
+
+  test('without a provider is refused', () => expect(() => read(config())).toThrow('0.yaml: providers'));
+});
+
+describe('a plugin', () => {
+  test('is asked for the images that it is for', () => {
+    expect(isFor(ecr, 'eu.ecr.io/a')).toBe(true);
+    expect(isFor(ecr, 'r.io/other')).toBe(false);
+    expect(JSON.parse(pluginRequest(ecr, 'eu.ecr.io/a'))).toEqual({
+      kind: 'CredentialProviderRequest',
+      apiVersion,
+      image: 'eu.ecr.io/a',
+    });
+  });
+
+  const answer = (change: object = {}) => ({
+    kind: 'CredentialProviderResponse',
+    apiVersion,
+    cacheKeyType: 'Registry',
+    cacheDuration: '1h30m',
+    auth: { '*.ecr.io': { username: 'u', password: 'secret' } },
+    ...change,
+  });
+  const take = (change: object) => readPluginAnswer(ecr, 'eu.ecr.io/a/b', JSON.stringify(answer(change)));
+
+  test.each<[object, string, number]>([
+    [{}, 'eu.ecr.io', 5_400_000],
+    [{ cacheKeyType: 'Image' }, 'eu.ecr.io/a/b', 5_400_000],
+    [{ cacheKeyType: 'Global', cacheDuration: undefined }, '<global>', 43_200_000],
+    [{ cacheDuration: '0' }, 'eu.ecr.io', 0],
+  ])('that answers with %j is remembered under %s for %i ms', (change, cacheKey, keepMs) => {
+    expect(take(change)).toEqual({
+      config: new Map([['*.ecr.io', { username: 'u', password: 'secret' }]]),
+      cacheKey,
+      keepMs,
+    });
+    expect(cacheKeys('eu.ecr.io/a/b')).toContain(cacheKey);
+  });
+
+  test('that has no login says so', () => expect(take({ auth: null }).config.size).toBe(0));
+
+  test.each<[object]>([
+    [{ kind: 'Other' }],
+    [{ apiVersion: 'credentialprovider.kubelet.k8s.io/v1beta1' }],
+    [{ cacheKeyType: 'Pod' }],
+    [{ cacheDuration: 'soon' }],
+    [{ auth: { r: { username: 'u', password: 7 } } }],
+  ])('that answers with %j is not understood, and what it said stays out of the error', (change) => {
+    expect(() => take(change)).toThrow(/^the answer of credential provider ecr /);
+    expect(() => take(change)).not.toThrow(/secret/);
+  });
+});

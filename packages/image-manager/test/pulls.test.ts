@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  type QueuedPull,
+  fullBucket,
+  joinErrors,
+  pullFailure,
+  pulledMessage,
+  startable,
+  takeToken,
+} from '../src/index.ts';
+
+describe('the rate of pulls', () => {
+  const limit = { perSecond: 5, burst: 10 };
+
+  test('allows a burst, then as many as time brings', () => {
+    let bucket = fullBucket(limit, 0);
+    const take = (now: number) => {
+      const next = takeToken(bucket, limit, now);
+      if (next !== undefined) bucket = next;
+      return next !== undefined;
+    };
+    expect(Array.from({ length: 11 }, () => take(0))).toEqual([...Array<boolean>(10).fill(true), false]);
+    expect([take(199), take(200), take(200), take(60_000)]).toEqual([false, true, false, true]);
+  });
+
+  test('never lets more through than burst and time allow', () => {
+    const waits = fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(
+        waits,
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 1, max: 20 }),
+        (steps, perSecond, burst) => {
+          let bucket = fullBucket({ perSecond, burst }, 0);
+          let now = 0;
+          let taken = 0;
+          for (const step of steps) {
+            now += step;
+            const next = takeToken(bucket, { perSecond, burst }, now);
+            if (next === undefined) continue;
+            bucket = next;
+            taken += 1;
+          }
+          expect(taken).toBeLessThanOrEqual(burst + (now / 1000) * perSecond + 1e-6);
+          // A clock that is set back gives nothing for free.
+          const empty = { tokens: 0, at: now };
+          expect(takeToken(empty, { perSecond, burst }, now - 10_000)).toBeUndefined();
+        },
+      ),
+    );
+  });
+});
+
+describe('the queue of pulls', () => {
+  const pull = (id: number, image: string): QueuedPull => ({ id, image });
+  const ids = (pulls: readonly QueuedPull[]) => pulls.map(({ id }) => id);
+
+  test.each([
+    [[], ['a', 'b', 'c'], 1, [0]],
+    [['a'], ['b', 'c'], 1, []],
+    [['a'], ['b', 'c', 'd'], 3, [1, 2]],
+    [['a'], ['a', 'b'], 2, [2]],
+    [[], ['a', 'a', 'b'], Infinity, [0, 2]],
+  ])('running %j, waiting %j, at most %d: %j', (running, waiting, limit, expected) => {
+    const all = [...running, ...waiting].map((image, id) => pull(id, image));
+    const queue = { running: all.slice(0, running.length), waiting: all.slice(running.length) };
+    expect(ids(startable(queue, limit))).toEqual(expected);
+  });
+
+  test('keeps its bounds in every history, and lets every pull have its turn in its image’s order', () => {
+    const images = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 });
+    const limits = fc.constantFrom(1, 2, 3, Infinity);
+    fc.assert(
+      fc.property(images, limits, fc.array(fc.nat(), { maxLength: 12 }), (wanted, limit, ends) => {
+        let waiting = wanted.map((image, id) => pull(id, image));
+        let running: QueuedPull[] = [];
+        const began: QueuedPull[] = [];
+        for (let turn = 0; waiting.length + running.length > 0; turn++) {
+          const next = startable({ running, waiting }, limit);
+          running = [...running, ...next];
+          waiting = waiting.filter((one) => !next.includes(one));
+          began.push(...next);
+          expect(running.length).toBeLessThanOrEqual(limit);
+          expect(new Set(running.map(({ image }) => image)).size).toBe(running.length);
+          expect(running.length).toBeGreaterThan(0);
+          running.splice((ends[turn] ?? 0) % running.length, 1);
+        }
+        expect(ids(began).sort((a, b) => a - b)).toEqual(wanted.map((_, id) => id));
+        for (const image of ['a', 'b', 'c']) {
+          const order = ids(began.filter((one) => one.image === image));
+          expect(order).toEqual([...order].sort((a, b) => a - b));
+        }
+      }),
+    );
+  });
+});
+
+describe('a failed pull', () => {
+  test.each([
+    [
+      'rpc error: code = NotFound desc = no such thing',
+      'ErrImagePull',
+      'rpc error: code = NotFound desc = no such thing',
+    ],
+    ['RegistryUnavailable', 'RegistryUnavailable', 'image pull failed for a:1 because the registry is unavailable'],
+    [
+      'RegistryUnavailable: try later',
+      'RegistryUnavailable',
+      'image pull failed for a:1 because the registry is unavailable: try later',
+    ],
+    [
+      'SignatureValidationFailed: no key',
+      'SignatureValidationFailed',
+      'image pull failed for a:1 because the signature validation failed: no key',
+    ],
+  ])('%j', (error, reason, message) => expect(pullFailure('a:1', error)).toEqual({ reason, message }));
+
+  test.each([
+    [['a'], 'a'],
+    [['a', 'b', 'a'], '[a, b]'],
+    [['a', 'a'], 'a'],
+  ])('after the tries %j reads %s', (errors, text) => expect(joinErrors(errors)).toBe(text));
+});
+
+test.each([
+  [0, 0.9, '0s', '0s'],
+  [523.7, 1000, '523ms', '1s'],
+  [1500, 61_250, '1.5s', '1m1.25s'],
+  [0, 3_600_000, '0s', '1h0m0s'],
+])('a pull of %d ms, %d ms with all waiting, took %s (%s)', (pullMs, wholeMs, pull, whole) => {
+  expect(pulledMessage('a:1', { pullMs, wholeMs }, '7')).toBe(
+    `Successfully pulled image "a:1" in ${pull} (${whole} including waiting). Image size: 7 bytes.`,
+  );
+});

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type DockerConfig, parseDockerCfg, parseDockerConfigJson } from '@kubus/image-credentials';
+import { type Logger, toError } from '@kubus/ports';
+
+export interface DockerConfigFolders {
+  /** The kubelet's root folder. */
+  readonly root: string;
+  /** Where the process was started. */
+  readonly work: string;
+  readonly home: string;
+}
+
+/**
+ * The node's docker configuration: the first that can be read of the usual places, `config.json` before the older
+ * `.dockercfg` (kubelet behaviour 1.8, credentials). Read anew each time, so that a changed file counts at once.
+ */
+export async function readDockerConfig(
+  { root, work, home }: DockerConfigFolders,
+  logger: Logger,
+): Promise<DockerConfig | undefined> {
+  const places = [
+    ...[root, work, join(home, '.docker'), '/.docker'].map((folder) => [join(folder, 'config.json'), 'json'] as const),
+    ...[root, work, home, '/'].map((folder) => [join(folder, '.dockercfg'), 'older'] as const),
+  ];
+  for (const [file, form] of places) {
+    try {
+      const text = await readFile(file, 'utf8');
+      return form === 'json' ? parseDockerConfigJson(text, file) : parseDockerCfg(text, file);
+    } catch (error) {
+      const { code, message } = toError(error) as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' && code !== 'ENOTDIR')
+        logger.warn({ file, err: message }, 'a docker configuration is left out');
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,173 @@
+import type { Bus } from '@kubus/bus';
+import { nodeEvent, repositoryOf } from '@kubus/contracts';
+import {
+  type DiskSpace,
+  type ImageGcPolicy,
+  type ImageRecords,
+  diskUsage,
+  forSpace,
+  giveImage,
+  isOff,
+  notEnoughFreed,
+  observeImages,
+  tooOld,
+} from '@kubus/image-manager';
+import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import type { Image } from '@kubus/proto/cri';
+import type { PulledImages } from './pulled-images.ts';
+import type { Runtime } from './runtime.ts';
+
+/** Between two rounds, as in the reference. */
+const EVERY_MS = 300_000;
+
+/** What a round has found wrong. */
+class CollectionError extends KubusError {}
+
+export interface ImageCollectorOptions {
+  readonly runtime: Runtime;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly pulled: PulledImages;
+  readonly policy: ImageGcPolicy;
+  /** Images that never go, by name: those that the runtime needs and does not mark itself. */
+  readonly keep: readonly string[];
+  /** The file system that a path lies on. */
+  readonly space: (path: string) => Promise<DiskSpace>;
+}
+
+/** Removes images that nobody has used for too long, and for space those unused for the longest time (behaviour 1.9). */
+export class ImageCollector {
+  readonly #options: ImageCollectorOptions;
+  readonly #upSince: number;
+  readonly #removed = { age: 0, space: 0 };
+  #records: ImageRecords = new Map();
+  #failed = false;
+  #timer: Cancel | undefined;
+  #stopped = false;
+
+  constructor(options: ImageCollectorOptions) {
+    this.#options = options;
+    this.#upSince = options.clock.now();
+  }
+
+  /** Images removed since the start, by why. */
+  get removed(): { readonly age: number; readonly space: number } {
+    return this.#removed;
+  }
+
+  start(): void {
+    if (!isOff(this.#options.policy)) void this.#round();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.();
+  }
+
+  /** A pod has been told that it may use the image: its container may not be there yet. */
+  given(id: string): void {
+    this.#records = giveImage(this.#records, id, this.#options.clock.now());
+  }
+
+  async #round(): Promise<void> {
+    const { clock, logger } = this.#options;
+    try {
+      await this.#observe();
+      await this.#collect();
+      this.#failed = false;
+    } catch (error) {
+      const { message } = toError(error);
+      logger.warn({ err: toError(error) }, 'images could not be collected');
+      // Once may be chance: the runtime may just have been starting.
+      if (this.#failed) this.#tell('ImageGCFailed', message);
+      this.#failed = true;
+    }
+    if (!this.#stopped) this.#timer = clock.after(EVERY_MS, () => void this.#round());
+  }
+
+  async #observe(): Promise<void> {
+    const { runtime, clock, pulled } = this.#options;
+    const images = await pulled.keepOnly(async () => {
+      const listed = (await runtime.call('ListImages', {})).images ?? [];
+      return listed.map((image) => ({ ...image, id: image.id ?? '' }));
+    });
+    const { containers = [] } = await runtime.call('ListContainers', {});
+    const names = new Set(containers.flatMap(({ imageId, imageRef, image }) => [imageId, imageRef, image?.image]));
+    const seen = images.map((image) => ({ ...image, bytes: Number(image.size ?? 0), pinned: this.#isPinned(image) }));
+    const inUse = images.filter((image) => namesOf(image).some((name) => names.has(name))).map(({ id }) => id);
+    this.#records = observeImages(this.#records, { images: seen, inUse: new Set(inUse), now: clock.now() });
+  }
+
+  async #collect(): Promise<void> {
+    const { clock, policy } = this.#options;
+    const now = clock.now();
+    const errors: string[] = [];
+    for (const id of tooOld(this.#records, policy, { now, upSince: this.#upSince })) {
+      await this.#remove(id, 'age', now, errors);
+    }
+    const space = await this.#space();
+    const usage = diskUsage(space, policy);
+    if (usage === undefined) {
+      const message = 'invalid capacity 0 on image filesystem';
+      this.#tell('InvalidDiskCapacity', message);
+      throw new CollectionError('no-capacity', message);
+    }
+    let freed = 0;
+    for (const { id, bytes } of usage.bytesToFree === 0 ? [] : forSpace(this.#records, policy, now)) {
+      if (freed >= usage.bytesToFree) break;
+      if (await this.#remove(id, 'space', now, errors)) freed += bytes;
+    }
+    if (errors.length > 0) throw new CollectionError('not-removed', errors.join('; '));
+    if (freed >= usage.bytesToFree) return;
+    const message = notEnoughFreed(usage.percent, space.capacity, freed);
+    this.#tell('FreeDiskSpaceFailed', message);
+    throw new CollectionError('not-enough', message);
+  }
+
+  /** False when it stays: a pod has been given it since `now`, or the runtime does not want to. */
+  async #remove(id: string, why: 'age' | 'space', now: number, errors: string[]): Promise<boolean> {
+    const record = this.#records.get(id);
+    if (record === undefined || record.lastGivenAt >= now) return false;
+    this.#options.logger.info({ image: id, bytes: record.bytes, why }, 'removing an image');
+    try {
+      await this.#options.runtime.call('RemoveImage', { image: { image: id } });
+    } catch (error) {
+      errors.push(`image ${id}: ${toError(error).message}`);
+      return false;
+    }
+    this.#removed[why] += 1;
+    const left = new Map(this.#records);
+    left.delete(id);
+    this.#records = left;
+    return true;
+  }
+
+  async #space(): Promise<DiskSpace> {
+    const { imageFilesystems: [filesystem] = [] } = await this.#options.runtime.call('ImageFsInfo', {});
+    const mountpoint = filesystem?.fsId?.mountpoint ?? '';
+    if (mountpoint === '') throw new CollectionError('no-file-system', 'the runtime does not say where its images lie');
+    return this.#options.space(mountpoint);
+  }
+
+  #isPinned(image: Image): boolean {
+    const keep = this.#options.keep.map(inFull);
+    return image.pinned === true || namesOf(image).some((name) => keep.includes(inFull(name)));
+  }
+
+  #tell(reason: string, message: string): void {
+    const { bus } = this.#options;
+    bus.emit(nodeEvent, bus.node, { type: 'Warning', reason, message });
+  }
+}
+
+function namesOf({ id = '', repoTags = [], repoDigests = [] }: Image): string[] {
+  return [id, ...repoTags, ...repoDigests];
+}
+
+/** A name as the runtime lists it, with what a short one leaves out. */
+function inFull(name: string): string {
+  const bare = repositoryOf(name);
+  const tag = /[:@][^/]*$/.exec(name)?.[0] ?? ':latest';
+  return bare === undefined ? name : bare + tag;
+}

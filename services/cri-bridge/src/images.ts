@@ -1,0 +1,170 @@
+import type { Bus, CommandContext } from '@kubus/bus';
+import {
+  type ImageRequest,
+  type PullRequest,
+  type Pulled,
+  bareImageName,
+  findImage,
+  pullImage,
+} from '@kubus/contracts';
+import { CriError } from '@kubus/cri';
+import { type Credential, CredentialsError } from '@kubus/image-credentials';
+import { type Verification, joinErrors, mayUse } from '@kubus/image-manager';
+import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import type { Image } from '@kubus/proto/cri';
+import { ImagePulls, type PullLimits, type PullTask } from './image-pulls.ts';
+import { type PullCredentials, pullSecretOf } from './pull-credentials.ts';
+import type { PulledImages } from './pulled-images.ts';
+import type { Runtime } from './runtime.ts';
+
+export interface ImagesOptions {
+  readonly runtime: Runtime;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly credentials: PullCredentials;
+  readonly pulled: PulledImages;
+  readonly limits: PullLimits;
+  readonly verification: Verification;
+  /** A pod is told that it may use the image with this id. */
+  readonly onGiven: (id: string) => void;
+}
+
+/** Serves what pods need of images: whether they may use what is there, and pulls. */
+export class Images {
+  readonly #options: ImagesOptions;
+  readonly #pulls: ImagePulls;
+
+  constructor(options: ImagesOptions) {
+    this.#options = options;
+    const { bus, clock, limits } = options;
+    this.#pulls = new ImagePulls({ bus, clock, limits, perform: (task) => this.#perform(task) });
+  }
+
+  /** Pulls that go on, and that wait for their turn. */
+  get pulls(): { pulling: number; waiting: number } {
+    return this.#pulls.count;
+  }
+
+  serve(): void {
+    const { bus } = this.#options;
+    bus.serve(findImage, (command) => {
+      command.begin();
+      return this.#find(command.request);
+    });
+    bus.serve(pullImage, (command) => {
+      command.begin();
+      return this.#pull(command);
+    });
+  }
+
+  /** Looks which of the pulls that earlier lives began have brought their image. To be called once the runtime answers. */
+  async settleBegun(): Promise<void> {
+    const { pulled, logger } = this.#options;
+    for (const image of pulled.begun) {
+      try {
+        const id = (await this.#status(image))?.id;
+        if (id !== undefined) await pulled.settle(image, id);
+      } catch (error) {
+        logger.warn({ image, err: toError(error) }, 'the end of an earlier pull is not known');
+      }
+    }
+  }
+
+  async #find({ image: asked, pullSecrets }: ImageRequest): Promise<{ image?: Image; mayUse: boolean }> {
+    const { credentials, pulled, verification } = this.#options;
+    const image = await this.#status(asked);
+    if (image?.id === undefined) return { mayUse: false };
+    const record = pulled.get(image.id);
+    const name = bareImageName(asked) ?? asked;
+    const present = { name, record, pullBegan: pulled.isBegun(asked), podSecrets: [] };
+    let allowed = mayUse(present, verification);
+    // The pod's Secrets are read only where they decide.
+    if (!allowed && record?.names[name] !== undefined && pullSecrets.length > 0) {
+      const own = await credentials.ofPod(asked, pullSecrets).catch(noneOfBad);
+      const podSecrets = own.map(pullSecretOf).filter((secret) => secret !== undefined);
+      allowed = mayUse({ ...present, podSecrets }, verification);
+      if (allowed) await pulled.used(record, name, podSecrets);
+    }
+    if (allowed) this.#options.onGiven(image.id);
+    return { image, mayUse: allowed };
+  }
+
+  async #pull({ request, cause }: CommandContext<PullRequest>): Promise<Pulled> {
+    const credentials = await this.#options.credentials.all(request.image, request.pullSecrets).catch(asFailure);
+    return this.#pulls.pull({ request, credentials, cause });
+  }
+
+  async #perform({ request, credentials }: PullTask): Promise<Omit<Pulled, 'pullMs'>> {
+    const { pulled, onGiven } = this.#options;
+    const { image: asked } = request;
+    await pulled.begin(asked);
+    let done: { imageRef: string; credential: Credential | undefined };
+    try {
+      done = await this.#tryEach(request, credentials);
+    } catch (error) {
+      // A runtime that went away may have the image all the same.
+      if (error instanceof KubusError && error.code === 'pull-failed') await pulled.fail(asked);
+      throw error;
+    }
+    const image = await this.#status(asked).catch(() => undefined);
+    const imageRef = image?.id ?? done.imageRef;
+    const name = bareImageName(asked) ?? asked;
+    await pulled.succeed(asked, { imageRef, name, secret: pullSecretOf(done.credential) });
+    onGiven(imageRef);
+    return { imageRef, ...(image !== undefined && { image }) };
+  }
+
+  /** One credential after another, until one opens the image. */
+  async #tryEach(
+    { image, annotations, sandboxConfig }: PullRequest,
+    credentials: readonly Credential[],
+  ): Promise<{ imageRef: string; credential: Credential | undefined }> {
+    const errors: string[] = [];
+    for (const credential of credentials.length === 0 ? [undefined] : credentials) {
+      const auth = credential && { username: credential.username, password: credential.password };
+      try {
+        const { imageRef = '' } = await this.#options.runtime.call('PullImage', {
+          image: { image, annotations },
+          ...(auth !== undefined && { auth }),
+          ...(sandboxConfig !== undefined && { sandboxConfig }),
+        });
+        return { imageRef, credential };
+      } catch (error) {
+        if (!isAnswer(error, image)) throw error;
+        errors.push(textOf(error));
+      }
+    }
+    throw new KubusError('pull-failed', joinErrors(errors), { context: { image } });
+  }
+
+  async #status(image: string): Promise<Image | undefined> {
+    return (await this.#options.runtime.call('ImageStatus', { image: { image } })).image;
+  }
+}
+
+/**
+ * Whether the runtime has said that it could not pull: it names the image then. Else the connection to it was lost, which
+ * says nothing about the image.
+ */
+function isAnswer(error: unknown, image: string): error is CriError {
+  if (!(error instanceof CriError)) return false;
+  return error.code !== 'Unavailable' || error.details.includes(bareImageName(image) ?? image);
+}
+
+/** As a gRPC status is written; of the status Unknown, which says nothing, only the text. */
+function textOf({ code, details }: CriError): string {
+  return code === 'Unknown' ? details : `rpc error: code = ${code} desc = ${details}`;
+}
+
+/** A Secret that holds no credentials is the pod's fault, like a wrong password. */
+function asFailure(error: unknown): never {
+  if (!(error instanceof CredentialsError)) throw error;
+  throw new KubusError('pull-failed', error.message, { cause: error });
+}
+
+/** Such a Secret opens nothing; the pull that follows says what is wrong with it. */
+function noneOfBad(error: unknown): Credential[] {
+  if (!(error instanceof CredentialsError)) throw error;
+  return [];
+}

@@ -1,0 +1,37 @@
+import { completeContainer } from '@kubus/container-config';
+import { type CriRequest, type ObjectVersion, type ProcessToComplete, objectKey } from '@kubus/contracts';
+import type { ObjectData } from '@kubus/object-socket';
+import { KubusError } from '@kubus/ports';
+
+/** Reads the values of Secrets and ConfigMaps. They go into calls to the runtime, and nowhere else. */
+export interface ObjectReader {
+  /** The object as it is at this version. Rejects with an `ObjectError` when it can not be had so. */
+  read(object: ObjectVersion): Promise<ObjectData>;
+}
+
+/** The reader of a node that has nobody who could be asked. */
+export const noObjects: ObjectReader = {
+  read: (object) =>
+    Promise.reject(new KubusError('NoObjectCache', `this node has no object-cache to ask for ${objectKey(object)}`)),
+};
+
+/**
+ * The parameters of a CreateContainer with the environment, command and args that the values of objects are part of.
+ * Rejects when an object can not be had at the version that the command names.
+ */
+export async function completeCreate<Params extends object>(
+  params: Params,
+  process: ProcessToComplete,
+  objects: ObjectReader,
+): Promise<Params> {
+  const read = await Promise.all(
+    process.objects.map(async (object) => [objectKey(object), await objects.read(object)] as const),
+  );
+  const texts = new Map(read.map(([key, { values }]) => [key, textsOf(values)]));
+  const { config = {} } = params as CriRequest<'CreateContainer'>['params'];
+  return { ...params, config: completeContainer({ config, process }, (object) => texts.get(objectKey(object))) };
+}
+
+function textsOf(values: ObjectData['values']): Record<string, string> {
+  return Object.fromEntries([...values].map(([key, value]) => [key, value.toString('utf8')]));
+}

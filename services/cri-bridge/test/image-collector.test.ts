@@ -1,0 +1,168 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { LocalBroker } from '@kubus/bus/testing';
+import { nodeEvent } from '@kubus/contracts';
+import type { DiskSpace } from '@kubus/image-manager';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
+import { ImageCollector } from '../src/image-collector.ts';
+import { PulledImages } from '../src/index.ts';
+import { ScriptedRuntime, failure } from './scripted-runtime.ts';
+
+const ROUND = 300_000;
+
+let clock: ManualClock;
+let runtime: ScriptedRuntime;
+let pulledStore: MemoryRecords;
+let images: Map<string, number>;
+let inUse: string[];
+let disk: DiskSpace;
+let events: string[];
+let collector: ImageCollector;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  pulledStore = new MemoryRecords();
+  images = new Map(['pause', 'web', 'old', 'older'].map((name) => [name, 10]));
+  inUse = ['web'];
+  disk = { capacity: 100, available: 50 };
+  events = [];
+  runtime = new ScriptedRuntime()
+    .on('ListImages', () => ({
+      images: [...images].map(([name, size]) => ({
+        id: `id-${name}`,
+        size: String(size),
+        repoTags: [`r.io/${name}:1`],
+      })),
+    }))
+    .on('ListContainers', () => ({ containers: inUse.map((name) => ({ imageRef: `id-${name}` })) }))
+    .on('ImageFsInfo', () => ({ imageFilesystems: [{ fsId: { mountpoint: '/images' } }] }))
+    .on('RemoveImage', ({ image }) => {
+      const name = (image?.image ?? '').replace('id-', '');
+      disk = { ...disk, available: disk.available + (images.get(name) ?? 0) };
+      images.delete(name);
+      return {};
+    });
+  await make({});
+});
+
+async function make(policy: { maxAgeMs?: number; highPercent?: number }): Promise<void> {
+  const broker = new LocalBroker('node0');
+  const { bus } = broker.join('cri-bridge', clock);
+  events = [];
+  bus.transport.subscribe('kubus.node0.runtime.event.nodeRecorded.>', ({ data }) => {
+    const { type, reason, message } = nodeEvent.payload.parse(JSON.parse(data));
+    events.push(`${type} ${reason}: ${message}`);
+  });
+  const pulled = await PulledImages.load({ pulling: new MemoryRecords(), pulled: pulledStore, logger: silentLogger });
+  collector = new ImageCollector({
+    ...{ runtime, bus, clock, pulled, logger: silentLogger },
+    policy: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, ...policy },
+    keep: ['r.io/pause:1'],
+    space: (path) => (path === '/images' ? Promise.resolve(disk) : Promise.reject(new Error(path))),
+  });
+}
+
+const left = () => [...images.keys()];
+
+test('nothing goes while there is room, and nothing that is young', async () => {
+  collector.start();
+  await clock.advance(ROUND);
+  expect(left()).toHaveLength(4);
+  images.set('new', 10);
+  disk = { capacity: 100, available: 0 };
+  images.delete('old');
+  images.delete('older');
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web', 'new']);
+});
+
+test('what was not used for the longest time goes until there is room enough', async () => {
+  inUse = ['web', 'old'];
+  collector.start();
+  await clock.advance(1);
+  inUse = ['web'];
+  disk = { capacity: 100, available: 11 };
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web', 'old']);
+  expect(collector.removed).toEqual({ age: 0, space: 1 });
+  expect(events).toEqual([]);
+});
+
+test('what a pod has just been given stays', async () => {
+  collector.start();
+  await clock.advance(ROUND - 60_000);
+  collector.given('id-old');
+  collector.given('id-older');
+  disk = { capacity: 100, available: 11 };
+  await clock.advance(60_000);
+  expect(left()).toHaveLength(4);
+  expect(events[0]).toMatch(/^Warning FreeDiskSpaceFailed: Insufficient .*\(89% of 100 B used\)\. .*\(freed 0 bytes\)/);
+});
+
+test('too little room is told each time, and that collecting fails from the second time on', async () => {
+  disk = { capacity: 1000, available: 0 };
+  collector.start();
+  await clock.advance(ROUND);
+  await clock.advance(ROUND);
+  expect(events.map((text) => text.split(':', 1)[0])).toEqual([
+    'Warning FreeDiskSpaceFailed',
+    'Warning FreeDiskSpaceFailed',
+    'Warning ImageGCFailed',
+    'Warning FreeDiskSpaceFailed',
+    'Warning ImageGCFailed',
+  ]);
+  expect(left()).toEqual(['pause', 'web']);
+});
+
+test('a file system without capacity is told', async () => {
+  disk = { capacity: 0, available: 0 };
+  collector.start();
+  await settled();
+  expect(events).toEqual(['Warning InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
+});
+
+test('an image that can not be removed does not keep the others', async () => {
+  runtime.on('RemoveImage', ({ image }) => {
+    if (image?.image === 'id-old') throw failure('Unknown', 'busy');
+    images.delete((image?.image ?? '').replace('id-', ''));
+    return {};
+  });
+  collector.start();
+  disk = { capacity: 100, available: 0 };
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web', 'old']);
+});
+
+test('age counts once the node has been up for long enough', async () => {
+  await make({ maxAgeMs: 2 * ROUND, highPercent: 100 });
+  inUse = ['web', 'old'];
+  collector.start();
+  await clock.advance(ROUND);
+  inUse = ['web'];
+  await clock.advance(ROUND);
+  expect(left()).toHaveLength(4);
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web', 'old']);
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web']);
+  expect(collector.removed).toEqual({ age: 2, space: 0 });
+});
+
+test('a policy by which nothing ever goes does not even look', async () => {
+  await make({ highPercent: 100 });
+  collector.start();
+  await settled();
+  expect(runtime.calls).toEqual([]);
+});
+
+test('the record of a pulled image goes with it', async () => {
+  const stores = { pulling: new MemoryRecords(), pulled: pulledStore };
+  const before = await PulledImages.load({ ...stores, logger: silentLogger });
+  for (const name of ['web', 'gone']) {
+    await before.succeed(`${name}:1`, { imageRef: `id-${name}`, name, secret: undefined });
+  }
+  await make({});
+  collector.start();
+  await settled();
+  expect([...(await pulledStore.load()).values()]).toMatchObject([{ imageRef: 'id-web' }]);
+});

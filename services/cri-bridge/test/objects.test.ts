@@ -1,0 +1,93 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Bus, Hold } from '@kubus/bus';
+import { LocalBroker } from '@kubus/bus/testing';
+import { type ProcessToComplete, criCommands, fencePod } from '@kubus/contracts';
+import { type ObjectData, ObjectError } from '@kubus/object-socket';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock } from '@kubus/ports/testing';
+import type { ContainerConfig } from '@kubus/proto/cri';
+import { CriBridge, type ObjectReader } from '../src/index.ts';
+import { imagePorts } from './image-ports.ts';
+import { ScriptedPods } from './scripted-pods.ts';
+
+const VALUE = 'marked s3cret';
+const object = { kind: 'Secret', namespace: 'default', name: 'sec' } as const;
+const process: ProcessToComplete = {
+  environment: {
+    device: [],
+    steps: [
+      { from: 'key', name: 'TOKEN', object, key: 'token', optional: false },
+      { from: 'object', object: { ...object, name: 'absent' }, prefix: '', optional: true },
+    ],
+    services: [['WEB_SERVICE_HOST', '10.0.0.1']],
+  },
+  command: ['run', '--token=$(TOKEN)'],
+  args: ['$(WEB_SERVICE_HOST)'],
+  objects: [{ ...object, version: '7' }],
+};
+
+let broker: LocalBroker;
+let clock: ManualClock;
+let runtime: ScriptedPods;
+let worker: Bus;
+let hold: Hold;
+
+beforeEach(() => {
+  broker = new LocalBroker('node0');
+  clock = new ManualClock();
+  runtime = new ScriptedPods();
+  runtime.on('CreateContainer', () => Promise.resolve({ containerId: 'c' }));
+});
+
+async function start(objects?: ObjectReader): Promise<void> {
+  const { bus } = broker.join('cri-bridge', clock);
+  const ports = { runtime, bus, clock, logger: silentLogger };
+  new CriBridge({ ...ports, handler: undefined, sandboxesAtOnce: 1, objects, ...(await imagePorts()) });
+  worker = broker.join('pod-workers', clock).bus;
+  await worker.call(fencePod, 'a', { hold: 1 });
+  hold = worker.hold('a', 1);
+}
+
+const create = (request: { process?: ProcessToComplete } = { process }) =>
+  worker.call(
+    criCommands.CreateContainer,
+    'a',
+    { params: { podSandboxId: 's-a', config: { workingDir: '/w' } }, ...request },
+    { hold },
+  );
+const created = () => runtime.calls.filter(({ method }) => method === 'CreateContainer').map(({ request }) => request);
+
+test('values of objects are in the call to the runtime and in no message', async () => {
+  const asked: unknown[] = [];
+  const data: ObjectData = { uid: 'u', version: '7', type: 'Opaque', values: new Map([['token', Buffer.from(VALUE)]]) };
+  await start({
+    read: (one) => {
+      asked.push(one);
+      return Promise.resolve(data);
+    },
+  });
+  await create();
+  expect(asked).toEqual(process.objects);
+  const [{ config = {} } = {}] = created() as { config?: ContainerConfig }[];
+  expect(config).toMatchObject({ workingDir: '/w', command: ['run', `--token=${VALUE}`], args: ['10.0.0.1'] });
+  expect(config.envs?.map(({ key, value = '' }) => `${key ?? ''}=${atob(value)}`)).toEqual([
+    `TOKEN=${VALUE}`,
+    'WEB_SERVICE_HOST=10.0.0.1',
+  ]);
+  const said = broker.said.map(({ headers, data }) => JSON.stringify(headers) + data).join('\n');
+  expect(said).toContain('"name":"sec"');
+  for (const text of [VALUE, btoa(VALUE)]) expect(said).not.toContain(text);
+});
+
+test('an object that has changed since is not used: nothing is made', async () => {
+  await start({ read: () => Promise.reject(new ObjectError('ObjectChanged', 'not at version 7 any more')) });
+  await expect(create()).rejects.toMatchObject({ code: 'ObjectChanged' });
+  expect(created()).toEqual([]);
+});
+
+test('a node without object-cache has no objects', async () => {
+  await start();
+  await expect(create()).rejects.toMatchObject({ code: 'NoObjectCache' });
+  await create({});
+  expect(created()).toEqual([{ podSandboxId: 's-a', config: { workingDir: '/w' } }]);
+});

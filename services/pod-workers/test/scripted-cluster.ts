@@ -1,0 +1,80 @@
+import type { FactOwner } from '@kubus/bus';
+import {
+  type CachedObject,
+  type ObjectReference,
+  type Pod,
+  type RuntimeClass,
+  type ServiceAddress,
+  type SourceName,
+  cachedObject,
+  configuredSources,
+  objectKey,
+  runtimeClass,
+  serviceAddress,
+} from '@kubus/contracts';
+import { type ScriptedNode, podOf } from './scripted-node.ts';
+
+/** The API server's side of a node: config-sources and object-cache say what the test says. */
+export class ScriptedCluster {
+  readonly #node: ScriptedNode;
+  readonly #sources: FactOwner<{ sources: SourceName[] }>;
+  readonly #objects: FactOwner<CachedObject>;
+  readonly #services: FactOwner<ServiceAddress>;
+  readonly #classes: FactOwner<RuntimeClass>;
+
+  constructor(node: ScriptedNode) {
+    this.#node = node;
+    const { bus } = node.broker.join('object-cache', node.clock);
+    this.#sources = node.broker.join('config-sources', node.clock).bus.owner(configuredSources);
+    this.#objects = bus.owner(cachedObject);
+    this.#services = bus.owner(serviceAddress);
+    this.#classes = bus.owner(runtimeClass);
+  }
+
+  /** Which sources the node has. */
+  async sources(...sources: SourceName[]): Promise<void> {
+    this.#sources.put('sources', { sources });
+    await this.#node.quiet();
+  }
+
+  /** All services and classes have been read. */
+  async read(): Promise<void> {
+    this.#services.complete();
+    this.#classes.complete();
+    await this.#node.quiet();
+  }
+
+  /** An object with these values is there. */
+  async has(object: ObjectReference, values: Record<string, string>, version = '1'): Promise<void> {
+    this.#node.bridge.objects[objectKey(object)] = values;
+    const keys = Object.keys(values);
+    this.#objects.put(objectKey(object), { ...object, state: 'present', uid: 'u', version, keys });
+    await this.#node.quiet();
+  }
+
+  async misses(object: ObjectReference): Promise<void> {
+    this.#objects.put(objectKey(object), { ...object, state: 'missing' });
+    await this.#node.quiet();
+  }
+
+  async refuses(object: ObjectReference, message: string): Promise<void> {
+    this.#objects.put(objectKey(object), { ...object, state: 'refused', message });
+    await this.#node.quiet();
+  }
+
+  async hasService(service: ServiceAddress): Promise<void> {
+    this.#services.put(`${service.namespace}/${service.name}`, service);
+    await this.#node.quiet();
+  }
+
+  async hasClass(name: string, handler: string): Promise<void> {
+    this.#classes.put(name, { name, handler });
+    await this.#node.quiet();
+  }
+}
+
+/** A pod of one container `main`, of the API server. */
+export function apiPodOf(uid: string, spec: object = {}, container: object = {}): Pod {
+  const pod = podOf(uid, spec, container);
+  return { ...pod, metadata: { ...pod.metadata, annotations: { 'kubernetes.io/config.source': 'api' } } };
+}
