@@ -72,6 +72,17 @@ export class PodCgroupTree {
     await this.#share();
   }
 
+  /** Bytes of memory that everything in the pod's cgroup uses; undefined when there is none. */
+  async memoryUsage(uid: string, qos: string): Promise<bigint | undefined> {
+    const { writer } = await this.#start();
+    const { version, controllers } = writer.mounts;
+    const mount = controllers.get('memory');
+    if (mount === undefined) return undefined;
+    const file = version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
+    const text = contentOf(join(mount, this.parent(uid, qos), file));
+    return text === undefined ? undefined : BigInt(text);
+  }
+
   /** UIDs of the pods that have a cgroup. */
   async pods(): Promise<Set<string>> {
     const { writer } = await this.#start();

@@ -7,6 +7,7 @@ export {
   logFolder,
   logPath,
 } from './container-config.ts';
+export { isCritical } from './critical.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
 export { type ObjectLookup, completeEnvironment, environmentObjects } from './environment.ts';
@@ -18,6 +19,7 @@ export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
 export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { type IdRange } from './namespaces.ts';
+export { askedAppArmor } from './profiles.ts';
 export { pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
@@ -26,7 +28,9 @@ export {
   containerResources,
   cpuQuota,
   cpuShares,
+  sandboxOverhead,
+  sandboxResources,
 } from './resources.ts';
 export { type ImageUser, imageUser } from './run-as.ts';
-export { type SandboxSettings, podLabels, sandboxConfig } from './sandbox-config.ts';
+export { type SandboxSettings, podLabels, sandboxConfig, sysctlName } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';

@@ -43,17 +43,26 @@ export interface AppArmorProfile {
 }
 
 /**
- * The container's AppArmor profile by its field, by the pod's older annotation, or the pod's; nothing when none of them
- * says anything (kubelet behaviour 1.24).
+ * The AppArmor profile that is asked for by the container's field, by the pod's older annotation, or by the pod; undefined
+ * when none of them says anything (kubelet behaviour 1.24).
  */
+export function askedAppArmor(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  container: Pick<Container, 'name' | 'securityContext'>,
+): SecurityProfile | undefined {
+  return (
+    container.securityContext?.appArmorProfile ??
+    annotatedProfile(pod.metadata.annotations?.[APPARMOR_ANNOTATION + container.name]) ??
+    pod.spec.securityContext?.appArmorProfile
+  );
+}
+
+/** That profile as runtimes take it; nothing when none is asked for. Throws ContainerConfigError when it makes no sense. */
 export function appArmorProfile(
   pod: Pick<Pod, 'metadata' | 'spec'>,
   container: Pick<Container, 'name' | 'securityContext'>,
 ): AppArmorProfile {
-  const profile =
-    container.securityContext?.appArmorProfile ??
-    annotatedProfile(pod.metadata.annotations?.[APPARMOR_ANNOTATION + container.name]) ??
-    pod.spec.securityContext?.appArmorProfile;
+  const profile = askedAppArmor(pod, container);
   switch (profile?.type) {
     case undefined:
       return {};

@@ -70,7 +70,7 @@ function sysctls({ spec }: Pick<Pod, 'spec'>): Record<string, string> {
 }
 
 /** With dots between its parts. Written with slashes, a part may hold dots, which then become slashes: `eno2.100`. */
-function sysctlName(name: string): string {
+export function sysctlName(name: string): string {
   const [separator] = /[./]/.exec(name) ?? [];
   return separator === '/' ? name.replace(/[./]/g, (char) => (char === '/' ? '.' : '/')) : name;
 }

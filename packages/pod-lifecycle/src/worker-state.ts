@@ -41,7 +41,8 @@ function onWork(machine: WorkerMachine, work: PodWork, idle: boolean): WorkerMac
   const grace = gracePeriod(work.pod, work.graceSeconds);
   const forget = machine.forget || work.work === 'kill';
   if (machine.state === 'syncing') {
-    const over = idle && (work.work === 'kill' || isOver(work.pod));
+    // For a pod that was rejected nothing has been made.
+    const over = work.work === 'reject' || (idle && (work.work === 'kill' || isOver(work.pod)));
     return { state: over ? 'terminated' : 'terminating', graceSeconds: grace, reason: ending, forget };
   }
   const graceSeconds = machine.graceSeconds === undefined ? grace : Math.min(machine.graceSeconds, grace);
@@ -62,7 +63,7 @@ function onPassed(machine: WorkerMachine, terminal: boolean): WorkerMachine {
 }
 
 function endReason(work: PodWork): string | undefined {
-  if (work.work === 'kill') return work.reason;
+  if (work.work !== 'sync') return work.reason;
   if (isSet(work.pod?.metadata.deletionTimestamp)) return 'the pod is being deleted';
   if (isOver(work.pod)) return `the pod has ${work.pod?.status?.phase?.toLowerCase() ?? 'ended'}`;
   return undefined;

@@ -1,6 +1,8 @@
+import type { AdmissionNode, AdmissionRecord } from '@kubus/admission';
 import {
   type Pod,
   type PodRef,
+  type PodStatus,
   type PodUpdate,
   type PodWork,
   type PodWorkerReport,
@@ -8,13 +10,20 @@ import {
   type ServiceShare,
   type SourceName,
 } from '@kubus/contracts';
+import { isSet } from '@kubus/pod-lifecycle';
+import { isTerminal } from '@kubus/pod-status';
+import { Admissions } from './admissions.ts';
 import { ownerOf } from './partition.ts';
-import { type NodeView, isStatic, podWork, sameWork } from './pod-work.ts';
+import { type NodeView, type PodView, isBlocked, isStatic, podWork, sameWork } from './pod-work.ts';
 
-/** A change that a decision asks for: the work under `uid` is now this, or gone. */
+/**
+ * A change that a decision asks for: the work under `uid` is now this, or gone, and so is what is recorded of its
+ * admission. The record has to be on disk before the work is told.
+ */
 export interface WorkChange {
   readonly uid: string;
   readonly work: PodWork | undefined;
+  readonly record: AdmissionRecord | undefined;
 }
 
 /**
@@ -27,9 +36,22 @@ export class NodeState {
   readonly #workers = new Map<string, PodWorkerReport>();
   readonly #works = new Map<string, PodWork>();
   readonly #complete = new Set<SourceName>();
+  /** Desired pods without work: they wait for another pod, or for what has to be known of the runtime. */
+  readonly #held = new Set<string>();
+  readonly #admissions: Admissions;
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
+  #runtimeFeatures = false;
   #share: ServiceShare | undefined;
+
+  /**
+   * @param options.records what was decided in earlier lives, by UID.
+   */
+  constructor(options: { node: AdmissionNode; records?: ReadonlyMap<string, AdmissionRecord> }) {
+    const { node, records = new Map() } = options;
+    const pods = { desired: (uid: string) => this.#desiredPod(uid), inactive: (uid: string) => this.#isInactive(uid) };
+    this.#admissions = new Admissions({ node, pods, records });
+  }
 
   get sourcesComplete(): boolean {
     return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
@@ -61,12 +83,27 @@ export class NodeState {
     this.#runtimeComplete = true;
   }
 
+  /** What the runtime can do, as far as it decides which pods are taken. */
+  runtimeFeatures(features: Pick<AdmissionNode, 'strictSupplementalGroups'>): void {
+    this.#runtimeFeatures = true;
+    this.#admissions.runtimeFeatures(features);
+  }
+
   desired(source: SourceName, update: PodUpdate): void {
     this.#desired.set(update.pod.metadata.uid, { source, update });
+    this.#admissions.desired(update.pod);
   }
 
   undesired(source: SourceName, uid: string): void {
-    if (this.#desired.get(uid)?.source === source) this.#desired.delete(uid);
+    if (this.#desired.get(uid)?.source !== source) return;
+    this.#desired.delete(uid);
+    this.#held.delete(uid);
+  }
+
+  /** What the pod shows of itself. Returns whether it has less than before, so that others may get more. */
+  status(uid: string, status: PodStatus): boolean {
+    const pod = this.#desiredPod(uid);
+    return pod !== undefined && this.#admissions.status(pod, status);
   }
 
   /** Returns whether the runtime has something else of the pod than before, and not only read it again. */
@@ -80,10 +117,17 @@ export class NodeState {
     setOrDelete(this.#workers, uid, report);
   }
 
-  /** Decides about one pod, and about those that waited for it. */
+  /**
+   * Decides about one pod, and about those that waited for it.
+   *
+   * @param now RFC 3339, UTC
+   */
   decide(uid: string, now: string): WorkChange[] {
     const changes = this.#decideOne(uid, now);
-    if (changes.some(({ work }) => work === undefined)) changes.push(...this.#decideWaiting(now));
+    if (this.#mayAdmit) for (const held of this.#inOrder(this.#held)) changes.push(...this.#decideOne(held, now));
+    // What one pod is granted may be missing for another one that no source has told of yet.
+    if (!this.sourcesComplete) return changes;
+    for (const resized of this.#admissions.resize(now)) changes.push(...this.#decideOne(resized, now));
     return changes;
   }
 
@@ -94,30 +138,82 @@ export class NodeState {
       ...this.#works.keys(),
       ...this.#workers.keys(),
       ...this.#runtime.keys(),
+      ...this.#admissions.uids,
     ]);
-    return [...uids].flatMap((uid) => this.decide(uid, now));
-  }
-
-  #decideWaiting(now: string): WorkChange[] {
-    return [...this.#desired.keys()].filter((uid) => !this.#works.has(uid)).flatMap((uid) => this.#decideOne(uid, now));
+    return this.#inOrder(uids).flatMap((uid) => this.decide(uid, now));
   }
 
   #decideOne(uid: string, now: string): WorkChange[] {
     const share = this.#share;
     if (share === undefined) return [];
+    const recorded = this.#admissions.record(uid);
+    const victims = this.#admit(uid, now, share);
     const before = this.#works.get(uid);
-    const after = podWork(
-      {
-        desired: this.#desired.get(uid),
-        runtime: this.#runtime.get(uid),
-        worker: this.#workers.get(uid),
-        work: before,
-      },
-      this.#nodeView(now, share),
-    );
-    if (sameWork(before, after)) return [];
+    const after = podWork(this.#view(uid), this.#nodeView(now, share));
+    if (after === undefined && this.#desired.has(uid)) this.#held.add(uid);
+    else this.#held.delete(uid);
+    if (after === undefined && !this.#desired.has(uid) && this.sourcesComplete) this.#admissions.forget(uid);
+    const changes = victims.flatMap((victim) => this.#decideOne(victim, now));
+    const record = this.#admissions.record(uid);
+    if (sameWork(before, after) && record === recorded) return changes;
     setOrDelete(this.#works, uid, after);
-    return [{ uid, work: after }];
+    return [{ uid, work: after, record }, ...changes];
+  }
+
+  /** Decides once whether a pod is taken. UIDs of the pods that have to go for it. */
+  #admit(uid: string, now: string, share: ServiceShare): readonly string[] {
+    const view = this.#view(uid);
+    const pod = view.desired?.update.pod;
+    if (view.desired === undefined || pod === undefined) return [];
+    if (view.work?.work === 'kill') {
+      if (view.worker?.state !== 'finished') return [];
+      // The UID begins anew.
+      this.#admissions.forget(uid);
+    }
+    if (this.#admissions.record(uid) !== undefined || isBlocked(view, this.#nodeView(now, share))) return [];
+    if (isThere(view) || isSet(pod.metadata.deletionTimestamp) || isTerminal(pod.status?.phase)) {
+      this.#admissions.take(pod);
+      return [];
+    }
+    return this.#mayAdmit ? this.#admissions.decide(pod) : [];
+  }
+
+  /** Before the runtime is known whole, a pod that it runs already would be taken for a new one. */
+  get #mayAdmit(): boolean {
+    return this.#runtimeComplete && this.#runtimeFeatures;
+  }
+
+  #view(uid: string): PodView {
+    const desired = this.#desired.get(uid);
+    return {
+      desired,
+      runtime: this.#runtime.get(uid),
+      worker: this.#workers.get(uid),
+      work: this.#works.get(uid),
+      terms: desired && this.#admissions.terms(desired.update.pod),
+      waits: this.#admissions.waits(uid),
+    };
+  }
+
+  #desiredPod(uid: string): Pod | undefined {
+    return this.#desired.get(uid)?.update.pod;
+  }
+
+  /** Kubelet behaviour 1.17: pods that are over, and those that no source wants, hold nothing of the node. */
+  #isInactive(uid: string): boolean {
+    const state = this.#workers.get(uid)?.state;
+    const work = this.#works.get(uid)?.work;
+    // A worker that is through with an earlier life of the UID may not have heard of the new one.
+    if (state === 'terminated' || (state === 'finished' && work !== 'sync')) return true;
+    const pod = this.#desiredPod(uid);
+    if (pod === undefined) return this.sourcesComplete;
+    return isTerminal(pod.status?.phase) && state !== 'terminating';
+  }
+
+  /** Those first that were created first. */
+  #inOrder(uids: Iterable<string>): string[] {
+    const created = (uid: string) => this.#desiredPod(uid)?.metadata.creationTimestamp ?? '';
+    return [...uids].sort((a, b) => (created(a) < created(b) ? -1 : created(a) > created(b) ? 1 : 0));
   }
 
   #nodeView(now: string, { instances, term }: ServiceShare): NodeView {
@@ -139,6 +235,11 @@ export class NodeState {
     }
     return undefined;
   }
+}
+
+/** Something of the pod is on the node: it was taken before. */
+function isThere({ runtime, worker }: PodView): boolean {
+  return runtime !== undefined || (worker !== undefined && worker.state !== 'finished');
 }
 
 function withoutStamp(pod: RuntimePod | undefined): string | undefined {

@@ -1,3 +1,4 @@
+import type { Terms } from './admissions.ts';
 import type { Pod, PodRef, PodUpdate, PodWork, PodWorkerReport, RuntimePod, SourceName } from '@kubus/contracts';
 
 /** Everything that is known of one pod UID, each part from its owner; missing where nobody says anything. */
@@ -7,6 +8,10 @@ export interface PodView {
   readonly worker: PodWorkerReport | undefined;
   /** The work as it stands. */
   readonly work: PodWork | undefined;
+  /** What was decided about its admission; undefined before that, and for a pod that no source wants. */
+  readonly terms: Terms | undefined;
+  /** It was admitted, and others have to end before it is started. */
+  readonly waits: boolean;
 }
 
 export interface NodeView {
@@ -44,19 +49,23 @@ export function podWork(view: PodView, node: NodeView): PodWork | undefined {
 }
 
 function wanted(source: SourceName, pod: Pod, view: PodView, node: NodeView): PodWork | undefined {
+  const { terms, work } = view;
+  if (terms === undefined || isBlocked(view, node) || (view.waits && work === undefined)) return undefined;
   const { uid, name, namespace } = pod.metadata;
-  if (view.work === undefined && view.worker === undefined && isStatic(source) && node.blocker(pod) !== undefined) {
-    return undefined;
-  }
   return {
     ref: { uid, name, namespace },
-    pod,
     source,
-    work: 'sync',
-    reason: 'desired',
+    reason: terms.failure?.reason ?? 'desired',
     ...node.assign(uid),
-    firstSeen: view.work?.firstSeen ?? node.now,
+    firstSeen: work?.firstSeen ?? node.now,
+    ...terms,
   };
+}
+
+/** A static pod of which nothing has been begun waits for the end of another one of its name (kubelet behaviour 1.3). */
+export function isBlocked({ desired, work, worker }: PodView, node: NodeView): boolean {
+  if (desired === undefined || work !== undefined || worker !== undefined || !isStatic(desired.source)) return false;
+  return node.blocker(desired.update.pod) !== undefined;
 }
 
 /** The work as it is, with whoever has the pod now. */

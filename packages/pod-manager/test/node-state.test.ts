@@ -3,14 +3,16 @@ import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NodeState, type WorkChange, ownerOf } from '../src/index.ts';
+import { node } from './small-node.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState();
+  state = new NodeState({ node });
   state.shared({ instances: ['pod-workers-0'], term: 0 });
   state.configured(['file']);
+  state.runtimeFeatures({ strictSupplementalGroups: false });
 });
 
 const pod = (uid: string, name = uid): Pod => makePod({}, { uid, name });
@@ -29,21 +31,27 @@ function everythingKnown() {
 
 describe('NodeState', () => {
   test('nothing is decided before it is known which workers there are', () => {
-    const unshared = new NodeState();
+    const unshared = new NodeState({ node });
     unshared.configured(['file']);
+    unshared.runtimeFeatures({ strictSupplementalGroups: false });
+    unshared.runtimeComplete();
     unshared.desired('file', { operation: 'ADD', source: 'file', pod: pod('a') });
     expect(unshared.decideAll(NOW)).toEqual([]);
     unshared.shared({ instances: ['pod-workers-0'], term: 1 });
     expect(said(unshared.decideAll(NOW))).toEqual(['a sync']);
   });
 
-  test('a desired pod is synced at once, also before everything is known', () => {
+  test('a desired pod is synced once the runtime is known, also before all sources are', () => {
+    state.configured(['file', 'http']);
     want(pod('a'));
+    expect(state.decide('a', NOW)).toEqual([]);
+    state.runtimeComplete();
     expect(said(state.decide('a', NOW))).toEqual(['a sync']);
     expect(state.decide('a', NOW)).toEqual([]);
   });
 
   test('a changed pod is told anew, and keeps when it was first seen', () => {
+    everythingKnown();
     want(pod('a'));
     state.decide('a', NOW);
     want(makePod({ restartPolicy: 'Never' }, { uid: 'a', name: 'a' }));
@@ -52,9 +60,9 @@ describe('NodeState', () => {
   });
 
   test('a removed pod is killed, and its work goes when its worker is through', () => {
+    everythingKnown();
     want(pod('a'));
     state.decide('a', NOW);
-    everythingKnown();
     state.undesired('file', 'a');
     expect(said(state.decide('a', NOW))).toEqual(['a kill']);
     state.worker('a', report('a', 'terminating'));
@@ -64,6 +72,11 @@ describe('NodeState', () => {
   });
 
   test('another share gives each pod to the worker to which it falls, under the greater term', () => {
+    state = new NodeState({ node: { ...node, allocatable: { ...node.allocatable, pods: '100' } } });
+    state.shared({ instances: ['pod-workers-0'], term: 0 });
+    state.configured(['file']);
+    state.runtimeFeatures({ strictSupplementalGroups: false });
+    state.runtimeComplete();
     const uids = Array.from({ length: 20 }, (_, index) => `uid-${index}`);
     for (const uid of uids) want(pod(uid));
     state.decideAll(NOW);
@@ -76,7 +89,7 @@ describe('NodeState', () => {
     const moved = changes.filter(({ work }) => work?.worker === 'pod-workers-1');
     expect([changes.length, moved.length > 0]).toEqual([uids.length, true]);
     everythingKnown();
-    const [{ uid = '' } = {}] = moved;
+    const uid = moved[0]?.uid ?? '';
     state.undesired('file', uid);
     state.decideAll(NOW);
     state.shared({ instances: ['pod-workers-0'], term: 9 });
@@ -148,9 +161,10 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState();
+        const one = new NodeState({ node });
         one.shared({ instances: ['w'], term: 0 });
         one.configured(['file']);
+        one.runtimeFeatures({ strictSupplementalGroups: false });
         const wanted = new Set<string>();
         const killed = new Set<string>();
         const check = (changes: WorkChange[]) => {

@@ -1,6 +1,6 @@
 import type { ContainerStatus, Pod, PodCondition, PodStatus } from '@kubus/contracts';
 import { isSidecar, sandboxDecision } from '@kubus/pod-lifecycle';
-import type { PodStatusInput } from './input.ts';
+import type { PodStatusInput, ResizeCondition } from './input.ts';
 import type { PodPhase } from './phase.ts';
 
 interface Judgement {
@@ -49,10 +49,12 @@ export function podConditions(input: ConditionsInput): PodCondition[] {
     containersReady,
     { type: 'PodScheduled', status: 'True' },
     ...(restartingAll === undefined ? [] : [{ type: RESTARTING, status: restartingAll ? 'True' : 'False' }]),
-    ...(resize ?? []),
     ...(disruption === undefined ? [] : [{ type: DISRUPTION, status: 'True', ...disruption }]),
   ];
-  const own = judgements.map((judgement) => dated(judgement, pod, previous, now));
+  const own = [
+    ...judgements.map((judgement) => dated(judgement, pod, previous, now)),
+    ...(resize ?? []).map((condition) => datedResize(condition, previous, now)),
+  ];
   const kept = previous?.conditions?.filter(({ type }) => type === DISRUPTION) ?? [];
   const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED.includes(type));
   const rest = [...kept, ...foreign].filter(
@@ -76,6 +78,21 @@ function dated(
     ...(message !== undefined && { message }),
     lastTransitionTime: before?.status === judgement.status ? (before.lastTransitionTime ?? now) : now,
     ...((metadata.generation ?? 0) > 0 && { observedGeneration: metadata.generation }),
+  };
+}
+
+/** A resize begins anew with another reason, and belongs to the change of the pod that asked for it. */
+function datedResize(
+  { generation = 0, ...condition }: ResizeCondition,
+  previous: PodStatus | undefined,
+  now: string,
+): PodCondition {
+  const before = previous?.conditions?.find(({ type }) => type === condition.type);
+  const same = before !== undefined && before.reason === condition.reason;
+  return {
+    ...condition,
+    lastTransitionTime: same ? (before.lastTransitionTime ?? now) : now,
+    ...(generation > 0 && { observedGeneration: generation }),
   };
 }
 

@@ -36,6 +36,8 @@ export type ContainerDetails = Partial<
 /** A condition of the in-place resize, as the allocation decides it (kubelet behaviour 1.18). */
 export type ResizeCondition = Pick<PodCondition, 'status' | 'reason' | 'message'> & {
   readonly type: 'PodResizePending' | 'PodResizeInProgress';
+  /** `metadata.generation` of the pod that asked for it. */
+  readonly generation?: number | undefined;
 };
 
 export interface PodStatusInput {

@@ -1,8 +1,14 @@
-import { type ServiceShare, type SharedService, sharedServices } from '@kubus/contracts';
+import { type ServiceShare, type SharedService, parseQuantity, sharedServices } from '@kubus/contracts';
 import { verificationPolicies } from '@kubus/image-manager';
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+
+/** Quantities by the name of a resource, such as `cpu: 500m`. */
+const resourcesSchema = z.record(
+  z.string(),
+  z.string().refine((text) => parseQuantity(text) !== undefined, 'is no quantity'),
+);
 
 const percent = z.int().min(0).max(100);
 
@@ -128,9 +134,27 @@ export const nodeConfigSchema = z.strictObject({
     syncEveryMs: z.number().positive().default(60_000),
     /** Who makes cgroups, as the runtime is configured (cgroupDriver). */
     cgroupDriver: z.enum(['cgroupfs', 'systemd']).default('cgroupfs'),
+    /** Pods that the node takes at most (maxPods). */
+    max: z.int().nonnegative().default(110),
+    /** Sysctls, or beginnings of names that end with `*`, that pods may set beside the safe ones (allowedUnsafeSysctls). */
+    unsafeSysctls: z.array(z.string()).default([]),
     /** Processes and threads of a pod (podPidsLimit). Left out: not limited. */
     pidsLimit: z.int().positive().optional(),
   }),
+  /** Labels of the node besides its name, system and architecture (--node-labels). */
+  labels: z.record(z.string(), z.string()).default({}),
+  /** What keeps pods that do not tolerate it from the node (registerWithTaints). */
+  taints: z
+    .array(
+      z.strictObject({
+        key: z.string(),
+        value: z.string().optional(),
+        effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']),
+      }),
+    )
+    .default([]),
+  /** What pods do not get of the machine, by resource (systemReserved, kubeReserved). */
+  reserved: z.strictObject({ system: resourcesSchema.default({}), kube: resourcesSchema.default({}) }).prefault({}),
   /** Pulls, credentials and removal of images. */
   images: imagesSchema.prefault({}),
   /** Events that one service may tell: per second (0: any number), and at once after a rest (eventRecordQPS, eventBurst). */

@@ -121,13 +121,13 @@ export function checkFinished(deeds: readonly RuntimeDeed[], finished: ReadonlyM
   });
 }
 
-/** What has to be true once a node has come to rest. */
-export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[]): Violation[] {
+/** What has to be true once a node has come to rest. `rejected`: UIDs of the pods that it did not take. */
+export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[], rejected: ReadonlySet<string>): Violation[] {
   const violations: Violation[] = [];
   const fail = (rule: string, detail: string) => violations.push({ rule, detail });
   const uids = new Set(wanted.map(({ uid }) => uid));
   for (const uid of node.runtime.uids) if (!uids.has(uid)) fail('what nobody wants is gone', uid);
-  for (const pod of wanted) checkPod(node, pod, fail);
+  for (const pod of wanted) if (!rejected.has(pod.uid)) checkPod(node, pod, fail);
   const live = new Map([...uids].flatMap((uid) => node.runtime.pod(uid).sandboxes.map((one) => [one.id, one.ready])));
   for (const [id, address] of node.plugins.leases) {
     if (live.get(id) !== true) fail('no address without a running sandbox', `${address} of ${id.slice(-8)}`);
@@ -139,7 +139,9 @@ export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[]): Viola
     if (to === undefined && !uids.has(uid)) fail('no volume of a pod that is gone', uid);
   }
   checkWorkers(node, uids, fail);
-  for (const uid of node.disk.keys('pod-workers')) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
+  for (const service of ['pod-workers', 'sync-loop']) {
+    for (const uid of node.disk.keys(service)) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
+  }
   return violations;
 }
 

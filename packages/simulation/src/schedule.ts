@@ -1,5 +1,6 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import type { Logger } from '@kubus/ports';
+import { AdmissionWatch } from './admission-watch.ts';
 import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
 import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
@@ -54,6 +55,7 @@ class Schedule {
   /** Every pod that was ever wanted, by its UID. */
   readonly #all = new Map<string, PodPlan>();
   readonly #readiness = new ReadinessWatch();
+  readonly #admission = new AdmissionWatch();
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
@@ -68,9 +70,11 @@ class Schedule {
       random: this.#random.fork(),
       logger: options.logger,
       behaviour: behaviourOf,
+      maxPods: this.#random.chance(0.3) ? 2 : 1_000,
       ...(options.mutations !== undefined && { mutations: options.mutations }),
     });
     this.#node.broker.observe((message) => this.#readiness.observe(message));
+    this.#node.broker.observe((message) => this.#admission.observe(message));
     if (options.traceMessages === true) this.#node.broker.observe((message) => this.#note(describeMessage(message)));
   }
 
@@ -88,8 +92,9 @@ class Schedule {
       ...checkOrder(this.#node, this.#all),
       ...checkVolumes(this.#node, this.#all),
       ...this.#readiness.violations,
+      ...this.#admission.violations(deeds),
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
-      ...checkEnd(this.#node, [...this.#wanted.values()]),
+      ...checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected),
     ];
     return {
       seed: this.#options.seed,
@@ -290,7 +295,7 @@ class Schedule {
     const { scheduler } = this.#node;
     if (scheduler.elapsed() < this.#nextLook) return false;
     this.#nextLook = scheduler.elapsed() + CALM_MS / 6;
-    return checkEnd(this.#node, [...this.#wanted.values()]).length === 0;
+    return checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected).length === 0;
   }
 
   #note(text: string): void {

@@ -56,6 +56,15 @@ const NETWORK = {
 /** The name of the simulated node. */
 export const NODE = 'node0';
 
+const NODE_FACTS = {
+  name: NODE,
+  labels: {},
+  taints: [],
+  sysctls: [],
+  appArmor: false,
+  strictSupplementalGroups: false,
+};
+
 /**
  * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
  * started, on a broker in memory, with models of the runtime, of CNI plugins, of a disk, and of those who probe and mount.
@@ -76,6 +85,7 @@ export class SimulatedNode {
   readonly #random: Random;
   readonly #logger: Logger;
   readonly #mutations: Mutations;
+  readonly #maxPods: number;
   /** By instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
@@ -88,12 +98,15 @@ export class SimulatedNode {
     random: Random;
     logger: Logger;
     behaviour: (containerName: string, attempt: number) => Behaviour;
+    /** Pods that the node takes at the same time. */
+    maxPods: number;
     mutations?: Mutations;
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
     this.#logger = logger;
     this.#mutations = options.mutations ?? {};
+    this.#maxPods = options.maxPods;
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -216,7 +229,14 @@ export class SimulatedNode {
         return undefined;
       }
       case 'sync-loop':
-        new SyncLoop({ bus, clock, logger, workers: { instances: ['pod-workers-0'], term: 0 } });
+        await SyncLoop.start({
+          bus,
+          clock,
+          logger,
+          records: this.disk.store('sync-loop', guard),
+          node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+          workers: { instances: ['pod-workers-0'], term: 0 },
+        });
         return undefined;
       case 'pod-workers': {
         const workers = await PodWorkers.start({
@@ -229,6 +249,7 @@ export class SimulatedNode {
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,
             ensure: () => guard.promise(Promise.resolve()),
+            memoryUsage: () => guard.promise(Promise.resolve(0n)),
             remove: () => guard.promise(Promise.resolve()),
           },
           hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },

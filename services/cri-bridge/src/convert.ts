@@ -4,6 +4,7 @@ import type {
   ContainerState,
   ContainerStatus,
   ImageSpec,
+  LinuxContainerResources,
   PodSandbox,
   PodSandboxStatus,
 } from '@kubus/proto/cri';
@@ -72,6 +73,7 @@ export function toContainer(listed: Container, status: ContainerStatus): Runtime
     imageId: status.imageId ?? '',
     logPath: status.logPath ?? '',
     annotations: Object.fromEntries(annotations),
+    ...(status.resources?.linux !== undefined && { resources: toResources(status.resources.linux) }),
   };
 }
 
@@ -79,6 +81,11 @@ export function toContainer(listed: Container, status: ContainerStatus): Runtime
 function imageName(image: ImageSpec | undefined): string {
   const written = image?.userSpecifiedImage ?? '';
   return written === '' ? (image?.image ?? '') : written;
+}
+
+function toResources(resources: LinuxContainerResources): RuntimeContainer['resources'] {
+  const { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes } = resources;
+  return { cpuShares, cpuQuota, cpuPeriod, memoryLimitInBytes };
 }
 
 /** Newest first: by attempt, then by time. */

@@ -184,6 +184,7 @@ export class RuntimeWatch {
       network: this.#handler === undefined ? 'runtime' : 'cni-bridge',
       networkReady: network?.status === true,
       ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
+      ...(response.features?.supplementalGroupsPolicy === true && { strictSupplementalGroups: true }),
       events: this.#events,
     });
   }

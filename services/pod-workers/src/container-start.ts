@@ -17,6 +17,7 @@ import { knownServices, processToComplete } from './objects.ts';
 import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
+import { recordSize } from './resize.ts';
 import { mountedVolumes } from './volumes.ts';
 
 /** A container did not start; the others of the pod are tried all the same. */
@@ -101,6 +102,7 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   const image = await imageOf(pass, pod, sandbox, start);
   checkCancelled(pass);
   const { config, process } = await templateOf(pass, pod, sandbox, start, image);
+  if (start.kind === 'regular' || start.kind === 'sidecar') await recordSize(pass, pod, container);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',

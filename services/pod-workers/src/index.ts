@@ -1,7 +1,7 @@
 import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
-import { criCommands } from '@kubus/contracts';
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
-import { availableParallelism, totalmem } from 'node:os';
+import { criCommands, parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
+import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
 import { LogRotation } from './log-rotation.ts';
@@ -19,6 +19,8 @@ const FIRST = 'pod-workers-0';
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   start: async ({ config, instance, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+    const allocatable = nodeResources(config);
+    const [cpu, memory] = [allocatable['cpu'], allocatable['memory']].map((text) => parseQuantity(text ?? ''));
     const workers = await PodWorkers.start({
       bus,
       clock,
@@ -33,7 +35,7 @@ export const podWorkers: ServiceDefinition = {
       cgroups: new PodCgroupTree({
         root: config.runtime.cgroupRoot,
         driver: config.pods.cgroupDriver,
-        allocatable: { milliCpu: BigInt(availableParallelism()) * 1000n, memory: BigInt(totalmem()) },
+        ...(cpu && memory && { allocatable: { milliCpu: quantityMilli(cpu), memory: quantityUnits(memory) } }),
         ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
       }),
       hooks: createHookRequests(),
@@ -42,7 +44,7 @@ export const podWorkers: ServiceDefinition = {
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
       kernel: await kernelMemory(await cgroupMounts()),
-      allocatable: { cpu: String(availableParallelism()), memory: String(totalmem()) },
+      allocatable,
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
     });

@@ -3,6 +3,7 @@ import { type Container, type Pod, type PodEvent, type PodRef, type RuntimePod }
 import { type BackOffEntry, type ProbeResults, containerFieldPath } from '@kubus/pod-lifecycle';
 import type { WaitingReason } from '@kubus/pod-status';
 import { KubusError, type Logger } from '@kubus/ports';
+import type { PodSizes } from '@kubus/resize';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { StopsUnderWay } from './stop.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -27,6 +28,13 @@ export class NodeNotReady extends TryAgain {}
 export const RETRY_MS = 10_000;
 export const TRANSIENT_MS = 1_000;
 
+/** How far the pod's resources are; kept from pass to pass. */
+export interface ResizeState {
+  sizes: PodSizes;
+  /** Why the last try to change them failed. */
+  error: string | undefined;
+}
+
 /** What one pass over a pod works with. */
 export interface Pass {
   readonly deps: WorkerDeps;
@@ -43,6 +51,7 @@ export interface Pass {
   readonly waiting: Map<string, WaitingReason>;
   readonly backOffs: Map<string, BackOffEntry>;
   readonly stops: StopsUnderWay;
+  readonly resize: ResizeState;
   /** Seconds between TERM and KILL. */
   readonly graceSeconds: number;
   /** What the probes say now. */

@@ -1,3 +1,4 @@
+import { podSizesSchema } from '@kubus/resize';
 import { containerProbesSchema, podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
 import * as z from 'zod';
 
@@ -20,5 +21,7 @@ export const podRecordSchema = z.object({
   status: podStatusSchema.optional(),
   /** What the probes of its containers said last, by container id. */
   probes: z.record(z.string(), containerProbesSchema).optional(),
+  /** What its cgroup and its containers were last given. */
+  sizes: podSizesSchema.optional(),
 });
 export type PodRecord = z.infer<typeof podRecordSchema>;

@@ -22,7 +22,8 @@ import { type WaitingReason, isTerminal } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
 import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
-import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, TryAgain } from './pass.ts';
+import { noSizes } from '@kubus/resize';
+import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import { HoldLost, PodRuntime, PodTaken } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
@@ -54,6 +55,7 @@ export class PodWorker {
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
+  readonly #resize: ResizeState;
   readonly #onPassed: () => void;
   readonly #tenure: Tenure;
   #machine: WorkerMachine;
@@ -91,6 +93,7 @@ export class PodWorker {
     this.#machine = { ...initialMachine, ...record?.machine };
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
+    this.#resize = { sizes: record?.sizes ?? noSizes, error: undefined };
     const content = () => this.#toRecord();
     this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
     this.#state = new StateReport({ ref, deps });
@@ -127,6 +130,8 @@ export class PodWorker {
     this.#workCause = cause;
     this.#step({ kind: 'work', work }, [cause]);
     this.#report(undefined, [cause]);
+    // Nothing else is done with such a pod.
+    if (work.work === 'reject') this.#publishStatus([cause]);
     this.#kick(cause);
   }
 
@@ -301,6 +306,7 @@ export class PodWorker {
       waiting: this.#waiting,
       backOffs: this.#backOffs,
       stops: this.#stops,
+      resize: this.#resize,
       graceSeconds: this.#machine.graceSeconds ?? gracePeriod(work.pod, work.graceSeconds),
       probes: () => this.#probes.results,
       save: () => this.#record.save(),
@@ -347,6 +353,7 @@ export class PodWorker {
     this.#waiting.clear();
     this.#backOffs.clear();
     this.#stops.clear();
+    this.#resize.sizes = noSizes;
     this.#state.changed();
     this.#report();
   }
@@ -371,11 +378,20 @@ export class PodWorker {
   }
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
-    const pod = this.#work?.pod;
-    if (pod !== undefined && !this.#stopped) {
+    const work = this.#work;
+    if (work?.pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
-      const input = { pod, waiting: this.#waiting, probes: this.#probes.results, stage, causes } as const;
+      const { results: probes } = this.#probes;
+      const input = {
+        work,
+        pod: work.pod,
+        waiting: this.#waiting,
+        probes,
+        resize: this.#resize,
+        stage,
+        causes,
+      } as const;
       if (this.#status.publish(input)) this.#record.saveWithin(SAVE_STATUS_MS);
     }
     return this.#status.status?.phase;
@@ -397,6 +413,7 @@ export class PodWorker {
       backOffs: Object.fromEntries(this.#backOffs),
       ...(status !== undefined && { status }),
       ...(Object.keys(probes).length > 0 && { probes }),
+      ...(this.#resize.sizes !== noSizes && { sizes: this.#resize.sizes }),
     };
   }
 }

@@ -45,6 +45,8 @@ export interface PodCgroups {
   parent(uid: string, qos: string): string;
   /** Makes the pod's cgroup with the limits that it is to have now. Costs nothing where all is as it should be. */
   ensure(pod: Pick<Pod, 'metadata' | 'spec'>, qos: string): Promise<void>;
+  /** Bytes of memory that the pod uses now; undefined when that can not be read. */
+  memoryUsage(uid: string, qos: string): Promise<bigint | undefined>;
   /** Removes the pod's cgroup, whatever its class was. Harmless when there is none. */
   remove(uid: string): Promise<void>;
 }

@@ -1,26 +1,47 @@
+import { withAllocation } from '@kubus/admission';
 import type { Cause } from '@kubus/bus';
-import { type Pod, type PodRef, type PodStatus, type RuntimeContainer } from '@kubus/contracts';
+import {
+  type Pod,
+  type PodRef,
+  type PodStatus,
+  type PodWork,
+  type ResourceRequirements,
+  type RuntimeContainer,
+} from '@kubus/contracts';
 import { ANNOTATION, type ProbeResults } from '@kubus/pod-lifecycle';
 import {
   type ContainerDetails,
+  type StatusReason,
   type WaitingReason,
   isTerminal,
   needsLog,
+  podResourceList,
   podStatus,
+  rejectedStatus,
   terminatedStatus,
   terminationMessage,
 } from '@kubus/pod-status';
 import { type Logger, toError } from '@kubus/ports';
 import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
 import { logText } from './log-text.ts';
+import { actualOfPod, resizeConditions, resizeEvents, resizePlan } from '@kubus/resize';
+import type { ResizeState } from './pass.ts';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
+/** Why a pod is disrupted that was ended for a critical one (kubelet behaviour 1.17, row 4b). */
+const PREEMPTION: StatusReason = {
+  reason: 'TerminationByKubelet',
+  message: 'Pod was preempted by Kubelet to accommodate a critical pod.',
+};
+
 /** What a status is made of beside the runtime's state. */
 export interface StatusInput {
+  readonly work: PodWork;
   readonly pod: Pod;
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly probes: ProbeResults;
+  readonly resize: ResizeState;
   readonly stage: 'syncing' | 'ending' | 'ended';
   readonly causes: readonly Cause[];
 }
@@ -93,14 +114,48 @@ export class StatusPublisher {
 
   /** Makes the status anew. True when it changed. */
   publish(input: StatusInput): boolean {
-    const { pod, stage, causes } = input;
-    const { clock, statuses, nodeIps, runtime } = this.#deps;
+    const previous = this.#status;
+    const failure = this.#failure(input);
+    const status = this.#make(input, failure);
+    if (this.#told && JSON.stringify(status) === JSON.stringify(previous)) return false;
+    this.#told = true;
+    this.#status = status;
+    const ref = this.#ref;
+    const { events, statuses } = this.#deps;
+    const at = this.#runtime.at;
+    const why = { pod: ref.uid, causes: [...this.#runtime.cause, ...input.causes] };
+    statuses.put(ref.uid, { ref, status, ...(at !== undefined && { runtime: at }) }, why);
+    if (failure !== undefined && !isTerminal(previous?.phase)) {
+      const type = failure === DEADLINE_EXCEEDED ? 'Normal' : 'Warning';
+      events.record({ ref, type, ...failure }, why.causes);
+    }
+    for (const event of resizeEvents({ ...input.work, pod: input.pod }, previous, status)) {
+      events.record({ ref, ...event }, why.causes);
+    }
+    return true;
+  }
+
+  /** Why the pod is over, whatever its containers do. */
+  #failure({ work, pod, stage }: StatusInput): StatusReason | undefined {
+    if (work.failure !== undefined) return work.failure;
+    const late = stage === 'syncing' && deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0;
+    return late && !isTerminal(this.#status?.phase) ? DEADLINE_EXCEEDED : undefined;
+  }
+
+  #make(input: StatusInput, failure: StatusReason | undefined): PodStatus {
+    const { work, pod, stage, resize } = input;
+    const { clock, nodeIps, runtime } = this.#deps;
     const previous = this.#status;
     const now = clock.now();
-    const late = stage === 'syncing' && deadlineLeftMs(pod, previous, now) === 0 && !isTerminal(previous?.phase);
+    // Nothing was ever made for it, and it never changes.
+    if (work.work === 'reject' && failure !== undefined) return previous ?? rejectedStatus(pod, { ...failure, now });
+    const pods = this.#runtime.pod;
+    const inProgress = stage === 'syncing' && resizePlan(pod, resize.sizes, pods).inProgress;
+    const { cgroup } = resize.sizes;
+    const actual = actualOfPod(pod, pods?.containers ?? [], resize.sizes);
     const made = podStatus({
       pod,
-      runtime: this.#runtime.pod,
+      runtime: pods,
       waiting: input.waiting,
       previous,
       ending: stage !== 'syncing',
@@ -108,20 +163,15 @@ export class StatusPublisher {
       hostIps: nodeIps,
       now,
       probes: input.probes,
-      details: this.#details,
-      failure: late ? DEADLINE_EXCEEDED : undefined,
+      details: withResources(this.#details, actual),
+      failure,
+      ...(failure?.reason === 'Preempting' && { disruption: PREEMPTION }),
+      resize: stage === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],
+      ...(inProgress &&
+        cgroup !== undefined && { podResources: { actual: requirements(withAllocation(pod, cgroup)) } }),
       restartAllContainers: this.#deps.restartAllContainers,
     });
-    const status = stage === 'ended' ? terminatedStatus(pod, made) : made;
-    if (this.#told && JSON.stringify(status) === JSON.stringify(previous)) return false;
-    this.#told = true;
-    this.#status = status;
-    const ref = this.#ref;
-    const at = this.#runtime.at;
-    const why = { pod: ref.uid, causes: [...this.#runtime.cause, ...causes] };
-    statuses.put(ref.uid, { ref, status, ...(at !== undefined && { runtime: at }) }, why);
-    if (late) this.#deps.events.record({ ref, type: 'Normal', ...DEADLINE_EXCEEDED }, why.causes);
-    return true;
+    return stage === 'ended' ? terminatedStatus(pod, made) : made;
   }
 
   #unread(): RuntimeContainer[] {
@@ -143,4 +193,19 @@ export class StatusPublisher {
       return undefined;
     }
   }
+}
+
+/** What is known of containers, with the resources that the running ones have. */
+function withResources(
+  details: ReadonlyMap<string, ContainerDetails>,
+  actual: ReadonlyMap<string, ResourceRequirements>,
+): ReadonlyMap<string, ContainerDetails> {
+  return new Map([
+    ...details,
+    ...[...actual].map(([id, resources]) => [id, { ...details.get(id), resources }] as const),
+  ]);
+}
+
+function requirements(pod: Pod): ResourceRequirements {
+  return { limits: podResourceList(pod, 'limits'), requests: podResourceList(pod, 'requests') };
 }

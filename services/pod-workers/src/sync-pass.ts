@@ -1,11 +1,14 @@
+import { allocationOf, withAllocation } from '@kubus/admission';
 import type { Pod, RuntimePod } from '@kubus/contracts';
 import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
+import { resizePlan } from '@kubus/resize';
 import { StartFailed, startContainer } from './container-start.ts';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
 import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
+import { resizePod } from './resize.ts';
 import { type SandboxInUse, ensureSandbox } from './sandbox.ts';
 import { asStops, stopContainers, stopSandboxes } from './stop.ts';
 import { checkVolumes } from './volumes.ts';
@@ -17,20 +20,39 @@ import { checkVolumes } from './volumes.ts';
 export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
   checkSupported(pass, pod);
   checkRuntime(pass);
+  let failure: TryAgain | undefined;
   for (let started = true; ;) {
     const runtime = await pass.fresh();
     if (isTerminal(pass.publishStatus())) return true;
+    const plan = resizePlan(pod, pass.resize.sizes, runtime);
     const actions = podActions(pod, runtime, {
       probes: pass.probes(),
+      resizeRestarts: plan.restarts,
       logIndexes: await logIndexes(pass, pod, runtime),
       restartAllContainers: pass.deps.restartAllContainers,
     });
-    if (isIdle(actions, runtime)) return false;
+    if (failure === undefined && maySize(actions)) failure = await resizePod(pass, plan, actions);
+    if (isIdle(actions, runtime)) {
+      if (failure !== undefined) throw failure;
+      if (plan.inProgress) await showResized(pass);
+      return false;
+    }
     if (!started && actions.start.length === 0) throw new TryAgain('what was ended is still there', TRANSIENT_MS);
     if (actions.restartAll) await beginAnew(pass, actions);
     else await carryOut(pass, pod, runtime, actions);
     started = actions.restartAll || actions.start.length > 0;
   }
+}
+
+/** The pod has a sandbox that stays, and so containers that can be given other resources. */
+function maySize({ killPod, restartAll, sandbox }: PodActions): boolean {
+  return sandbox !== undefined && !killPod && !restartAll;
+}
+
+/** Shows the pod as it is after its resources have changed. */
+async function showResized(pass: Pass): Promise<void> {
+  await pass.fresh();
+  pass.publishStatus();
 }
 
 /** The pod is as it should be. */
@@ -66,16 +88,19 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   }
   await removeContainers(pass, actions.remove.containers, { logs: false });
   await removeSandboxes(pass, actions.remove.sandboxes);
-  if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod);
+  if (actions.createSandbox !== undefined || actions.start.length > 0) await ensureCgroup(pass, pod, actions);
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (actions.start.length > 0) tellMissingPullSecrets(pass, pod);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
 }
 
-/** The pod's cgroup bounds all that is started in it (kubelet behaviour 1.3, step 7). */
-async function ensureCgroup(pass: Pass, pod: Pod): Promise<void> {
+/** The pod's cgroup bounds all that is started in it (kubelet behaviour 1.3, step 7). One that is there is resized in order. */
+async function ensureCgroup(pass: Pass, pod: Pod, { createSandbox }: PodActions): Promise<void> {
+  const { sizes } = pass.resize;
+  const size = (createSandbox === undefined ? sizes.cgroup : undefined) ?? allocationOf(pod);
   try {
-    await pass.deps.cgroups.ensure(pod, qosClass(pod));
+    await pass.deps.cgroups.ensure(withAllocation(pod, size), qosClass(pod));
+    pass.resize.sizes = { ...sizes, cgroup: size };
   } catch (error) {
     const message = `unable to ensure pod container exists: ${toError(error).message}`;
     recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodContainer', message });

@@ -44,6 +44,10 @@ export class ScriptedBridge {
   imageUser: Pick<Image, 'uid' | 'username'> = {};
   /** What a command is to fail with, or wait for, instead of or before doing it. */
   before: (what: string) => Promise<void> = () => Promise.resolve();
+  /** Bytes of memory that each container uses. */
+  memoryUsage = '0';
+  /** What a cgroup was last made with, so that only changes are told. */
+  #cgroup = '';
   readonly #bus: Bus;
   readonly #clock: Clock;
   readonly #pods = new Map<string, Things>();
@@ -63,6 +67,13 @@ export class ScriptedBridge {
     this.#serveCreates();
     this.#serveEnds();
     this.#serveImages();
+    this.#serveResizes();
+  }
+
+  /** A pod's cgroup has these limits now; told when they are others than before and not those of its first sandbox. */
+  cgroup(limits: string): void {
+    if (this.#cgroup !== '' && this.#cgroup !== limits) this.done.push(`cgroup ${limits}`);
+    this.#cgroup = limits;
   }
 
   /** What the runtime has of a pod. */
@@ -154,6 +165,20 @@ export class ScriptedBridge {
     });
   }
 
+  #serveResizes(): void {
+    this.#serve('UpdateContainerResources', () => ({}));
+    this.#bus.serve(criCommands.UpdatePodSandboxResources, ({ key }) => {
+      const { epoch, counter } = this.#stamp();
+      if (this.#pods.has(key)) this.#publish(key);
+      const context = { endEpoch: epoch, endCounter: counter };
+      return Promise.reject(new KubusError('Unimplemented', 'unknown method', { context }));
+    });
+    this.#bus.serve(criCommands.ContainerStats, () => {
+      const stats = { memory: { usageBytes: { value: this.memoryUsage } } };
+      return Promise.resolve({ response: { stats }, at: this.#stamp() });
+    });
+  }
+
   #serveImages(): void {
     this.#bus.serve(criCommands.ExecSync, async ({ request }) => {
       const { containerId, cmd = [] } = request.params;
@@ -238,7 +263,8 @@ export class ScriptedBridge {
 
 /** What a call is about, for people. */
 function namesIn(params: object): string[] {
-  const { containerId, podSandboxId, timeout, config } = params as {
+  const { containerId, podSandboxId, timeout, config, linux } = params as {
+    linux?: { cpuShares?: string; cpuQuota?: string; memoryLimitInBytes?: string };
     containerId?: string;
     podSandboxId?: string;
     timeout?: string;
@@ -246,5 +272,6 @@ function namesIn(params: object): string[] {
   };
   const { name, attempt = 0 } = config?.metadata ?? {};
   const made = name === undefined ? undefined : `${name}/${attempt}`;
-  return [made ?? containerId ?? podSandboxId, timeout].filter((word) => word !== undefined);
+  const size = linux && `${linux.cpuShares ?? '-'} ${linux.cpuQuota ?? '-'} ${linux.memoryLimitInBytes ?? '-'}`;
+  return [made ?? containerId ?? podSandboxId, timeout, size].filter((word) => word !== undefined);
 }

@@ -17,6 +17,7 @@ import {
   podWork,
   runtimeCondition,
 } from '@kubus/contracts';
+import { podLimits } from '@kubus/cgroup-config';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { type CrashLoopOptions } from '@kubus/pod-lifecycle';
@@ -48,6 +49,8 @@ export class ScriptedNode {
   cgroupFailure: Error | undefined;
   /** What the removal of a cgroup waits for. */
   cgroupRemoval: Promise<unknown> = Promise.resolve();
+  /** Bytes of memory that each pod uses. */
+  memoryUsage = 0n;
   /** Waits between restarts; the reference kubelet's if left out. */
   crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
@@ -98,8 +101,13 @@ export class ScriptedNode {
       records: this.records,
       files: this.files,
       cgroups: {
-        ensure: () => (this.cgroupFailure === undefined ? Promise.resolve() : Promise.reject(this.cgroupFailure)),
+        ensure: (pod) => {
+          const { cpuShares, cpu, memory } = podLimits(pod);
+          this.bridge.cgroup(`${cpuShares} ${cpu?.quotaUs ?? '-'} ${memory ?? '-'}`);
+          return this.cgroupFailure === undefined ? Promise.resolve() : Promise.reject(this.cgroupFailure);
+        },
         parent: (uid, qos) => `/kubepods/${qos}/${uid}`,
+        memoryUsage: () => Promise.resolve(this.memoryUsage),
         remove: async (uid) => {
           await this.cgroupRemoval;
           this.undone.push(`cgroup ${uid}`);

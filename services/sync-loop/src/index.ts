@@ -1,19 +1,29 @@
-import { type ServiceDefinition, configuredShare } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition, configuredShare } from '@kubus/service-kit';
+import { join } from 'node:path';
+import { nodeFacts } from './node-facts.ts';
 import { SyncLoop } from './sync-loop.ts';
 
-export { SyncLoop } from './sync-loop.ts';
+export { SyncLoop, type SyncLoopOptions } from './sync-loop.ts';
 
 /** The service `sync-loop`. */
 export const syncLoop: ServiceDefinition = {
   name: 'sync-loop',
-  start: ({ config, bus, clock, logger, health }) => {
-    const loop = new SyncLoop({ bus, clock, logger, workers: configuredShare(config, 'pod-workers') });
+  start: async ({ config, bus, clock, logger, health, stateDir }) => {
+    const loop = await SyncLoop.start({
+      bus,
+      clock,
+      logger,
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      node: nodeFacts(config),
+      workers: configuredShare(config, 'pod-workers'),
+    });
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
-    return Promise.resolve({
+    health.ready('state folder', () => loop.saveError);
+    return {
       stop: () => {
         loop.stop();
         return Promise.resolve();
       },
-    });
+    };
   },
 };

@@ -1,3 +1,4 @@
+import type { AdmissionNode } from '@kubus/admission';
 import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
@@ -6,20 +7,33 @@ import {
   type SourceName,
   configuredSources,
   desiredPods,
+  podStatus,
   podWake,
   podWork,
   podWorker,
+  runtimeCondition,
   runtimePod,
   serviceShare,
   sourceNames,
 } from '@kubus/contracts';
 import { NodeState, type WorkChange } from '@kubus/pod-manager';
-import type { Clock, Logger } from '@kubus/ports';
+import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { AdmissionFiles } from './admission-files.ts';
 
 /** How often every pod is decided about anew, in case a single decision missed something (kubelet behaviour 1.4). */
 const HOUSEKEEPING_MS = 10_000;
 
 type Wake = { runtime?: { epoch: number; counter: number } | undefined; reason: string };
+
+export interface SyncLoopOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly records: RecordStore;
+  readonly node: AdmissionNode;
+  /** Which instances of pod-workers there are when nobody has spoken of them. */
+  readonly workers: ServiceShare;
+}
 
 /**
  * The sync loop: takes in config, runtime and worker facts and the housekeeping tick, one at a time, and tells which pod
@@ -31,17 +45,26 @@ export class SyncLoop {
   readonly #state: NodeState;
   readonly #works: FactOwner<PodWork>;
   readonly #wakes: FactOwner<Wake>;
+  readonly #files: AdmissionFiles;
+  /** Ends when everything that was decided has been told. */
+  #telling: Promise<void> = Promise.resolve();
   /** Until its first decision with everything known, nobody may take a missing work for an ended one. */
   #announced = false;
   #runtimeSeen = false;
+  #runtimeKnown = false;
   #stopped = false;
 
-  /** @param options.workers which instances of pod-workers there are when nobody has spoken of them */
-  constructor(options: { bus: Bus; clock: Clock; logger: Logger; workers: ServiceShare }) {
-    const { bus, clock, logger } = options;
+  /** Reads what earlier lives have decided, then starts. */
+  static async start(options: SyncLoopOptions): Promise<SyncLoop> {
+    return new SyncLoop(options, await AdmissionFiles.load(options.records, options.logger));
+  }
+
+  private constructor(options: SyncLoopOptions, files: AdmissionFiles) {
+    const { bus, clock, logger, node } = options;
     this.#clock = clock;
     this.#logger = logger;
-    this.#state = new NodeState();
+    this.#files = files;
+    this.#state = new NodeState({ node, records: files.saved });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
@@ -80,7 +103,27 @@ export class SyncLoop {
         this.#decideAll([cause]);
       },
     });
+    bus.reader(runtimeCondition, {
+      changed: ({ value, cause }) => {
+        if (!value.ready) return;
+        this.#state.runtimeFeatures({ strictSupplementalGroups: value.strictSupplementalGroups === true });
+        if (this.#runtimeKnown) return;
+        this.#runtimeKnown = true;
+        this.#decideAll([cause]);
+      },
+    });
+    bus.reader(podStatus, {
+      changed: ({ key, value, cause }) => {
+        // Only a resize has to be known from the status: what the pod still has.
+        if (this.#state.status(key, value.status)) this.#decide(key, [cause]);
+      },
+    });
     this.#housekeeping();
+  }
+
+  /** Why what was decided about a pod could not be written down, if it could not. */
+  get saveError(): string | undefined {
+    return this.#files.error;
   }
 
   /** True once all sources and the runtime have been seen whole. */
@@ -130,32 +173,48 @@ export class SyncLoop {
 
   #decideAll(causes: readonly Cause[]): void {
     this.#publish(this.#state.decideAll(formatTime(this.#clock.now())), causes);
-    if (this.#announced || !this.#state.ready || !this.#runtimeSeen) return;
+    if (this.#announced || !this.#state.ready || !this.#runtimeSeen || !this.#runtimeKnown) return;
     this.#announced = true;
-    this.#works.complete();
-    this.#wakes.complete();
+    this.#tell(() => {
+      this.#works.complete();
+      this.#wakes.complete();
+    });
   }
 
   #publish(changes: readonly WorkChange[], causes: readonly Cause[]): void {
-    for (const { uid, work } of changes) {
-      if (work === undefined) {
-        this.#works.remove(uid, { pod: uid, causes });
-        this.#wakes.remove(uid, { pod: uid, causes });
-        continue;
-      }
-      const { ref, reason } = work;
-      this.#logger.info({ pod: `${ref.namespace}/${ref.name}`, podUid: uid, work: work.work, reason }, 'work');
-      this.#works.put(uid, work, { pod: uid, causes });
+    for (const change of changes) {
+      this.#tell(async () => {
+        await this.#files.save(change.uid, change.record);
+        this.#publishOne(change, causes);
+      });
     }
   }
 
+  #publishOne({ uid, work }: WorkChange, causes: readonly Cause[]): void {
+    if (work === undefined) {
+      this.#works.remove(uid, { pod: uid, causes });
+      this.#wakes.remove(uid, { pod: uid, causes });
+      return;
+    }
+    const { ref, reason } = work;
+    this.#logger.info({ pod: `${ref.namespace}/${ref.name}`, podUid: uid, work: work.work, reason }, 'work');
+    this.#works.put(uid, work, { pod: uid, causes });
+  }
+
   #wake(uid: string, wake: Wake, cause: Cause): void {
-    if (this.#state.work(uid) !== undefined) this.#wakes.put(uid, wake, { pod: uid, causes: [cause] });
+    if (this.#state.work(uid) === undefined) return;
+    this.#tell(() => void this.#wakes.put(uid, wake, { pod: uid, causes: [cause] }));
+  }
+
+  /** Tells something after everything that was decided before it. */
+  #tell(what: () => void | Promise<void>): void {
+    this.#telling = this.#telling.then(() => (this.#stopped ? undefined : what()));
   }
 
   #housekeeping(): void {
     this.#clock.after(HOUSEKEEPING_MS, () => {
       if (this.#stopped) return;
+      this.#tell(() => this.#files.retry());
       this.#decideAll([]);
       this.#housekeeping();
     });

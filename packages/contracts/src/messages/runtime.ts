@@ -42,6 +42,16 @@ export const runtimeContainerSchema = z.object({
   logPath: z.string(),
   /** The `io.kubernetes.*` annotations with which the container was made. */
   annotations: z.record(z.string(), z.string()),
+  /** What a running container may use, in the kernel's units, decimal; missing where the runtime does not tell. */
+  resources: z
+    .object({
+      cpuShares: z.string().optional(),
+      /** Microseconds. */
+      cpuQuota: z.string().optional(),
+      cpuPeriod: z.string().optional(),
+      memoryLimitInBytes: z.string().optional(),
+    })
+    .optional(),
 });
 export type RuntimeContainer = z.infer<typeof runtimeContainerSchema>;
 
@@ -77,6 +87,8 @@ export const runtimeConditionSchema = z.object({
   /** The runtime’s own word on its network; counts only where the runtime runs it. */
   networkReady: z.boolean(),
   networkMessage: z.string().optional(),
+  /** Whether the runtime can leave out the groups that an image gives its user (supplementalGroupsPolicy `Strict`). */
+  strictSupplementalGroups: z.boolean().optional(),
   /** Where the runtime’s events come from; `none` means that only relists find changes. */
   events: z.enum(['cri', 'containerd', 'none']),
 });

@@ -1,16 +1,34 @@
 import * as z from 'zod';
 import { fact } from '../declare.ts';
-import { podSchema } from '../pod/index.ts';
+import { podSchema, resourceRequirementsSchema } from '../pod/index.ts';
 import { podRefSchema, stampSchema } from './common.ts';
 import { sourceNames } from './config.ts';
 
+/** The resources that a pod has been granted, or that it wants instead (KEP-1287). */
+export const podAllocationSchema = z.object({
+  /** `metadata.generation` of the pod that asked for them. */
+  generation: z.int().optional(),
+  /** Those of the pod as a whole, where it has any. */
+  pod: resourceRequirementsSchema.optional(),
+  /** By the name of an init or a regular container. */
+  containers: z.record(z.string(), resourceRequirementsSchema),
+});
+export type PodAllocation = z.infer<typeof podAllocationSchema>;
+
+/** Why something is not granted: a reason such as `OutOfcpu`, and a text for people. */
+export const refusalSchema = z.object({ reason: z.string(), message: z.string() });
+export type Refusal = z.infer<typeof refusalSchema>;
+
 export const podWorkSchema = z.object({
   ref: podRefSchema,
-  /** The pod as desired now. Missing for a pod that only the runtime knows. */
+  /** The pod as desired now, with the resources that it has been granted. Missing for one that only the runtime knows. */
   pod: podSchema.optional(),
   source: z.enum([...sourceNames, 'runtime']),
-  /** `sync`: make it so. `kill`: end it; never goes back to `sync` for the same UID. */
-  work: z.enum(['sync', 'kill']),
+  /**
+   * `sync`: make it so. `reject`: the node does not take the pod, which has failed for good. `evict`: end it and keep it
+   * as failed. `kill`: end it and remove what is left. From none of these a pod goes back to an earlier one.
+   */
+  work: z.enum(['sync', 'reject', 'evict', 'kill']),
   /** Why, for people: `desired`, `removed from its source`, `not desired by any source`, ... */
   reason: z.string(),
   /** The pod-workers instance that has the pod. */
@@ -24,6 +42,12 @@ export const podWorkSchema = z.object({
   firstSeen: z.string(),
   /** Grace period in seconds that replaces the pod's own when it is smaller. */
   graceSeconds: z.int().nonnegative().optional(),
+  /** Of `reject` and `evict`: why the pod has failed. */
+  failure: refusalSchema.optional(),
+  /** `metadata.generation` of the pod whose resources have been granted, where it has one. */
+  allocatedGeneration: z.int().optional(),
+  /** A resize that waits or can not be: why, and what is wanted. `Infeasible` stands for ever, everything else waits. */
+  pendingResize: refusalSchema.extend({ wanted: podAllocationSchema }).optional(),
 });
 export type PodWork = z.infer<typeof podWorkSchema>;
 

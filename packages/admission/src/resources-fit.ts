@@ -1,0 +1,50 @@
+import type { Refusal } from '@kubus/contracts';
+import { type PodClaim, amount, requested } from './claim.ts';
+import type { AdmissionNode } from './node.ts';
+
+/** A resource of which the node has too little left. */
+export interface Shortage {
+  readonly resource: string;
+  /** Thousandths of a CPU, whole units of everything else. */
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
+}
+
+/** The resources that are looked at first, in this order; all others follow by name. */
+const FIRST = ['cpu', 'memory', 'ephemeral-storage'];
+
+/**
+ * What is missing for a pod beside those that are there (kubelet behaviour 1.17, row 4). An extended resource that the node
+ * does not know is somebody else's to give, and does not count.
+ */
+export function shortages(claim: PodClaim, others: readonly PodClaim[], { allocatable }: AdmissionNode): Shortage[] {
+  const capacityOf = (resource: string) => amount(resource, allocatable[resource]);
+  const found: Shortage[] = [];
+  const pods = BigInt(others.length);
+  if (pods + 1n > capacityOf('pods')) {
+    found.push({ resource: 'pods', requested: 1n, used: pods, capacity: capacityOf('pods') });
+  }
+  const rest = Object.keys(claim.requests).filter((name) => !FIRST.includes(name) && name !== 'pods');
+  for (const resource of [...FIRST, ...rest.sort()]) {
+    const asked = amount(resource, claim.requests[resource]);
+    if (asked === 0n || (isExtended(resource) && allocatable[resource] === undefined)) continue;
+    const [used, capacity] = [requested(others, resource), capacityOf(resource)];
+    if (asked > capacity - used) found.push({ resource, requested: asked, used, capacity });
+  }
+  return found;
+}
+
+export function shortageRefusal({ resource, requested, used, capacity }: Shortage): Refusal {
+  return {
+    reason: `OutOf${resource}`,
+    message:
+      `Node didn't have enough resource: ${resource}, ` +
+      `requested: ${requested}, used: ${used}, capacity: ${capacity}`,
+  };
+}
+
+/** A resource that somebody else than Kubernetes counts, such as `example.com/gpu`. */
+function isExtended(resource: string): boolean {
+  return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
+}

@@ -1,0 +1,189 @@
+import {
+  type AdmissionNode,
+  type AdmissionRecord,
+  type Neighbour,
+  type WantedResize,
+  actualAllocation,
+  admit,
+  allocationOf,
+  claimOf,
+  compareResizes,
+  refuseResize,
+  sameAllocation,
+  withActual,
+  withAllocation,
+} from '@kubus/admission';
+import { type Pod, type PodStatus, type PodWork, type Refusal, type ResourceList, podRefOf } from '@kubus/contracts';
+
+/** Why a pod was ended for a critical one (kubelet behaviour 1.17, row 4b). */
+const PREEMPTED: Refusal = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
+
+/** The part of a pod's work that follows from what was decided about it. */
+export type Terms = Pick<PodWork, 'work' | 'pod' | 'failure' | 'allocatedGeneration' | 'pendingResize'>;
+
+/** What is known of the pods when one more asks for its place. */
+export interface NodePods {
+  /** The pod as its source wants it now. */
+  desired(uid: string): Pod | undefined;
+  /** The pod holds nothing of the node any more, or its source does not want it any more. */
+  inactive(uid: string): boolean;
+}
+
+/**
+ * Who is on the node with which resources: decides about each pod once, and keeps what it decided (kubelet behaviour
+ * 1.17, 1.18). A record is only ever replaced as a whole, so that whoever stores it sees by its identity that it changed.
+ */
+export class Admissions {
+  readonly #pods: NodePods;
+  readonly #records: Map<string, AdmissionRecord>;
+  /** Admitted pods that want other resources than they have been granted. */
+  readonly #wanting = new Map<string, Pod>();
+  readonly #pending = new Map<string, { readonly refusal: Refusal; readonly since: string }>();
+  /** Requests of what pods still have beside what they have been granted. */
+  readonly #held = new Map<string, ResourceList>();
+  #node: AdmissionNode;
+
+  /** @param options.records those of earlier lives, by UID. */
+  constructor(options: { node: AdmissionNode; pods: NodePods; records: ReadonlyMap<string, AdmissionRecord> }) {
+    this.#node = options.node;
+    this.#pods = options.pods;
+    this.#records = new Map(options.records);
+  }
+
+  get uids(): Iterable<string> {
+    return this.#records.keys();
+  }
+
+  /** What the runtime can do counts as the node's. */
+  runtimeFeatures({ strictSupplementalGroups }: Pick<AdmissionNode, 'strictSupplementalGroups'>): void {
+    this.#node = { ...this.#node, strictSupplementalGroups };
+  }
+
+  record(uid: string): AdmissionRecord | undefined {
+    return this.#records.get(uid);
+  }
+
+  /** Decides about a pod of which nothing is known yet. UIDs of the pods that have to go for it. */
+  decide(pod: Pod): readonly string[] {
+    const { uid } = pod.metadata;
+    const admission = admit(pod, this.#neighbours(uid), this.#node);
+    if (!admission.admitted) {
+      this.#records.set(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
+      return [];
+    }
+    this.take(pod, admission.victims);
+    for (const victim of admission.victims) this.#evict(victim);
+    return admission.victims;
+  }
+
+  /** Takes a pod as it is. `awaits`: UIDs of those that have to end before it is started. */
+  take(pod: Pod, awaits: readonly string[] = []): void {
+    this.#records.set(pod.metadata.uid, {
+      version: 1,
+      ref: podRefOf(pod),
+      verdict: 'admitted',
+      allocated: allocationOf(pod),
+      claim: claimOf(pod),
+      ...(awaits.length > 0 && { awaits: [...awaits] }),
+    });
+  }
+
+  /** Whether pods that had to go for this one are still there. */
+  waits(uid: string): boolean {
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted') return false;
+    return record.awaits?.some((victim) => this.#records.has(victim) && !this.#pods.inactive(victim)) === true;
+  }
+
+  forget(uid: string): void {
+    this.#records.delete(uid);
+    this.#wanting.delete(uid);
+    this.#pending.delete(uid);
+    this.#held.delete(uid);
+  }
+
+  /** The pod's source wants this now. */
+  desired(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const record = this.#records.get(uid);
+    if (record?.verdict === 'admitted' && !sameAllocation(allocationOf(pod), record.allocated)) {
+      this.#wanting.set(uid, pod);
+      return;
+    }
+    this.#wanting.delete(uid);
+    this.#pending.delete(uid);
+  }
+
+  /** The pod has what its status tells. True when that has become less than what it was thought to hold. */
+  status(pod: Pod, status: PodStatus): boolean {
+    const { uid } = pod.metadata;
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted' || !this.#held.has(uid)) return false;
+    const actual = { ...record.allocated, ...actualAllocation(pod, status) };
+    if (sameAllocation(actual, record.allocated)) return this.#held.delete(uid);
+    this.#held.set(uid, claimOf(withAllocation(pod, actual)).requests);
+    return true;
+  }
+
+  terms(pod: Pod): Terms | undefined {
+    const { uid } = pod.metadata;
+    const record = this.#records.get(uid);
+    if (record === undefined) return undefined;
+    if (record.verdict === 'rejected') return { work: 'reject', pod, failure: record.failure };
+    const { allocated } = record;
+    const pending = this.#pending.get(uid);
+    return {
+      ...(record.verdict === 'evicted' ? { work: 'evict', failure: record.failure } : { work: 'sync' }),
+      pod: withAllocation(pod, allocated),
+      ...(allocated.generation !== undefined && { allocatedGeneration: allocated.generation }),
+      ...(pending !== undefined && { pendingResize: { ...pending.refusal, wanted: allocationOf(pod) } }),
+    };
+  }
+
+  /**
+   * Looks at all resizes that are wanted and grants what can be granted. UIDs of those that were looked at.
+   *
+   * @param now RFC 3339, UTC
+   */
+  resize(now: string): string[] {
+    const wanted = [...this.#wanting].flatMap(([uid, pod]): WantedResize[] => {
+      const record = this.#records.get(uid);
+      if (record?.verdict !== 'admitted' || this.#pods.inactive(uid)) return [];
+      return [{ pod, granted: record.allocated, since: this.#pending.get(uid)?.since ?? now }];
+    });
+    for (const one of wanted.sort(compareResizes)) this.#resizeOne(one);
+    return wanted.map(({ pod }) => pod.metadata.uid);
+  }
+
+  #resizeOne({ pod, granted, since }: WantedResize): void {
+    const { uid } = pod.metadata;
+    const refusal = refuseResize(pod, granted, this.#neighbours(uid), this.#node);
+    if (refusal !== undefined) {
+      this.#pending.set(uid, { refusal, since });
+      return;
+    }
+    const record = this.#records.get(uid);
+    this.#held.set(uid, claimOf(withAllocation(pod, granted)).requests);
+    this.take(pod, record?.verdict === 'admitted' ? record.awaits : []);
+    this.#wanting.delete(uid);
+    this.#pending.delete(uid);
+  }
+
+  #evict(uid: string): void {
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted') return;
+    const { ref, allocated } = record;
+    this.#records.set(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated });
+  }
+
+  /** Those that hold something of the node. One that has to go holds nothing: its place is somebody else's already. */
+  #neighbours(uid: string): Neighbour[] {
+    const neighbours: Neighbour[] = [];
+    for (const [other, record] of this.#records) {
+      if (other === uid || record.verdict !== 'admitted' || this.#pods.inactive(other)) continue;
+      const claim = withActual(record.claim, this.#held.get(other) ?? {});
+      neighbours.push({ uid: other, claim, pod: this.#pods.desired(other) });
+    }
+    return neighbours;
+  }
+}
