@@ -50,7 +50,7 @@ export class NodeMessages {
     const { envelope, at = Date.now() } = recordedMessage(message) ?? {};
     const taken = { message, envelope, at };
     this.all.push(taken);
-    if (envelope !== undefined && podEventTypes.includes(bareType(envelope))) {
+    if (envelope !== undefined && podEventTypes.includes(bareType(envelope.type))) {
       this.#podEvents.push(podEventSchema.parse(JSON.parse(message.data)));
     }
     for (const listener of [...this.#listeners]) listener(taken);
