@@ -23,6 +23,11 @@ export class SharedRecords {
     return this.#store.load();
   }
 
+  /** The record as it is now, whoever has it; undefined when there is none. */
+  read(key: string): Promise<unknown> {
+    return this.#store.read(key);
+  }
+
   /**
    * Takes a record over: from now on only a greater term can write it. Returns it as its last writer left it, undefined
    * when there is none.

@@ -75,8 +75,8 @@ export class PodWorkers {
   readonly #taking = new Map<string, (worker: PodWorker) => void>();
   /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
   readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
-  /** Records of which no work has been heard yet, from the start until all works are known. */
-  readonly #recorded: Map<string, PodRecord>;
+  /** Pods with a record of which no work has been heard yet, from the start until all works are known. */
+  readonly #recorded: Set<string>;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
   readonly #works: FactReader<PodWork>;
@@ -91,10 +91,10 @@ export class PodWorkers {
   #volumesKnown = false;
   #completed = false;
 
-  private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
+  private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
     this.#options = options;
-    this.#recorded = records;
+    this.#recorded = new Set(recorded);
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
@@ -149,10 +149,8 @@ export class PodWorkers {
       },
       removed: ({ key }, cause) => this.#workRemoved(key, cause),
       complete: () => {
-        // A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say.
-        for (const [uid, record] of this.#recorded) this.#add(uid, record.ref, { term: 0, record });
-        this.#recorded.clear();
         this.#worksComplete = true;
+        for (const uid of this.#recorded) void this.#recall(uid);
         this.#completeIfSettled();
       },
     });
@@ -167,14 +165,9 @@ export class PodWorkers {
     });
   }
 
-  /** Reads what earlier lives have written down, then starts. */
+  /** Looks up of which pods earlier lives have written something down, then starts. */
   static async start(options: PodWorkersOptions): Promise<PodWorkers> {
-    const records = new Map<string, PodRecord>();
-    for (const [uid, value] of await options.records.load()) {
-      const record = readRecord(uid, value, options.logger);
-      if (record !== undefined) records.set(uid, record);
-    }
-    return new PodWorkers(options, records);
+    return new PodWorkers(options, (await options.records.load()).keys());
   }
 
   get count(): number {
@@ -185,7 +178,8 @@ export class PodWorkers {
   mayExist(uid: string): boolean {
     if (!this.#worksComplete || !this.#runtimeKnown) return true;
     const readers = [this.#works, this.#runtimePods, this.#volumes];
-    return this.#workers.has(uid) || readers.some((reader) => reader.get(uid) !== undefined);
+    const known = this.#workers.has(uid) || this.#recorded.has(uid);
+    return known || readers.some((reader) => reader.get(uid) !== undefined);
   }
 
   /** The logs of the containers that run. */
@@ -247,6 +241,22 @@ export class PodWorkers {
     // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
     const counts = record?.machine.state !== 'finished';
     tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
+  }
+
+  /**
+   * A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say. By
+   * now another instance may have ended the pod, and what was written down before counts no more.
+   */
+  async #recall(uid: string): Promise<void> {
+    const { records, logger } = this.#deps;
+    let record: PodRecord | undefined;
+    try {
+      record = readRecord(uid, await records.read(uid), logger);
+    } catch (error) {
+      logger.error({ podUid: uid, err: toError(error) }, 'the record of a pod without work could not be read');
+    }
+    if (this.#recorded.delete(uid) && record !== undefined) this.#add(uid, record.ref, { term: 0, record });
+    this.#completeIfSettled();
   }
 
   /** Another instance has the pod. */
@@ -332,7 +342,7 @@ export class PodWorkers {
 
   /** Readers may miss what is not there only after every worker has spoken once. */
   #completeIfSettled(): void {
-    if (this.#completed || !this.#worksComplete || this.#unpassed.size > 0) return;
+    if (this.#completed || !this.#worksComplete || this.#recorded.size + this.#unpassed.size > 0) return;
     this.#completed = true;
     this.#deps.states.complete();
     this.#deps.statuses.complete();
