@@ -62,6 +62,13 @@ export interface PodWorkersOptions {
 /** Fences of one life are numbered within its epoch. */
 const HOLDS_PER_EPOCH = 1_000_000;
 
+/** A pod is being taken over under a term; a later term takes it over anew. */
+interface Taking {
+  readonly term: number;
+  /** Tells its worker what has come up meanwhile. */
+  tell: (worker: PodWorker) => void;
+}
+
 /**
  * All pods' workers of one instance: brings each its work, wakes and runtime states. It takes a pod up with the record
  * that the last one who had it has left, and lets go of it as soon as it is another instance's.
@@ -71,8 +78,8 @@ export class PodWorkers {
   readonly #deps: WorkerDeps;
   readonly #workers = new Map<string, PodWorker>();
   readonly #unpassed = new Set<string>();
-  /** What is to be told to the worker of a pod whose record is being taken over. */
-  readonly #taking = new Map<string, (worker: PodWorker) => void>();
+  /** Pods whose records are being taken over. */
+  readonly #taking = new Map<string, Taking>();
   /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
   readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
   /** Pods with a record of which no work has been heard yet, from the start until all works are known. */
@@ -99,7 +106,7 @@ export class PodWorkers {
     this.#deps = {
       ...options,
       events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
-      records: new SharedRecords(options.records),
+      records: new SharedRecords(options.records, bus.instance),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
       runtime: () => this.#runtime,
@@ -214,17 +221,18 @@ export class PodWorkers {
       worker.setWork(work, cause);
       if (worker.finished) this.#unpassed.delete(uid);
     };
+    const { ref, term = 0 } = work;
     const worker = this.#workers.get(uid);
+    const begun = this.#taking.get(uid);
     if (worker !== undefined) tell(worker);
-    else {
-      const begun = this.#taking.has(uid);
-      this.#taking.set(uid, tell);
-      if (!begun) void this.#take(uid, work.ref, work.term ?? 0);
-    }
+    else if (begun?.term === term) begun.tell = tell;
+    else void this.#take(uid, ref, { term, tell });
   }
 
   /** Takes up a pod where its last worker was, in an earlier life of this instance or in another one. */
-  async #take(uid: string, ref: PodRef, term: number): Promise<void> {
+  async #take(uid: string, ref: PodRef, taking: Taking): Promise<void> {
+    const { term } = taking;
+    this.#taking.set(uid, taking);
     this.#unpassed.add(uid);
     this.#left.delete(uid);
     const { records, logger } = this.#deps;
@@ -232,15 +240,15 @@ export class PodWorkers {
     try {
       record = readRecord(uid, await records.take(uid, term), logger);
     } catch (error) {
-      if (error instanceof RecordTaken) this.#letGo(uid);
+      if (error instanceof RecordTaken && this.#taking.get(uid) === taking) this.#letGo(uid);
       logger.warn({ podUid: uid, err: toError(error) }, 'the pod’s record could not be taken over');
     }
-    const tell = this.#taking.get(uid);
+    // Another instance may have it by now, or this one again.
+    if (this.#taking.get(uid) !== taking) return;
     this.#taking.delete(uid);
-    if (tell === undefined) return;
     // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
     const counts = record?.machine.state !== 'finished';
-    tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
+    taking.tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
   }
 
   /**
@@ -249,13 +257,14 @@ export class PodWorkers {
    */
   async #recall(uid: string): Promise<void> {
     const { records, logger } = this.#deps;
-    let record: PodRecord | undefined;
     try {
-      record = readRecord(uid, await records.read(uid), logger);
+      const { record: value, term } = await records.read(uid);
+      const record = readRecord(uid, value, logger);
+      if (this.#recorded.delete(uid) && record !== undefined) this.#add(uid, record.ref, { term, record });
     } catch (error) {
+      this.#recorded.delete(uid);
       logger.error({ podUid: uid, err: toError(error) }, 'the record of a pod without work could not be read');
     }
-    if (this.#recorded.delete(uid) && record !== undefined) this.#add(uid, record.ref, { term: 0, record });
     this.#completeIfSettled();
   }
 
@@ -276,7 +285,8 @@ export class PodWorkers {
     const worker = this.#workers.get(uid);
     if (worker?.finished === true) this.#drop(uid);
     else if (worker !== undefined) worker.workGone(cause);
-    else if (this.#taking.has(uid)) this.#taking.set(uid, (taken) => taken.workGone(cause));
+    const taking = this.#taking.get(uid);
+    if (taking !== undefined) taking.tell = (taken) => taken.workGone(cause);
     this.#endLeft(uid);
   }
 
