@@ -206,6 +206,8 @@ export class ScriptedPods {
     const { bus } = member;
     const at = { epoch: this.#epoch, counter: 0 };
     bus.owner(runtimeCondition);
+    bus.owner(imagePull);
+    for (const command of [findImage, pullImage]) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
     bus.serve(fencePod, () => Promise.resolve({ at }));
     bus.serve(readPod, () => Promise.resolve({ at }));
     const { ExecSync, ...others } = criCommands;
