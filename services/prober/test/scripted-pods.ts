@@ -211,7 +211,10 @@ export class ScriptedPods {
     bus.serve(fencePod, () => Promise.resolve({ at }));
     bus.serve(readPod, () => Promise.resolve({ at }));
     const { ExecSync, ...others } = criCommands;
-    for (const command of Object.values(others)) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    for (const command of [...Object.values(others), findImage, pullImage]) {
+      bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    }
+    bus.owner(imagePull);
     bus.serve(ExecSync, async ({ request: { params } }) => {
       this.commands.push((params.cmd ?? []).join(' '));
       return { response: await this.exec(params), at };
