@@ -110,6 +110,7 @@ describe('what a node says', () => {
       random: new Random(1),
       logger: silentLogger,
       behaviour: () => ({ runMs: 3_000, exitCode: 1 }),
+      maxPods: 10,
     });
     const said: WireMessage[] = [];
     node.broker.observe((message) => said.push(message));

@@ -4,8 +4,8 @@ import { KubusError, type RecordStore } from '@kubus/ports';
 export class RecordTaken extends KubusError {}
 
 /**
- * Records that move between the instances of a service, which all see one folder. Each is written with the term under
- * which the writer has it, and nobody writes or removes one of a greater term: whoever has lost a record learns it when it
+ * Records that move between the instances of a service, which all see one folder. Each is written with its writer
+ * and the term under which that one has it, and nobody writes or removes one of a greater term: whoever has lost a record learns it when it
  * is about to write.
  *
  * To look and to write are two steps, so a process that was halted for long just between them may put an older record over
@@ -13,14 +13,26 @@ export class RecordTaken extends KubusError {}
  */
 export class SharedRecords {
   readonly #store: RecordStore;
+  readonly #instance: string;
 
-  constructor(store: RecordStore) {
+  constructor(store: RecordStore, instance: string) {
     this.#store = store;
+    this.#instance = instance;
   }
 
   /** Every record, by key. */
   load(): Promise<Map<string, unknown>> {
     return this.#store.load();
+  }
+
+  /**
+   * The record as it is now, and the term under which this instance has it: 0 when the last who had it is another one. A
+   * term is given to one instance only, so in a later life too this one may speak under it.
+   */
+  async read(key: string): Promise<{ readonly record: unknown; readonly term: number }> {
+    const record = await this.#store.read(key);
+    const own = isObject(record) && record['holder'] === this.#instance;
+    return { record, term: own ? termOf(record) : 0 };
   }
 
   /**
@@ -31,20 +43,24 @@ export class SharedRecords {
    */
   async take(key: string, term: number): Promise<unknown> {
     const record = await this.#look(key, term);
-    if (isObject(record) && termOf(record) < term) await this.#store.put(key, { ...record, term });
+    if (isObject(record) && termOf(record) < term) await this.#put(key, term, record);
     return record;
   }
 
   /** As `RecordStore.put`. Throws {@link RecordTaken} when another instance has the record. */
   async put(key: string, term: number, value: object): Promise<void> {
     await this.#look(key, term);
-    await this.#store.put(key, { ...value, term });
+    await this.#put(key, term, value);
   }
 
   /** As `RecordStore.delete`. Throws {@link RecordTaken} when another instance has the record. */
   async delete(key: string, term: number): Promise<void> {
     await this.#look(key, term);
     await this.#store.delete(key);
+  }
+
+  #put(key: string, term: number, value: object): Promise<void> {
+    return this.#store.put(key, { ...value, term, holder: this.#instance });
   }
 
   async #look(key: string, term: number): Promise<unknown> {

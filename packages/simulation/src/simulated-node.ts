@@ -1,15 +1,11 @@
 import { Bus, type BusOptions } from '@kubus/bus';
-import type { PluginOutput } from '@kubus/cni-config';
-import { CniError } from '@kubus/cni-config';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { type FolderListing, publishSources } from '@kubus/config-sources';
 import { type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
-import { CriError } from '@kubus/cri';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
 import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
-import type { PodSandboxConfig } from '@kubus/proto/cri';
 import { SyncLoop } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
 import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
@@ -20,6 +16,7 @@ import { RuntimeModel } from './runtime-model.ts';
 import { type Behaviour, HANDLER, newestStarts } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 import { SimulatedProber } from './simulated-prober.ts';
+import { SimulatedShim } from './simulated-shim.ts';
 import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
 export const simulatedServices = [
@@ -112,14 +109,15 @@ export class SimulatedNode {
     this.#shares = this.#launcher();
     this.disk = new Disk({ scheduler, random: random.fork() });
     this.plugins = new PluginModel({ scheduler, random: random.fork() });
+    const shim = new SimulatedShim({ clock: scheduler, network: () => this.#network });
     this.runtime = new RuntimeModel({
       scheduler,
       random: random.fork(),
       behaviour,
       network: {
-        add: (id, config) => this.#shim('ADD', id, config),
+        add: (id, config) => shim.call('ADD', id, config),
         remove: async (id) => {
-          await this.#shim('DEL', id, {});
+          await shim.call('DEL', id, {});
         },
       },
     });
@@ -370,59 +368,4 @@ export class SimulatedNode {
     const files = [...this.manifests].map(([path, text]) => ({ path, text }));
     return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false };
   }
-
-  /** The shim: hands a call of the runtime to cni-bridge, again to its next life when one ends without an answer. */
-  async #shim(command: 'ADD' | 'DEL', sandboxId: string, config: PodSandboxConfig): Promise<string> {
-    const { name = '', namespace = '', uid = '' } = config.metadata ?? {};
-    const args = `K8S_POD_NAMESPACE=${namespace};K8S_POD_NAME=${name};K8S_POD_UID=${uid}`;
-    const invocation = {
-      command,
-      containerId: sandboxId,
-      netns: '/run/netns/x',
-      ifname: 'eth0',
-      args,
-      path: '',
-      stdin: JSON.stringify({ cniVersion: '1.0.0', name: 'kubus', type: 'kubus-cni' }),
-      name: 'kubus-cni',
-    };
-    const end = this.scheduler.now() + 45_000;
-    while (this.scheduler.now() < end) {
-      const network = this.#network;
-      const output = network === undefined ? undefined : await this.#answer(network, invocation);
-      if (output !== undefined) return ipOf(command, output);
-      await sleep(this.scheduler, 50);
-    }
-    throw new CriError('Unknown', 'failed to setup network for sandbox: try again later', { method: 'RunPodSandbox' });
-  }
-
-  /** The answer of one life of cni-bridge; undefined when it died before it answered. */
-  #answer(
-    network: NetworkOnBus,
-    invocation: Parameters<NetworkOnBus['bridge']['handle']>[0],
-  ): Promise<PluginOutput | undefined> {
-    return new Promise((resolve, reject) => {
-      let open = true;
-      const look = () => {
-        if (!open) return;
-        if (this.#network !== network) resolve(undefined);
-        else this.scheduler.after(20, look);
-      };
-      look();
-      network.bridge
-        .handle(invocation)
-        .then((output) => resolve(this.#network === network ? output : undefined), reject)
-        .finally(() => (open = false));
-    });
-  }
-}
-
-function ipOf(command: string, output: PluginOutput): string {
-  if (output.exitCode !== 0) {
-    throw new CriError('Unknown', `failed to setup network for sandbox: ${output.stdout}`, { method: 'RunPodSandbox' });
-  }
-  if (command !== 'ADD') return '';
-  const { ips } = JSON.parse(output.stdout) as { ips: { address: string }[] };
-  const address = ips[0]?.address.split('/')[0];
-  if (address === undefined) throw new CniError(999, 'no address');
-  return address;
 }

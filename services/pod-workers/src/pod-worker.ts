@@ -379,7 +379,9 @@ export class PodWorker {
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const work = this.#work;
-    if (work?.pod !== undefined && !this.#stopped) {
+    // Before the runtime was asked, what runs would be told of as lost.
+    const informed = this.#runtime.at !== undefined || work?.work === 'reject';
+    if (informed && work?.pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
       const { results: probes } = this.#probes;

@@ -62,6 +62,13 @@ export interface PodWorkersOptions {
 /** Fences of one life are numbered within its epoch. */
 const HOLDS_PER_EPOCH = 1_000_000;
 
+/** A pod is being taken over under a term; a later term takes it over anew. */
+interface Taking {
+  readonly term: number;
+  /** Tells its worker what has come up meanwhile. */
+  tell: (worker: PodWorker) => void;
+}
+
 /**
  * All pods' workers of one instance: brings each its work, wakes and runtime states. It takes a pod up with the record
  * that the last one who had it has left, and lets go of it as soon as it is another instance's.
@@ -71,12 +78,12 @@ export class PodWorkers {
   readonly #deps: WorkerDeps;
   readonly #workers = new Map<string, PodWorker>();
   readonly #unpassed = new Set<string>();
-  /** What is to be told to the worker of a pod whose record is being taken over. */
-  readonly #taking = new Map<string, (worker: PodWorker) => void>();
+  /** Pods whose records are being taken over. */
+  readonly #taking = new Map<string, Taking>();
   /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
   readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
-  /** Records of which no work has been heard yet, from the start until all works are known. */
-  readonly #recorded: Map<string, PodRecord>;
+  /** Pods with a record of which no work has been heard yet, from the start until all works are known. */
+  readonly #recorded: Set<string>;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
   readonly #works: FactReader<PodWork>;
@@ -91,15 +98,15 @@ export class PodWorkers {
   #volumesKnown = false;
   #completed = false;
 
-  private constructor(options: PodWorkersOptions, records: Map<string, PodRecord>) {
+  private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
     this.#options = options;
-    this.#recorded = records;
+    this.#recorded = new Set(recorded);
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
       events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
-      records: new SharedRecords(options.records),
+      records: new SharedRecords(options.records, bus.instance),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
       runtime: () => this.#runtime,
@@ -149,10 +156,8 @@ export class PodWorkers {
       },
       removed: ({ key }, cause) => this.#workRemoved(key, cause),
       complete: () => {
-        // A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say.
-        for (const [uid, record] of this.#recorded) this.#add(uid, record.ref, { term: 0, record });
-        this.#recorded.clear();
         this.#worksComplete = true;
+        for (const uid of this.#recorded) void this.#recall(uid);
         this.#completeIfSettled();
       },
     });
@@ -167,14 +172,9 @@ export class PodWorkers {
     });
   }
 
-  /** Reads what earlier lives have written down, then starts. */
+  /** Looks up of which pods earlier lives have written something down, then starts. */
   static async start(options: PodWorkersOptions): Promise<PodWorkers> {
-    const records = new Map<string, PodRecord>();
-    for (const [uid, value] of await options.records.load()) {
-      const record = readRecord(uid, value, options.logger);
-      if (record !== undefined) records.set(uid, record);
-    }
-    return new PodWorkers(options, records);
+    return new PodWorkers(options, (await options.records.load()).keys());
   }
 
   get count(): number {
@@ -185,7 +185,8 @@ export class PodWorkers {
   mayExist(uid: string): boolean {
     if (!this.#worksComplete || !this.#runtimeKnown) return true;
     const readers = [this.#works, this.#runtimePods, this.#volumes];
-    return this.#workers.has(uid) || readers.some((reader) => reader.get(uid) !== undefined);
+    const known = this.#workers.has(uid) || this.#recorded.has(uid);
+    return known || readers.some((reader) => reader.get(uid) !== undefined);
   }
 
   /** The logs of the containers that run. */
@@ -220,17 +221,18 @@ export class PodWorkers {
       worker.setWork(work, cause);
       if (worker.finished) this.#unpassed.delete(uid);
     };
+    const { ref, term = 0 } = work;
     const worker = this.#workers.get(uid);
+    const begun = this.#taking.get(uid);
     if (worker !== undefined) tell(worker);
-    else {
-      const begun = this.#taking.has(uid);
-      this.#taking.set(uid, tell);
-      if (!begun) void this.#take(uid, work.ref, work.term ?? 0);
-    }
+    else if (begun?.term === term) begun.tell = tell;
+    else void this.#take(uid, ref, { term, tell });
   }
 
   /** Takes up a pod where its last worker was, in an earlier life of this instance or in another one. */
-  async #take(uid: string, ref: PodRef, term: number): Promise<void> {
+  async #take(uid: string, ref: PodRef, taking: Taking): Promise<void> {
+    const { term } = taking;
+    this.#taking.set(uid, taking);
     this.#unpassed.add(uid);
     this.#left.delete(uid);
     const { records, logger } = this.#deps;
@@ -238,15 +240,32 @@ export class PodWorkers {
     try {
       record = readRecord(uid, await records.take(uid, term), logger);
     } catch (error) {
-      if (error instanceof RecordTaken) this.#letGo(uid);
+      if (error instanceof RecordTaken && this.#taking.get(uid) === taking) this.#letGo(uid);
       logger.warn({ podUid: uid, err: toError(error) }, 'the pod’s record could not be taken over');
     }
-    const tell = this.#taking.get(uid);
+    // Another instance may have it by now, or this one again.
+    if (this.#taking.get(uid) !== taking) return;
     this.#taking.delete(uid);
-    if (tell === undefined) return;
     // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
     const counts = record?.machine.state !== 'finished';
-    tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
+    taking.tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
+  }
+
+  /**
+   * A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say. By
+   * now another instance may have ended the pod, and what was written down before counts no more.
+   */
+  async #recall(uid: string): Promise<void> {
+    const { records, logger } = this.#deps;
+    try {
+      const { record: value, term } = await records.read(uid);
+      const record = readRecord(uid, value, logger);
+      if (this.#recorded.delete(uid) && record !== undefined) this.#add(uid, record.ref, { term, record });
+    } catch (error) {
+      this.#recorded.delete(uid);
+      logger.error({ podUid: uid, err: toError(error) }, 'the record of a pod without work could not be read');
+    }
+    this.#completeIfSettled();
   }
 
   /** Another instance has the pod. */
@@ -266,7 +285,8 @@ export class PodWorkers {
     const worker = this.#workers.get(uid);
     if (worker?.finished === true) this.#drop(uid);
     else if (worker !== undefined) worker.workGone(cause);
-    else if (this.#taking.has(uid)) this.#taking.set(uid, (taken) => taken.workGone(cause));
+    const taking = this.#taking.get(uid);
+    if (taking !== undefined) taking.tell = (taken) => taken.workGone(cause);
     this.#endLeft(uid);
   }
 
@@ -332,7 +352,7 @@ export class PodWorkers {
 
   /** Readers may miss what is not there only after every worker has spoken once. */
   #completeIfSettled(): void {
-    if (this.#completed || !this.#worksComplete || this.#unpassed.size > 0) return;
+    if (this.#completed || !this.#worksComplete || this.#recorded.size + this.#unpassed.size > 0) return;
     this.#completed = true;
     this.#deps.states.complete();
     this.#deps.statuses.complete();

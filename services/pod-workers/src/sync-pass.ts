@@ -18,8 +18,8 @@ import { checkVolumes } from './volumes.ts';
  * true when the pod has run its course. Throws {@link TryAgain} when something is still missing.
  */
 export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
-  checkSupported(pass, pod);
   checkRuntime(pass);
+  await checkSupported(pass, pod);
   let failure: TryAgain | undefined;
   for (let started = true; ;) {
     const runtime = await pass.fresh();
@@ -120,7 +120,7 @@ async function beginAnew(pass: Pass, actions: PodActions): Promise<void> {
 }
 
 /** What this version does not do is refused as a whole; the user learns which fields are the reason. */
-function checkSupported(pass: Pass, pod: Pod): void {
+async function checkSupported(pass: Pass, pod: Pod): Promise<void> {
   const fields = unsupportedFields(pod);
   if (fields.length === 0) return;
   const message = `this version of Kubus does not support: ${fields.join(', ')}`;
@@ -130,6 +130,7 @@ function checkSupported(pass: Pass, pod: Pod): void {
     pass.waiting.set(name, { reason: 'Unsupported', message });
     recordEvent(pass, { type: 'Warning', reason: 'Unsupported', message, container });
   }
+  await pass.fresh();
   pass.publishStatus();
   throw new TryAgain(message, RETRY_MS);
 }

@@ -37,7 +37,7 @@ function requests(command: AnyCommand): unknown[] {
 
 /** With what the bridge was asked to call the runtime. */
 function asked<M extends BusCriMethod>(method: M): CriRequest<M>[] {
-  return requests(criCommands[method] as AnyCommand) as CriRequest<M>[];
+  return requests(criCommands[method]) as CriRequest<M>[];
 }
 
 const created = () => node.bridge.done.filter((what) => what.startsWith('CreateContainer'));

@@ -102,7 +102,7 @@ export class Prober {
   static async start(options: ProberOptions): Promise<Prober> {
     const { bus, clock, logger, records } = options;
     const keeper = new ResultKeeper({
-      records: new SharedRecords(records),
+      records: new SharedRecords(records, bus.instance),
       ...{ clock, logger, facts: bus.owner(podProbes) },
     });
     const { instances, term } = options.share;

@@ -12,9 +12,12 @@ import {
   type ServiceShare,
   criCommands,
   fencePod,
+  findImage,
+  imagePull,
   podEventSchema,
   podProbes,
   podWork,
+  pullImage,
   readPod,
   runtimeCondition,
   runtimePod,
@@ -203,10 +206,15 @@ export class ScriptedPods {
     const { bus } = member;
     const at = { epoch: this.#epoch, counter: 0 };
     bus.owner(runtimeCondition);
+    bus.owner(imagePull);
+    for (const command of [findImage, pullImage]) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
     bus.serve(fencePod, () => Promise.resolve({ at }));
     bus.serve(readPod, () => Promise.resolve({ at }));
     const { ExecSync, ...others } = criCommands;
-    for (const command of Object.values(others)) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    for (const command of [...Object.values(others), findImage, pullImage]) {
+      bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    }
+    bus.owner(imagePull);
     bus.serve(ExecSync, async ({ request: { params } }) => {
       this.commands.push((params.cmd ?? []).join(' '));
       return { response: await this.exec(params), at };
