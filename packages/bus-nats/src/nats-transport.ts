@@ -146,6 +146,8 @@ export class NatsTransport implements Transport {
       if (status.type === 'slowConsumer')
         this.#logger.warn({ pending: status.pending }, 'messages queue up in this client');
     }
+    // Closed for good, which is told as no disconnection.
+    this.#setConnected(false);
   }
 
   /** Connected means more than a TCP connection: the fact store must answer too. */

@@ -71,6 +71,9 @@ export class FactOwner<T> {
     this.#logger = options.logger;
     options.transport.onConnection((connected) => {
       this.#sweep?.();
+      // The next connection begins with a whole set and its mark.
+      this.#recomplete?.();
+      this.#recomplete = undefined;
       if (connected) this.#republish();
     });
   }

@@ -107,7 +107,7 @@ async function runService(
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
     if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');
-    else logger.warn({}, 'lost NATS; going on without it until it is back');
+    else if (!connection.isClosed()) logger.warn({}, 'lost NATS; going on without it until it is back');
   });
   addBusMetrics(metrics, bus);
   const started = await definition.start({
