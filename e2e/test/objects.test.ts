@@ -94,14 +94,17 @@ describe('a RuntimeClass', () => {
   });
 });
 
-/** What the node has written, its services' states, their logs and NATS's own record among it; not the runtime's folder. */
+/** What the node has written but for its runtime: states, logs and the record of its messages among it. */
 async function filesWith(text: string): Promise<string[]> {
-  const entries = await readdir(node.dir.root, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !file.startsWith(node.dir.containerd.root) && !file.startsWith(node.dir.containerd.state));
-  expect(files.length).toBeGreaterThan(10);
+  const { config, logs, podLogs, pods, root, state } = node.dir;
+  const folders = [config, logs, podLogs, pods, state('.'), join(root, 'nats')];
+  const files = (await Promise.all(folders.map(filesBelow))).flat();
   const found = await Promise.all(files.map(async (file) => (await readFile(file)).includes(text)));
+  expect(files.length).toBeGreaterThan(10);
   return files.filter((_, index) => found[index]);
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }

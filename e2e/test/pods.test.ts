@@ -156,7 +156,7 @@ onNode('an image that is missing is told as the pull policy has it', async (node
   const never = await node.watch.waitForPod('image-never', (one) => waitingReason(one) === 'ErrImageNeverPull');
   const neverText = `Container image "${missing}" is not present with pull policy of Never`;
   expect(containerStatus(never)?.state?.waiting?.message).toBe(neverText);
-  expect(toldReasons(node, never)).toEqual(['Warning ErrImageNeverPull']);
+  expect(toldReasons(node, never)).toEqual(['Warning ErrImageNeverPull', 'Warning Failed']);
   expect(never.status?.phase).toBe('Pending');
 
   const absent = await node.watch.waitForPod(
@@ -168,11 +168,13 @@ onNode('an image that is missing is told as the pull policy has it', async (node
   expect(toldMessages(node, absent, 'Pulling')).toEqual([`Pulling image "${missing}"`]);
   expect(toldMessages(node, absent, 'Failed')).toEqual([
     expect.stringMatching(/^Failed to pull image "127\.0\.0\.1:1\/missing:1": .*connection refused/),
+    'Error: ErrImagePull',
+    'Error: ImagePullBackOff',
   ]);
   expect(containerStatus(absent)?.state?.waiting?.message).toContain(`Back-off pulling image "${missing}"`);
 
   const invalid = await node.watch.waitForPod('image-invalid', (one) => waitingReason(one) === 'InvalidImageName');
-  expect(toldReasons(node, invalid)).toEqual(['Warning InspectFailed']);
+  expect(toldReasons(node, invalid)).toEqual(['Warning InspectFailed', 'Warning Failed']);
 });
 
 onNode('logs follow what a container writes, until it ends', async (node) => {

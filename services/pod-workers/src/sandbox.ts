@@ -35,7 +35,7 @@ export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): 
       ...pass.causes,
     ]);
     // Containers may ask for the pod's addresses, which the runtime tells only of a sandbox that is there.
-    const made = (await pass.fresh())?.sandboxes.find(({ id }) => id === podSandboxId);
+    const made = (await pass.runtime.read())?.sandboxes.find(({ id }) => id === podSandboxId);
     if (made?.ready !== true) throw new TryAgain('the pod’s sandbox has ended at once', TRANSIENT_MS);
     return inUse(made, config);
   } catch (error) {

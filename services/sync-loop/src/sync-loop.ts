@@ -46,6 +46,8 @@ export class SyncLoop {
   readonly #works: FactOwner<PodWork>;
   readonly #wakes: FactOwner<Wake>;
   readonly #files: AdmissionFiles;
+  /** What brought each desired pod: a cause of its work, also of one that had to wait for something else. */
+  readonly #wanted = new Map<string, Cause>();
   /** Ends when everything that was decided has been told. */
   #telling: Promise<void> = Promise.resolve();
   /** Until its first decision with everything known, nobody may take a missing work for an ended one. */
@@ -153,10 +155,13 @@ export class SyncLoop {
   #readSource(bus: Bus, source: SourceName): void {
     bus.reader(desiredPods[source], {
       changed: ({ value, cause }) => {
+        const { uid } = value.pod.metadata;
+        this.#wanted.set(uid, cause);
         this.#state.desired(source, value);
-        this.#decide(value.pod.metadata.uid, [cause]);
+        this.#decide(uid, [cause]);
       },
       removed: ({ key }, cause) => {
+        this.#wanted.delete(key);
         this.#state.undesired(source, key);
         this.#decide(key, [cause]);
       },
@@ -190,7 +195,9 @@ export class SyncLoop {
     }
   }
 
-  #publishOne({ uid, work }: WorkChange, causes: readonly Cause[]): void {
+  #publishOne({ uid, work }: WorkChange, awaited: readonly Cause[]): void {
+    const wanted = this.#wanted.get(uid);
+    const causes = wanted === undefined || awaited.includes(wanted) ? awaited : [...awaited, wanted];
     if (work === undefined) {
       this.#works.remove(uid, { pod: uid, causes });
       this.#wakes.remove(uid, { pod: uid, causes });
