@@ -33,6 +33,8 @@ export interface ScheduleOptions {
   readonly seed: number;
   readonly mutations?: Mutations;
   readonly logger: Logger;
+  /** Many late messages, and a death after many commands: for what shows but seldom. */
+  readonly rough?: boolean;
   /** Puts every message into the trace; for looking at one seed. */
   readonly traceMessages?: boolean;
 }
@@ -124,7 +126,7 @@ class Schedule {
   /** Some commands for a pod are followed at once by a death, and some of these by the pod's removal. */
   #ambush(): void {
     const random = this.#random.fork();
-    const chance = random.pick([0, 0.1, 0.3]);
+    const chance = this.#options.rough === true ? 0.3 : random.pick([0, 0.1, 0.3]);
     this.#node.broker.observe(({ subject }) => {
       if (this.#mended || !subject.includes('.runtime.cmd.') || !random.chance(chance)) return;
       this.#node.scheduler.after(random.between(0, 60), () => {
@@ -278,7 +280,7 @@ class Schedule {
     const loss = random.pick([0, 0.02, 0.15]);
     const doubled = random.pick([0, 0.05, 0.2]);
     const slow = random.pick([1, 5, 50]);
-    const stragglers = random.pick([0, 0.1]);
+    const stragglers = this.#options.rough === true ? 0.3 : random.pick([0, 0.1]);
     return {
       message: () => {
         if (random.chance(loss)) return [];

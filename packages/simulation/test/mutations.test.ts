@@ -11,7 +11,12 @@ describe('the simulation notices what is taken out', () => {
     async (_name, mutation) => {
       let found = 0;
       for (let seed = 1; found === 0 && seed <= LIMIT; seed++) {
-        const { violations } = await runSchedule({ seed, logger: silentLogger, mutations: mutation });
+        const { violations } = await runSchedule({
+          seed,
+          logger: silentLogger,
+          mutations: mutation,
+          rough: seed % 2 === 1,
+        });
         if (violations.length > 0) found = seed;
       }
       expect(found).toBeGreaterThan(0);

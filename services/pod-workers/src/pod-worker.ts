@@ -20,6 +20,7 @@ import {
 } from '@kubus/pod-lifecycle';
 import { type WaitingReason, isTerminal } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
+import { RecordTaken } from '@kubus/service-kit';
 import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { noSizes } from '@kubus/resize';
@@ -267,7 +268,7 @@ export class PodWorker {
       this.#due = true;
       return;
     }
-    if (error instanceof PodTaken) {
+    if (error instanceof PodTaken || error instanceof RecordTaken) {
       this.#tenure.onTaken();
       return;
     }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
-import { ScriptedNode, podOf } from './scripted-node.ts';
+import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 const [here, there] = [
   { worker: 'pod-workers-0', term: 1 },
@@ -95,15 +95,18 @@ describe('a pod that moves to another instance', () => {
   });
 });
 
+/** What a worker has left of pod `b` in the middle of its end. */
+const recorded = {
+  version: 1,
+  term: 1,
+  ref: { namespace: 'default', name: 'pod-b', uid: 'b' },
+  machine: { state: 'terminating', forget: true },
+  backOffs: {},
+};
+
 test('a record of which the sync loop knows nothing is told of by whoever finds it, and ended by whom it says', async () => {
   node.kill(0);
-  await node.records.put('b', {
-    version: 1,
-    term: 1,
-    ref: { namespace: 'default', name: 'pod-b', uid: 'b' },
-    machine: { state: 'terminating', forget: true },
-    backOffs: {},
-  });
+  await node.records.put('b', recorded);
   await node.start(0);
   await node.allWork();
   expect(node.state('b')).toMatchObject({ state: 'terminating' });
@@ -111,4 +114,40 @@ test('a record of which the sync loop knows nothing is told of by whoever finds 
   expect(node.instance(0).count).toBe(0);
   expect(node.state('b')).toMatchObject({ state: 'finished' });
   expect((await node.records.load()).has('b')).toBe(false);
+});
+
+test('a record that is gone by the time when all works are known is not told of', async () => {
+  node.kill(0);
+  await node.records.put('b', recorded);
+  await node.start(0);
+  await node.records.delete('b');
+  await node.allWork();
+  expect(node.state('b')).toBeUndefined();
+  expect(node.instance(0).count).toBe(0);
+});
+
+test('a record is told of under the term of the one who finds it, if it was the last to have it', async () => {
+  node.kill(0);
+  await node.records.put('b', { ...recorded, term: 7, holder: 'pod-workers-0' });
+  await node.start(0);
+  await node.allWork();
+  const said = node.broker.said.filter(({ subject }) => subject.endsWith('.worker.fact.state.b'));
+  expect(said.map(({ headers }) => [headers[HEADER.source], headers[HEADER.term]])).toEqual([['pod-workers-0', '7']]);
+});
+
+test('a pod that runs is not told of as lost by a worker that has not heard of the runtime yet', async () => {
+  await node.work(podOf('a'), here);
+  await node.pass(5_000);
+  node.kill(0);
+  const told = node.broker.said.length;
+  node.setRuntime({ ...runtimeReady, ready: false });
+  await node.start(0);
+  await node.work(podOf('a'), { ...here, reason: 'desired still' });
+  const statuses = () =>
+    node.broker.said.slice(told).filter(({ subject }) => subject.endsWith('.worker.fact.status.a'));
+  expect(statuses()).toEqual([]);
+  node.setRuntime(runtimeReady);
+  await node.quiet();
+  expect(statuses()).toHaveLength(1);
+  expect(node.status('a')).toMatchObject({ phase: 'Running', containerStatuses: [{ restartCount: 0 }] });
 });
