@@ -236,7 +236,7 @@ describe('endStrays', () => {
   test('ends those that start others meanwhile', async () => {
     const mark = freshMark();
     const file = join(temporaryFolder(), 'count');
-    await stray(mark, `echo $$; while :; do (echo x >> ${file}; sleep 0.01; exec sleep 1000) & done`);
+    await stray(mark, `echo x > ${file}; echo $$; while :; do (echo x >> ${file}; sleep 0.01; exec sleep 1000) & done`);
     await endStrays(mark);
     expect(await endStrays(mark)).toBe(0);
     const count = readFileSync(file, 'utf8').length;
