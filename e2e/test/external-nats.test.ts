@@ -129,7 +129,7 @@ test('a node that the server does not know is not started, and says why', async 
   const without = await up('nats://127.0.0.1:1', join(folder, 'none'));
   expect(without.code).toBe(1);
   expect(without.stderr).toMatch(
-    /^kubus: Node nowhere lacks identities in \S+: make them with "kubus identities".*\n$/,
+    /^kubus: Node nowhere lacks config-sources-0, .* in \S+: make them with "kubus identities".*\n$/,
   );
   const refused = await startCommand(process.execPath, [program, '--node', 'nowhere', 'identities'], {
     KUBUS_NATS_FOLDER: join(folder, 'unread'),
