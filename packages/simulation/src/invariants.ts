@@ -140,7 +140,8 @@ export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[], reject
   }
   checkWorkers(node, uids, fail);
   for (const service of ['pod-workers', 'sync-loop']) {
-    for (const uid of node.disk.keys(service)) if (!uids.has(uid)) fail('no record of a pod that is gone', uid);
+    for (const uid of node.disk.keys(service))
+      if (!uids.has(uid)) fail('no record of a pod that is gone', `${uid} of ${service}`);
   }
   return violations;
 }
