@@ -152,7 +152,9 @@ export class NodeState {
     const after = podWork(this.#view(uid), this.#nodeView(now, share));
     if (after === undefined && this.#desired.has(uid)) this.#held.add(uid);
     else this.#held.delete(uid);
-    if (after === undefined && !this.#desired.has(uid) && this.sourcesComplete) this.#admissions.forget(uid);
+    // The place of a pod that is ended is somebody else's already: wanted again, its UID asks for one anew.
+    const ended = after === undefined ? !this.#desired.has(uid) && this.sourcesComplete : after.work === 'kill';
+    if (ended) this.#admissions.forget(uid);
     const changes = victims.flatMap((victim) => this.#decideOne(victim, now));
     const record = this.#admissions.record(uid);
     if (sameWork(before, after) && record === recorded) return changes;
@@ -165,11 +167,7 @@ export class NodeState {
     const view = this.#view(uid);
     const pod = view.desired?.update.pod;
     if (view.desired === undefined || pod === undefined) return [];
-    if (view.work?.work === 'kill') {
-      if (view.worker?.state !== 'finished') return [];
-      // The UID begins anew.
-      this.#admissions.forget(uid);
-    }
+    if (view.work?.work === 'kill' && view.worker?.state !== 'finished') return [];
     if (this.#admissions.record(uid) !== undefined || isBlocked(view, this.#nodeView(now, share))) return [];
     if (isThere(view) || isSet(pod.metadata.deletionTimestamp) || isTerminal(pod.status?.phase)) {
       this.#admissions.take(pod);

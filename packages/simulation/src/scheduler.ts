@@ -19,6 +19,7 @@ export class Scheduler implements Clock {
   #now = START;
   #order = 0;
   #steps = 0;
+  #running = false;
 
   now(): number {
     return this.#now;
@@ -44,12 +45,21 @@ export class Scheduler implements Clock {
 
   /**
    * Runs steps until `done` says so, nothing is left, or virtual time has passed `limitMs` from now. Returns whether
-   * `done` was reached.
+   * `done` was reached. One run at a time: a second one would use up the virtual time of the first.
    */
   async run(done: () => boolean, limitMs: number): Promise<boolean> {
-    const end = this.#now + limitMs;
-    // The one turn of the event loop: a test's own timers get their chance between two runs.
-    await new Promise((resolve) => setImmediate(resolve));
+    if (this.#running) throw new Error('the scheduler runs already');
+    this.#running = true;
+    try {
+      // The one turn of the event loop: a test's own timers get their chance between two runs.
+      await new Promise((resolve) => setImmediate(resolve));
+      return await this.#runUntil(done, this.#now + limitMs);
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  async #runUntil(done: () => boolean, end: number): Promise<boolean> {
     for (;;) {
       if (done()) return true;
       const step = this.#pop();

@@ -135,13 +135,13 @@ describe('commands', () => {
     const client = w.join('pod-workers');
     const hold = await fenced(w, client);
     first.gate();
-    const painting = settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { hold }));
+    const painting = client.bus.call(paint, 'pod-1', { color: 'red' }, { hold }).catch((error: unknown) => error);
     await w.quiet(100);
     first.connection.kill();
     const looking = client.bus.call(look, 'x', {});
     await w.quiet(2_000);
     server(w, 2);
-    expect(await painting).toBeInstanceOf(PeerRestarted);
+    expect(await settle(w, painting)).toBeInstanceOf(PeerRestarted);
     expect(await settle(w, looking)).toMatchObject({ result: { seen: 1 } });
   });
 
