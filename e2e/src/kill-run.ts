@@ -64,7 +64,7 @@ export class KillRun {
   /** Wrong starts, by containerd's own event log. */
   async startFaults(): Promise<string[]> {
     const { events, name: node } = this.#node;
-    const runs = runsOf(await events.runs(), events.events);
+    const runs = runsOf(await events.runs());
     return startFaults(runs, (pod, container): ExpectedStarts | undefined => {
       const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
       if (wanted === undefined) return undefined;
@@ -108,6 +108,8 @@ export class KillRun {
 
   /** Ends a container behind the node's back, as a crash of its program does. */
   async #endContainer({ name }: KillPod, container: string): Promise<void> {
+    // containerd may just have been killed.
+    await this.#node.events.settled();
     const [view] = this.#node.watch.podsNamed(name);
     const run = view?.runtime?.containers.find((one) => one.name === container && one.state === 'running');
     if (run === undefined)
@@ -117,8 +119,9 @@ export class KillRun {
   }
 
   async #settle(phase: Phase, pods: readonly KillPod[]): Promise<void> {
-    const { watch } = this.#node;
+    const { watch, events } = this.#node;
     const last = this.kills.at(-1)?.at ?? 0;
+    await events.settled();
     await watch.until(`every pod as it should be after ${phase}, seed ${this.seed}`, () => {
       if (!watch.connected || !victims.every((victim) => this.#isBack(victim))) return undefined;
       if (watch.pods.length !== pods.length) return undefined;
@@ -133,9 +136,9 @@ export class KillRun {
     return view !== undefined && others.length === 0 && isRight(pod, view, ended);
   }
 
-  /** A life that was not killed has announced itself. NATS does not: it is back when it is heard. */
+  /** A life that was not killed has announced itself. Those that are no services do not: they are back when they are heard. */
   #isBack(victim: Victim): boolean {
-    if (victim === 'nats-server') return true;
+    if (victim === 'nats-server' || victim === 'containerd') return true;
     const pid = this.#node.watch.instance(victim)?.pid;
     return pid !== undefined && !this.kills.some((kill) => kill.pid === pid);
   }

@@ -1,36 +1,20 @@
-import { type LabelledRuns, type RuntimeEvent, containerOf } from '@kubus/harness';
+import type { ContainerRuns, LabelledRuns } from '@kubus/harness';
 
-/** One run of a container or sandbox, by containerd's own event log. Times are milliseconds since the Unix epoch. */
-export interface Run {
-  readonly id: string;
+/** One run of a container or sandbox, by containerd's own account. */
+export interface Run extends ContainerRuns {
   readonly podUid: string;
   readonly pod: string;
   /** Undefined for a sandbox. */
   readonly container: string | undefined;
-  readonly starts: number;
-  readonly startedAt: number;
-  /** Undefined while it runs. */
-  readonly exitedAt: number | undefined;
 }
 
-/** Every run with its pod and its times, in the order of their starts. */
-export function runsOf(labelled: readonly LabelledRuns[], events: readonly RuntimeEvent[]): Run[] {
-  const started = new Map<string, number>();
-  const exited = new Map<string, number>();
-  for (const event of events) {
-    const id = containerOf(event);
-    if (id === undefined) continue;
-    if (event.topic === '/tasks/start') started.set(id, started.get(id) ?? Date.parse(event.at));
-    if (event.topic === '/tasks/exit') exited.set(id, Date.parse(event.at));
-  }
-  return labelled.map(({ id, starts, labels }) => ({
-    id,
+/** Every run with its pod, in the order of their starts. */
+export function runsOf(labelled: readonly LabelledRuns[]): Run[] {
+  return labelled.map(({ labels, ...run }) => ({
+    ...run,
     podUid: labels['io.kubernetes.pod.uid'] ?? 'unknown',
     pod: labels['io.kubernetes.pod.name'] ?? 'unknown',
     container: labels['io.kubernetes.container.name'],
-    starts,
-    startedAt: started.get(id) ?? 0,
-    exitedAt: exited.get(id),
   }));
 }
 
