@@ -31,13 +31,18 @@ export class FileRecordStore implements RecordStore {
       if (!name.endsWith(SUFFIX)) await rm(path, { force: true });
       else {
         try {
-          records.set(decodeToken(name.slice(0, -SUFFIX.length)), JSON.parse(await readFile(path, 'utf8')));
+          records.set(keyOf(name), JSON.parse(await readFile(path, 'utf8')));
         } catch (error) {
           this.#leaveOut(path, error);
         }
       }
     }
     return records;
+  }
+
+  async keys(): Promise<string[]> {
+    const names = await readdir(this.#dir);
+    return names.filter((name) => name.endsWith(SUFFIX)).map(keyOf);
   }
 
   /** Does not leave the event loop either, so that nothing of this process comes between it and a put that follows. */
@@ -84,6 +89,10 @@ export class FileRecordStore implements RecordStore {
     const message = `the state record ${path} can not be written: ${toError(cause).message}`;
     return new KubusError('state-folder', message, { cause, context: { path } });
   }
+}
+
+function keyOf(name: string): string {
+  return decodeToken(name.slice(0, -SUFFIX.length));
 }
 
 function isMissing(error: unknown): boolean {

@@ -31,6 +31,7 @@ test('records are read again as they were written, whatever their keys are', asy
       const expected = new Map(
         Object.entries(wanted).map(([name, value]) => [name, JSON.parse(JSON.stringify(value)) as unknown]),
       );
+      expect(new Set(await open(folder).keys())).toEqual(new Set(Object.keys(wanted)));
       expect(await open(folder).load()).toEqual(expected);
     }),
     { numRuns: 50 },
@@ -79,6 +80,7 @@ test('a part of a record that a crash has left is removed, and an unreadable rec
   await writeFile(join(dir, 'good.json.part'), '{"a":');
   await writeFile(join(dir, 'bad.json'), '{"a":');
   const store = open(dir, { ...silentLogger, error: (fields) => errors.push(fields) });
+  expect((await store.keys()).sort()).toEqual(['bad', 'good']);
   expect([...(await store.load())]).toEqual([['good', { a: 1 }]]);
   expect(errors).toEqual([{ path: join(dir, 'bad.json'), err: expect.any(SyntaxError) }]);
   // What a person may still want to look at stays.
