@@ -17,7 +17,15 @@ export const podRecordSchema = z.object({
     forget: z.boolean(),
   }),
   /** Crash-loop and image back-offs by their key. */
-  backOffs: z.record(z.string(), z.object({ waitMs: z.number(), updatedAt: z.number(), error: z.string().optional() })),
+  backOffs: z.record(
+    z.string(),
+    z.object({
+      waitMs: z.number(),
+      updatedAt: z.number(),
+      error: z.string().optional(),
+      attempt: z.number().optional(),
+    }),
+  ),
   /** The last status, for its times and for phases that never change again. */
   status: podStatusSchema.optional(),
   /** What the probes of its containers said last, by container id. */

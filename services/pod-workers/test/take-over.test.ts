@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
+import { KubusError } from '@kubus/ports';
+import type { PodRecord } from '../src/pod-record.ts';
 import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 const [here, there] = [
@@ -92,6 +94,48 @@ describe('a pod that moves to another instance', () => {
     expect(done()).toEqual(expect.arrayContaining(['StopContainer c2 7', 'RemovePodSandbox s1']));
     expect(node.state('a')).toMatchObject({ state: 'finished' });
     expect((await node.records.load()).size).toBe(0);
+  });
+});
+
+describe('a restart that was written down', () => {
+  beforeEach(async () => {
+    await node.work(podOf('a'), here);
+    await node.pass(5_000);
+    done();
+  });
+
+  test('and not made by a worker that died is made by the next one at once, and waits after that as if made once', async () => {
+    node.bridge.before = (what) => (what.startsWith('findImage') ? new Promise(() => undefined) : Promise.resolve());
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    const { backOffs } = (await node.records.read('a')) as PodRecord;
+    expect(Object.values(backOffs)).toEqual([expect.objectContaining({ waitMs: 10_000, attempt: 1 })]);
+    expect(done()).toEqual([]);
+    node.kill(0);
+    node.bridge.before = () => Promise.resolve();
+    await node.work(podOf('a'), there);
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...there, reason: 'it ended again' });
+    const [main] = node.status('a')?.containerStatuses ?? [];
+    expect(main?.state?.waiting?.message).toMatch(/^back-off 10s /);
+    await node.pass(9_000);
+    expect(done().filter((what) => what.startsWith('Create'))).toEqual([]);
+    await node.pass(1_000);
+    expect(done()).toContain('CreateContainer main/2');
+  });
+
+  test('and failed waits before it is made again', async () => {
+    node.bridge.before = (what) =>
+      what.startsWith('CreateContainer') ? Promise.reject(new KubusError('Unknown', 'no room')) : Promise.resolve();
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting?.reason).toBe('CreateContainerError');
+    node.bridge.before = () => Promise.resolve();
+    await node.work(podOf('a'), { ...here, reason: 'look again' });
+    expect(done()).toEqual([]);
+    await node.pass(10_000);
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
   });
 });
 
