@@ -1,8 +1,8 @@
 import type { Bus } from '@kubus/bus';
-import { type ServiceShare, serviceShare } from '@kubus/contracts';
+import type { ServiceShare } from '@kubus/contracts';
 import { ownerOf } from '@kubus/pod-manager';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
-import type { SharedRecords } from '@kubus/service-kit';
+import { type SharedRecords, followShare } from '@kubus/service-kit';
 import { type PodRecord, readRecord } from './pod-record.ts';
 
 /** Between two looks, in milliseconds (the period of container GC, kubelet behaviour 1.9). */
@@ -48,17 +48,9 @@ export class UnclaimedRecords {
   constructor(options: UnclaimedRecordsOptions) {
     this.#options = options;
     this.#keys = new Set(options.keys);
-    const shared = (share: ServiceShare) => {
+    followShare(options.bus, 'pod-workers', options.share, (share) => {
       this.#share = share;
       this.look();
-    };
-    const shares = options.bus.reader(serviceShare, {
-      changed: ({ key, value }) => {
-        if (key === 'pod-workers') shared(value);
-      },
-    });
-    void shares.whenPresent().then(() => {
-      if (shares.get('pod-workers') === undefined) shared(options.share);
     });
   }
 
