@@ -74,6 +74,27 @@ test('a writer that is killed leaves the last record that it has written, or the
   }
 });
 
+test('a write goes on when another instance that starts takes its part for one of a crash', async () => {
+  const part = join(dir, 'pod=2Fa.json.part');
+  const writer = new TestProcess('record-writer.ts', [dir]);
+  const written = (count: number) => writer.said.length >= count;
+  try {
+    for (let count = 1; count <= 40; count++) {
+      const line = writer.line(({ number }) => Number(number) >= count);
+      let removed = false;
+      while (!removed && !written(count)) {
+        removed = await rm(part).then(
+          () => true,
+          () => false,
+        );
+      }
+      await line;
+    }
+  } finally {
+    await writer.kill();
+  }
+}, 60_000);
+
 test('a part of a record that a crash has left is removed, and an unreadable record is told of and left out', async () => {
   const errors: LogFields[] = [];
   await open().put('good', { a: 1 });
