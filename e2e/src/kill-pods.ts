@@ -77,9 +77,12 @@ function again(name: string, line: string, restartPolicy: string): KillPod {
   return { name, life: 'again', containers: ['main'], manifest: pod(name, { restartPolicy, containers }) };
 }
 
+/** How containerd says that a container ended over whose start, or over whose end, it was killed itself. */
+const LOST_REASONS = ['StartError', 'Unknown'];
+
 /**
- * Whether the node has a pod as it should be. containerd that is killed while it starts a container has failed to start it:
- * such a container has not run, and counts as ended (reference kubelet: StartError). How often each has run is told by
+ * Whether the node has a pod as it should be. A container over whose start containerd was killed has not run, and counts as
+ * ended; one over whose end it was killed has ended in a way that nobody knows. How often each has run is told by
  * containerd's own account.
  *
  * @param ended how often the test itself has ended each of its containers.
@@ -93,7 +96,8 @@ export function isRight({ life }: KillPod, view: WatchedPod, ended: (container: 
     case 'once':
       return (
         status?.phase === 'Succeeded' ||
-        (status?.phase === 'Failed' && statuses.every(({ state }) => state?.terminated?.reason === 'StartError'))
+        (status?.phase === 'Failed' &&
+          statuses.every(({ state }) => LOST_REASONS.includes(state?.terminated?.reason ?? '')))
       );
     case 'again':
       return (

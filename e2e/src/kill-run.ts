@@ -4,7 +4,7 @@ import type { NodeMessage, TestNode } from '@kubus/harness';
 import { Random } from '@kubus/simulation';
 import { type Phase, type PlannedKill, type Victim, killsPerPhase, planKills, shuffled, victims } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
-import { type ExpectedStarts, runsOf, startFaults } from './start-account.ts';
+import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
 
 /** A kill as it happened. */
 export interface Kill {
@@ -65,11 +65,15 @@ export class KillRun {
   async startFaults(): Promise<string[]> {
     const { events, name: node } = this.#node;
     const runs = runsOf(await events.runs());
+    const containerdKills = this.kills.filter(({ victim }) => victim === 'containerd').map(({ at }) => at);
+    const lost = lostEnds(runs, containerdKills);
     return startFaults(runs, (pod, container): ExpectedStarts | undefined => {
       const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
       if (wanted === undefined) return undefined;
       if (wanted.life === 'again') return { runs: undefined };
-      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1 };
+      // One that has done its work is to do it again when nobody knows that it has.
+      const repeated = container === 'init' ? lost.filter((run) => run.pod === pod && run.container === container) : [];
+      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1, repeated: repeated.length };
     });
   }
 

@@ -21,6 +21,21 @@ export function runsOf(labelled: readonly LabelledRuns[]): Run[] {
 export interface ExpectedStarts {
   /** How many runs a container must have had; undefined: as many as its back-off allows. */
   readonly runs: number | undefined;
+  /** So many of them may have been repeated. */
+  readonly repeated?: number;
+}
+
+/** How long after a container's end containerd may not have written it down yet, in milliseconds. */
+const LOST_END_MS = 1_000;
+
+/**
+ * The runs whose end containerd may have forgotten when it was killed: it deletes the task of a container that has ended before
+ * it writes down how, and then says of it that it ended in an unknown way (exit code 255).
+ *
+ * @param kills when containerd was killed, milliseconds since the Unix epoch.
+ */
+export function lostEnds(runs: readonly Run[], kills: readonly number[]): Run[] {
+  return runs.filter(({ exitedAt = Infinity }) => kills.some((at) => exitedAt <= at && at < exitedAt + LOST_END_MS));
 }
 
 /** The first restart comes at once, then waits double from here, in milliseconds (kubelet behaviour 1.5). */
@@ -52,7 +67,10 @@ export function startFaults(
     }
     const wanted = expected(pod, container);
     if (wanted === undefined) faults.push(`nobody wanted ${pod}/${container} (${key})`);
-    else if (wanted.runs !== undefined && group.length !== wanted.runs) {
+    else if (
+      wanted.runs !== undefined &&
+      (group.length < wanted.runs || group.length > wanted.runs + (wanted.repeated ?? 0))
+    ) {
       faults.push(`${pod}/${container} was started ${group.length} times instead of ${wanted.runs}`);
     }
     faults.push(...orderFaults(group, wanted?.runs === undefined));

@@ -19,7 +19,7 @@ export interface ContainerRuns {
   readonly exits: number;
   /** Of the first start. */
   readonly startedAt: number;
-  /** Of the last exit; undefined while it runs. */
+  /** Of the first exit: a containerd that is started again may tell of it once more. Undefined while it runs. */
   readonly exitedAt: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export function containerRuns(events: readonly RuntimeEvent[]): ContainerRuns[] 
       const { starts, ...run } = known ?? { id, starts: 0, exits: 0, startedAt: at, exitedAt: undefined };
       runs.set(id, { ...run, starts: starts + 1 });
     } else if (known !== undefined && event.topic === '/tasks/exit') {
-      runs.set(id, { ...known, exits: known.exits + 1, exitedAt: at });
+      runs.set(id, { ...known, exits: known.exits + 1, exitedAt: known.exitedAt ?? at });
     }
   }
   return [...runs.values()];
