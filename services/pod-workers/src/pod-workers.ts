@@ -19,6 +19,7 @@ import {
   podWorker,
   runtimeCondition,
   runtimePod,
+  workerNodeEvent,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
@@ -100,12 +101,14 @@ export class PodWorkers {
 
   private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
+    const recorder = new EventRecorder({ bus, clock, rate: eventRate });
     this.#options = options;
     this.#recorded = new Set(recorded);
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
-      events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
+      events: recorder.ofPods(podEvent),
+      nodeEvents: recorder.ofNode(workerNodeEvent),
       records: new SharedRecords(options.records, bus.instance),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
