@@ -1,5 +1,6 @@
 import { removeTree } from '@kubus/mount';
-import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import type { NodeEvents } from '@kubus/service-kit';
 import { podsFolder } from '@kubus/volume';
 import { readdir, readlink, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,6 +14,8 @@ export interface OrphanOptions {
   readonly logLinks?: string | undefined;
   /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
   readonly mayExist: (uid: string) => boolean;
+  /** For what the node's operators are to hear of. */
+  readonly nodeEvents: NodeEvents;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -47,7 +50,7 @@ export class OrphanFiles {
 
   /** Looks once, now. Never rejects. */
   async look(): Promise<void> {
-    const { logger } = this.#options;
+    const { logger, nodeEvents } = this.#options;
     try {
       for (const path of [...(await this.#logFolders()), ...(await this.#podFolders())]) await this.#remove(path);
       for (const path of await this.#deadLinks()) {
@@ -56,6 +59,7 @@ export class OrphanFiles {
       }
     } catch (error) {
       logger.error({ err: toError(error) }, 'what is left of unknown pods could not be looked for');
+      nodeEvents.record({ type: 'Warning', reason: 'ContainerGCFailed', message: toError(error).message }, []);
     }
   }
 
@@ -66,7 +70,12 @@ export class OrphanFiles {
 
   async #logFolders(): Promise<string[]> {
     const { logs } = this.#options;
-    return this.#orphans(await resolved(logs), uidOf);
+    try {
+      return await this.#orphans(await resolved(logs), uidOf);
+    } catch (error) {
+      const message = `failed to read podLogsDirectory "${logs}": ${toError(error).message}`;
+      throw new KubusError('logs-unreadable', message, { cause: error });
+    }
   }
 
   async #podFolders(): Promise<string[]> {

@@ -24,7 +24,7 @@ import {
 import type { Rate } from '@kubus/event-correlator';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { EventRecorder, RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, podRecordSchema } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
@@ -182,6 +182,11 @@ export class PodWorkers {
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** For what the node's operators are to hear of. */
+  get nodeEvents(): NodeEvents {
+    return this.#deps.nodeEvents;
   }
 
   /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
