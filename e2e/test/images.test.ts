@@ -210,7 +210,12 @@ onNode('images that nobody uses go when the disk is too full, and the others sta
   const told = await node.watch.until('an event', () =>
     node.watch.messages.nodeEvents().find(({ reason }) => reason === 'FreeDiskSpaceFailed'),
   );
+  expect(told).toMatchObject({ node: node.dir.node, type: 'Warning', count: 1 });
   expect(told.message).toMatch(/^Insufficient free disk space on the node's image filesystem \(\d+% of .* used\)\./);
+  const listed = await node.kubus('events', '--for', `node/${node.dir.node}`);
+  expect(listed.stdout).toMatch(
+    new RegExp(`^\\w+ +Warning +FreeDiskSpaceFailed +Node/${node.dir.node} +Insufficient free disk space`, 'm'),
+  );
   const left = await imageIds(node);
   expect(left).toContain(used);
   expect(left).toContain(busyboxReference);

@@ -72,7 +72,8 @@ async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandb
   const { cgroups, dns, files, kernel, nodeIps } = deps;
   const { config, warnings } = dnsConfig(pod, { ...dns, nodeIps, resolvConf: await files.readResolvConf() });
   for (const { reason, message, nodeMessage } of warnings) {
-    if (nodeMessage !== undefined) deps.nodeEvents.record({ type: 'Warning', reason, message: nodeMessage }, pass.causes);
+    if (nodeMessage !== undefined)
+      deps.nodeEvents.record({ type: 'Warning', reason, message: nodeMessage }, pass.causes);
     recordEvent(pass, { type: 'Warning', reason, message });
   }
   return sandboxConfig(pod, {

@@ -1,6 +1,13 @@
 import { allocationOf, withAllocation } from '@kubus/admission';
 import type { Pod, RuntimePod } from '@kubus/contracts';
-import { type PodActions, containersOf, mayRun, networkNotReady, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
+import {
+  type PodActions,
+  containersOf,
+  mayRun,
+  networkNotReady,
+  podActions,
+  unsupportedFields,
+} from '@kubus/pod-lifecycle';
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { resizePlan } from '@kubus/resize';

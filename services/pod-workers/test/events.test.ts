@@ -103,7 +103,8 @@ describe('what keeps a pod from starting is told:', () => {
 
 test('a sandbox that fails while its pod is being ended is nothing to tell', async () => {
   const made = Promise.withResolvers<undefined>();
-  node.bridge.before = (what) => (what.startsWith('RunPodSandbox') ? made.promise.then(() => undefined) : Promise.resolve());
+  node.bridge.before = (what) =>
+    what.startsWith('RunPodSandbox') ? made.promise.then(() => undefined) : Promise.resolve();
   await node.work(podOf('a'));
   await node.work(podOf('a'), { work: 'kill' });
   made.reject(new KubusError('Unknown', 'it is gone'));
@@ -145,8 +146,7 @@ describe('a pod that can not be ended', () => {
     node.bridge.before = (what) =>
       what.startsWith('StopContainer') ? new Promise(() => undefined) : Promise.resolve();
     await node.work(podOf('a', { terminationGracePeriodSeconds: 10 }), { work: 'kill', ...why });
-    const text =
-      'Warning ExceededGracePeriod -: Container runtime did not kill the pod within specified grace period.';
+    const text = 'Warning ExceededGracePeriod -: Container runtime did not kill the pod within specified grace period.';
     await node.pass(14_999);
     expect(unusual()).not.toContain(text);
     await node.pass(1);

@@ -231,7 +231,9 @@ export class ScriptedNode {
 
   /** The same of the node's own events. */
   nodeEvents(): string[] {
-    return this.#said<NodeEvent>('worker.event.nodeRecorded', NODE).map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+    return this.#said<NodeEvent>('worker.event.nodeRecorded', NODE).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    );
   }
 
   /** The fields of the spec that the pod's events of a reason are about. */
