@@ -10,4 +10,6 @@ export default {
   transformIgnorePatterns: ['/node_modules/'],
   injectGlobals: false,
   restoreMocks: true,
+  // Only ends what hangs: how long something may take on a busy machine is no test's business.
+  testTimeout: 60_000,
 };

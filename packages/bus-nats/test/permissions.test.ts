@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type ServiceName, serviceContracts, serviceNames } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { type NatsConnection, headers, nkeyAuthenticator } from '@nats-io/nats-core';
@@ -16,9 +16,6 @@ import { TestNatsServer } from '../src/testing.ts';
 import { audit } from './permission-audit.ts';
 import { NODE, probes } from './permission-probes.ts';
 import { clock, ids } from './ports.ts';
-
-// Each asks a broker of its own about every subject, for every identity.
-jest.setTimeout(60_000);
 
 const identities = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
 

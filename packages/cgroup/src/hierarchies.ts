@@ -1,3 +1,4 @@
+import { hasErrno } from '@kubus/ports';
 import { readFile, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -43,9 +44,8 @@ export async function removeFolders(folders: readonly string[]): Promise<string 
     try {
       await rmdir(folder);
     } catch (error) {
-      const code = codeOf(error);
-      if (code === 'EBUSY' || code === 'ENOTEMPTY') return folder;
-      if (code !== 'ENOENT') throw error;
+      if (hasErrno(error, 'EBUSY', 'ENOTEMPTY')) return folder;
+      if (!hasErrno(error, 'ENOENT')) throw error;
     }
   }
   return undefined;
@@ -63,14 +63,10 @@ async function readMounts(): Promise<{ target: string; type: string; options: st
 async function foldersUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) => {
     // Not made in this hierarchy, or removed meanwhile.
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   });
   if (entries === undefined) return [];
   const children = entries.filter((entry) => entry.isDirectory()).map(({ name }) => foldersUnder(join(folder, name)));
   return [...(await Promise.all(children)).flat(), folder];
-}
-
-function codeOf(error: unknown): string | undefined {
-  return (error as NodeJS.ErrnoException).code;
 }

@@ -12,7 +12,7 @@ import {
   tierPath,
 } from '@kubus/cgroup-config';
 import type { Pod } from '@kubus/contracts';
-import { KubusError } from '@kubus/ports';
+import { KubusError, hasErrno } from '@kubus/ports';
 import { readFileSync, readdirSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -182,7 +182,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (!hasErrno(error, 'ESRCH')) throw error;
   }
 }
 

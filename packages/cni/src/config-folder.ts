@@ -2,7 +2,7 @@ import { type Dirent, type FSWatcher, watch } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type ConfigFile, isConfigFileName } from '@kubus/cni-config';
-import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, type Logger, hasErrno, toError } from '@kubus/ports';
 
 export interface ConfigFolderOptions {
   readonly clock: Clock;
@@ -125,9 +125,7 @@ async function listFolder(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return [];
-    }
+    if (hasErrno(error, 'ENOENT')) return [];
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, rm, stat } from 'node:fs/promises';
 import { type Server, type Socket, connect, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import { type Invocation, type PluginOutput } from '@kubus/cni-config';
-import { KubusError, type Logger, toError } from '@kubus/ports';
+import { KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
 import { type Field, FrameReader } from './frame.ts';
 import type { ProgramRunner } from './program.ts';
 import { ShimLink } from './shim-link.ts';
@@ -158,9 +158,7 @@ async function lstatIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
-      return undefined;
-    }
+    if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
 }
@@ -173,8 +171,6 @@ function isServed(socketPath: string): Promise<boolean> {
       resolve(true);
     });
     // A full queue of connections (EAGAIN) means a server too.
-    probe.once('error', (error: NodeJS.ErrnoException) =>
-      resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
-    );
+    probe.once('error', (error) => resolve(!hasErrno(error, 'ECONNREFUSED', 'ENOENT')));
   });
 }

@@ -1,3 +1,4 @@
+import { hasErrno } from '@kubus/ports';
 import { readFile, readdir } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -57,9 +58,7 @@ async function end(stray: Stray): Promise<void> {
     // The group too: a child may have dropped the mark from its environment.
     process.kill(stray.leadsGroup ? -stray.pid : stray.pid, 'SIGKILL');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') {
-      throw error;
-    }
+    if (!hasErrno(error, 'ESRCH')) throw error;
   }
   while (await isRunning(stray)) {
     await delay(POLL_MS);
@@ -101,10 +100,7 @@ async function readOrGone(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES' || code === 'EPERM') {
-      return undefined;
-    }
+    if (hasErrno(error, 'ENOENT', 'ESRCH', 'EACCES', 'EPERM')) return undefined;
     throw error;
   }
 }

@@ -1,11 +1,9 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { ConfigFile } from '@kubus/cni-config';
 import { watchConfigFolder } from '../src/config-folder.ts';
 import { afterTest, clock, recordingLogger, temporaryFolder } from './support.ts';
-
-jest.setTimeout(60_000);
 
 /** Watches and lets a test wait for a state of the folder. */
 function watching(folder: string, rereadMs = 1_000_000) {

@@ -3,14 +3,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { PluginCall, PluginOutput } from '@kubus/cni-config';
 import { PluginHost } from '../src/plugin-host.ts';
 import type { ProgramRunner } from '../src/program.ts';
 import { endStrays } from '../src/strays.ts';
 import { afterTest, heldShim, temporaryFolder } from './support.ts';
-
-jest.setTimeout(60_000);
 
 let marks = 0;
 

@@ -5,7 +5,7 @@ import { linkSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:f
 import { type Socket, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FrameReader, encodeFrame } from '../src/frame.ts';
 import { type Program, RunnerLostError } from '../src/program.ts';
 import { encodeAnswer, encodeProgram, readProgramEnd } from '../src/shim-messages.ts';
@@ -13,8 +13,6 @@ import { linkShimSocket } from '../src/shim-install.ts';
 import { endStrays } from '../src/strays.ts';
 import { PluginHost } from '../src/plugin-host.ts';
 import { afterTest, buildShim, heldShim, temporaryFolder } from './support.ts';
-
-jest.setTimeout(60_000);
 
 let built = '';
 beforeAll(() => {

@@ -2,15 +2,13 @@ import { existsSync, lstatSync, mkdirSync, renameSync, statSync, writeFileSync }
 import { type Server, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Invocation, PluginOutput } from '@kubus/cni-config';
 import { encodeFrame } from '../src/frame.ts';
 import { encodeAnswer } from '../src/shim-messages.ts';
 import { linkShimSocket } from '../src/shim-install.ts';
 import { ShimServer, ShimSocketError } from '../src/shim-server.ts';
 import { afterTest, buildShim, recordingLogger, run, temporaryFolder } from './support.ts';
-
-jest.setTimeout(60_000);
 
 const output: PluginOutput = { exitCode: 0, stdout: 'out', stderr: 'err' };
 const request = encodeFrame([

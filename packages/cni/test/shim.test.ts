@@ -3,14 +3,12 @@ import { createServer, type Socket } from 'node:net';
 import { linkSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CNI_VERSIONS } from '@kubus/cni-config';
 import { type Field, FrameReader, encodeFrame } from '../src/frame.ts';
 import { linkShimSocket } from '../src/shim-install.ts';
 import { encodeAnswer } from '../src/shim-messages.ts';
 import { type Ended, afterTest, buildShim, run, temporaryFolder } from './support.ts';
-
-jest.setTimeout(60_000);
 
 let built = '';
 beforeAll(() => {

@@ -1,3 +1,4 @@
+import { hasErrno } from '@kubus/ports';
 import { rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { removeCgroupRoot } from './cgroup-root.ts';
@@ -52,8 +53,6 @@ async function endStragglers(dir: NodeDir): Promise<void> {
 /** The folder that all nodes of the machine share goes with the last of them, unless something is mounted on it. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((error: unknown) => {
-    if (!['ENOTEMPTY', 'ENOENT', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      throw error;
-    }
+    if (!hasErrno(error, 'ENOTEMPTY', 'ENOENT', 'EBUSY')) throw error;
   });
 }

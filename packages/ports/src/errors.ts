@@ -17,6 +17,11 @@ export class KubusError extends Error {
   }
 }
 
+/** Whether the operating system refused something with one of these codes, such as `ENOENT`. */
+export function hasErrno(thrown: unknown, ...codes: readonly string[]): boolean {
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown && codes.includes(String(thrown.code));
+}
+
 /** Whatever was thrown, as an Error; also one that another realm of the same process made. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;

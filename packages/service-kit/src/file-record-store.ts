@@ -1,5 +1,5 @@
 import { decodeToken, encodeToken } from '@kubus/contracts';
-import { KubusError, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { KubusError, type Logger, type RecordStore, hasErrno, toError } from '@kubus/ports';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ export class FileRecordStore implements RecordStore {
     try {
       return Promise.resolve(JSON.parse(readFileSync(path, 'utf8')));
     } catch (error) {
-      if (!isMissing(error)) this.#leaveOut(path, error);
+      if (!hasErrno(error, 'ENOENT')) this.#leaveOut(path, error);
       return Promise.resolve(undefined);
     }
   }
@@ -84,8 +84,4 @@ export class FileRecordStore implements RecordStore {
     const message = `the state record ${path} can not be written: ${toError(cause).message}`;
     return new KubusError('state-folder', message, { cause, context: { path } });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

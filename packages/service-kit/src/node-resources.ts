@@ -1,4 +1,5 @@
 import { type Quantity, type ResourceList, formatQuantity, parseQuantity } from '@kubus/contracts';
+import { hasErrno } from '@kubus/ports';
 import { readFileSync, readdirSync, statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import { dirname } from 'node:path';
@@ -47,7 +48,7 @@ function storageOf(folder: string): bigint {
     const { blocks, bsize } = statfsSync(folder, { bigint: true });
     return blocks * bsize;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (!hasErrno(error, 'ENOENT')) throw error;
     return storageOf(dirname(folder));
   }
 }

@@ -71,7 +71,7 @@ test('a writer that is killed leaves the last record that it has written, or the
     expect(record.text).toHaveLength(400_000 * String(record.number).length);
     expect(await readdir(dir)).toEqual(['pod=2Fa.json']);
   }
-}, 60_000);
+});
 
 test('a part of a record that a crash has left is removed, and an unreadable record is told of and left out', async () => {
   const errors: LogFields[] = [];

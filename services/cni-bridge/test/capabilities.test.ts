@@ -1,11 +1,9 @@
 // What the runtime and the node pass to the real plugins that declare it, and what these make of it in the kernel.
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
-
-jest.setTimeout(60_000);
 
 let node: TestNode;
 let bridge: BridgeProcess;

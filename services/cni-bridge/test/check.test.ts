@@ -1,7 +1,5 @@
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { RESULT, ScriptedBridge, until } from './scripted-bridge.ts';
-
-jest.setTimeout(60_000);
 
 const works = `[ $CNI_COMMAND != ADD ] || echo '${RESULT}'`;
 const lost = `{ echo '{"cniVersion":"1.0.0","code":107,"msg":"lost"}'; exit 1; }`;

@@ -1,10 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { CNI_VERSIONS } from '@kubus/cni-config';
 import { RESULT, ScriptedBridge, until } from './scripted-bridge.ts';
-
-jest.setTimeout(60_000);
 
 const works = `[ $CNI_COMMAND != ADD ] || echo '${RESULT}'`;
 const error = (code: number, msg: string) => `{ echo '{"cniVersion":"1.0.0","code":${code},"msg":"${msg}"}'; exit 1; }`;

@@ -4,10 +4,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
-
-jest.setTimeout(60_000);
 
 let node: TestNode;
 let bystander: Namespace;

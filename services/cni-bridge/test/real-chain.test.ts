@@ -1,8 +1,6 @@
 // The real plugins through the compiled shim, in network namespaces of the test's own.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
-
-jest.setTimeout(60_000);
 
 let node: TestNode;
 let bridge: BridgeProcess;

@@ -1,4 +1,4 @@
-import { type Logger, toError } from '@kubus/ports';
+import { type Logger, hasErrno, toError } from '@kubus/ports';
 import { type FSWatcher, watch } from 'node:fs';
 import { type WatchedFolder, foldersToWatch } from './watched-folders.ts';
 
@@ -69,8 +69,7 @@ export class FolderWatch {
       this.#watchers.push(watcher);
     } catch (thrown) {
       // When it is gone already, the way has changed, and the comparison after opening finds that.
-      const isGone = typeof thrown === 'object' && thrown !== null && 'code' in thrown && thrown.code === 'ENOENT';
-      if (!isGone) this.#failed(folder, toError(thrown));
+      if (!hasErrno(thrown, 'ENOENT')) this.#failed(folder, toError(thrown));
     }
   }
 

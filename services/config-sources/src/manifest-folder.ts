@@ -1,4 +1,4 @@
-import { type Cancel, KubusError, type Logger, toError } from '@kubus/ports';
+import { type Cancel, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
 import type { Stats } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ export class FileManifestFolder implements ManifestFolder {
       const names = await readdir(this.path);
       return names.filter((name) => !name.startsWith('.')).map((name) => join(this.path, name));
     } catch (cause) {
-      if (isMissing(cause)) return undefined;
+      if (hasErrno(cause, 'ENOENT', 'ENOTDIR')) return undefined;
       const options = { cause, context: { path: this.path } };
       throw new ManifestFileError('manifest-folder', `${this.path}: ${toError(cause).message}`, options);
     }
@@ -79,7 +79,7 @@ async function readManifestFile(path: string): Promise<string | undefined> {
     }
   } catch (cause) {
     if (cause instanceof ManifestFileError) throw cause;
-    if (isMissing(cause)) return undefined;
+    if (hasErrno(cause, 'ENOENT', 'ENOTDIR')) return undefined;
     throw fileError(path, toError(cause).message, cause);
   }
 }
@@ -101,9 +101,4 @@ function checkFile(path: string, entry: Stats): void {
 
 function fileError(path: string, message: string, cause?: unknown): ManifestFileError {
   return new ManifestFileError('manifest-file', `${path}: ${message}`, { cause, context: { path } });
-}
-
-function isMissing(thrown: unknown): boolean {
-  const code = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
-  return code === 'ENOENT' || code === 'ENOTDIR';
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type DockerConfig, parseDockerCfg, parseDockerConfigJson } from '@kubus/image-credentials';
-import { type Logger, toError } from '@kubus/ports';
+import { type Logger, hasErrno, toError } from '@kubus/ports';
 
 export interface DockerConfigFolders {
   /** The kubelet's root folder. */
@@ -28,9 +28,8 @@ export async function readDockerConfig(
       const text = await readFile(file, 'utf8');
       return form === 'json' ? parseDockerConfigJson(text, file) : parseDockerCfg(text, file);
     } catch (error) {
-      const { code, message } = toError(error) as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' && code !== 'ENOTDIR')
-        logger.warn({ file, err: message }, 'a docker configuration is left out');
+      if (!hasErrno(error, 'ENOENT', 'ENOTDIR'))
+        logger.warn({ file, err: toError(error).message }, 'a docker configuration is left out');
     }
   }
   return undefined;

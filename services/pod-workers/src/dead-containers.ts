@@ -7,9 +7,9 @@ export async function removeContainers(
   containers: readonly RuntimeContainer[],
   keep: { readonly logs: boolean },
 ): Promise<void> {
-  for (const { id, name, attempt } of containers) {
-    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
-    if (!keep.logs) await pass.deps.files.removeRun(pass.ref, name, attempt);
+  for (const container of containers) {
+    await pass.runtime.change('RemoveContainer', { containerId: container.id }, pass.runtime.cause);
+    if (!keep.logs) await pass.deps.files.removeRun(pass.ref, container);
   }
 }
 

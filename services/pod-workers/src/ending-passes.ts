@@ -54,9 +54,8 @@ async function removeOlder(pass: Pass): Promise<void> {
 
 async function removeAll(pass: Pass): Promise<void> {
   const runtime = await pass.runtime.fresh(pass.causes);
-  for (const { id } of runtime?.containers ?? []) {
-    await pass.runtime.change('RemoveContainer', { containerId: id }, pass.runtime.cause);
-  }
+  // Their logs go with all others of the pod.
+  await removeContainers(pass, runtime?.containers ?? [], { logs: true });
   for (const { id, ready } of runtime?.sandboxes ?? []) {
     if (ready) await pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
     await pass.runtime.change('RemovePodSandbox', { podSandboxId: id }, pass.runtime.cause);

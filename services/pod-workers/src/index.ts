@@ -10,7 +10,7 @@ import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
 
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
-export type { HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
+export type { ContainerRun, HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
 /** The instance that is always there, however many there are. */
 const FIRST = 'pod-workers-0';

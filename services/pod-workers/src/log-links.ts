@@ -1,6 +1,8 @@
 import type { PodRef } from '@kubus/contracts';
-import { mkdir, readdir, readlink, rm, symlink } from 'node:fs/promises';
+import { hasErrno } from '@kubus/ports';
+import { mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from './folder-names.ts';
 
 /** Longest name of a file, in bytes. */
 const MAX_NAME = 255;
@@ -31,17 +33,20 @@ export async function linkLog(folder: string, linked: LinkedLog): Promise<void> 
   await symlink(linked.log, path);
 }
 
+/** Removes the link to the log of one run. Harmless when there is none. */
+export function unlinkLog(folder: string, run: Omit<LinkedLog, 'log'>): Promise<void> {
+  return rm(join(folder, logLinkName(run)), { force: true });
+}
+
 /**
- * Removes the links from `folder` to logs of a pod, of which the one with the path `log` or those in the folder of that
- * path are meant. Others' links stay: a pod of the same name may have some of its own.
+ * Removes the links from `folder` to the logs of a pod, which lie in `logs`. Others' links stay: a pod of the same name may
+ * have some of its own.
  */
-export async function removeLogLinks(folder: string, pod: PodRef, log: string): Promise<void> {
-  const names = await readdir(folder).catch((error: unknown) => missingIs<string[]>(error, []));
-  for (const name of names) {
+export async function removeLogLinks(folder: string, pod: PodRef, logs: string): Promise<void> {
+  for (const name of await namesIn(folder)) {
     if (!name.startsWith(prefixOf(pod))) continue;
     const path = join(folder, name);
-    const target = await targetOf(path);
-    if (target === log || target?.startsWith(`${log}/`) === true) await rm(path, { force: true });
+    if ((await targetOf(path))?.startsWith(`${logs}/`) === true) await rm(path, { force: true });
   }
 }
 
@@ -54,14 +59,8 @@ async function targetOf(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);
   } catch (error) {
-    // EINVAL: something else than a link.
-    if ((error as NodeJS.ErrnoException).code === 'EINVAL') return undefined;
-    missingIs(error, undefined);
-    return;
+    // EINVAL: it is something else than a link.
+    if (hasErrno(error, 'EINVAL', 'ENOENT')) return undefined;
+    throw error;
   }
-}
-
-function missingIs<T>(error: unknown, value: T): T {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;
-  throw error;
 }

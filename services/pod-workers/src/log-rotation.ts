@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, type Logger, hasErrno, toError } from '@kubus/ports';
 import { stat } from 'node:fs/promises';
 import { rotateLog } from './rotated-files.ts';
 
@@ -109,7 +109,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).size;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

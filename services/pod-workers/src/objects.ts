@@ -15,7 +15,6 @@ import {
   type ServiceAddress,
   objectKey,
 } from '@kubus/contracts';
-import type { PodActions } from '@kubus/pod-lifecycle';
 import { isFromApi } from './object-facts.ts';
 import { type Pass, RETRY_MS, TryAgain, recordEvent } from './pass.ts';
 
@@ -23,9 +22,8 @@ import { type Pass, RETRY_MS, TryAgain, recordEvent } from './pass.ts';
  * Nothing of a pod is started before it is known how the objects stand that it refers to, be they there or not. Static pods
  * refer to none, and take the services that happen to be known (kubelet behaviour 1.15, Service env).
  */
-export function checkObjects(pass: Pass, pod: Pod, actions: PodActions): void {
-  const idle = actions.createSandbox === undefined && actions.start.length === 0;
-  if (idle || !isFromApi(pod)) return;
+export function checkObjects(pass: Pass, pod: Pod): void {
+  if (!isFromApi(pod)) return;
   const { objects } = pass.deps;
   const unread = referencedObjects(pod).filter((one) => objects.get(one) === undefined);
   const missing = unread.length > 0 ? `nobody has looked yet for ${unread.map(objectKey).join(', ')}` : undefined;

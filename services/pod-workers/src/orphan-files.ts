@@ -1,9 +1,10 @@
 import { removeTree } from '@kubus/mount';
-import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
 import type { NodeEvents } from '@kubus/service-kit';
 import { podsFolder } from '@kubus/volume';
-import { readdir, readlink, realpath, rm, stat } from 'node:fs/promises';
+import { readlink, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn } from './folder-names.ts';
 
 export interface OrphanOptions {
   /** The node's folder for pods. */
@@ -141,21 +142,11 @@ function resolved(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** Empty where there is no such folder. */
-function namesIn(path: string): Promise<string[]> {
-  return readdir(path).catch((error: unknown) => missing<string[]>(error, []));
-}
-
 async function changedAt(path: string): Promise<number | undefined> {
   try {
     return (await stat(path)).mtimeMs;
   } catch (error) {
-    missing(error, undefined);
-    return;
+    if (hasErrno(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
   }
-}
-
-function missing<T>(error: unknown, value: T): T {
-  if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return value;
-  throw error;
 }

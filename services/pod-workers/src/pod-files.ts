@@ -1,6 +1,7 @@
 import { hostNetworkHostsFile, logFolder, podHostname, podHostsFile } from '@kubus/container-config';
 import type { Pod, PodRef } from '@kubus/contracts';
 import { removeTree } from '@kubus/mount';
+import { hasErrno } from '@kubus/ports';
 import { podFolder } from '@kubus/volume';
 import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -91,7 +92,7 @@ async function contentOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

@@ -20,10 +20,10 @@ import {
 } from '@kubus/pod-lifecycle';
 import { type WaitingReason, isTerminal } from '@kubus/pod-status';
 import { type Cancel, type Logger, toError } from '@kubus/ports';
+import { noSizes } from '@kubus/resize';
 import { RecordTaken } from '@kubus/service-kit';
 import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
-import { noSizes } from '@kubus/resize';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import { OverdueKill } from './overdue-kill.ts';
@@ -67,7 +67,7 @@ export class PodWorker {
   #causes: Cause[] = [];
   /** The message that brought the present work: a cause of all that is done. */
   #workCause: Cause | undefined;
-  /** What the last pass ended for the lack of: the runtime or the network, or the pod's volumes. */
+  /** What the last pass ended for the lack of; `anything`: of something that is asked for again after a while. */
   #awaits: 'node' | 'volumes' | 'anything' | undefined;
   #passing: AbortController | undefined;
   #due = false;

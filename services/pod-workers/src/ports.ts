@@ -1,4 +1,7 @@
-import type { Pod, PodRef } from '@kubus/contracts';
+import type { Pod, PodRef, RuntimeContainer } from '@kubus/contracts';
+
+/** One run of a container: its name in the pod, which run it is, and its id in the runtime. */
+export type ContainerRun = Pick<RuntimeContainer, 'name' | 'attempt' | 'id'>;
 
 /** What the runs of containers leave on the node: their logs and termination messages. */
 export interface RunFiles {
@@ -14,7 +17,7 @@ export interface RunFiles {
    * Removes what a run leaves that the runtime does not have any more. The newest log of a container stays, because it
    * tells the number of the next run.
    */
-  removeRun(pod: PodRef, container: string, attempt: number): Promise<void>;
+  removeRun(pod: PodRef, run: ContainerRun): Promise<void>;
 }
 
 /** The pods' files on the node that this service makes and removes. */
@@ -26,7 +29,7 @@ export interface PodFiles extends RunFiles {
   /** Absolute folder of the pod's logs. */
   logFolder(pod: PodRef): string;
   /** Puts a link to the log of a container's run where log collectors look (kubelet behaviour 1.7). */
-  linkLog(pod: PodRef, run: { readonly name: string; readonly attempt: number; readonly id: string }): Promise<void>;
+  linkLog(pod: PodRef, run: ContainerRun): Promise<void>;
   /**
    * Writes the pod's hosts file and gives its path, for the mount over a container's /etc/hosts. To be called before each
    * start of a container: the pod may have other addresses since the last one (kubelet behaviour 1.15).

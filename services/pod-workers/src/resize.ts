@@ -2,7 +2,7 @@ import { CommandFailed } from '@kubus/bus';
 import { allocationOf } from '@kubus/admission';
 import { containerResources, sandboxOverhead, sandboxResources } from '@kubus/container-config';
 import { type Container, type Pod, type RuntimeContainer, criCommands } from '@kubus/contracts';
-import type { PodActions } from '@kubus/pod-lifecycle';
+import { type PodActions, containersOf } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod-status';
 import { KubusError } from '@kubus/ports';
 import { type ResizePlan, type ResizeStep, belowUsage, sameSize, sizeOf } from '@kubus/resize';
@@ -52,9 +52,9 @@ export async function resizePod(pass: Pass, plan: ResizePlan, actions: PodAction
 /** A container that does not run is made with its new size. */
 function settle(pass: Pass, name: string): void {
   const { pod } = pass;
-  const all = [...(pod?.spec.initContainers ?? []), ...(pod?.spec.containers ?? [])];
-  const container = all.find((one) => one.name === name);
-  if (pod !== undefined && container !== undefined) keepSize(pass, name, sizeOf(pod, container));
+  if (pod === undefined) return;
+  const container = containersOf(pod).find((one) => one.container.name === name)?.container;
+  if (container !== undefined) keepSize(pass, name, sizeOf(pod, container));
 }
 
 /** The runtime is told first: it may refuse, or have something of its own to change. Older ones do not know the call. */

@@ -1,4 +1,5 @@
 import { planRotation } from '@kubus/container-log';
+import { hasErrno } from '@kubus/ports';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { link, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -42,7 +43,7 @@ async function putBack(rotated: string, path: string): Promise<void> {
     await link(rotated, path);
     await unlink(rotated);
   } catch (error) {
-    if (!isOneOf(error, 'EEXIST', 'ENOENT')) throw error;
+    if (!hasErrno(error, 'EEXIST', 'ENOENT')) throw error;
   }
 }
 
@@ -57,17 +58,13 @@ async function compress(path: string): Promise<void> {
   } catch (error) {
     await rm(unfinished, { force: true });
     // The container's logs have been removed meanwhile.
-    if (isOneOf(error, 'ENOENT')) return;
+    if (hasErrno(error, 'ENOENT')) return;
     throw error;
   }
   try {
     await unlink(path);
   } catch (error) {
-    if (!isOneOf(error, 'ENOENT')) throw error;
+    if (!hasErrno(error, 'ENOENT')) throw error;
     await rm(`${path}.gz`, { force: true });
   }
-}
-
-function isOneOf(error: unknown, ...codes: readonly string[]): boolean {
-  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }

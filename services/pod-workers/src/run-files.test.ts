@@ -34,8 +34,8 @@ describe('logs', () => {
 
   test('of a run go with it, but for the newest', async () => {
     for (const name of ['main/0.log', 'main/0.log.20300101-000000', 'main/1.log']) log(name);
-    await files.removeRun(pod, 'main', 1);
-    await files.removeRun(pod, 'main', 0);
+    await files.removeRun(pod, { name: 'main', attempt: 1, id: 'c1' });
+    await files.removeRun(pod, { name: 'main', attempt: 0, id: 'c0' });
     expect(readdirSync(join(folder, 'main'))).toEqual(['1.log']);
   });
 
@@ -74,7 +74,7 @@ describe('a termination message', () => {
 
   test('goes with its run', async () => {
     const path = await files.makeTerminationLog(pod, 'main', 0);
-    await files.removeRun(pod, 'main', 0);
+    await files.removeRun(pod, { name: 'main', attempt: 0, id: 'c0' });
     expect(existsSync(path)).toBe(false);
   });
 });

@@ -2,11 +2,12 @@ import { logFolder } from '@kubus/container-config';
 import { attemptOfLog } from '@kubus/container-log';
 import type { PodRef } from '@kubus/contracts';
 import { FILE_BYTES } from '@kubus/pod-status';
-import { toError } from '@kubus/ports';
+import { hasErrno } from '@kubus/ports';
 import { constants } from 'node:fs';
-import { chmod, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { removeLogLinks } from './log-links.ts';
+import { namesIn } from './folder-names.ts';
+import { unlinkLog } from './log-links.ts';
 import type { RunFiles } from './ports.ts';
 
 /**
@@ -43,10 +44,10 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
       return path;
     },
     readTerminationLog: (pod, container, attempt) => readEnd(message(pod, container, attempt), FILE_BYTES),
-    removeRun: async (pod, container, attempt) => {
+    removeRun: async (pod, { name: container, attempt, id }) => {
       await rm(message(pod, container, attempt), { force: true });
       const folder = join(logs(pod), container);
-      if (options.logLinks !== undefined) await removeLogLinks(options.logLinks, pod, join(folder, `${attempt}.log`));
+      if (options.logLinks !== undefined) await unlinkLog(options.logLinks, { pod, container, id });
       const files = (await namesIn(folder)).map((name) => ({ name, attempt: attemptOfLog(name) }));
       if (files.every((file) => (file.attempt ?? 0) <= attempt)) return;
       // Rotated files of the same run end in more than `.log`.
@@ -56,22 +57,13 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
   };
 }
 
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (isMissing(error)) return [];
-    throw error;
-  }
-}
-
 /** The last bytes of a file that a container could write: never of what it may have put in its place. */
 async function readEnd(path: string, bytes: number): Promise<string | undefined> {
   let file;
   try {
     file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;
   }
   try {
@@ -82,9 +74,4 @@ async function readEnd(path: string, bytes: number): Promise<string | undefined>
   } finally {
     await file.close();
   }
-}
-
-function isMissing(error: unknown): boolean {
-  const known = toError(error);
-  return 'code' in known && known.code === 'ENOENT';
 }

@@ -83,9 +83,12 @@ async function logIndexes(
 }
 
 async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, actions: PodActions): Promise<void> {
-  checkNetwork(pass, pod, actions);
-  checkVolumes(pass, pod, actions);
-  checkObjects(pass, pod, actions);
+  const starts = actions.createSandbox !== undefined || actions.start.length > 0;
+  if (actions.createSandbox !== undefined) checkNetwork(pass, pod);
+  if (starts) {
+    checkVolumes(pass, pod);
+    checkObjects(pass, pod);
+  }
   checkCancelled(pass);
   if (actions.killPod) {
     await stopContainers(pass, asStops(runtime?.containers), { ordered: true });
@@ -95,7 +98,7 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   }
   await removeContainers(pass, actions.remove.containers, { logs: false });
   await removeSandboxes(pass, actions.remove.sandboxes);
-  if (actions.createSandbox !== undefined || actions.start.length > 0) {
+  if (starts) {
     await ensureCgroup(pass, pod, actions);
     await makeFolder(pass);
   }
@@ -167,8 +170,8 @@ function checkRuntime(pass: Pass): void {
 }
 
 /** A pod without the host's network needs the network before its sandbox (kubelet behaviour 1.3, step 5). */
-function checkNetwork(pass: Pass, pod: Pod, actions: PodActions): void {
-  if (pod.spec.hostNetwork === true || actions.createSandbox === undefined) return;
+function checkNetwork(pass: Pass, pod: Pod): void {
+  if (pod.spec.hostNetwork === true) return;
   const runtime = pass.deps.runtime();
   const network = pass.deps.network();
   const own = runtime?.network === 'cni-bridge';

@@ -1,7 +1,7 @@
 import type { Container, Pod } from '@kubus/contracts';
 import type { MountSettings } from '@kubus/container-config';
 import { joinErrors } from '@kubus/image-manager';
-import { type PodActions, containersOf } from '@kubus/pod-lifecycle';
+import { containersOf } from '@kubus/pod-lifecycle';
 import { type Pass, TryAgain, recordEvent } from './pass.ts';
 
 /** The pod's volumes are not there, or not gone; the pass is made at once when that changes. */
@@ -16,9 +16,8 @@ export function mountsVolumes(pod: Pick<Pod, 'spec'>): boolean {
 }
 
 /** Nothing of a pod is started before the volumes are there that its containers mount (kubelet behaviour 1.3, step 10). */
-export function checkVolumes(pass: Pass, pod: Pod, actions: PodActions): void {
-  const idle = actions.createSandbox === undefined && actions.start.length === 0;
-  if (idle || !mountsVolumes(pod)) return;
+export function checkVolumes(pass: Pass, pod: Pod): void {
+  if (!mountsVolumes(pod)) return;
   const volumes = pass.deps.volumes(pass.ref.uid);
   if (volumes?.ready === true) return;
   pass.publishStatus();

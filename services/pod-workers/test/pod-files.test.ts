@@ -152,7 +152,7 @@ describe('links to logs', () => {
     await files.linkLog(ref, { name: 'main', attempt: 0, id: 'id0' });
     await files.linkLog(ref, { name: 'main', attempt: 1, id: 'id1' });
     await files.linkLog({ ...ref, uid: 'other' }, { name: 'main', attempt: 0, id: 'id2' });
-    await files.removeRun(ref, 'main', 0);
+    await files.removeRun(ref, { name: 'main', attempt: 0, id: 'id0' });
     expect(readdirSync(links)).toEqual(['web_shop_main-id1.log', 'web_shop_main-id2.log']);
     await files.remove(ref);
     expect(readdirSync(links)).toEqual(['web_shop_main-id2.log']);

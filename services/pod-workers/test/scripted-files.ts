@@ -1,5 +1,5 @@
 import type { Pod, PodRef } from '@kubus/contracts';
-import type { PodFiles } from '../src/index.ts';
+import type { ContainerRun, PodFiles } from '../src/index.ts';
 
 /** The pods' files, as the test says that they are. */
 export class ScriptedFiles implements PodFiles {
@@ -57,8 +57,8 @@ export class ScriptedFiles implements PodFiles {
     return Promise.resolve(this.messages.get(`${container}/${attempt}`));
   }
 
-  removeRun(_pod: PodRef, container: string, attempt: number): Promise<void> {
-    this.undone.push(`run ${container}/${attempt}`);
+  removeRun(_pod: PodRef, { name, attempt }: ContainerRun): Promise<void> {
+    this.undone.push(`run ${name}/${attempt}`);
     return Promise.resolve();
   }
 

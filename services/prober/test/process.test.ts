@@ -152,4 +152,4 @@ test('a Ready pod stays Ready while the prober is killed and started again', asy
   const http = instances.get('prober-0')?.value.http ?? '';
   const metrics = await (await fetch(`http://${http}/metrics`)).text();
   expect(metrics).toMatch(/^prober_probe_total\{probe_type="Readiness",.*result="successful"/m);
-}, 60_000);
+});

@@ -1,7 +1,8 @@
 import type { AdmissionNode } from '@kubus/admission';
-import type { Bus, Cause, FactOwner } from '@kubus/bus';
+import type { Bus, Cause, FactOwner, FactReader } from '@kubus/bus';
 import { formatTime } from '@kubus/bus';
 import {
+  type PodUpdate,
   type PodWork,
   type ServiceShare,
   type SourceName,
@@ -46,8 +47,7 @@ export class SyncLoop {
   readonly #works: FactOwner<PodWork>;
   readonly #wakes: FactOwner<Wake>;
   readonly #files: AdmissionFiles;
-  /** What brought each desired pod: a cause of its work, also of one that had to wait for something else. */
-  readonly #wanted = new Map<string, Cause>();
+  readonly #desired: readonly FactReader<PodUpdate>[];
   /** Ends when everything that was decided has been told. */
   #telling: Promise<void> = Promise.resolve();
   /** Until its first decision with everything known, nobody may take a missing work for an ended one. */
@@ -76,7 +76,7 @@ export class SyncLoop {
       },
     });
     this.#readShare(bus, options.workers);
-    for (const source of sourceNames) this.#readSource(bus, source);
+    this.#desired = sourceNames.map((source) => this.#readSource(bus, source));
     bus.reader(podWorker, {
       changed: ({ key, value, cause }) => {
         this.#state.worker(key, value);
@@ -152,16 +152,13 @@ export class SyncLoop {
     });
   }
 
-  #readSource(bus: Bus, source: SourceName): void {
-    bus.reader(desiredPods[source], {
+  #readSource(bus: Bus, source: SourceName): FactReader<PodUpdate> {
+    return bus.reader(desiredPods[source], {
       changed: ({ value, cause }) => {
-        const { uid } = value.pod.metadata;
-        this.#wanted.set(uid, cause);
         this.#state.desired(source, value);
-        this.#decide(uid, [cause]);
+        this.#decide(value.pod.metadata.uid, [cause]);
       },
       removed: ({ key }, cause) => {
-        this.#wanted.delete(key);
         this.#state.undesired(source, key);
         this.#decide(key, [cause]);
       },
@@ -196,8 +193,9 @@ export class SyncLoop {
   }
 
   #publishOne({ uid, work }: WorkChange, awaited: readonly Cause[]): void {
-    const wanted = this.#wanted.get(uid);
-    const causes = wanted === undefined || awaited.includes(wanted) ? awaited : [...awaited, wanted];
+    // What brought the pod is a cause of its work, also when that had to wait for something else.
+    const wanted = this.#desired.flatMap((pods) => pods.get(uid)?.cause ?? []);
+    const causes = [...new Set([...awaited, ...wanted])];
     if (work === undefined) {
       this.#works.remove(uid, { pod: uid, causes });
       this.#wakes.remove(uid, { pod: uid, causes });

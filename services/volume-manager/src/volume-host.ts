@@ -1,6 +1,6 @@
 import type { MountedVolume } from '@kubus/contracts';
 import { listMounts, mount, mountsBelow, removeTree, unmount } from '@kubus/mount';
-import { KubusError } from '@kubus/ports';
+import { KubusError, hasErrno } from '@kubus/ports';
 import { type FileKind, type VolumeStep, hostPathStep, podFolder, podsFolder, volumesFolder } from '@kubus/volume';
 import type { Stats } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
@@ -74,13 +74,13 @@ async function removeVolumes(root: string, uid: string): Promise<void> {
   await removeTree(folder);
   // The rest of the pod's folder is others' business; the last one takes it away.
   await rmdir(podFolder(root, uid)).catch((error: unknown) => {
-    if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!hasErrno(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error;
   });
 }
 
 async function podsWithVolumes(root: string): Promise<string[]> {
   const uids = await readdir(podsFolder(root)).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if (hasErrno(error, 'ENOENT')) return [];
     throw error;
   });
   const found = await Promise.all(uids.map(async (uid) => ((await statOf(volumesFolder(root, uid))) ? [uid] : [])));
@@ -96,8 +96,7 @@ async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    if (hasErrno(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
 }

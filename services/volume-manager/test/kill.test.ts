@@ -1,5 +1,5 @@
 // The manager is killed at every step; after another start all is as if it had not been.
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,6 @@ import { promisify } from 'node:util';
 import type { ManagerSetup } from './manager-process.ts';
 import type { Volumes } from './scripted-node.ts';
 import { everything, makeRoot, removeRoot } from './test-root.ts';
-
-jest.setTimeout(60_000);
 
 const run = promisify(execFile);
 const volumes: Volumes = [

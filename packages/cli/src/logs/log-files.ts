@@ -1,5 +1,5 @@
 import { type RotatedLog, rotatedLogs } from '@kubus/container-log';
-import { toError } from '@kubus/ports';
+import { hasErrno, toError } from '@kubus/ports';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { UserError } from '../user-error.ts';
@@ -54,7 +54,7 @@ export class LogFiles {
           return { files: opened, newest };
         }
       } catch (error) {
-        if (!isMissing(error)) throw this.#unreadable(error);
+        if (!hasErrno(error, 'ENOENT')) throw this.#unreadable(error);
       }
       await closeAll(opened);
       if (tried === TRIES) throw this.#unreadable('its files do not stay for long enough to be opened');
@@ -87,10 +87,6 @@ export async function closeAll(files: readonly LogFile[]): Promise<void> {
   await Promise.all(files.map((file) => file.close()));
 }
 
-function isMissing(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'ENOENT';
-}
-
 function undefinedIfMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
+  if (!hasErrno(error, 'ENOENT')) throw error;
 }
