@@ -12,4 +12,6 @@ export default {
   restoreMocks: true,
   // Only ends what hangs: how long something may take on a busy machine is no test's business.
   testTimeout: 60_000,
+  // Node now and then spins for ever in the cleanup of its own handles when everything is over.
+  forceExit: true,
 };

@@ -1,7 +1,7 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import type { RecordedMessage } from '@kubus/causality';
-import { keyOf, encodeToken, podStatus, podStatusReportSchema, serviceInstance } from '@kubus/contracts';
+import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
   Tunnel,
@@ -12,6 +12,7 @@ import {
   testNode,
 } from '@kubus/harness';
 import { type NodeDir, identitiesFolder } from '@kubus/launcher';
+import { ownerOf } from '@kubus/pod-manager';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -31,13 +32,18 @@ export class BenchNode implements Subject {
   readonly #connection: NatsConnection;
   readonly #uids = new Map<string, string>();
   readonly #awaited = new Map<string, (at: number) => void>();
+  /** Pod UID to the instance of pod-workers that spoke of it last. */
+  readonly #workers = new Map<string, string>();
+  #moved: { readonly instances: readonly string[]; readonly done: (at: number) => void } | undefined;
 
-  static async start(): Promise<BenchNode> {
+  /** @param flags of `kubus up` */
+  static async start(...flags: string[]): Promise<BenchNode> {
     await sweepTestFolders();
     const folder = await makeTestFolder();
     try {
       await mkdir(manifestsOf(folder));
-      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder)]).outcome;
+      const { code, stdout, stderr } = await runKubus(folder, ['up', '--manifests', manifestsOf(folder), ...flags])
+        .outcome;
       if (code !== 0) throw new Error(`kubus up failed (${code}):\n${stdout}${stderr}`);
       const dir = testNode(folder);
       const tunnel = await Tunnel.open(dir);
@@ -55,7 +61,7 @@ export class BenchNode implements Subject {
     this.dir = testNode(folder);
     this.#tunnel = tunnel;
     this.#connection = connection;
-    for (const { area, name } of [podStatus, serviceInstance]) {
+    for (const { area, name } of [podStatus, podWorker, serviceInstance]) {
       connection.subscribe(nodeSubject(this.dir.node, `${area}.fact.${name}.*`), {
         callback: (error, wire) => {
           if (error === null) this.#take(fromNats(wire));
@@ -91,6 +97,24 @@ export class BenchNode implements Subject {
     return (await back) - begin;
   }
 
+  /**
+   * Does `act`; resolves with the milliseconds until every pod is with the one of the worker instances to which it falls
+   * when there are just these.
+   */
+  async moved(instances: readonly string[], act: () => Promise<unknown>): Promise<number> {
+    const begin = performance.now();
+    const moved = new Promise<number>((done) => (this.#moved = { instances, done }));
+    await act();
+    this.#checkMoved(performance.now());
+    return (await moved) - begin;
+  }
+
+  /** Runs `count` instances of a service from now on. */
+  async scale(service: string, count: number): Promise<void> {
+    const { code, stderr } = await runKubus(this.#folder, ['scale', service, String(count)]).outcome;
+    if (code !== 0) throw new Error(`kubus scale failed (${code}):\n${stderr}`);
+  }
+
   /** How often cri-bridge has called the runtime since its start. */
   async criCalls(): Promise<number> {
     const info = await this.#connection.request('$SRV.INFO.cri-bridge.cri-bridge-0', '', { timeout: ANSWER_MS });
@@ -115,6 +139,14 @@ export class BenchNode implements Subject {
     await removeTestFolder(this.#folder);
   }
 
+  #checkMoved(at: number): void {
+    const { instances, done } = this.#moved ?? {};
+    if (instances === undefined) return;
+    if ([...this.#workers].some(([uid, worker]) => worker !== ownerOf(uid, instances))) return;
+    this.#moved = undefined;
+    done?.(at);
+  }
+
   #until(what: string): Promise<number> {
     return new Promise((resolve) => this.#awaited.set(what, resolve));
   }
@@ -126,7 +158,11 @@ export class BenchNode implements Subject {
       this.#awaited.get(what)?.(at);
       this.#awaited.delete(what);
     };
-    if (message.headers[HEADER.type]?.startsWith('service.') === true) {
+    if (isOf(message, podWorker)) {
+      if (message.headers[HEADER.removed] !== undefined) this.#workers.delete(key);
+      else this.#workers.set(key, message.headers[HEADER.source] ?? '');
+      this.#checkMoved(at);
+    } else if (message.headers[HEADER.type]?.startsWith('service.') === true) {
       done(`back ${key.replace(/-\d+$/, '')}`);
     } else if (message.headers[HEADER.removed] !== undefined) {
       done(`gone ${this.#uids.get(key) ?? ''}`);
@@ -139,13 +175,17 @@ export class BenchNode implements Subject {
   }
 }
 
+function isOf({ headers }: WireMessage, { area, name }: { readonly area: string; readonly name: string }): boolean {
+  return headers[HEADER.type]?.startsWith(`${area}.fact.${name}/`) === true;
+}
+
 function manifestsOf(folder: string): string {
   return join(folder, 'manifests');
 }
 
 /** The name of the pod that a message calls Ready. */
 function readyPod(message: WireMessage): string | undefined {
-  if (message.headers[HEADER.type]?.startsWith(`${podStatus.area}.fact.${podStatus.name}/`) !== true) return undefined;
+  if (!isOf(message, podStatus)) return undefined;
   const report = podStatusReportSchema.safeParse(message.data === '' ? undefined : JSON.parse(message.data));
   const conditions = report.data?.status.conditions ?? [];
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True')

@@ -1,4 +1,4 @@
-import type { AtOnce, FullNode, Pair } from './measure.ts';
+import type { AtOnce, FullNode, HostedNode, Pair } from './measure.ts';
 import { type PerProcess, total } from './process-usage.ts';
 import type { Figure } from './report.ts';
 import { type OneAtATime, median } from './subject.ts';
@@ -8,6 +8,7 @@ export interface Measured {
   readonly burst: number;
   readonly bursts: readonly Pair<AtOnce>[];
   readonly fullNode: FullNode | undefined;
+  readonly hosted: HostedNode | undefined;
   /** Part of a pod's way to Ready that is spent on the bus. */
   readonly busShare: number;
 }
@@ -26,7 +27,9 @@ const goals = {
   cpuPerPodMs: 40,
   idlePercent: 3,
   memoryMiB: 350,
+  hostedMemoryMiB: 180,
   restartS: 1,
+  takeOverS: 2,
 };
 
 /** Medians of the runs beside their goals, and the share of each process. */
@@ -34,7 +37,7 @@ export function figuresOf(measured: Measured): {
   figures: Figure[];
   processes: Record<string, PerProcess>;
 } {
-  const { singles, bursts, burst, fullNode, busShare } = measured;
+  const { singles, bursts, burst, fullNode, hosted, busShare } = measured;
   const cpu = medians(singles.map((run) => run.cpu));
   const burstCpu = medians(bursts.map((run) => run.kubus.cpu));
   const figures: Figure[] = [
@@ -64,10 +67,28 @@ export function figuresOf(measured: Measured): {
     processes['idle, % of a core'] = fullNode.idle;
     processes['memory, MiB PSS'] = fullNode.memory;
   }
+  if (hosted !== undefined) {
+    const { pods, cpu: hostedCpu, memory } = hosted;
+    figures.push(
+      {
+        name: `hosted in one: memory with ${pods} pods (PSS)`,
+        unit: 'MiB',
+        kubus: total(memory),
+        goal: goals.hostedMemoryMiB,
+      },
+      {
+        name: `hosted in one: agent CPU per pod, ${pods} at once`,
+        unit: 'ms',
+        kubus: total(hostedCpu),
+        goal: goals.cpuPerPodMs,
+      },
+    );
+    processes['hosted in one, MiB PSS'] = memory;
+  }
   return { figures, processes };
 }
 
-function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts }: FullNode): Figure[] {
+function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts, takeOvers }: FullNode): Figure[] {
   const name = (text: string) => text.replace('N', String(pods));
   const full = { floor: floor.created, kubus: kubus.created };
   const removed = { floor: floor.removed, kubus: kubus.removed };
@@ -82,7 +103,14 @@ function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts 
     { name: name('PLEG, CRI calls per pod, N at once'), unit: 'calls', kubus: criCalls.perPod },
     { name: name('memory with N pods (PSS)'), unit: 'MiB', kubus: total(memory), goal: goals.memoryMiB },
     { name: 'a service killed: serving again, the slowest', unit: 's', kubus: slowest, goal: goals.restartS },
+    takeOver(name('N pods with one more pod-workers, from the command'), takeOvers.added),
+    takeOver(name('N pods with one less, from the command'), takeOvers.removed),
+    takeOver(name('N pods after one of two is lost'), takeOvers.killed),
   ];
+}
+
+function takeOver(name: string, ms: number): Figure {
+  return { name, unit: 's', kubus: ms / 1000, goal: goals.takeOverS };
 }
 
 /** Milliseconds become seconds. */

@@ -4,7 +4,7 @@ import { cpus, release } from 'node:os';
 import { BenchNode } from './bench-node.ts';
 import { figuresOf } from './figures.ts';
 import { Floor } from './floor.ts';
-import { Measurements } from './measure.ts';
+import { Measurements, hostedNode } from './measure.ts';
 import { describePath } from './path.ts';
 import { formatFigures, formatProcesses } from './report.ts';
 
@@ -30,7 +30,22 @@ const program = new Command('bench')
   .action(bench);
 await program.parseAsync();
 
-async function bench({ runs, single, burst, full, idle, json }: Options): Promise<void> {
+async function bench(options: Options): Promise<void> {
+  const { full, json } = options;
+  const measured = await withFloor(options);
+  if (full > 0) say(`${full} pods at once on a node whose services run in one process`);
+  const hosted = full > 0 ? await hostedNode(full) : undefined;
+  const { path, ...rest } = measured;
+  const { figures, processes } = figuresOf({ ...rest, hosted, burst: options.burst, busShare: path.busShare });
+  console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
+  if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
+  if (json === undefined) return;
+  const all = { machine: await machine(), figures, processes, ...measured, hosted };
+  await writeFile(json, JSON.stringify(all, undefined, 2));
+}
+
+/** What is measured beside the CRI calls alone. */
+async function withFloor({ runs, single, burst, full, idle }: Options) {
   const floor = await Floor.start();
   try {
     const node = await BenchNode.start();
@@ -50,13 +65,7 @@ async function bench({ runs, single, burst, full, idle, json }: Options): Promis
       const path = await measurements.paths(5);
       if (full > 0) say(`${full} pods at once`);
       const fullNode = full > 0 ? await measurements.fullNode(full, idle * 1000) : undefined;
-      const { figures, processes } = figuresOf({ singles, bursts, burst, fullNode, busShare: path.busShare });
-      console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
-      if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
-      if (json !== undefined) {
-        const all = { machine: await machine(), figures, processes, singles, bursts, fullNode, path };
-        await writeFile(json, JSON.stringify(all, undefined, 2));
-      }
+      return { singles, bursts, fullNode, path };
     } finally {
       await node.stop();
     }

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { BenchNode } from './bench-node.ts';
 import type { Floor } from './floor.ts';
 import { type PodPath, pathsOf } from './path.ts';
 import { type PerProcess, agentProcesses, cpuOf, difference, memoryOf, scaled } from './process-usage.ts';
+import { BenchNode } from './bench-node.ts';
+import { type TakeOvers, measureTakeOvers } from './take-over.ts';
 import { type OneAtATime, type Subject, allAtOnce, oneAtATime, podNames } from './subject.ts';
 
 /** Both subjects did the same, one right after the other. */
@@ -30,6 +31,15 @@ export interface FullNode extends Pair<AtOnce> {
   /** Calls of the runtime by cri-bridge: for each pod that was created, and while nothing happens per minute. */
   readonly criCalls: { readonly perPod: number; readonly idlePerMinute: number };
   readonly restarts: Restarts;
+  readonly takeOvers: TakeOvers;
+}
+
+/** A full node whose services run in one process. */
+export interface HostedNode {
+  readonly pods: number;
+  /** The agent's CPU for each pod created at once with all others, in milliseconds. */
+  readonly cpu: PerProcess;
+  readonly memory: PerProcess;
 }
 
 /** Before memory and idle CPU are read, in milliseconds: what the pods' start has left behind settles. */
@@ -91,6 +101,7 @@ export class Measurements {
     for (const service of [...processes.keys()].filter((name) => name !== 'launcher' && name !== 'nats-server')) {
       restarts[service] = await this.#node.kill(service);
     }
+    const takeOvers = await measureTakeOvers(this.#node);
     const removed = await this.#removeAtOnce(this.#node, names);
     return {
       pods,
@@ -100,6 +111,7 @@ export class Measurements {
       idle,
       criCalls: { perPod, idlePerMinute },
       restarts,
+      takeOvers,
     };
   }
 
@@ -134,5 +146,20 @@ export class Measurements {
     const before = await cpuOf(processes);
     await work();
     return scaled(difference(await cpuOf(processes), before), 1 / pods);
+  }
+}
+
+/** Fills a node whose services run in one process. */
+export async function hostedNode(pods: number): Promise<HostedNode> {
+  const node = await BenchNode.start('--hosted');
+  try {
+    const processes = await agentProcesses(node.dir);
+    const before = await cpuOf(processes);
+    await allAtOnce(podNames('hosted', pods), (name) => node.create(name));
+    const cpu = scaled(difference(await cpuOf(processes), before), 1 / pods);
+    await wait(SETTLE_MS);
+    return { pods, cpu, memory: await memoryOf(processes) };
+  } finally {
+    await node.stop();
   }
 }

@@ -4,14 +4,14 @@ import { readFile } from 'node:fs/promises';
 /** Length of a clock tick of /proc, in milliseconds: 100 a second on every Linux that Node runs on. */
 const TICK_MS = 10;
 
-/** A figure for each process of the agent by its name, such as `sync-loop`. */
+/** A figure for each process of the agent by its name, such as `sync-loop`, or `pod-workers-1` for a further instance. */
 export type PerProcess = Readonly<Record<string, number>>;
 
 /** The processes that are Kubus: its services, its launcher and its message server; not the container runtime. */
 export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>> {
   const records = await readRecords(dir.processes);
   const agent = records.filter(({ what }) => what !== 'containerd');
-  return new Map(agent.map(({ what, pid }) => [what.replace(/-\d+$/, ''), pid]));
+  return new Map(agent.map(({ what, pid }) => [what.replace(/-0$/, ''), pid]));
 }
 
 /**

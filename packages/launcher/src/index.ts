@@ -41,7 +41,8 @@ export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
 export { type NatsAddress, isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export { ownNatsUrl } from './nats-server.ts';
-export { NodeLauncher, type NodeLauncherOptions, nodeServices } from './node-launcher.ts';
+export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
+export { hostProcess, nodeServices } from './node-services.ts';
 export {
   type NodeSettings,
   identitiesFolder,

@@ -35,6 +35,7 @@ import { ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgram, nodeProgramEnv } from './node-program.ts';
+import { checkOwnProcess, hostProcess, instancesIn, serviceProcesses } from './node-services.ts';
 import {
   type NodeSettings,
   identitiesFolder,
@@ -47,17 +48,6 @@ import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
 import { type StartedProcess, startProcess } from './start-process.ts';
 import { Supervisor } from './supervisor.ts';
-
-/** The services of a node, in the order in which they are started; none needs another one to be there. */
-export const nodeServices = [
-  'cni-bridge',
-  'cri-bridge',
-  'volume-manager',
-  'pod-workers',
-  'prober',
-  'sync-loop',
-  'config-sources',
-] as const;
 
 /** How often marks of removed facts are looked for, and how old they have to be, in milliseconds. */
 const PURGE_EVERY_MS = 600_000;
@@ -100,7 +90,7 @@ export class NodeLauncher {
       events: {
         started: (what, pid) => this.#emit(what, { what: 'started', pid }),
         ended: (what, pid, status) => {
-          this.#shares?.ended(what);
+          for (const instance of instancesIn(what)) this.#shares?.ended(instance);
           this.#emit(what, { what: 'ended', pid, status });
         },
       },
@@ -120,12 +110,10 @@ export class NodeLauncher {
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
-    for (const service of nodeServices) {
-      for (const instance of instancesOf(service, settings.instances)) {
-        const start = () => this.#startService(instance);
-        if (settings.elsewhere.includes(service)) this.#supervisor.know(instance, start);
-        else this.#supervisor.keep(instance, start);
-      }
+    for (const name of serviceProcesses(settings)) {
+      const start = () => this.#startService(name);
+      if (settings.elsewhere.includes(serviceOf(name))) this.#supervisor.know(name, start);
+      else this.#supervisor.keep(name, start);
     }
     const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
     await this.#joinBus(seed);
@@ -143,7 +131,9 @@ export class NodeLauncher {
   async #endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(({ what }) => what === 'nats-server' || what === natsRelay || /-\d+$/.test(what));
+    const own = left.filter(
+      ({ what }) => what === 'nats-server' || what === natsRelay || what === hostProcess || /-\d+$/.test(what),
+    );
     await endProcesses(own, GRACE_MS);
   }
 
@@ -175,14 +165,15 @@ export class NodeLauncher {
     return natives;
   }
 
-  #startService(instance: string): Promise<StartedProcess> {
+  /** @param name an instance, or the process of all first ones */
+  #startService(name: string): Promise<StartedProcess> {
     const { dir, settings } = this.#options;
-    const [, service = '', slot = ''] = /^(.*)-(\d+)$/.exec(instance) ?? [];
+    const service = serviceOf(name);
     const program = settings.programs[service] ?? '';
-    const args = ['--config', nodeConfigFile(dir), '--slot', slot];
+    const args = ['--config', nodeConfigFile(dir), '--slot', /\d+$/.exec(name)?.[0] ?? '0'];
     return startProcess({
       dir,
-      what: instance,
+      what: name,
       command: inNetworkNamespace(dir.networkNamespace, nodeProgram(program, args)),
       env: nodeProgramEnv,
       log: join(dir.logs, `${service}.log`),
@@ -207,7 +198,7 @@ export class NodeLauncher {
     bus.serve(restartService, async ({ key }) => {
       const instances = this.#named(key);
       const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
-      return { instances: instances.filter((_, index) => restarted[index]) };
+      return { instances: instances.filter((_, index) => restarted[index]).flatMap(instancesIn) };
     });
     bus.serve(runElsewhere, async ({ key, request }) => {
       const instances = this.#named(key);
@@ -280,7 +271,8 @@ export class NodeLauncher {
 
   /** What is kept under the name of a service, or of one of its instances. */
   #named(key: string): string[] {
-    return this.#supervisor.names.filter((name) => name === key || name.replace(/-\d+$/, '') === key);
+    checkOwnProcess(key, this.#settings);
+    return this.#supervisor.names.filter((name) => name === key || serviceOf(name) === key);
   }
 
   /** The streams are in memory: a NATS server that was started again has none. */
@@ -316,7 +308,7 @@ export class NodeLauncher {
   }
 
   #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
-    const service = what.replace(/-\d+$/, '');
+    const service = serviceOf(what);
     if (!isNamed(service)) return;
     this.#bus?.emit(processEvent, what, { ...event, service });
   }
@@ -324,6 +316,11 @@ export class NodeLauncher {
   #step(what: string): void {
     this.#options.onStep?.(what);
   }
+}
+
+/** The name of an instance's service; of another process, its own. */
+function serviceOf(name: string): string {
+  return name.replace(/-\d+$/, '');
 }
 
 type ProcessName = ServiceName | (typeof supportProcesses)[number];

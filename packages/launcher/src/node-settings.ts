@@ -22,9 +22,11 @@ export const nodeSettingsSchema = z.object({
    * service's identity and with its slot in the state folder.
    */
   elsewhere: z.array(z.string()).default([]),
+  /** The first instance of every service runs in one process. */
+  hosted: z.boolean().default(false),
   /** How many instances there are of the services that share the pods. */
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
-  /** The bundled program of each service. */
+  /** The bundled program of each service, and of the process that hosts them all. */
   programs: z.record(z.string(), z.string()),
   /** The images that the node has from the beginning, built beforehand. */
   images: z.array(z.object({ reference: z.string(), digest: z.string(), id: z.string(), archive: z.string() })),

@@ -62,7 +62,7 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   try {
     const { config: file, slot } = parseArguments();
     const config = readNodeConfig(file);
-    for (const definition of definitions) running.push(await runService(definition, config, slot));
+    await Promise.all(definitions.map(async (definition) => running.push(await runService(definition, config, slot))));
   } catch (error) {
     fail(error, 'can not start');
   }

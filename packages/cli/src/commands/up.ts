@@ -9,6 +9,7 @@ import {
   createNetworkNamespace,
   createNodeDir,
   findProcesses,
+  hostProcess,
   identitiesOf,
   inNetworkNamespace,
   isLoopback,
@@ -46,6 +47,7 @@ interface UpOptions {
   natsFolder: string;
   containerd?: string;
   elsewhere: string[];
+  hosted?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -67,6 +69,9 @@ export function addUp(program: Command): void {
       new Option('--elsewhere <service...>', 'services that somebody else runs in the place of the node’s own')
         .choices(nodeServices)
         .default([]),
+    )
+    .addOption(
+      new Option('--hosted', 'all services in one process: less memory, but they end together').conflicts('elsewhere'),
     )
     .addOption(scaleOption())
     .addOption(
@@ -101,7 +106,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, logLevel, manifests, elsewhere, scale: instances } = options;
+  const { nats, containerd, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
   if (nats !== undefined)
     await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
@@ -118,10 +123,14 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     logLevel,
     containerd,
     elsewhere,
+    hosted,
     instances,
-    programs: Object.fromEntries(
-      nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
-    ),
+    programs: {
+      ...Object.fromEntries(
+        nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
+      ),
+      [hostProcess]: join(checkout, 'packages/service-host/dist/main.mjs'),
+    },
     images,
     cache,
   });

@@ -60,8 +60,8 @@ export const scaleService = command({
     'Run that many instances of the service named by the key. Those that are too many end first, then others have their pods.',
 });
 
-/** Processes that a node keeps running besides its services. */
-export const supportProcesses = ['nats-server', 'nats-relay', 'containerd'] as const;
+/** Processes that a node keeps running besides one for each service; `services` are all of them in one. */
+export const supportProcesses = ['nats-server', 'nats-relay', 'containerd', 'services'] as const;
 
 export const processEvent = event({
   area: 'node',

@@ -1,0 +1,37 @@
+import { SlotTaken, claimSlot } from '@kubus/service-kit';
+import type { BenchNode } from './bench-node.ts';
+import { agentProcesses } from './process-usage.ts';
+
+/** Milliseconds until every pod is with the instance of pod-workers to which it falls, after there is one more or fewer. */
+export interface TakeOvers {
+  readonly added: number;
+  readonly removed: number;
+  /** Killed, and not able to come back. */
+  readonly killed: number;
+}
+
+/** On a node with pods and two instances of pod-workers, of which one comes, goes, comes, and is lost. */
+export async function measureTakeOvers(node: BenchNode): Promise<TakeOvers> {
+  const [one, two] = [['pod-workers-0'], ['pod-workers-0', 'pod-workers-1']];
+  const added = await node.moved(two, () => node.scale('pod-workers', 2));
+  const removed = await node.moved(one, () => node.scale('pod-workers', 1));
+  await node.moved(two, () => node.scale('pod-workers', 2));
+  const killed = await node.moved(one, () => loseInstance(node, 1));
+  await node.scale('pod-workers', 1);
+  return { added, removed, killed };
+}
+
+/** Kills an instance of pod-workers and takes its slot before its next life does. */
+async function loseInstance(node: BenchNode, slot: number): Promise<void> {
+  const pid = (await agentProcesses(node.dir)).get(`pod-workers-${slot}`);
+  if (pid === undefined) throw new Error(`no instance ${slot} of pod-workers runs`);
+  process.kill(pid, 'SIGKILL');
+  for (;;) {
+    try {
+      claimSlot(node.dir.state('pod-workers'), slot);
+      return;
+    } catch (error) {
+      if (!(error instanceof SlotTaken)) throw error;
+    }
+  }
+}

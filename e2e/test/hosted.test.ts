@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
+import { nodeServices } from '@kubus/launcher';
+import { UserNode } from '../src/user-node.ts';
+
+let node: UserNode;
+
+beforeAll(async () => {
+  node = await UserNode.prepare();
+});
+afterAll(() => node.remove());
+
+/** The processes in which the services run, and whether all of them are well. */
+async function services(): Promise<{ healthy: boolean; pids: Set<number>; names: string[] }> {
+  const { stdout } = await node.kubus('status', '-o', 'json');
+  const status = JSON.parse(stdout) as { healthy: boolean; services: { instance: string; pid?: number }[] };
+  const own = status.services.filter(({ instance }) => instance !== 'launcher-0');
+  return {
+    healthy: status.healthy,
+    pids: new Set(own.flatMap(({ pid }) => pid ?? [])),
+    names: own.map(({ instance }) => instance),
+  };
+}
+
+test('all services run in one process, whose end no container notices', async () => {
+  expect((await node.up('--hosted').outcome).code).toBe(0);
+  const before = await services();
+  expect([before.healthy, before.pids.size]).toEqual([true, 1]);
+  expect(before.names).toEqual(nodeServices.map((service) => `${service}-0`).sort());
+  const containers = await node.runningContainers();
+  expect(containers.size).toBeGreaterThan(0);
+
+  await node.killAll('services');
+  const after = await poll('all services in another process', async () => {
+    const now = await services();
+    return now.healthy && now.pids.size === 1 && ![...now.pids].some((pid) => before.pids.has(pid)) ? now : undefined;
+  });
+  expect(after.names).toEqual(before.names);
+  expect(await node.runningContainers()).toEqual(containers);
+});
+
+test('a service is restarted with the others; one of several instances is a process of its own', async () => {
+  const refused = await node.kubus('restart', 'sync-loop');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"services" is its name') });
+  const restarted = await node.kubus('restart', 'services');
+  expect(restarted.code).toBe(0);
+  for (const service of nodeServices) expect(restarted.stdout).toContain(`${service}-0 serves again`);
+  expect((await node.kubus('scale', 'prober', '2')).stdout).toBe('prober runs as prober-0, prober-1\n');
+  expect((await services()).pids.size).toBe(2);
+});

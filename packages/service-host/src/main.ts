@@ -1,0 +1,11 @@
+import { cniBridge } from '@kubus/cni-bridge';
+import { configSources } from '@kubus/config-sources';
+import { criBridge } from '@kubus/cri-bridge';
+import { podWorkers } from '@kubus/pod-workers';
+import { prober } from '@kubus/prober';
+import { runServices } from '@kubus/service-kit';
+import { syncLoop } from '@kubus/sync-loop';
+import { volumeManager } from '@kubus/volume-manager';
+
+// All services of a node in one process: the same code, identities and subjects, in less memory.
+await runServices([cniBridge, criBridge, volumeManager, podWorkers, prober, syncLoop, configSources]);
