@@ -47,21 +47,23 @@ export async function stopContainers(
 ): Promise<void> {
   const plans = killPlan({ pod: pass.pod, stops, graceOverrideSeconds, ordered });
   const ends = new Map(plans.map(({ container }) => [container.id, Promise.withResolvers<undefined>()]));
-  const results = await Promise.allSettled(
+  const failures: KillFailed[] = [];
+  await Promise.all(
     plans.map(async (plan) => {
       const turn = plan.waitsFor.map((id) => ends.get(id)?.promise);
       try {
         await stopContainer(pass, plan, turn);
+      } catch (error) {
+        // Everything else ends the pass, and at once.
+        if (!(error instanceof KillFailed)) throw error;
+        failures.push(error);
       } finally {
         // Also when the stop failed: it is tried again, and whoever waits must not wait for longer than its grace.
         ends.get(plan.container.id)?.resolve(undefined);
       }
     }),
   );
-  const errors = results.flatMap((result) => (result.status === 'rejected' ? [toError(result.reason)] : []));
-  const other = errors.find((error) => !(error instanceof KillFailed));
-  if (other !== undefined) throw other;
-  if (errors.length > 0) throw new KillFailed(joinErrors(errors.map(({ message }) => message)), errors[0]);
+  if (failures.length > 0) throw new KillFailed(joinErrors(failures.map(({ message }) => message)), failures[0]);
 }
 
 /** Stops every sandbox: its network goes, and whatever still runs in it. Throws {@link KillFailed}. */
