@@ -14,7 +14,7 @@ import type { Rate } from '@kubus/event-correlator';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
-import { EventRecorder, SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, type PodEvents, SharedRecords } from '@kubus/service-kit';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -45,7 +45,7 @@ export class Prober {
   readonly #keeper: ResultKeeper;
   readonly #kept: Map<string, PodProbes>;
   readonly #startedAt: number;
-  readonly #events: EventRecorder;
+  readonly #events: PodEvents;
   readonly #pods = new Map<string, PodProber>();
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
@@ -61,7 +61,7 @@ export class Prober {
     this.#kept = kept;
     this.#startedAt = options.clock.now();
     const { bus, clock, eventRate } = options;
-    this.#events = new EventRecorder({ bus, clock, declaration: probeEvent, rate: eventRate });
+    this.#events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(probeEvent);
     this.#works = bus.reader(podWork, {
       changed: ({ key }) => this.#update(key),
       removed: ({ key }, cause) => {
