@@ -196,9 +196,10 @@ onNode(
     // The first file in the order of names is the network in use.
     const file = (type: string) => join(node.dir.cni.networks, `00-${type}.conflist`);
     const types = ['missing', 'hangs'] as const;
+    const refused = 'Failed to create pod sandbox: rpc error: code = Unknown desc = ';
     const texts = {
-      missing: /failed to find plugin "missing" in path/,
-      hangs: /plugin hangs \(ADD\) did not end within 1 s/,
+      missing: new RegExp(`${refused}.*failed to find plugin "missing" in path`),
+      hangs: new RegExp(`${refused}.*plugin hangs \\(ADD\\) did not end within 1 s`),
     };
     try {
       for (const type of types) {

@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin } from '@kubus/harness';
 import { buildBusybox, busyboxReference } from '@kubus/node-images';
-import { nodeEventsOf, rawMessages } from '../src/bus-texts.ts';
+import { rawMessages } from '../src/bus-texts.ts';
 import { sharedNode } from '../src/node-tests.ts';
 import { containerStatus, toldMessages, toldReasons, waitingReason, waitingReasons } from '../src/pod-facts.ts';
 import { container, pod } from '../src/pods.ts';
@@ -208,9 +208,14 @@ onNode('images that nobody uses go when the disk is too full, and the others sta
   const { gc } = (await node.config()).images;
   await reconfigure(node, { gc: { ...gc, highPercent: 1, lowPercent: 0, minAgeMs: 0 } });
   const told = await node.watch.until('an event', () =>
-    nodeEventsOf(node).find(({ reason }) => reason === 'FreeDiskSpaceFailed'),
+    node.watch.messages.nodeEvents().find(({ reason }) => reason === 'FreeDiskSpaceFailed'),
   );
+  expect(told).toMatchObject({ node: node.dir.node, type: 'Warning', count: 1 });
   expect(told.message).toMatch(/^Insufficient free disk space on the node's image filesystem \(\d+% of .* used\)\./);
+  const listed = await node.kubus('events', '--for', `node/${node.dir.node}`);
+  expect(listed.stdout).toMatch(
+    new RegExp(`^\\w+ +Warning +FreeDiskSpaceFailed +Node/${node.dir.node} +Insufficient free disk space`, 'm'),
+  );
   const left = await imageIds(node);
   expect(left).toContain(used);
   expect(left).toContain(busyboxReference);

@@ -1,6 +1,7 @@
 import { completionSchema, failureSchema } from '@kubus/bus';
 import {
   type AnyDeclaration,
+  nodeEventSchema,
   podEventSchema,
   podRefSchema,
   podSchema,
@@ -18,6 +19,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const shared: Readonly<Record<string, z.ZodType>> = {
   Completion: completionSchema,
   Failure: failureSchema,
+  NodeEvent: nodeEventSchema,
   Pod: podSchema,
   PodEvent: podEventSchema,
   PodRef: podRefSchema,

@@ -1,6 +1,6 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { findImage, imagePull, imagePulled, nodeEvent, pullImage } from './messages/image.ts';
+import { findImage, imagePull, imagePulled, pullImage, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
@@ -9,7 +9,7 @@ import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
 import { podWake, podWork } from './messages/sync.ts';
 import { podVolumes } from './messages/volume.ts';
-import { podEvent, podStatus, podWorker } from './messages/worker.ts';
+import { podEvent, podStatus, podWorker, workerNodeEvent } from './messages/worker.ts';
 
 /**
  * What one service says and hears. The start-up check, the broker's permissions, `kubus graph` and the published
@@ -83,7 +83,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       findImage,
       pullImage,
     ],
-    publishes: [podEvent],
+    publishes: [podEvent, workerNodeEvent],
     hears: [],
   },
   'cri-bridge': {
@@ -92,7 +92,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     reads: [],
     serves: [fencePod, readPod, findImage, pullImage, ...Object.values(criCommands)],
     calls: [],
-    publishes: [runtimeHint, imagePulled, nodeEvent],
+    publishes: [runtimeHint, imagePulled, runtimeNodeEvent],
     hears: [],
   },
   'cni-bridge': {

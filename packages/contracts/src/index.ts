@@ -1,6 +1,7 @@
 export * from './subject.ts';
 export * from './declare.ts';
 export * from './graph.ts';
+export * from './rpc-error.ts';
 export * from './pod/index.ts';
 export * from './messages/common.ts';
 export * from './messages/config.ts';

@@ -1,15 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { EventCorrelator } from './event-correlator.ts';
+import { EventCorrelator, type Occurrence } from './event-correlator.ts';
 
 const START = Date.UTC(2030, 0, 1);
 const MINUTE = 60_000;
 
-const ref = { namespace: 'default', name: 'web', uid: 'a' };
-
-function event(change: { uid?: string; reason?: string; message?: string; fieldPath?: string } = {}) {
-  const { uid = 'a', ...rest } = change;
-  return { ref: { ...ref, uid }, type: 'Warning' as const, reason: 'BackOff', message: 'no', ...rest };
+function event(change: Partial<Occurrence> = {}): Occurrence {
+  return { object: 'a', type: 'Warning', reason: 'BackOff', message: 'no', ...change };
 }
 
 test('a repeat has the series of the first time, and is counted', () => {
@@ -28,7 +25,8 @@ test.each([
   ['message', { message: 'other' }],
   ['reason', { reason: 'Failed' }],
   ['container', { fieldPath: 'spec.containers{web}' }],
-  ['pod', { uid: 'b' }],
+  ['type', { type: 'Normal' as const }],
+  ['pod', { object: 'b' }],
 ])('another %s is another series', (_, change) => {
   const correlator = new EventCorrelator('it');
   correlator.correlate(event(), START);
@@ -81,16 +79,30 @@ describe('one object', () => {
     expect(at(5 * MINUTE)).toBeUndefined();
   });
 
-  test('does not use up what another may tell', () => {
+  test.each([
+    ['reason', { reason: 'Failed' }, false],
+    ['container', { fieldPath: 'spec.containers{web}' }, false],
+    ['type', { type: 'Normal' as const }, true],
+    ['object', { object: 'b' }, true],
+  ])('of which too much is told: an event of another %s', (_, change, told) => {
     const correlator = new EventCorrelator('it');
     for (let time = 0; time < 30; time += 1) correlator.correlate(event(), START);
-    expect(correlator.correlate(event({ uid: 'b' }), START)).toMatchObject({ count: 1 });
+    expect(correlator.correlate(event(change), START) !== undefined).toBe(told);
+  });
+
+  test('gets no more than 25 back, however long nothing is told', () => {
+    const correlator = new EventCorrelator('it');
+    correlator.correlate(event(), START);
+    const later = START + 1_000 * MINUTE;
+    const told = Array.from({ length: 40 }, () => correlator.correlate(event(), later));
+    expect(told.filter((one) => one !== undefined)).toHaveLength(25);
   });
 });
 
-test('whatever happens: counts of a series grow, it keeps its first time, and no object is told of too often', () => {
+test('whatever happens: counts of a series grow, it keeps its first time, and of no object is too much told of one type', () => {
   const happening = fc.record({
-    uid: fc.constantFrom('a', 'b'),
+    object: fc.constantFrom('a', 'b'),
+    type: fc.constantFrom('Normal' as const, 'Warning' as const),
     reason: fc.constantFrom('Unhealthy', 'BackOff'),
     message: fc.nat(15).map(String),
     waitMs: fc.nat(5 * MINUTE),
@@ -101,16 +113,17 @@ test('whatever happens: counts of a series grow, it keeps its first time, and no
       const series = new Map<string, { count: number; firstTimestamp: string }>();
       const told = new Map<string, number>();
       let now = START;
-      for (const { waitMs, uid, ...change } of happenings) {
+      for (const { waitMs, ...change } of happenings) {
         now += waitMs;
-        const one = correlator.correlate(event({ uid, ...change }), now);
+        const one = correlator.correlate(event(change), now);
         if (one === undefined) continue;
         const before = series.get(one.series);
         expect(one.count).toBeGreaterThan(before?.count ?? 0);
         if (before !== undefined) expect(one.firstTimestamp).toBe(before.firstTimestamp);
         series.set(one.series, one);
-        told.set(uid, (told.get(uid) ?? 0) + 1);
-        expect(told.get(uid)).toBeLessThanOrEqual(25 + (now - START) / (5 * MINUTE));
+        const source = `${change.object} ${change.type}`;
+        told.set(source, (told.get(source) ?? 0) + 1);
+        expect(told.get(source)).toBeLessThanOrEqual(25 + (now - START) / (5 * MINUTE));
       }
     }),
   );

@@ -6,15 +6,18 @@ import { type Rate, TokenBucket } from './token-bucket.ts';
 export type CorrelatedEvent = Pick<PodEvent, 'message' | 'count' | 'firstTimestamp' | 'lastTimestamp' | 'series'>;
 
 /** What happened once. */
-type Occurrence = Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath'>;
+export interface Occurrence extends Pick<PodEvent, 'type' | 'reason' | 'message' | 'fieldPath'> {
+  /** What it happened to, as nothing else on the node is named: the pod's UID, or the node's name. */
+  readonly object: string;
+}
 
 /** Similar events are told as one from the tenth different message on. */
 const SIMILAR = 10;
 /** Unless nothing similar has happened for so long, in milliseconds. */
 const SIMILAR_MS = 600_000;
-/** What a source may tell about one object: then one event every 5 min. */
+/** What a source may tell of one type about one object: then one event every 5 min. */
 const SPAM: Rate = { qps: 1 / 300, burst: 25 };
-/** How many series, kinds of similar events and objects are remembered. */
+/** How many series, kinds of similar events, and types of events about an object are remembered. */
 const REMEMBERED = 4096;
 
 interface Similar {
@@ -32,8 +35,8 @@ interface Series {
 /**
  * Makes few events of many, as the reference's recorder does (client-go, tools/record: aggregator, logger and spam filter,
  * with their defaults). Repeats of an event are one series with a count; events of one reason about one object whose
- * messages differ become one series too from the tenth message on; and who tells too much of one object is not heard, though
- * it is counted. All of it lasts as long as the process.
+ * messages differ become one series too from the tenth message on; and who tells too much of one object and
+ * type is not heard, though it is counted. All of it lasts as long as the process.
  *
  * One correlator is for one source. Times are milliseconds since the Unix epoch.
  */
@@ -55,7 +58,7 @@ export class EventCorrelator {
     const last = this.#series.get(key);
     const series = { id: last?.id ?? this.#nextId(), count: (last?.count ?? 0) + 1, firstAt: last?.firstAt ?? now };
     this.#series.set(key, series);
-    if (!this.#spamOf(event.ref.uid).tryTake(now)) return undefined;
+    if (!this.#spamOf(event).tryTake(now)) return undefined;
     return {
       message,
       count: series.count,
@@ -67,24 +70,26 @@ export class EventCorrelator {
 
   /** The key of the event's series, and its message in it. */
   #aggregate(
-    { ref, type, reason, message, fieldPath = '' }: Occurrence,
+    { object, type, reason, message, fieldPath = '' }: Occurrence,
     now: number,
   ): { key: string; message: string } {
-    const kind = keyOf(ref.uid, type, reason);
+    const kind = keyOf(object, type, reason);
     const last = this.#similar.get(kind);
     const messages = last !== undefined && now - last.lastAt <= SIMILAR_MS ? last.messages : new Set<string>();
     messages.add(message);
     this.#similar.set(kind, { messages, lastAt: now });
-    if (messages.size < SIMILAR) return { key: keyOf(ref.uid, type, reason, fieldPath, message), message };
+    if (messages.size < SIMILAR) return { key: keyOf(object, type, reason, fieldPath, message), message };
     // No more than ten are remembered: they only have to be that many.
     const [oldest = ''] = messages;
     messages.delete(oldest);
     return { key: kind, message: `(combined from similar events): ${message}` };
   }
 
-  #spamOf(uid: string): TokenBucket {
-    const bucket = this.#spam.get(uid) ?? new TokenBucket(SPAM);
-    this.#spam.set(uid, bucket);
+  /** Warnings have their own, so that they are heard of an object of which much that is normal is told. */
+  #spamOf({ object, type }: Occurrence): TokenBucket {
+    const key = keyOf(object, type);
+    const bucket = this.#spam.get(key) ?? new TokenBucket(SPAM);
+    this.#spam.set(key, bucket);
     return bucket;
   }
 

@@ -1,2 +1,2 @@
-export { EventCorrelator, type CorrelatedEvent } from './event-correlator.ts';
+export { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 export { TokenBucket, type Rate } from './token-bucket.ts';

@@ -1,7 +1,7 @@
 import type { Envelope, WireMessage } from '@kubus/bus';
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { recordedMessage } from '@kubus/causality';
-import { type PodEvent, bareType, podEventSchema } from '@kubus/contracts';
+import { type NodeEvent, type PodEvent, bareType, nodeEventSchema, podEventSchema } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
 
 /** A message as it was seen on the bus. */
@@ -13,8 +13,9 @@ export interface NodeMessage {
   readonly at: number;
 }
 
-/** In which services tell a pod's user something. */
+/** In which services tell a pod's user something, and the node's operators. */
 const podEventTypes = ['worker.event.recorded', 'config.event.recorded', 'probe.event.recorded'];
+const nodeEventTypes = ['worker.event.nodeRecorded', 'runtime.event.nodeRecorded'];
 
 /** Every message of a node from now on, as long as the connection hears it. */
 export class NodeMessages {
@@ -39,6 +40,11 @@ export class NodeMessages {
   /** What users are told about pods, or one pod, oldest first. */
   podEvents(uid?: string): PodEvent[] {
     return this.#podEvents.filter(({ ref }) => uid === undefined || ref.uid === uid);
+  }
+
+  /** What the node's operators are told, oldest first. */
+  nodeEvents(): NodeEvent[] {
+    return this.ofType(...nodeEventTypes).map(({ message }) => nodeEventSchema.parse(JSON.parse(message.data)));
   }
 
   /** Messages of these types (without their version), oldest first. */

@@ -1,4 +1,6 @@
 import { formatBytes } from './bytes.ts';
+import { joinErrors } from './pull-error.ts';
+import { formatElapsed } from './pulled-message.ts';
 
 /** When images are removed. Percentages are of the image file system's capacity; times are milliseconds. */
 export interface ImageGcPolicy {
@@ -107,6 +109,18 @@ export function diskUsage(space: DiskSpace, { highPercent, lowPercent }: ImageGc
   const percent = 100 - Math.floor((available * 100) / capacity);
   const wanted = Math.floor((capacity * (100 - lowPercent)) / 100) - available;
   return { percent, bytesToFree: percent >= highPercent ? Math.max(0, wanted) : 0 };
+}
+
+/** Images that should have gone for their age have not; `errors` says why, image by image (kubelet behaviour 1.9). */
+export function notRemovedForAge({ maxAgeMs }: ImageGcPolicy, errors: readonly string[]): string {
+  const why = `encountered errors in image deletion: ${joinErrors(errors)}`;
+  return `wanted to free images older than ${formatElapsed(maxAgeMs)}, ${why}`;
+}
+
+/** The same for images that should have gone for space, all in bytes. */
+export function notRemovedForSpace(bytes: { wanted: number; freed: number }, errors: readonly string[]): string {
+  const why = `errors in image deletion: ${joinErrors(errors)}`;
+  return `wanted to free ${bytes.wanted} bytes, but freed ${bytes.freed} bytes space with ${why}`;
 }
 
 /** The event FreeDiskSpaceFailed says so (kubelet behaviour 1.9). */

@@ -9,6 +9,8 @@ export {
   giveImage,
   isOff,
   notEnoughFreed,
+  notRemovedForAge,
+  notRemovedForSpace,
   observeImages,
   tooOld,
 } from './image-gc.ts';

@@ -5,7 +5,7 @@ export function pulledMessage(image: string, times: { pullMs: number; wholeMs: n
 }
 
 /** `0s`, `523ms`, `1.5s`, `2m3.25s`, `1h0m0s`: whole milliseconds as the reference writes them. */
-function formatElapsed(ms: number): string {
+export function formatElapsed(ms: number): string {
   const whole = Math.max(0, Math.floor(ms));
   if (whole === 0) return '0s';
   if (whole < 1000) return `${whole}ms`;

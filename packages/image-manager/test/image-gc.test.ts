@@ -8,6 +8,8 @@ import {
   giveImage,
   isOff,
   notEnoughFreed,
+  notRemovedForAge,
+  notRemovedForSpace,
   observeImages,
   tooOld,
 } from '../src/index.ts';
@@ -124,5 +126,17 @@ describe('usage', () => {
     );
     expect(notEnoughFreed(95, 1000, 0)).toContain('of 1000 B used');
     expect(notEnoughFreed(95, 1.5 * 1024 ** 5, 0)).toContain('of 1536.0 TiB used');
+  });
+
+  test.each([
+    [['busy'], 'busy'],
+    [['busy', 'gone', 'busy'], '[busy, gone]'],
+  ])('the text when images could not be removed: %j', (errors, text) => {
+    expect(notRemovedForAge({ ...policy, maxAgeMs: 90 * MINUTE }, errors)).toBe(
+      `wanted to free images older than 1h30m0s, encountered errors in image deletion: ${text}`,
+    );
+    expect(notRemovedForSpace({ wanted: 20, freed: 5 }, errors)).toBe(
+      `wanted to free 20 bytes, but freed 5 bytes space with errors in image deletion: ${text}`,
+    );
   });
 });

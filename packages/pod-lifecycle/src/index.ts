@@ -32,6 +32,7 @@ export { type ImageDecision, imageDecision, imageToPull, needsLook } from './ima
 export { initSucceeded } from './init-actions.ts';
 export { type KillPlanInput, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from './kill-plan.ts';
 export { leftovers } from './leftovers.ts';
+export { networkNotReady } from './network-not-ready.ts';
 export { podActions } from './pod-actions.ts';
 export { type ProbeResult, type ProbeResults, noProbeResults } from './probe-results.ts';
 export { type RestartAll, restartAll } from './restart-all.ts';

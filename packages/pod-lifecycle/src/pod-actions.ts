@@ -21,11 +21,8 @@ export function podActions(pod: Pod, runtime: RuntimePod | undefined, options: P
     ...nothing,
     restartAll: true,
     sandbox,
-    stop: all.stop.map((container) => ({
-      container,
-      message: `Stopping container ${container.name}`,
-      reason: 'other',
-    })),
+    // The reference's whole text for it.
+    stop: all.stop.map((container) => ({ container, message: 'killing', reason: 'other' })),
     remove: { containers: all.remove, sandboxes: [] },
   };
 }

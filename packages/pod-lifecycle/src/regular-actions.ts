@@ -35,7 +35,7 @@ export function regularActions(
     const replacement = newest === undefined ? undefined : replacementOf(pod, container, newest, options);
     if (newest !== undefined && replacement !== undefined) {
       const { message, reason, restart } = replacement;
-      stop.push({ container: newest, message: restart ? `${message}, will be restarted` : message, reason });
+      stop.push({ container: newest, message, reason });
       if (restart) start.push(startAfterStop(named, newest, runtime));
     } else if (newest?.state === 'unknown' && restartDecision(pod, container, newest).restart) {
       const message = 'Container is in "unknown" state, try killing it before restart';
@@ -60,14 +60,15 @@ function replacementOf(
   if (run.state !== 'running') return undefined;
   const { name } = container;
   const restart = restartsAfterProbe(pod, container);
+  const afterProbe = restart ? ', will be restarted' : '';
   if (definitionChanged(container, run)) {
-    return { message: `Container ${name} definition changed`, reason: 'other', restart: true };
+    return { message: `Container ${name} definition changed, will be restarted`, reason: 'other', restart: true };
   }
   if (options.probes?.liveness.get(run.id) === 'failure') {
-    return { message: `Container ${name} failed liveness probe`, reason: 'livenessProbe', restart };
+    return { message: `Container ${name} failed liveness probe${afterProbe}`, reason: 'livenessProbe', restart };
   }
   if (options.probes?.startup.get(run.id) === 'failure') {
-    return { message: `Container ${name} failed startup probe`, reason: 'startupProbe', restart };
+    return { message: `Container ${name} failed startup probe${afterProbe}`, reason: 'startupProbe', restart };
   }
   if (options.resizeRestarts?.has(run.id) === true) {
     return { message: `Container ${name} resize requires restart`, reason: 'other', restart: true };

@@ -44,7 +44,7 @@ describe('a running container is replaced', () => {
   test('by a resize whose policy asks for it', () => {
     const options = { resizeRestarts: new Set(['c-0']) };
     const actions = podActions(pod({ restartPolicy: 'Never' }), runtime([run()]), options);
-    const message = 'Container c resize requires restart, will be restarted';
+    const message = 'Container c resize requires restart';
     expect(actions.stop).toMatchObject([{ message, reason: 'other' }]);
     expect(summary(actions).start).toEqual(['c#1']);
   });

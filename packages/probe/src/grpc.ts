@@ -1,3 +1,4 @@
+import { rpcErrorText } from '@kubus/contracts';
 import type { Attempt } from './attempt.ts';
 import { formatDuration } from './texts.ts';
 
@@ -31,6 +32,6 @@ export function judgeGrpc(answer: HealthAnswer, address: string, timeoutMs: numb
           `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${answer.message}`,
         );
       }
-      return failure(`error: health rpc probe failed: rpc error: code = ${answer.code} desc = ${answer.message}`);
+      return failure(`error: health rpc probe failed: ${rpcErrorText(answer)}`);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
-import { podEvent, podEventSchema } from '@kubus/contracts';
+import { nodeEventSchema, podEvent, podEventSchema, workerNodeEvent } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
 import { EventRecorder } from './event-recorder.ts';
 
@@ -9,9 +9,11 @@ function make(rate?: { qps: number; burst: number }) {
   const clock = new ManualClock();
   const broker = new LocalBroker('node0');
   const { bus } = broker.join('pod-workers', clock, 3);
-  const recorder = new EventRecorder({ bus, clock, declaration: podEvent, rate });
+  const recorder = new EventRecorder({ bus, clock, rate });
+  const pods = recorder.ofPods(podEvent);
+  const node = recorder.ofNode(workerNodeEvent);
   const record = (uid: string) =>
-    recorder.record(
+    pods.record(
       {
         ref: { namespace: 'x', name: `pod-${uid}`, uid },
         type: 'Normal',
@@ -24,7 +26,12 @@ function make(rate?: { qps: number; burst: number }) {
     broker.said.flatMap(({ subject, data }) =>
       subject.includes('.event.recorded.') ? [podEventSchema.parse(JSON.parse(data))] : [],
     );
-  return { clock, record, told };
+  const recordNode = () => node.record({ type: 'Warning', reason: 'ContainerGCFailed', message: 'no' }, []);
+  const toldOfNode = () =>
+    broker.said.flatMap(({ subject, data }) =>
+      subject === 'kubus.node0.worker.event.nodeRecorded.node0' ? [nodeEventSchema.parse(JSON.parse(data))] : [],
+    );
+  return { clock, record, told, recordNode, toldOfNode };
 }
 
 test('what happens is told at once, and is the cause of what follows', () => {
@@ -66,4 +73,32 @@ test('without a limit nothing waits', () => {
   const { record, told } = make({ qps: 0, burst: 0 });
   for (let at = 0; at < 200; at += 1) record(String(at));
   expect(told()).toHaveLength(200);
+});
+
+test('the node’s operators are told as pods’ users are, each event once', () => {
+  const { record, recordNode, told, toldOfNode } = make();
+  record('a');
+  recordNode();
+  recordNode();
+  const both = { node: 'node0', type: 'Warning', reason: 'ContainerGCFailed', message: 'no' };
+  expect(toldOfNode()).toMatchObject([
+    { ...both, count: 1, series: 'pod-workers-0.3.2' },
+    { ...both, count: 2, series: 'pod-workers-0.3.2' },
+  ]);
+  expect(told()).toHaveLength(1);
+});
+
+test('pods and node share what may be told at once', () => {
+  const { record, recordNode, toldOfNode } = make({ qps: 10, burst: 2 });
+  for (const uid of ['a', 'b']) record(uid);
+  expect(recordNode()).toBeUndefined();
+  expect(toldOfNode()).toEqual([]);
+});
+
+test('without configuration a burst of 100 is told, then 50 in a second', async () => {
+  const { clock, record, told } = make();
+  for (let at = 0; at < 200; at += 1) record(String(at));
+  expect(told()).toHaveLength(100);
+  await clock.advance(1_000);
+  expect(told()).toHaveLength(150);
 });

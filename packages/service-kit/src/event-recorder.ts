@@ -1,6 +1,12 @@
 import type { Bus, Cause } from '@kubus/bus';
-import type { EventDeclaration, PodEvent } from '@kubus/contracts';
-import { EventCorrelator, type Rate, TokenBucket } from '@kubus/event-correlator';
+import type { EventDeclaration, NodeEvent, PodEvent } from '@kubus/contracts';
+import {
+  type CorrelatedEvent,
+  EventCorrelator,
+  type Occurrence,
+  type Rate,
+  TokenBucket,
+} from '@kubus/event-correlator';
 import type { Clock } from '@kubus/ports';
 
 /** eventRecordQPS and eventBurst as the reference has them when nothing is configured. */
@@ -11,13 +17,27 @@ const QUEUED = 1000;
 export interface EventRecorderOptions {
   readonly bus: Bus;
   readonly clock: Clock;
-  /** As which message the service's events are published. */
-  readonly declaration: EventDeclaration<PodEvent>;
   /** Left out: the reference's. With `qps` 0 there is no limit. */
   readonly rate?: Rate | undefined;
 }
 
-/** One service's way to tell pods' users what happens: repeats are counted, and too many are not told or told later. */
+/**
+ * Tells of something that happens now, and returns what later messages name as their cause: nothing when it is told later
+ * or not at all.
+ */
+type Tell<Event> = (event: Event, causes: readonly Cause[]) => Cause | undefined;
+
+/** Tells pods' users what happens. */
+export interface PodEvents {
+  readonly record: Tell<Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath'>>;
+}
+
+/** Tells the node's operators what happens. */
+export interface NodeEvents {
+  readonly record: Tell<Pick<NodeEvent, 'type' | 'reason' | 'message'>>;
+}
+
+/** One service's way to tell what happens: repeats are counted, and too many are not told or told later. */
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #correlator: EventCorrelator;
@@ -33,19 +53,38 @@ export class EventRecorder {
     this.#maxWaitMs = (QUEUED / rate.qps) * 1000;
   }
 
-  /** Tells of something that happens now. What later messages name as their cause, where it was told at once. */
-  record(
-    event: Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath'>,
-    causes: readonly Cause[],
-  ): Cause | undefined {
-    const { bus, clock, declaration } = this.#options;
+  /** Events about pods, published as `declaration`. */
+  ofPods(declaration: EventDeclaration<PodEvent>): PodEvents {
+    const { bus } = this.#options;
+    return {
+      record: (event, causes) => {
+        const { uid } = event.ref;
+        const publish = (told: CorrelatedEvent) => bus.emit(declaration, uid, { ...event, ...told }, { causes });
+        return this.#record({ ...event, object: uid }, publish);
+      },
+    };
+  }
+
+  /** Events about the node, published as `declaration`. */
+  ofNode(declaration: EventDeclaration<NodeEvent>): NodeEvents {
+    const { bus } = this.#options;
+    const { node } = bus;
+    return {
+      record: (event, causes) => {
+        const publish = (told: CorrelatedEvent) => bus.emit(declaration, node, { node, ...event, ...told }, { causes });
+        return this.#record({ ...event, object: node }, publish);
+      },
+    };
+  }
+
+  #record(event: Occurrence, publish: (told: CorrelatedEvent) => Cause): Cause | undefined {
+    const { clock } = this.#options;
     const now = clock.now();
-    const correlated = this.#correlator.correlate(event, now);
-    if (correlated === undefined) return undefined;
+    const told = this.#correlator.correlate(event, now);
+    if (told === undefined) return undefined;
     const waitMs = this.#turns === undefined ? 0 : this.#turns.reserve(now, this.#maxWaitMs);
-    const publish = () => bus.emit(declaration, event.ref.uid, { ...event, ...correlated }, { causes });
-    if (waitMs === 0) return publish();
-    if (waitMs !== undefined) clock.after(waitMs, publish);
+    if (waitMs === 0) return publish(told);
+    if (waitMs !== undefined) clock.after(waitMs, () => publish(told));
     return undefined;
   }
 }

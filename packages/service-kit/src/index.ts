@@ -1,5 +1,5 @@
 export { systemClock, systemIds } from './clock.ts';
-export { EventRecorder, type EventRecorderOptions } from './event-recorder.ts';
+export { EventRecorder, type EventRecorderOptions, type NodeEvents, type PodEvents } from './event-recorder.ts';
 export { FileRecordStore } from './file-record-store.ts';
 export { type Check, Health } from './health.ts';
 export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';

@@ -313,6 +313,7 @@ export class SimulatedNode {
   #podFiles(guard: ProcessGuard): PodFiles {
     const nothing = () => guard.promise(Promise.resolve(undefined));
     return {
+      makeFolder: nothing,
       makeLogFolder: nothing,
       logFolder: ({ uid }) => `/logs/${uid}`,
       linkLog: nothing,

@@ -107,7 +107,7 @@ export class SimulatedVolumes {
   #mount(uid: string, ref: PodRef): void {
     if (this.#random.chance(0.2)) {
       this.#failed.add(uid);
-      this.#facts.put(uid, { ref, ready: false, volumes: {}, error: 'the device is busy' }, { pod: uid });
+      this.#facts.put(uid, { ref, ready: false, volumes: {}, errors: ['the device is busy'] }, { pod: uid });
       return;
     }
     this.#failed.delete(uid);

@@ -11,7 +11,7 @@ import {
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
-import { EventRecorder } from '@kubus/service-kit';
+import { EventRecorder, type PodEvents } from '@kubus/service-kit';
 import { type ConfigOutput, ConfigSources } from './config-sources.ts';
 import type { ManifestFolder } from './file-source.ts';
 
@@ -31,7 +31,7 @@ export interface PublishOptions {
 /** Wires the sources to the bus: each pod is a fact of its source, each manifest file a report. */
 export function publishSources(options: PublishOptions): ConfigSources {
   const { bus, folder, fileCheckFrequency, eventRate, ...rest } = options;
-  const events = new EventRecorder({ bus, clock: rest.clock, declaration: configEvent, rate: eventRate });
+  const events = new EventRecorder({ bus, clock: rest.clock, rate: eventRate }).ofPods(configEvent);
   const output = new SourcesOnBus(bus, events);
   const sources = new ConfigSources({ ...rest, output, file: { folder, fileCheckFrequency } });
   output.configured(sources.registered);
@@ -39,7 +39,7 @@ export function publishSources(options: PublishOptions): ConfigSources {
 }
 
 class SourcesOnBus implements ConfigOutput {
-  readonly #events: EventRecorder;
+  readonly #events: PodEvents;
   readonly #pods: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
   readonly #manifests: FactOwner<ManifestReport>;
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
@@ -47,7 +47,7 @@ class SourcesOnBus implements ConfigOutput {
   #read: Cause[] = [];
   #told = false;
 
-  constructor(bus: Bus, events: EventRecorder) {
+  constructor(bus: Bus, events: PodEvents) {
     this.#events = events;
     this.#pods = {
       file: bus.owner(desiredPods.file),

@@ -1,5 +1,7 @@
 import type { Bus } from '@kubus/bus';
+import { runtimeNodeEvent } from '@kubus/contracts';
 import type { Clock, Logger } from '@kubus/ports';
+import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
 import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
 import { Images, type ImagesOptions } from './images.ts';
 import { type ObjectReader, noObjects } from './objects.ts';
@@ -25,6 +27,8 @@ export interface CriBridgeOptions {
   readonly objects?: ObjectReader | undefined;
   /** Address ranges of the node's pods, for a runtime that runs CNI itself. */
   readonly podCidrs: readonly string[];
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: EventRecorderOptions['rate'];
 }
 
 /** The one connection of the node to its container runtime. */
@@ -45,7 +49,9 @@ export class CriBridge {
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
     const shared = { runtime, bus, clock, logger };
-    const collector = new ImageCollector({ ...shared, ...options.imageGc, pulled: options.images.pulled });
+    const nodeEvents = new EventRecorder({ bus, clock, rate: options.eventRate }).ofNode(runtimeNodeEvent);
+    const { pulled } = options.images;
+    const collector = new ImageCollector({ runtime, nodeEvents, clock, logger, pulled, ...options.imageGc });
     this.#collector = collector;
     this.#images = new Images({ ...shared, ...options.images, onGiven: (id) => collector.given(id) });
     this.#images.serve();

@@ -1,5 +1,5 @@
-import type { Bus } from '@kubus/bus';
-import { nodeEvent, repositoryOf } from '@kubus/contracts';
+import { repositoryOf, rpcErrorText } from '@kubus/contracts';
+import { CriError } from '@kubus/cri';
 import {
   type DiskSpace,
   type ImageGcPolicy,
@@ -8,12 +8,16 @@ import {
   forSpace,
   giveImage,
   isOff,
+  joinErrors,
   notEnoughFreed,
+  notRemovedForAge,
+  notRemovedForSpace,
   observeImages,
   tooOld,
 } from '@kubus/image-manager';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
+import type { NodeEvents } from '@kubus/service-kit';
 import type { PulledImages } from './pulled-images.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -25,7 +29,8 @@ class CollectionError extends KubusError {}
 
 export interface ImageCollectorOptions {
   readonly runtime: Runtime;
-  readonly bus: Bus;
+  /** For what the node's operators are to hear of. */
+  readonly nodeEvents: NodeEvents;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly pulled: PulledImages;
@@ -77,10 +82,9 @@ export class ImageCollector {
       await this.#collect();
       this.#failed = false;
     } catch (error) {
-      const { message } = toError(error);
       logger.warn({ err: toError(error) }, 'images could not be collected');
       // Once may be chance: the runtime may just have been starting.
-      if (this.#failed) this.#tell('ImageGCFailed', message);
+      if (this.#failed) this.#tell('ImageGCFailed', textOf(error));
       this.#failed = true;
     }
     if (!this.#stopped) this.#timer = clock.after(EVERY_MS, () => void this.#round());
@@ -102,10 +106,11 @@ export class ImageCollector {
   async #collect(): Promise<void> {
     const { clock, policy } = this.#options;
     const now = clock.now();
-    const errors: string[] = [];
+    const old: string[] = [];
     for (const id of tooOld(this.#records, policy, { now, upSince: this.#upSince })) {
-      await this.#remove(id, 'age', now, errors);
+      await this.#remove(id, 'age', now, old);
     }
+    const failures = old.length > 0 ? [notRemovedForAge(policy, old)] : [];
     const space = await this.#space();
     const usage = diskUsage(space, policy);
     if (usage === undefined) {
@@ -113,13 +118,16 @@ export class ImageCollector {
       this.#tell('InvalidDiskCapacity', message);
       throw new CollectionError('no-capacity', message);
     }
+    const { bytesToFree: wanted } = usage;
+    const errors: string[] = [];
     let freed = 0;
-    for (const { id, bytes } of usage.bytesToFree === 0 ? [] : forSpace(this.#records, policy, now)) {
-      if (freed >= usage.bytesToFree) break;
+    for (const { id, bytes } of wanted === 0 ? [] : forSpace(this.#records, policy, now)) {
+      if (freed >= wanted) break;
       if (await this.#remove(id, 'space', now, errors)) freed += bytes;
     }
-    if (errors.length > 0) throw new CollectionError('not-removed', errors.join('; '));
-    if (freed >= usage.bytesToFree) return;
+    if (errors.length > 0) failures.push(notRemovedForSpace({ wanted, freed }, errors));
+    if (failures.length > 0) throw new CollectionError('not-removed', joinErrors(failures));
+    if (freed >= wanted) return;
     const message = notEnoughFreed(usage.percent, space.capacity, freed);
     this.#tell('FreeDiskSpaceFailed', message);
     throw new CollectionError('not-enough', message);
@@ -133,7 +141,7 @@ export class ImageCollector {
     try {
       await this.#options.runtime.call('RemoveImage', { image: { image: id } });
     } catch (error) {
-      errors.push(`image ${id}: ${toError(error).message}`);
+      errors.push(textOf(error));
       return false;
     }
     this.#removed[why] += 1;
@@ -156,9 +164,14 @@ export class ImageCollector {
   }
 
   #tell(reason: string, message: string): void {
-    const { bus } = this.#options;
-    bus.emit(nodeEvent, bus.node, { type: 'Warning', reason, message });
+    this.#options.nodeEvents.record({ type: 'Warning', reason, message }, []);
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof CriError
+    ? rpcErrorText({ code: error.code, message: error.details })
+    : toError(error).message;
 }
 
 function namesOf({ id = '', repoTags = [], repoDigests = [] }: Image): string[] {

@@ -6,6 +6,7 @@ import {
   bareImageName,
   findImage,
   pullImage,
+  rpcErrorText,
 } from '@kubus/contracts';
 import { CriError } from '@kubus/cri';
 import { type Credential, CredentialsError } from '@kubus/image-credentials';
@@ -154,7 +155,7 @@ function isAnswer(error: unknown, image: string): error is CriError {
 
 /** As a gRPC status is written; of the status Unknown, which says nothing, only the text. */
 function textOf({ code, details }: CriError): string {
-  return code === 'Unknown' ? details : `rpc error: code = ${code} desc = ${details}`;
+  return code === 'Unknown' ? details : rpcErrorText({ code, message: details });
 }
 
 /** A Secret that holds no credentials is the pod's fault, like a wrong password. */

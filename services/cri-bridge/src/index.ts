@@ -33,7 +33,7 @@ export const criBridge: ServiceDefinition = {
       ids,
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
-    const settings = { handler, sandboxesAtOnce, podCidrs };
+    const settings = { handler, sandboxesAtOnce, podCidrs, eventRate: config.events };
     const bridge = new CriBridge({ runtime, bus, clock, logger, objects, ...settings, ...images });
     health.ready('runtime', () => bridge.problem);
     metrics.add({

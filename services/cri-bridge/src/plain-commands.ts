@@ -2,6 +2,7 @@ import type { Bus, CommandContext } from '@kubus/bus';
 import { type BusCriMethod, type CriRequest, type CriResult, criCommands, fencedMethods } from '@kubus/contracts';
 import type { UnaryCriMethod } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
+import { inRuntimeWords } from './runtime-words.ts';
 import type { Stamps } from './stamps.ts';
 
 /** Items in one page of a list when the asker names no number: with room to spare in a message of 8 MiB. */
@@ -34,7 +35,9 @@ export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps
     bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>): Promise<CriResult<M>> => {
       const { params, page } = command.request;
       command.begin();
-      const answer = await runtime.call(method, params);
+      const answer = await runtime.call(method, params).catch((error: unknown) => {
+        throw inRuntimeWords(error);
+      });
       const { response, next } = pageOf(method, answer, page);
       return { response, at: stamps.next(), ...(next !== undefined && { next }) };
     });

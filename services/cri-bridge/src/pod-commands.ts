@@ -1,19 +1,21 @@
-import type { Bus, CommandContext } from '@kubus/bus';
+import type { Bus, Cause, CommandContext } from '@kubus/bus';
 import {
   type CriRequest,
   type CriResult,
   type FencedMethod,
+  type RuntimePod,
+  type Stamp,
   criCommands,
   fencePod,
   fencedMethods,
   readPod,
 } from '@kubus/contracts';
-import { CriError } from '@kubus/cri';
-import { KubusError, toError } from '@kubus/ports';
+import { KubusError } from '@kubus/ports';
 import { Lanes, Slots } from './lanes.ts';
 import { type ObjectReader, completeCreate } from './objects.ts';
 import type { PodEffects } from './pod-effects.ts';
 import type { Pleg } from './pleg.ts';
+import { inRuntimeWords } from './runtime-words.ts';
 import type { Stamps } from './stamps.ts';
 
 /** These wait for nothing: the end of a pod must not queue behind its beginning. */
@@ -59,10 +61,18 @@ export class PodCommands {
   serve(): void {
     this.#bus.serve(fencePod, async ({ key, source, request, cause }) => {
       await this.#bus.fence(key, source, request.hold, request.term);
-      return this.#pleg.read(key, [cause]);
+      return this.#read(key, cause);
     });
-    this.#bus.serve(readPod, ({ key, cause }) => this.#pleg.read(key, [cause]));
+    this.#bus.serve(readPod, ({ key, cause }) => this.#read(key, cause));
     for (const method of fencedMethods) this.#serveMethod(method);
+  }
+
+  async #read(pod: string, cause: Cause): Promise<{ pod?: RuntimePod | undefined; at: Stamp }> {
+    try {
+      return await this.#pleg.read(pod, [cause]);
+    } catch (error) {
+      throw inRuntimeWords(error);
+    }
   }
 
   #serveMethod<M extends FencedMethod>(method: M): void {
@@ -99,11 +109,9 @@ export class PodCommands {
   /** A failed call may have changed the pod too: its asker needs to know when it ended. */
   #ended(error: unknown): KubusError {
     const { epoch, counter } = this.#stamps.next();
-    const cause = toError(error);
-    const own = cause instanceof KubusError ? cause : new KubusError('internal', cause.message, { cause });
-    const context = { ...own.context, endEpoch: epoch, endCounter: counter };
-    // A user reads the runtime's own words: which call it was, the command says.
-    return new KubusError(own.code, own instanceof CriError ? own.details : own.message, { cause, context });
+    const { code, message, context } = inRuntimeWords(error);
+    const end = { endEpoch: epoch, endCounter: counter };
+    return new KubusError(code, message, { cause: error, context: { ...context, ...end } });
   }
 
   /** A command that names one pod and touches another is a mistake of its sender. */

@@ -183,6 +183,7 @@ export class RuntimeWatch {
       ...this.#version,
       network: this.#handler === undefined ? 'runtime' : 'cni-bridge',
       networkReady: network?.status === true,
+      ...(network?.reason !== undefined && network.reason !== '' && { networkReason: network.reason }),
       ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
       ...(response.features?.supplementalGroupsPolicy === true && { strictSupplementalGroups: true }),
       events: this.#events,

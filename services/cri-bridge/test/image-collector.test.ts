@@ -1,9 +1,10 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
-import { nodeEvent } from '@kubus/contracts';
+import { runtimeNodeEvent } from '@kubus/contracts';
 import type { DiskSpace } from '@kubus/image-manager';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
+import { EventRecorder } from '@kubus/service-kit';
 import { ImageCollector } from '../src/image-collector.ts';
 import { PulledImages } from '../src/index.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
@@ -50,12 +51,13 @@ async function make(policy: { maxAgeMs?: number; highPercent?: number }): Promis
   const { bus } = broker.join('cri-bridge', clock);
   events = [];
   bus.transport.subscribe('kubus.node0.runtime.event.nodeRecorded.>', ({ data }) => {
-    const { type, reason, message } = nodeEvent.payload.parse(JSON.parse(data));
+    const { type, reason, message } = runtimeNodeEvent.payload.parse(JSON.parse(data));
     events.push(`${type} ${reason}: ${message}`);
   });
   const pulled = await PulledImages.load({ pulling: new MemoryRecords(), pulled: pulledStore, logger: silentLogger });
   collector = new ImageCollector({
-    ...{ runtime, bus, clock, pulled, logger: silentLogger },
+    ...{ runtime, clock, pulled, logger: silentLogger },
+    nodeEvents: new EventRecorder({ bus, clock }).ofNode(runtimeNodeEvent),
     policy: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, ...policy },
     keep: ['r.io/pause:1'],
     space: (path) => (path === '/images' ? Promise.resolve(disk) : Promise.reject(new Error(path))),
@@ -123,7 +125,7 @@ test('a file system without capacity is told', async () => {
 
 test('an image that can not be removed does not keep the others', async () => {
   runtime.on('RemoveImage', ({ image }) => {
-    if (image?.image === 'id-old') throw failure('Unknown', 'busy');
+    if (image?.image === 'id-old') throw failure('Unknown', 'it is busy');
     images.delete((image?.image ?? '').replace('id-', ''));
     return {};
   });
@@ -131,6 +133,10 @@ test('an image that can not be removed does not keep the others', async () => {
   disk = { capacity: 100, available: 0 };
   await clock.advance(ROUND);
   expect(left()).toEqual(['pause', 'web', 'old']);
+  expect(events.at(-1)).toBe(
+    'Warning ImageGCFailed: wanted to free 20 bytes, but freed 10 bytes space with errors in image deletion: ' +
+      'rpc error: code = Unknown desc = it is busy',
+  );
 });
 
 test('age counts once the node has been up for long enough', async () => {

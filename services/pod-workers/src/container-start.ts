@@ -16,6 +16,7 @@ import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { knownServices, processToComplete } from './objects.ts';
 import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import { isAnswer } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { recordSize } from './resize.ts';
@@ -52,9 +53,11 @@ export async function startContainer(
   start: ContainerStart,
 ): Promise<void> {
   const { container } = start;
+  let made = start.created?.id;
   try {
     await awaitBackOff(pass, start);
-    const id = start.created?.id ?? (await createContainer(pass, pod, sandbox, start));
+    const id = made ?? (await createContainer(pass, pod, sandbox, start));
+    made = id;
     checkCancelled(pass);
     const run = async () => {
       await attempt('RunContainerError', () =>
@@ -72,7 +75,9 @@ export async function startContainer(
     pass.waiting.set(container.name, { reason: error.code, message: error.message });
     endLetThrough(pass, start);
     if (TOLD.includes(error.code)) {
-      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.message}`, container });
+      // The runtime's id is another one each time: with it, no two events would count as the same.
+      const text = made === undefined ? error.message : error.message.replaceAll(made, container.name);
+      recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${text}`, container });
     }
     throw error;
   }
@@ -141,12 +146,9 @@ async function imageOf(
 }
 
 async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
-  const { files, kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
+  const { kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
-  const ref = podRefOf(pod);
-  await files.makeLogFolder(ref, container.name);
-  const terminationLogPath = await files.makeTerminationLog(ref, container.name, start.attempt);
-  const etcHostsPath = await files.writeHostsFile(pod, sandbox.ips);
+  const files = await makeFiles(pass, pod, sandbox, start);
   try {
     const targetContainerId = targetOf(pass, start);
     const { config, process } = containerTemplate(pod, container, {
@@ -160,8 +162,7 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       allocatable,
       podIps: sandbox.ips,
       hostIps: nodeIps,
-      terminationLogPath,
-      etcHostsPath,
+      ...files,
       services: knownServices(pass),
       ...mountedVolumes(pass, container),
     });
@@ -169,6 +170,19 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
   } catch (error) {
     if (!(error instanceof ContainerConfigError)) throw error;
     throw new StartFailed(error.code, error.message, { cause: error });
+  }
+}
+
+/** What a container needs on the machine before it is made. */
+async function makeFiles(pass: Pass, pod: Pod, sandbox: SandboxInUse, { container, attempt }: ContainerStart) {
+  const { files } = pass.deps;
+  const ref = podRefOf(pod);
+  try {
+    await files.makeLogFolder(ref, container.name);
+    const terminationLogPath = await files.makeTerminationLog(ref, container.name, attempt);
+    return { terminationLogPath, etcHostsPath: await files.writeHostsFile(pod, sandbox.ips) };
+  } catch (error) {
+    throw new StartFailed('CreateContainerConfigError', toError(error).message, { cause: error });
   }
 }
 
@@ -215,9 +229,7 @@ async function attempt<T>(reason: string, call: () => Promise<T>): Promise<T> {
     if (error instanceof CommandFailed && OBJECTS_AWAITED.includes(error.code)) {
       throw new TryAgain(error.message, RETRY_MS, { cause: error });
     }
-    if (error instanceof CommandFailed && error.code !== 'Unavailable') {
-      throw new StartFailed(reason, error.message, { cause: error });
-    }
+    if (isAnswer(error)) throw new StartFailed(reason, error.message, { cause: error });
     throw error;
   }
 }

@@ -1,25 +1,37 @@
+import type { RuntimePod } from '@kubus/contracts';
 import { leftovers, mayRun } from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
-import { type Pass, TRANSIENT_MS, TryAgain } from './pass.ts';
-import { asStops, stopContainers, stopSandboxes } from './stop.ts';
+import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, recordEvent } from './pass.ts';
+import { KillFailed, asStops, stopContainers, stopSandboxes } from './stop.ts';
 import { checkVolumesGone } from './volumes.ts';
 
 /** Stops everything of a pod (kubelet behaviour 1.3, SyncTerminatingPod). Throws when something still runs. */
 export async function terminatingPass(pass: Pass): Promise<void> {
   const runtime = await pass.fresh();
   pass.publishStatus();
-  const graceOverrideSeconds = pass.graceSeconds;
-  await stopContainers(pass, asStops(runtime?.containers), { ordered: true, graceOverrideSeconds });
-  await stopSandboxes(
-    pass,
-    (runtime?.sandboxes ?? []).filter(({ ready }) => ready),
-  );
+  await killPod(pass, runtime);
   const after = await pass.fresh();
   pass.publishStatus();
   const running = (after?.containers ?? []).filter(mayRun).map(({ name }) => name);
   if (running.length > 0) {
     throw new TryAgain(`containers still run after they were stopped: ${running.join(', ')}`, TRANSIENT_MS);
+  }
+}
+
+async function killPod(pass: Pass, runtime: RuntimePod | undefined): Promise<void> {
+  const sandboxes = (runtime?.sandboxes ?? []).filter(({ ready }) => ready);
+  try {
+    await stopContainers(pass, asStops(runtime?.containers), {
+      ordered: true,
+      graceOverrideSeconds: pass.graceSeconds,
+    });
+    await stopSandboxes(pass, sandboxes);
+  } catch (error) {
+    if (!(error instanceof KillFailed)) throw error;
+    const message = `error killing pod: ${error.message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'FailedKillPod', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
   }
 }
 

@@ -7,6 +7,7 @@ import { KubusError } from '@kubus/ports';
 import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
 import { presentPullSecrets } from './objects.ts';
 import { type Pass, recordEvent, unlessCancelled } from './pass.ts';
+import { isAnswer } from './runtime-answer.ts';
 
 /** The container can not have its image now. `code` is the waiting reason that users know. */
 export class ImageError extends KubusError {
@@ -117,9 +118,4 @@ async function askForPull(pass: Pass, { pod, request, sandboxConfig }: Wanted): 
 
 function described(image: Image | undefined, otherwise: string): ContainerImage {
   return { id: image?.id ?? otherwise, user: image && imageUser(image) };
-}
-
-/** The runtime has answered; what has not is waited for. */
-function isAnswer(error: unknown): error is CommandFailed {
-  return error instanceof CommandFailed && error.code !== 'Unavailable';
 }

@@ -60,7 +60,11 @@ export const podWorkers: ServiceDefinition = {
     // By one instance alone: the folders are not any instance's.
     const orphans =
       instance === FIRST
-        ? new OrphanFiles({ ...config.pods, clock, logger, mayExist: (uid) => workers.mayExist(uid) })
+        ? new OrphanFiles({
+            ...config.pods,
+            ...{ clock, logger, nodeEvents: workers.nodeEvents },
+            mayExist: (uid) => workers.mayExist(uid),
+          })
         : undefined;
     health.ready('state folder', () => workers.saveError);
     metrics.add({

@@ -1,5 +1,6 @@
 import { removeTree } from '@kubus/mount';
-import { type Cancel, type Clock, type Logger, hasErrno, toError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
+import type { NodeEvents } from '@kubus/service-kit';
 import { podsFolder } from '@kubus/volume';
 import { readlink, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,6 +15,8 @@ export interface OrphanOptions {
   readonly logLinks?: string | undefined;
   /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
   readonly mayExist: (uid: string) => boolean;
+  /** For what the node's operators are to hear of. */
+  readonly nodeEvents: NodeEvents;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -48,7 +51,7 @@ export class OrphanFiles {
 
   /** Looks once, now. Never rejects. */
   async look(): Promise<void> {
-    const { logger } = this.#options;
+    const { logger, nodeEvents } = this.#options;
     try {
       for (const path of [...(await this.#logFolders()), ...(await this.#podFolders())]) await this.#remove(path);
       for (const path of await this.#deadLinks()) {
@@ -57,6 +60,7 @@ export class OrphanFiles {
       }
     } catch (error) {
       logger.error({ err: toError(error) }, 'what is left of unknown pods could not be looked for');
+      nodeEvents.record({ type: 'Warning', reason: 'ContainerGCFailed', message: toError(error).message }, []);
     }
   }
 
@@ -67,7 +71,12 @@ export class OrphanFiles {
 
   async #logFolders(): Promise<string[]> {
     const { logs } = this.#options;
-    return this.#orphans(await resolved(logs), uidOf);
+    try {
+      return await this.#orphans(await resolved(logs), uidOf);
+    } catch (error) {
+      const message = `failed to read podLogsDirectory "${logs}": ${toError(error).message}`;
+      throw new KubusError('logs-unreadable', message, { cause: error });
+    }
   }
 
   async #podFolders(): Promise<string[]> {

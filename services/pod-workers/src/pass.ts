@@ -70,7 +70,7 @@ export type EventToTell = Pick<PodEvent, 'type' | 'reason' | 'message'> & {
   container?: Pick<Container, 'name'> | undefined;
 };
 
-/** Tells the pod's user something, as a Kubernetes Event would. See {@link EventRecorder.record}. */
+/** Tells the pod's user something, as a Kubernetes Event would. See {@link PodEvents.record}. */
 export function recordEvent(pass: Pass, event: EventToTell): Cause | undefined {
   const { container, ...rest } = event;
   const { ref, deps, logger } = pass;

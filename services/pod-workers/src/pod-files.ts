@@ -28,6 +28,9 @@ export function createPodFiles(options: PodFilesOptions): PodFiles {
   const folder = (pod: PodRef) => join(options.logs, logFolder(pod));
   return {
     ...createRunFiles(options),
+    makeFolder: async ({ uid }) => {
+      await mkdir(podFolder(options.root, uid), { recursive: true, mode: 0o750 });
+    },
     logFolder: folder,
     linkLog: async (pod, { name, attempt, id }) => {
       const log = join(folder(pod), name, `${attempt}.log`);

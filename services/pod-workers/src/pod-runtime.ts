@@ -9,8 +9,10 @@ import {
   criCommands,
   fencePod,
   readPod,
+  rpcErrorText,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
+import { isAnswer } from './runtime-answer.ts';
 import type { Tenure } from './tenure.ts';
 
 /** The pod has to be fenced and read anew before anything else: the bridge restarted, or somebody else took the pod. */
@@ -18,6 +20,13 @@ export class HoldLost extends KubusError {}
 
 /** Another instance has the pod. */
 export class PodTaken extends KubusError {}
+
+/** The runtime has answered that it can not tell what it has of the pod. The message is its own. */
+export class ReadFailed extends KubusError {
+  constructor(cause: CommandFailed) {
+    super('read-failed', rpcErrorText(cause), { cause });
+  }
+}
 
 /** How long to wait for the fact that a command's end brings, before the pod is read on demand. */
 const FACT_MS = 500;
@@ -80,7 +89,7 @@ export class PodRuntime {
     this.#hold = undefined;
   }
 
-  /** The pod's state, read after the last command ended. `causes`: why it is asked for. */
+  /** The pod's state, read after the last command ended. `causes`: why it is asked for. Throws {@link ReadFailed}. */
   async fresh(causes: readonly Cause[]): Promise<RuntimePod | undefined> {
     if (this.#hold === undefined) await this.#fence(causes);
     const end = this.#clock.now() + FACT_MS;
@@ -89,10 +98,14 @@ export class PodRuntime {
     return this.#pod;
   }
 
-  /** Reads the pod now. */
+  /** Reads the pod now. Throws {@link ReadFailed}. */
   async read(): Promise<RuntimePod | undefined> {
-    const { result, cause } = await this.#bus.call(readPod, this.#uid, {}, { causes: this.cause });
-    this.#learn(result.pod, result.at, cause);
+    try {
+      const { result, cause } = await this.#bus.call(readPod, this.#uid, {}, { causes: this.cause });
+      this.#learn(result.pod, result.at, cause);
+    } catch (error) {
+      throw isAnswer(error) ? new ReadFailed(error) : error;
+    }
     return this.#pod;
   }
 
@@ -141,7 +154,8 @@ export class PodRuntime {
         this.#learn(result.pod, result.at, cause);
         return;
       } catch (error) {
-        if (!(error instanceof CommandFailed && error.code === 'fenced-off')) throw error;
+        if (!isAnswer(error)) throw error;
+        if (error.code !== 'fenced-off') throw new ReadFailed(error);
         if (Number(error.context['term']) > term) {
           throw new PodTaken('pod-taken', 'another instance has the pod', { cause: error });
         }

@@ -26,7 +26,8 @@ import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
-import { HoldLost, PodRuntime, PodTaken } from './pod-runtime.ts';
+import { OverdueKill } from './overdue-kill.ts';
+import { HoldLost, PodRuntime, PodTaken, ReadFailed } from './pod-runtime.ts';
 import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
@@ -53,6 +54,7 @@ export class PodWorker {
   readonly #probes: ProbeMemory;
   readonly #record: RecordFile;
   readonly #state: StateReport;
+  readonly #overdue: OverdueKill;
   readonly #waiting = new Map<string, WaitingReason>();
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
@@ -98,6 +100,7 @@ export class PodWorker {
     const content = () => this.#toRecord();
     this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
     this.#state = new StateReport({ ref, deps });
+    this.#overdue = new OverdueKill(ref, deps);
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
     if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
@@ -202,6 +205,7 @@ export class PodWorker {
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
+    this.#overdue.stop();
     this.#record.stop();
     this.#passing?.abort();
   }
@@ -274,6 +278,10 @@ export class PodWorker {
     }
     this.#awaits = error instanceof NodeNotReady ? 'node' : error instanceof VolumesAwaited ? 'volumes' : 'anything';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
+    if (error instanceof ReadFailed) {
+      const message = `error determining status: ${error.message}`;
+      this.#deps.events.record({ ref: this.ref, type: 'Warning', reason: 'FailedSync', message }, this.#why());
+    }
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
     this.#next(wait, toError(error).message);
   }
@@ -338,6 +346,7 @@ export class PodWorker {
     if (!changed) return;
     if (state !== before.state) {
       this.#state.changed();
+      this.#overdue.changed(this.#machine, this.#work);
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
     this.#report(undefined, causes);

@@ -20,11 +20,12 @@ import {
   podWorker,
   runtimeCondition,
   runtimePod,
+  workerNodeEvent,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { EventRecorder, RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, readRecord } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
@@ -104,11 +105,13 @@ export class PodWorkers {
 
   private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
+    const recorder = new EventRecorder({ bus, clock, rate: eventRate });
     this.#options = options;
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
-      events: new EventRecorder({ bus, clock, declaration: podEvent, rate: eventRate }),
+      events: recorder.ofPods(podEvent),
+      nodeEvents: recorder.ofNode(workerNodeEvent),
       records: new SharedRecords(options.records, bus.instance),
       states: bus.owner(podWorker),
       statuses: bus.owner(podStatus),
@@ -194,6 +197,11 @@ export class PodWorkers {
 
   get count(): number {
     return this.#workers.size;
+  }
+
+  /** For what the node's operators are to hear of. */
+  get nodeEvents(): NodeEvents {
+    return this.#deps.nodeEvents;
   }
 
   /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */

@@ -22,6 +22,8 @@ export interface RunFiles {
 
 /** The pods' files on the node that this service makes and removes. */
 export interface PodFiles extends RunFiles {
+  /** Makes the pod's folder. */
+  makeFolder(pod: PodRef): Promise<void>;
   /** Makes the folder of a container's logs. The runtime writes into it, but does not make it. */
   makeLogFolder(pod: PodRef, container: string): Promise<void>;
   /** Absolute folder of the pod's logs. */

@@ -1,11 +1,12 @@
-import { CommandFailed } from '@kubus/bus';
 import { SandboxConfigError, dnsConfig, sandboxConfig } from '@kubus/container-config';
-import type { Pod, RuntimeSandbox } from '@kubus/contracts';
+import { type Pod, type RuntimeSandbox, rpcErrorText } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod-status';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
 import { runtimeHandler } from './objects.ts';
 import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
+import { ReadFailed } from './pod-runtime.ts';
+import { isAnswer } from './runtime-answer.ts';
 
 /** The sandbox in which the pod's containers are to run. */
 export interface SandboxInUse {
@@ -26,23 +27,38 @@ export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): 
     recordEvent(pass, { type: 'Normal', reason: 'SandboxChanged', message });
   }
   checkCancelled(pass);
+  const { id, config } = await makeSandbox(pass, pod, attempt);
+  const made = await readSandbox(pass, id);
+  if (made?.ready !== true) throw new TryAgain('the pod’s sandbox has ended at once', TRANSIENT_MS);
+  return inUse(made, config);
+}
+
+async function makeSandbox(pass: Pass, pod: Pod, attempt: number): Promise<{ id: string; config: PodSandboxConfig }> {
   try {
     const config = await configOf(pass, pod, attempt);
     const handler = runtimeHandler(pass, pod);
     const params = { config, ...(handler !== undefined && { runtimeHandler: handler }) };
-    const { podSandboxId } = await pass.runtime.change('RunPodSandbox', params, [
-      ...pass.runtime.cause,
-      ...pass.causes,
-    ]);
-    // Containers may ask for the pod's addresses, which the runtime tells only of a sandbox that is there.
-    const made = (await pass.runtime.read())?.sandboxes.find(({ id }) => id === podSandboxId);
-    if (made?.ready !== true) throw new TryAgain('the pod’s sandbox has ended at once', TRANSIENT_MS);
-    return inUse(made, config);
+    const causes = [...pass.runtime.cause, ...pass.causes];
+    const { podSandboxId = '' } = await pass.runtime.change('RunPodSandbox', params, causes);
+    return { id: podSandboxId, config };
   } catch (error) {
-    const refused = error instanceof CommandFailed && error.code !== 'Unavailable';
-    if (!refused && !(error instanceof SandboxConfigError)) throw error;
-    const message = `Failed to create pod sandbox: ${error.message}`;
+    if (!isAnswer(error) && !(error instanceof SandboxConfigError)) throw error;
+    // Of a pod that is ended meanwhile it is no failure.
+    checkCancelled(pass);
+    const message = `Failed to create pod sandbox: ${rpcErrorText(error)}`;
     recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
+  }
+}
+
+/** Containers may ask for the pod's addresses, which the runtime tells only of a sandbox that is there. */
+async function readSandbox(pass: Pass, sandboxId: string): Promise<RuntimeSandbox | undefined> {
+  try {
+    return (await pass.runtime.read())?.sandboxes.find(({ id }) => id === sandboxId);
+  } catch (error) {
+    if (!(error instanceof ReadFailed)) throw error;
+    const message = `Unable to get pod sandbox status: ${error.message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'FailedPodSandBoxStatus', message });
     throw new TryAgain(message, RETRY_MS, { cause: error });
   }
 }
@@ -55,7 +71,11 @@ async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandb
   const { deps, ref } = pass;
   const { cgroups, dns, files, kernel, nodeIps } = deps;
   const { config, warnings } = dnsConfig(pod, { ...dns, nodeIps, resolvConf: await files.readResolvConf() });
-  for (const { reason, message } of warnings) recordEvent(pass, { type: 'Warning', reason, message });
+  for (const { reason, message, nodeMessage } of warnings) {
+    if (nodeMessage !== undefined)
+      deps.nodeEvents.record({ type: 'Warning', reason, message: nodeMessage }, pass.causes);
+    recordEvent(pass, { type: 'Warning', reason, message });
+  }
   return sandboxConfig(pod, {
     attempt,
     logDirectory: files.logFolder(ref),

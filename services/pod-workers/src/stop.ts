@@ -1,9 +1,11 @@
 import type { Cause } from '@kubus/bus';
-import type { LifecycleHandler, RuntimeContainer, RuntimeSandbox } from '@kubus/contracts';
+import { type LifecycleHandler, type RuntimeContainer, type RuntimeSandbox, rpcErrorText } from '@kubus/contracts';
+import { joinErrors } from '@kubus/image-manager';
 import { type ContainerStop, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from '@kubus/pod-lifecycle';
-import { toError } from '@kubus/ports';
+import { KubusError, toError } from '@kubus/ports';
 import { runHook } from './hooks.ts';
 import { type Pass, recordEvent, unlessCancelled, within } from './pass.ts';
+import { isAnswer } from './runtime-answer.ts';
 
 /** What has been begun to end a container; a pass that takes over from another one goes on with it. */
 interface StopUnderWay {
@@ -15,6 +17,13 @@ interface StopUnderWay {
   /** The grace, and since when it runs; begins anew when it gets shorter. */
   graceSeconds: number;
   since: number;
+}
+
+/** The runtime has refused to stop something; the message is the reference's for each of them. */
+export class KillFailed extends KubusError {
+  constructor(message: string, cause: unknown) {
+    super('kill-failed', message, { cause });
+  }
 }
 
 /** By container id. */
@@ -29,7 +38,7 @@ export interface StopOptions {
 
 /**
  * Ends those of `stops` that may run, all at once: event, preStop handler, their turn, stop (kubelet behaviour 1.6). Handler
- * and waiting take their time from the grace.
+ * and waiting take their time from the grace. Throws {@link KillFailed} when all the others have been tried too.
  */
 export async function stopContainers(
   pass: Pass,
@@ -38,23 +47,40 @@ export async function stopContainers(
 ): Promise<void> {
   const plans = killPlan({ pod: pass.pod, stops, graceOverrideSeconds, ordered });
   const ends = new Map(plans.map(({ container }) => [container.id, Promise.withResolvers<undefined>()]));
+  const failures: KillFailed[] = [];
   await Promise.all(
     plans.map(async (plan) => {
       const turn = plan.waitsFor.map((id) => ends.get(id)?.promise);
       try {
         await stopContainer(pass, plan, turn);
+      } catch (error) {
+        // Everything else ends the pass, and at once.
+        if (!(error instanceof KillFailed)) throw error;
+        failures.push(error);
       } finally {
         // Also when the stop failed: it is tried again, and whoever waits must not wait for longer than its grace.
         ends.get(plan.container.id)?.resolve(undefined);
       }
     }),
   );
+  if (failures.length > 0) throw new KillFailed(joinErrors(failures.map(({ message }) => message)), failures[0]);
 }
 
-/** Stops every sandbox: its network goes, and whatever still runs in it. */
+/** Stops every sandbox: its network goes, and whatever still runs in it. Throws {@link KillFailed}. */
 export async function stopSandboxes(pass: Pass, sandboxes: readonly RuntimeSandbox[]): Promise<void> {
   for (const { id } of sandboxes) {
-    await unlessCancelled(pass, pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause));
+    const stopped = pass.runtime.change('StopPodSandbox', { podSandboxId: id }, pass.runtime.cause);
+    await orKillFailed(unlessCancelled(pass, stopped), 'KillPodSandbox', pass.ref.uid);
+  }
+}
+
+async function orKillFailed(stopped: Promise<unknown>, action: string, target: string): Promise<void> {
+  try {
+    await stopped;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    const text = JSON.stringify(rpcErrorText(error));
+    throw new KillFailed(`failed to "${action}" for "${target}" with ${action}Error: ${text}`, error);
   }
 }
 
@@ -73,7 +99,8 @@ async function stopContainer(pass: Pass, plan: PlannedStop, turn: readonly unkno
   if (turn.length > 0) await within(pass, Promise.all(turn), left());
   stop.abortHook.abort();
   const timeout = String(stopTimeout(graceSeconds, elapsed()));
-  await unlessCancelled(pass, pass.runtime.change('StopContainer', { containerId: container.id, timeout }, stop.why));
+  const stopped = pass.runtime.change('StopContainer', { containerId: container.id, timeout }, stop.why);
+  await orKillFailed(unlessCancelled(pass, stopped), 'KillContainer', container.name);
 }
 
 function begin(pass: Pass, plan: PlannedStop): StopUnderWay {

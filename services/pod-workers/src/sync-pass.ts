@@ -1,6 +1,13 @@
 import { allocationOf, withAllocation } from '@kubus/admission';
 import type { Pod, RuntimePod } from '@kubus/contracts';
-import { type PodActions, containersOf, mayRun, podActions, unsupportedFields } from '@kubus/pod-lifecycle';
+import {
+  type PodActions,
+  containersOf,
+  mayRun,
+  networkNotReady,
+  podActions,
+  unsupportedFields,
+} from '@kubus/pod-lifecycle';
 import { isTerminal, qosClass } from '@kubus/pod-status';
 import { toError } from '@kubus/ports';
 import { resizePlan } from '@kubus/resize';
@@ -91,7 +98,10 @@ async function carryOut(pass: Pass, pod: Pod, runtime: RuntimePod | undefined, a
   }
   await removeContainers(pass, actions.remove.containers, { logs: false });
   await removeSandboxes(pass, actions.remove.sandboxes);
-  if (starts) await ensureCgroup(pass, pod, actions);
+  if (starts) {
+    await ensureCgroup(pass, pod, actions);
+    await makeFolder(pass);
+  }
   const sandbox = await ensureSandbox(pass, pod, actions);
   if (actions.start.length > 0) tellMissingPullSecrets(pass, pod);
   if (sandbox !== undefined) await startContainers(pass, pod, sandbox, actions);
@@ -107,6 +117,17 @@ async function ensureCgroup(pass: Pass, pod: Pod, { createSandbox }: PodActions)
   } catch (error) {
     const message = `unable to ensure pod container exists: ${toError(error).message}`;
     recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodContainer', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
+  }
+}
+
+/** The pod's folder holds all that is made for it (kubelet behaviour 1.3, step 9). */
+async function makeFolder(pass: Pass): Promise<void> {
+  try {
+    await pass.deps.files.makeFolder(pass.ref);
+  } catch (error) {
+    const message = `error making pod data directories: ${toError(error).message}`;
+    recordEvent(pass, { type: 'Warning', reason: 'Failed', message });
     throw new TryAgain(message, RETRY_MS, { cause: error });
   }
 }
@@ -154,10 +175,11 @@ function checkNetwork(pass: Pass, pod: Pod): void {
   const runtime = pass.deps.runtime();
   const network = pass.deps.network();
   const own = runtime?.network === 'cni-bridge';
-  const ready = own ? network?.ready === true : runtime?.networkReady === true;
-  if (ready) return;
-  const detail = (own ? network?.message : runtime?.networkMessage) ?? 'not heard of yet';
-  const message = `network is not ready: ${detail}`;
+  const condition = own
+    ? network
+    : runtime && { ready: runtime.networkReady, reason: runtime.networkReason, message: runtime.networkMessage };
+  if (condition?.ready === true) return;
+  const message = networkNotReady(condition);
   recordEvent(pass, { type: 'Warning', reason: 'NetworkNotReady', message });
   throw new NodeNotReady(message, TRANSIENT_MS);
 }

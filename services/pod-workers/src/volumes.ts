@@ -1,5 +1,6 @@
 import type { Container, Pod } from '@kubus/contracts';
 import type { MountSettings } from '@kubus/container-config';
+import { joinErrors } from '@kubus/image-manager';
 import { containersOf } from '@kubus/pod-lifecycle';
 import { type Pass, TryAgain, recordEvent } from './pass.ts';
 
@@ -20,10 +21,9 @@ export function checkVolumes(pass: Pass, pod: Pod): void {
   const volumes = pass.deps.volumes(pass.ref.uid);
   if (volumes?.ready === true) return;
   pass.publishStatus();
-  if (volumes?.error !== undefined) {
-    recordEvent(pass, { type: 'Warning', reason: 'FailedMount', message: volumes.error });
-  }
-  throw new VolumesAwaited(volumes?.error ?? 'the pod’s volumes are not mounted yet', WAIT_MS);
+  const errors = volumes?.errors ?? [];
+  for (const message of errors) recordEvent(pass, { type: 'Warning', reason: 'FailedMount', message });
+  throw new VolumesAwaited(errors.length > 0 ? joinErrors(errors) : 'the pod’s volumes are not mounted yet', WAIT_MS);
 }
 
 /** Nothing of a pod is forgotten before its volumes are gone: what is in them is not the worker's to remove. */

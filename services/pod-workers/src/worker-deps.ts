@@ -11,7 +11,7 @@ import type {
 } from '@kubus/contracts';
 import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
-import type { EventRecorder, SharedRecords } from '@kubus/service-kit';
+import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
 import type { KernelMemory } from '@kubus/cgroup';
 import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
@@ -20,7 +20,9 @@ import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 export interface WorkerDeps {
   readonly bus: Bus;
   /** For what the pods' users are to hear of. */
-  readonly events: EventRecorder;
+  readonly events: PodEvents;
+  /** For what the node's operators are to hear of. */
+  readonly nodeEvents: NodeEvents;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;

@@ -199,6 +199,7 @@ describe('the restart of all containers', () => {
       'CreateContainer first/1',
     ]);
     expect(told).toBe('True');
+    expect(node.told('a')).toContain('Normal Killing spec.containers{other}: killing');
     expect(node.files.undone).toEqual([]);
     expect(node.status('a')?.containerStatuses).toMatchObject([
       { name: 'main', restartCount: 1, lastState: { terminated: { exitCode: 42 } } },

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mount, mountsBelow, unmount } from '@kubus/mount';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
+import type { NodeEvents } from '@kubus/service-kit';
 import {
   existsSync,
   mkdirSync,
@@ -21,6 +22,8 @@ let dir: string;
 let clock: ManualClock;
 let known: Set<string> | undefined;
 let orphans: OrphanFiles;
+/** What the node's operators were told. */
+let told: string[];
 
 beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-orphans-')));
@@ -28,7 +31,14 @@ beforeEach(() => {
   known = new Set(['known']);
   const mayExist = (uid: string) => known === undefined || known.has(uid);
   const folders = { root: join(dir, 'root'), logs: join(dir, 'logs'), logLinks: join(dir, 'links') };
-  orphans = new OrphanFiles({ ...folders, clock, logger: silentLogger, mayExist });
+  told = [];
+  const nodeEvents = {
+    record: ({ type, reason, message }: Parameters<NodeEvents['record']>[0]) => {
+      told.push(`${type} ${reason}: ${message}`);
+      return undefined;
+    },
+  };
+  orphans = new OrphanFiles({ ...folders, nodeEvents, clock, logger: silentLogger, mayExist });
 });
 afterEach(async () => {
   orphans.stop();
@@ -92,6 +102,14 @@ test('links to logs that are gone go with their pod; others’ stay', async () =
   make('links/file.log');
   await orphans.look();
   expect(namesIn('links')).toEqual(['file.log', 'foreign.log', 'rotating.log', 'there.log']);
+});
+
+test('a folder of logs that can not be read is told, each time', async () => {
+  symlinkSync('logs', join(dir, 'logs'));
+  await orphans.look();
+  await orphans.look();
+  const text = `Warning ContainerGCFailed: failed to read podLogsDirectory "${join(dir, 'logs')}": ELOOP`;
+  expect(told).toEqual([expect.stringContaining(text), expect.stringContaining(text)]);
 });
 
 test('it looks a while after its start, and not when it has ended', () => {

@@ -21,8 +21,11 @@ describe('the network', () => {
     node.setNetwork(false);
     await node.work(podOf('a'));
     expect(done()).toEqual([]);
-    expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: no configuration']);
-    expect(node.state('a')).toMatchObject({ state: 'syncing', error: 'network is not ready: no configuration' });
+    const text =
+      'network is not ready: container runtime network not ready: ' +
+      'NetworkReady=false reason:NetworkPluginNotReady message:no configuration';
+    expect(node.events('a')).toEqual([`NetworkNotReady: ${text}`]);
+    expect(node.state('a')).toMatchObject({ state: 'syncing', error: text });
     node.setNetwork(true);
     await node.pass(0);
     expect(done()).toEqual(started);
@@ -43,10 +46,13 @@ describe('the network', () => {
       ...runtimeReady,
       network: 'runtime',
       networkReady: false,
+      networkReason: 'NetworkPluginNotReady',
       networkMessage: 'cni not initialized',
     });
     await node.work(podOf('a'));
-    expect(node.events('a')).toEqual(['NetworkNotReady: network is not ready: cni not initialized']);
+    expect(node.events('a')).toEqual([
+      expect.stringMatching(/NetworkReady=false reason:NetworkPluginNotReady message:cni not initialized$/),
+    ]);
     node.setRuntime({ ...runtimeReady, network: 'runtime', networkReady: true });
     await node.pass(0);
     expect(done()).toEqual(started);

@@ -135,7 +135,7 @@ describe('a pod that is granted', () => {
       'StartContainer c3',
       `cgroup 204 40000 ${64 * MI}`,
     ]);
-    expect(node.events('a')).toContain('Killing: Container main resize requires restart, will be restarted');
+    expect(node.events('a')).toContain('Killing: Container main resize requires restart');
     expect(conditions(node.status('a'))).toEqual([]);
   });
 

@@ -60,10 +60,14 @@ export class ScriptedBridge {
     this.#clock = clock;
     this.#facts = bus.owner(runtimePod);
     bus.serve(fencePod, async ({ key, source, request }) => {
+      await this.before('fence');
       await bus.fence(key, source, request.hold, request.term);
       return this.#read(key);
     });
-    bus.serve(readPod, ({ key }) => Promise.resolve(this.#read(key)));
+    bus.serve(readPod, async ({ key }) => {
+      await this.before('read');
+      return this.#read(key);
+    });
     this.#serveCreates();
     this.#serveEnds();
     this.#serveImages();

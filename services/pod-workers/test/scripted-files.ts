@@ -13,12 +13,20 @@ export class ScriptedFiles implements PodFiles {
   /** What the removal of a pod's files fails with. */
   failure: Error | undefined;
 
+  /** What making the pod's folder, or a container's, fails with. */
+  folderFailure: Error | undefined;
+  logFolderFailure: Error | undefined;
+
+  makeFolder(): Promise<void> {
+    return this.folderFailure === undefined ? Promise.resolve() : Promise.reject(this.folderFailure);
+  }
+
   logFolder({ uid }: PodRef): string {
     return `/logs/${uid}`;
   }
 
   makeLogFolder(): Promise<void> {
-    return Promise.resolve();
+    return this.logFolderFailure === undefined ? Promise.resolve() : Promise.reject(this.logFolderFailure);
   }
 
   linkLog(): Promise<void> {

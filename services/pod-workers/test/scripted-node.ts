@@ -2,6 +2,7 @@ import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
 import type { FactOwner } from '@kubus/bus';
 import {
   type NetworkCondition,
+  type NodeEvent,
   type Pod,
   type PodEvent,
   type PodProbes,
@@ -53,6 +54,7 @@ export class ScriptedNode {
   cgroupRemoval: Promise<unknown> = Promise.resolve();
   /** Bytes of memory that each pod uses. */
   memoryUsage = 0n;
+  clusterDns: readonly string[] = ['192.0.2.53'];
   /** Waits between restarts; the reference kubelet's if left out. */
   crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
@@ -126,7 +128,7 @@ export class ScriptedNode {
       },
       nextEpoch: () => ++this.#epoch,
       nodeIps: ['192.0.2.1'],
-      dns: { clusterDns: ['192.0.2.53'], clusterDomain: 'cluster.local' },
+      dns: { clusterDns: this.clusterDns, clusterDomain: 'cluster.local' },
       memoryCapacity: 1_000_000_000n,
       allocatable: { cpu: '2', memory: '1000000000' },
       crashLoop: this.crashLoop,
@@ -185,7 +187,7 @@ export class ScriptedNode {
   }
 
   setNetwork(ready: boolean): void {
-    this.#networks.put('network', { ready, message: 'no configuration', broken: [] });
+    this.#networks.put('network', { ready, reason: 'NetworkPluginNotReady', message: 'no configuration', broken: [] });
   }
 
   /** The prober speaks: results of containers by their id. */
@@ -229,6 +231,20 @@ export class ScriptedNode {
   /** Reasons and messages of the pod's events. */
   events(uid: string): string[] {
     return this.#said<PodEvent>('worker.event.recorded', uid).map(({ reason, message }) => `${reason}: ${message}`);
+  }
+
+  /** The pod's events with everything that a user sees: `<type> <reason> <field>: <message>`, `-` where it is about no field. */
+  told(uid: string): string[] {
+    return this.#said<PodEvent>('worker.event.recorded', uid).map(
+      ({ type, reason, fieldPath = '-', message }) => `${type} ${reason} ${fieldPath}: ${message}`,
+    );
+  }
+
+  /** The same of the node's own events. */
+  nodeEvents(): string[] {
+    return this.#said<NodeEvent>('worker.event.nodeRecorded', NODE).map(
+      ({ type, reason, message }) => `${type} ${reason}: ${message}`,
+    );
   }
 
   /** The fields of the spec that the pod's events of a reason are about. */

@@ -40,9 +40,10 @@ test('a pod waits for its volumes before its sandbox, and its containers get the
 test('a volume that can not be mounted is told, and waited for', async () => {
   await node.work(pod);
   const error = 'MountVolume.SetUp failed for volume "data" : no space left';
-  await node.volumes('a', { ready: false, volumes: {}, error });
-  expect(node.events('a')).toEqual([`FailedMount: ${error}`]);
-  expect(node.state('a')).toMatchObject({ state: 'syncing', error });
+  const other = 'MountVolume.SetUp failed for volume "other" : busy';
+  await node.volumes('a', { ready: false, volumes: {}, errors: [error, other] });
+  expect(node.told('a')).toEqual([`Warning FailedMount -: ${error}`, `Warning FailedMount -: ${other}`]);
+  expect(node.state('a')).toMatchObject({ state: 'syncing', error: `[${error}, ${other}]` });
   await node.volumes('a', mounted);
   expect(done()).toEqual(started);
   expect(node.state('a')).not.toHaveProperty('error');

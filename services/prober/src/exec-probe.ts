@@ -1,5 +1,5 @@
 import { type Bus, type Cause, CommandFailed, CommandRefused, PeerRestarted } from '@kubus/bus';
-import { criCommands } from '@kubus/contracts';
+import { criCommands, rpcErrorText } from '@kubus/contracts';
 import { toError } from '@kubus/ports';
 import { type Attempt, AttemptLost, MAX_OUTPUT, ProbeErrored, execTimedOut, judgeExec } from '@kubus/probe';
 
@@ -30,17 +30,13 @@ export async function probeExec(
     if (error instanceof CommandFailed && error.code === 'DeadlineExceeded') {
       return { attempt: execTimedOut(command, timeoutMs), cause: undefined };
     }
-    throw new ProbeErrored('unknown', runtimeErrorText(toError(error)), { cause: error });
+    throw new ProbeErrored('unknown', error instanceof CommandFailed ? rpcErrorText(error) : toError(error).message, {
+      cause: error,
+    });
   }
 }
 
 function outputOf(stdout: string, stderr: string): string {
   const bytes = Buffer.concat([Buffer.from(stdout, 'base64'), Buffer.from(stderr, 'base64')]);
   return bytes.subarray(0, MAX_OUTPUT).toString('utf8');
-}
-
-/** As gRPC's own errors read; the bridge's begin with the name of the call. */
-function runtimeErrorText(error: Error): string {
-  const details = error.message.replace(/^ExecSync: /, '');
-  return error instanceof CommandFailed ? `rpc error: code = ${error.code} desc = ${details}` : details;
 }

@@ -9,7 +9,7 @@ import {
 } from '@kubus/contracts';
 import { isSet, nanosToMs, newestContainer } from '@kubus/pod-lifecycle';
 import type { Clock, Logger } from '@kubus/ports';
-import type { EventRecorder } from '@kubus/service-kit';
+import type { PodEvents } from '@kubus/service-kit';
 import { type ProbeDefinition, type ProbedRun, attemptEvent, erroredEvent, probesOf } from '@kubus/probe';
 import { type Outcome, makeAttempt } from './make-attempt.ts';
 import { ProbeLoop } from './probe-loop.ts';
@@ -20,7 +20,7 @@ export interface PodProberOptions {
   readonly clock: Clock;
   readonly fraction: () => number;
   readonly logger: Logger;
-  readonly events: EventRecorder;
+  readonly events: PodEvents;
   readonly keeper: ResultKeeper;
   readonly proberStartedAt: number;
   /** Address of pods in the host's network. */

@@ -13,7 +13,7 @@ import type { Rate } from '@kubus/event-correlator';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
-import { EventRecorder, SharedRecords, followShare } from '@kubus/service-kit';
+import { EventRecorder, type PodEvents, SharedRecords, followShare } from '@kubus/service-kit';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -44,7 +44,7 @@ export class Prober {
   readonly #keeper: ResultKeeper;
   readonly #kept = new Map<string, PodProbes>();
   readonly #startedAt: number;
-  readonly #events: EventRecorder;
+  readonly #events: PodEvents;
   readonly #pods = new Map<string, PodProber>();
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
@@ -63,7 +63,7 @@ export class Prober {
     const keeper = new ResultKeeper({ ...{ records, clock, logger }, facts: bus.owner(podProbes) });
     this.#keeper = keeper;
     this.#startedAt = clock.now();
-    this.#events = new EventRecorder({ bus, clock, declaration: probeEvent, rate: eventRate });
+    this.#events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(probeEvent);
     this.#works = bus.reader(podWork, {
       changed: ({ key }) => this.#update(key),
       removed: ({ key }, cause) => {

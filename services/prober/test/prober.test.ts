@@ -239,7 +239,7 @@ describe('exec', () => {
   });
 
   test('a command that takes too long is a failure', async () => {
-    pods.exec = () => Promise.reject(new KubusError('DeadlineExceeded', 'ExecSync: timeout 1s exceeded'));
+    pods.exec = () => Promise.reject(new KubusError('DeadlineExceeded', 'timeout 1s exceeded'));
     await run(ready);
     await pods.pass(0);
     const text = 'Readiness probe failed: command timed out: "ready" timed out after 1s';
@@ -249,7 +249,7 @@ describe('exec', () => {
   test('a command that can not be run is tried three times, says so and counts for nothing', async () => {
     await run(ready);
     await pods.pass(0);
-    pods.exec = () => Promise.reject(new KubusError('Unknown', 'ExecSync: no such program'));
+    pods.exec = () => Promise.reject(new KubusError('Unknown', 'no such program'));
     await pods.pass(30);
     expect(pods.commands).toHaveLength(1 + 3 * 3);
     const text =
@@ -261,7 +261,7 @@ describe('exec', () => {
   test('a runtime that is away is no failure, and nobody is told', async () => {
     await run(ready);
     await pods.pass(0);
-    pods.exec = () => Promise.reject(new KubusError('Unavailable', 'ExecSync: connection refused'));
+    pods.exec = () => Promise.reject(new KubusError('Unavailable', 'connection refused'));
     await pods.pass(60);
     expect(pods.commands).toHaveLength(7);
     expect(pods.events()).toEqual([]);
@@ -361,7 +361,7 @@ test('attempts are counted by result, and no more than its pod lasts', async () 
   await pods.pass(20);
   pods.exec = exits(1);
   await pods.pass(10);
-  pods.exec = () => Promise.reject(new KubusError('Unknown', 'ExecSync: no'));
+  pods.exec = () => Promise.reject(new KubusError('Unknown', 'no'));
   await pods.pass(10);
   const labels = { probe_type: 'Readiness', container: 'app', pod: 'pod-a', namespace: 'default', pod_uid: 'a' };
   expect([...pods.prober.counts()]).toEqual([

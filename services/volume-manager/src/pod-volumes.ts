@@ -200,7 +200,7 @@ export class PodVolumes {
     if (this.#gone) facts.remove(this.uid, about);
     else if (ref !== undefined) {
       const { ready, volumes, errors } = this.#outcome;
-      facts.put(this.uid, { ref, ready, volumes, ...(errors.length > 0 && { error: errors.join('; ') }) }, about);
+      facts.put(this.uid, { ref, ready, volumes, ...(errors.length > 0 && { errors: [...errors] }) }, about);
     }
   }
 }

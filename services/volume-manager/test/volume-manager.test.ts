@@ -126,7 +126,10 @@ describe('a pod', () => {
     expect(node.told('a')).toMatchObject({
       ready: false,
       volumes: { disk: { hostPath: volume('a', 'disk') } },
-      error: `${refused}; MountVolume.SetUp failed for volume "file" : hostPath type check failed: ${path} is not a file`,
+      errors: [
+        refused,
+        `MountVolume.SetUp failed for volume "file" : hostPath type check failed: ${path} is not a file`,
+      ],
     });
     expect(clock.waits).toEqual([500]);
     const again = () => node.until(() => clock.waits.length > 0);
@@ -139,15 +142,15 @@ describe('a pod', () => {
     writeFileSync(path, '');
     node.want(podWith('a', [disk, { name: 'file', hostPath: { path, type: 'File' } }]));
     await node.untilReady('a');
-    expect(node.told('a')?.error).toBeUndefined();
+    expect(node.told('a')?.errors).toBeUndefined();
     expect(clock.waits).toEqual([]);
   });
 
   test('whose name would lead out of its folder gets nothing', async () => {
     await start();
     node.want(podWith('../../../x', [disk]));
-    await node.until(() => node.told('../../../x')?.error !== undefined);
-    expect(node.told('../../../x')?.error).toBe('"../../../x" can not be the name of a folder');
+    await node.until(() => node.told('../../../x')?.errors !== undefined);
+    expect(node.told('../../../x')?.errors).toEqual(['"../../../x" can not be the name of a folder']);
     expect(await everything(root)).toEqual([]);
   });
 
@@ -168,8 +171,8 @@ describe('a pod', () => {
     process.chdir(busy);
     try {
       node.worker('a', 'terminated');
-      await node.until(() => node.told('a')?.error !== undefined);
-      expect(node.told('a')?.error).toContain('target is busy');
+      await node.until(() => node.told('a')?.errors !== undefined);
+      expect(node.told('a')?.errors).toEqual([expect.stringContaining('target is busy')]);
       expect(node.told('a')).toMatchObject({ ready: false, volumes: { disk: {}, memory: {} } });
     } finally {
       process.chdir(cwd);
@@ -184,8 +187,8 @@ describe('a pod', () => {
     await start();
     records.failure = new Error('no space');
     node.want(podWith('a', [disk]));
-    await node.until(() => node.told('a')?.error !== undefined);
-    expect(node.told('a')?.error).toBe('no space');
+    await node.until(() => node.told('a')?.errors !== undefined);
+    expect(node.told('a')?.errors).toEqual(['no space']);
     expect(await everything(root)).toEqual([]);
     records.failure = undefined;
     await clock.advance(500);

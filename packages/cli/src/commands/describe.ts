@@ -2,7 +2,7 @@ import { type ContainerState, type ContainerStatus, type PodNetwork, encodeToken
 import type { Command } from 'commander';
 import { connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
-import { type ToldEvent, eventsOf, lastSeen, newestEvents } from '../pod-events.ts';
+import { type ToldEvent, eventsOf, lastSeen, newestEvents } from '../recorded-events.ts';
 import { type PodView, Pods, podDocument, statusWord } from '../pods.ts';
 import { formatTable } from '../table.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { recordedMessage } from '@kubus/causality';
 import { LocalBroker } from '@kubus/bus/testing';
-import { type PodEvent, podEvent } from '@kubus/contracts';
+import { type NodeEvent, type PodEvent, podEvent, workerNodeEvent } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import { eventDocument, newestEvents } from '../pod-events.ts';
+import { type ToldEvent, eventDocument, newestEvents } from '../recorded-events.ts';
 import { eventTable, wantedEvents } from './events.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 0, 10);
@@ -23,11 +23,25 @@ function event(change: Partial<PodEvent> = {}): PodEvent {
   };
 }
 
+const nodeEvent: NodeEvent = {
+  node: 'node0',
+  type: 'Warning',
+  reason: 'ImageGCFailed',
+  message: 'no',
+  count: 1,
+  firstTimestamp: '2030-01-01T00:09:00.000Z',
+  lastTimestamp: '2030-01-01T00:09:00.000Z',
+  series: 'cri-bridge-0.3.1',
+};
+
 /** Events as the record has them after they were told in this order. */
-function recorded(...events: readonly PodEvent[]) {
+function recorded(...events: readonly (PodEvent | NodeEvent)[]) {
   const broker = new LocalBroker('node0');
   const { bus } = broker.join('pod-workers', new ManualClock());
-  for (const one of events) bus.emit(podEvent, one.ref.uid, one);
+  for (const one of events) {
+    if ('ref' in one) bus.emit(podEvent, one.ref.uid, one);
+    else bus.emit(workerNodeEvent, one.node, one);
+  }
   return broker.said.flatMap((message) => recordedMessage(message) ?? []);
 }
 
@@ -50,8 +64,24 @@ test('the newest of each series, the last one at the end, with its age and count
   });
 });
 
+/** The one event of a record. */
+function told(one: PodEvent | NodeEvent): ToldEvent {
+  const [found] = newestEvents(recorded(one));
+  if (found === undefined) throw new Error('it is not in the record');
+  return found;
+}
+
+test('the node’s own events stand among those of pods, in the default namespace', () => {
+  const { rows } = eventTable(newestEvents(recorded(event(), nodeEvent)), { all: true, now: NOW });
+  expect(rows[1]).toEqual(['default', '60s', 'Warning', 'ImageGCFailed', 'Node/node0', 'no']);
+  expect(eventDocument(told(nodeEvent), 'node0')).toMatchObject({
+    metadata: { name: 'node0.cri-bridge-0.3.1', namespace: 'default' },
+    involvedObject: { apiVersion: 'v1', kind: 'Node', name: 'node0', uid: 'node0' },
+  });
+});
+
 test('an event as a document is the API’s', () => {
-  expect(eventDocument(event(), 'node0')).toEqual({
+  expect(eventDocument(told(event()), 'node0')).toEqual({
     apiVersion: 'v1',
     kind: 'Event',
     metadata: { name: 'web-node0.pod-workers-0.3.1', namespace: 'default' },
@@ -79,12 +109,24 @@ describe('options', () => {
     ['its name in the manifest', { ...all, for: 'po/web' }, true],
     ['its UID', { ...all, for: 'pods/a' }, true],
     ['another pod', { ...all, for: 'pod/we' }, false],
+    ['a node', { ...all, for: 'node/web-node0' }, false],
   ])('choose by %s', (_, options, chosen) => {
-    expect(wantedEvents(options, 'node0')(event())).toBe(chosen);
+    expect(wantedEvents(options, 'node0')(told(event()))).toBe(chosen);
   });
 
   test.each([
-    [{ ...all, for: 'node/a' }, '--for must be pod/NAME, not "node/a"'],
+    ['its namespace', all, true],
+    ['another namespace', { namespace: 'other' }, false],
+    ['its name', { ...all, for: 'node/node0' }, true],
+    ['its name, in short', { ...all, for: 'no/node0' }, true],
+    ['another node', { ...all, for: 'nodes/node1' }, false],
+    ['a pod of its name', { ...all, for: 'pod/node0' }, false],
+  ])('choose events of the node by %s', (_, options, chosen) => {
+    expect(wantedEvents(options, 'node0')(told(nodeEvent))).toBe(chosen);
+  });
+
+  test.each([
+    [{ ...all, for: 'job/a' }, '--for must be pod/NAME or node/NAME, not "job/a"'],
     [{ ...all, types: 'normal' }, 'valid --types are Normal or Warning, not "normal"'],
   ])('%j are refused', (options, message) => {
     expect(() => wantedEvents(options, 'node0')).toThrow(message);

@@ -3,7 +3,15 @@ import { recordedMessage } from '@kubus/causality';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
-import { type ToldEvent, eventDocument, eventsOf, lastSeen, newestEvents, toldEvent } from '../pod-events.ts';
+import {
+  type EventObject,
+  type ToldEvent,
+  eventDocument,
+  eventSubjects,
+  lastSeen,
+  newestEvents,
+  toldEvent,
+} from '../recorded-events.ts';
 import { formatTable } from '../table.ts';
 import { UserError } from '../user-error.ts';
 
@@ -19,10 +27,10 @@ interface EventsOptions {
 export function addEvents(program: Command): void {
   program
     .command('events')
-    .description('list what pods’ users were told of, from the node’s record')
-    .option('-n, --namespace <namespace>', 'of pods of this namespace', 'default')
-    .option('-A, --all-namespaces', 'of pods of all namespaces')
-    .option('--for <pod>', 'of this pod alone: pod/NAME')
+    .description('list what pods’ users and the node’s operators were told of, from the node’s record')
+    .option('-n, --namespace <namespace>', 'in this namespace; those of the node are in the default one', 'default')
+    .option('-A, --all-namespaces', 'in all namespaces')
+    .option('--for <object>', 'of this one alone: pod/NAME or node/NAME')
     .option('--types <types>', 'of these types alone: Normal, Warning, or both with a comma')
     .option('-w, --watch', 'go on and print what comes')
     .addOption(outputOption())
@@ -35,23 +43,29 @@ export function addEvents(program: Command): void {
 /**
  * Which events are asked for.
  *
- * @throws UserError for an option that names no pod or no type.
+ * @throws UserError for an option that names no object or no type.
  */
 export function wantedEvents(
   options: Pick<EventsOptions, 'namespace' | 'allNamespaces' | 'for' | 'types'>,
   node: string,
-): (event: Pick<ToldEvent, 'ref' | 'type'>) => boolean {
-  const name = options.for === undefined ? undefined : /^(?:pods?|po)\/(.+)$/.exec(options.for)?.[1];
-  if (options.for !== undefined && name === undefined) {
-    throw new UserError(`--for must be pod/NAME, not "${options.for}"`);
-  }
+): (event: Pick<ToldEvent, 'object' | 'type'>) => boolean {
+  const isWanted = options.for === undefined ? () => true : objectFilter(options.for, node);
   const types = options.types?.split(',');
   const strange = types?.find((type) => type !== 'Normal' && type !== 'Warning');
   if (strange !== undefined) throw new UserError(`valid --types are Normal or Warning, not "${strange}"`);
-  return ({ ref, type }) =>
-    (options.allNamespaces === true || ref.namespace === options.namespace) &&
+  return ({ object, type }) =>
+    (options.allNamespaces === true || object.namespace === options.namespace) &&
     (types === undefined || types.includes(type)) &&
-    (name === undefined || [name, `${name}-${node}`].includes(ref.name) || ref.uid === name);
+    isWanted(object);
+}
+
+/** @param wanted `pod/NAME` or `node/NAME`, the kind as kubectl takes it; a static pod also by its name in the manifest. */
+function objectFilter(wanted: string, node: string): (object: EventObject) => boolean {
+  const [, kind = '', name = ''] = /^(pods?|po|nodes?|no)\/(.+)$/.exec(wanted) ?? [];
+  if (name === '') throw new UserError(`--for must be pod/NAME or node/NAME, not "${wanted}"`);
+  if (kind.startsWith('n')) return (object) => object.kind === 'Node' && object.name === name;
+  const names = [name, `${name}-${node}`];
+  return (object) => object.kind === 'Pod' && (names.includes(object.name) || object.uid === name);
 }
 
 async function printEvents(
@@ -64,7 +78,8 @@ async function printEvents(
   let onEvent: (event: ToldEvent) => void = (event) => void early.push(event);
   const early: ToldEvent[] = [];
   if (watch === true) follow(link, (event) => onEvent(event));
-  const events = newestEvents(await link.record(eventsOf('*'))).filter(wanted);
+  const recorded = await Promise.all(eventSubjects.map((subject) => link.record(subject)));
+  const events = newestEvents(recorded.flat()).filter(wanted);
   const known = new Map(events.map((event) => [event.series, event.count]));
   const isNew = (event: ToldEvent) => wanted(event) && event.count > (known.get(event.series) ?? 0);
   if (output !== undefined) {
@@ -95,13 +110,15 @@ async function printEvents(
 }
 
 function follow(link: NodeLink, onEvent: (event: ToldEvent) => void): void {
-  link.connection.subscribe(nodeSubject(link.bus.node, eventsOf('*')), {
-    callback: (error, wire) => {
-      const recorded = error === null ? recordedMessage(fromNats(wire)) : undefined;
-      const event = recorded && toldEvent(recorded);
-      if (event !== undefined) onEvent(event);
-    },
-  });
+  for (const subject of eventSubjects) {
+    link.connection.subscribe(nodeSubject(link.bus.node, subject), {
+      callback: (error, wire) => {
+        const recorded = error === null ? recordedMessage(fromNats(wire)) : undefined;
+        const event = recorded && toldEvent(recorded);
+        if (event !== undefined) onEvent(event);
+      },
+    });
+  }
 }
 
 /** kubectl's columns for events. */
@@ -112,11 +129,11 @@ export function eventTable(
   return {
     header: [...(all ? ['NAMESPACE'] : []), 'LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
     rows: events.map((event) => [
-      ...(all ? [event.ref.namespace] : []),
+      ...(all ? [event.object.namespace] : []),
       lastSeen(event, now),
       event.type,
       event.reason,
-      `Pod/${event.ref.name}`,
+      `${event.object.kind}/${event.object.name}`,
       event.message,
     ]),
   };

@@ -39,3 +39,9 @@ export const podEventSchema = z.object({
   series: z.string(),
 });
 export type PodEvent = z.infer<typeof podEventSchema>;
+
+/** The same for the node’s operators: an Event about the Node. */
+export const nodeEventSchema = podEventSchema
+  .omit({ ref: true, fieldPath: true })
+  .extend({ /** The node’s name. */ node: z.string() });
+export type NodeEvent = z.infer<typeof nodeEventSchema>;

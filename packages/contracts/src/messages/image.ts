@@ -1,7 +1,7 @@
 import { ImageSchema, PodSandboxConfigSchema } from '@kubus/proto/cri';
 import * as z from 'zod';
 import { command, event, fact } from '../declare.ts';
-import { podRefSchema } from './common.ts';
+import { nodeEventSchema, podRefSchema } from './common.ts';
 import { objectVersionSchema } from './object.ts';
 
 /** What is asked about an image, and for whom. Credentials are named, never sent (DESIGN rule 10). */
@@ -99,19 +99,12 @@ export const imagePulled = event({
   about: 'A pull has ended.',
 });
 
-export const nodeEventSchema = z.object({
-  type: z.enum(['Normal', 'Warning']),
-  /** The reference's reason, such as `FreeDiskSpaceFailed`. */
-  reason: z.string(),
-  message: z.string(),
-});
-export type NodeEvent = z.infer<typeof nodeEventSchema>;
-
-export const nodeEvent = event({
+export const runtimeNodeEvent = event({
   area: 'runtime',
   name: 'nodeRecorded',
   key: 'name',
   publisher: 'cri-bridge',
   payload: nodeEventSchema,
-  about: 'Something worth telling the node’s operators, as a Kubernetes Event about the Node would.',
+  about:
+    'Something about images or the runtime that the node’s operators should hear of, as a Kubernetes Event would tell it.',
 });

@@ -86,6 +86,7 @@ export const runtimeConditionSchema = z.object({
   network: z.enum(['cni-bridge', 'runtime']),
   /** The runtime’s own word on its network; counts only where the runtime runs it. */
   networkReady: z.boolean(),
+  networkReason: z.string().optional(),
   networkMessage: z.string().optional(),
   /** Whether the runtime can leave out the groups that an image gives its user (supplementalGroupsPolicy `Strict`). */
   strictSupplementalGroups: z.boolean().optional(),

@@ -18,8 +18,8 @@ export const podVolumesSchema = z.object({
   /** Every volume of the pod that its containers mount is in `volumes`. */
   ready: z.boolean(),
   volumes: z.record(z.string(), mountedVolumeSchema),
-  /** Why a volume is not there, for the pod's user: the text of the FailedMount event. */
-  error: z.string().optional(),
+  /** Why volumes are not there, for the pod's user: the texts of the events FailedMount. Missing when there is no such volume. */
+  errors: z.array(z.string()).min(1).optional(),
 });
 export type PodVolumes = z.infer<typeof podVolumesSchema>;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { event, fact } from '../declare.ts';
 import { podStatusSchema } from '../pod/index.ts';
-import { podEventSchema, podRefSchema, stampSchema } from './common.ts';
+import { nodeEventSchema, podEventSchema, podRefSchema, stampSchema } from './common.ts';
 
 /** `finished`: nothing of the pod is left on the node and its record is gone. */
 export const workerStates = ['syncing', 'terminating', 'terminated', 'finished'] as const;
@@ -50,4 +50,14 @@ export const podEvent = event({
   publisher: 'pod-workers',
   payload: podEventSchema,
   about: 'Something worth telling the pod’s user, as a Kubernetes Event would.',
+});
+
+export const workerNodeEvent = event({
+  area: 'worker',
+  name: 'nodeRecorded',
+  key: 'name',
+  publisher: 'pod-workers',
+  payload: nodeEventSchema,
+  about:
+    'Something met while pods were worked on that the node’s operators should hear of, as a Kubernetes Event would tell it.',
 });

@@ -1,0 +1,24 @@
+/** With what a gRPC call can end beside OK, in the names that gRPC's own texts use. */
+const rpcCodes: readonly string[] = [
+  'Canceled',
+  'Unknown',
+  'InvalidArgument',
+  'DeadlineExceeded',
+  'NotFound',
+  'AlreadyExists',
+  'PermissionDenied',
+  'ResourceExhausted',
+  'FailedPrecondition',
+  'Aborted',
+  'OutOfRange',
+  'Unimplemented',
+  'Internal',
+  'Unavailable',
+  'DataLoss',
+  'Unauthenticated',
+];
+
+/** A runtime's error as the reference shows it: with its gRPC code. Of an error that has none, its message alone. */
+export function rpcErrorText({ code, message }: { readonly code: string; readonly message: string }): string {
+  return rpcCodes.includes(code) ? `rpc error: code = ${code} desc = ${message}` : message;
+}
