@@ -1,6 +1,6 @@
 import { Random } from '@kubus/simulation';
 
-/** What is killed: every service, of those that share the pods two instances, and what they talk over. */
+/** What is killed: every service, of those that share the pods two instances, what they talk over, and the runtime. */
 export const victims = [
   'config-sources-0',
   'sync-loop-0',
@@ -12,6 +12,7 @@ export const victims = [
   'cri-bridge-0',
   'cni-bridge-0',
   'nats-server',
+  'containerd',
 ] as const;
 export type Victim = (typeof victims)[number];
 
@@ -27,24 +28,22 @@ export interface PlannedKill {
   readonly delayMs: number;
 }
 
-/** Kills in each phase of one seed. */
-export const killsPerPhase = 10;
+/** Kills in each phase of one seed: every victim once. */
+export const killsPerPhase = victims.length;
 /** Of these, so many come shortly after a command for a pod. */
-const afterCommands = 7;
+const afterCommands = 8;
 const longestAfterCommandMs = 150;
 const longestElseMs = 800;
 
-/** The kills of one seed: every victim as often as the others, in an order and at moments of the seed's choice. */
+/** The kills of one seed: in each phase every victim, in an order and at moments of the seed's choice. */
 export function planKills(seed: number): ReadonlyMap<Phase, readonly PlannedKill[]> {
   const random = new Random(seed);
-  const rounds = (phases.length * killsPerPhase) / victims.length;
-  const order = Array.from({ length: rounds }, () => shuffled(victims, random)).flat();
-  const plan = phases.map((phase, index) => {
+  const plan = phases.map((phase) => {
     const targeted = shuffled(
       Array.from({ length: killsPerPhase }, (_, at) => at < afterCommands),
       random,
     );
-    const kills = order.slice(index * killsPerPhase, (index + 1) * killsPerPhase).map((victim, at): PlannedKill => {
+    const kills = shuffled(victims, random).map((victim, at): PlannedKill => {
       return targeted[at] === true
         ? { victim, command: 1 + random.below(6), delayMs: random.between(0, longestAfterCommandMs) }
         : { victim, command: undefined, delayMs: random.between(0, longestElseMs) };

@@ -77,8 +77,13 @@ function again(name: string, line: string, restartPolicy: string): KillPod {
   return { name, life: 'again', containers: ['main'], manifest: pod(name, { restartPolicy, containers }) };
 }
 
+/** How containerd says that a container ended over whose start, or over whose end, it was killed itself. */
+const LOST_REASONS = ['StartError', 'Unknown'];
+
 /**
- * Whether the node has a pod as it should be.
+ * Whether the node has a pod as it should be. A container over whose start containerd was killed has not run, and counts as
+ * ended; one over whose end it was killed has ended in a way that nobody knows. How often each has run is told by
+ * containerd's own account.
  *
  * @param ended how often the test itself has ended each of its containers.
  */
@@ -87,9 +92,13 @@ export function isRight({ life }: KillPod, view: WatchedPod, ended: (container: 
   const statuses = status?.containerStatuses ?? [];
   switch (life) {
     case 'stays':
-      return isReady(view) && statuses.every(({ name, restartCount }) => restartCount === ended(name));
+      return isReady(view) && statuses.every(({ name, restartCount }) => restartCount >= ended(name));
     case 'once':
-      return status?.phase === 'Succeeded';
+      return (
+        status?.phase === 'Succeeded' ||
+        (status?.phase === 'Failed' &&
+          statuses.every(({ state }) => LOST_REASONS.includes(state?.terminated?.reason ?? '')))
+      );
     case 'again':
       return (
         status?.phase === 'Running' &&

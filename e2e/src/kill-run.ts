@@ -4,7 +4,7 @@ import type { NodeMessage, TestNode } from '@kubus/harness';
 import { Random } from '@kubus/simulation';
 import { type Phase, type PlannedKill, type Victim, killsPerPhase, planKills, shuffled, victims } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
-import { type ExpectedStarts, runsOf, startFaults } from './start-account.ts';
+import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
 
 /** A kill as it happened. */
 export interface Kill {
@@ -64,12 +64,16 @@ export class KillRun {
   /** Wrong starts, by containerd's own event log. */
   async startFaults(): Promise<string[]> {
     const { events, name: node } = this.#node;
-    const runs = runsOf(await events.runs(), events.events);
+    const runs = runsOf(await events.runs());
+    const containerdKills = this.kills.filter(({ victim }) => victim === 'containerd').map(({ at }) => at);
+    const lost = lostEnds(runs, containerdKills);
     return startFaults(runs, (pod, container): ExpectedStarts | undefined => {
       const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
       if (wanted === undefined) return undefined;
       if (wanted.life === 'again') return { runs: undefined };
-      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1 };
+      // One that has done its work is to do it again when nobody knows that it has.
+      const repeated = container === 'init' ? lost.filter((run) => run.pod === pod && run.container === container) : [];
+      return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1, repeated: repeated.length };
     });
   }
 
@@ -108,6 +112,8 @@ export class KillRun {
 
   /** Ends a container behind the node's back, as a crash of its program does. */
   async #endContainer({ name }: KillPod, container: string): Promise<void> {
+    // containerd may just have been killed.
+    await this.#node.events.settled();
     const [view] = this.#node.watch.podsNamed(name);
     const run = view?.runtime?.containers.find((one) => one.name === container && one.state === 'running');
     if (run === undefined)
@@ -117,8 +123,9 @@ export class KillRun {
   }
 
   async #settle(phase: Phase, pods: readonly KillPod[]): Promise<void> {
-    const { watch } = this.#node;
+    const { watch, events } = this.#node;
     const last = this.kills.at(-1)?.at ?? 0;
+    await events.settled();
     await watch.until(`every pod as it should be after ${phase}, seed ${this.seed}`, () => {
       if (!watch.connected || !victims.every((victim) => this.#isBack(victim))) return undefined;
       if (watch.pods.length !== pods.length) return undefined;
@@ -133,9 +140,9 @@ export class KillRun {
     return view !== undefined && others.length === 0 && isRight(pod, view, ended);
   }
 
-  /** A life that was not killed has announced itself. NATS does not: it is back when it is heard. */
+  /** A life that was not killed has announced itself. Those that are no services do not: they are back when they are heard. */
   #isBack(victim: Victim): boolean {
-    if (victim === 'nats-server') return true;
+    if (victim === 'nats-server' || victim === 'containerd') return true;
     const pid = this.#node.watch.instance(victim)?.pid;
     return pid !== undefined && !this.kills.some((kill) => kill.pid === pid);
   }

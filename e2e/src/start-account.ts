@@ -1,42 +1,41 @@
-import { type LabelledRuns, type RuntimeEvent, containerOf } from '@kubus/harness';
+import type { ContainerRuns, LabelledRuns } from '@kubus/harness';
 
-/** One run of a container or sandbox, by containerd's own event log. Times are milliseconds since the Unix epoch. */
-export interface Run {
-  readonly id: string;
+/** One run of a container or sandbox, by containerd's own account. */
+export interface Run extends ContainerRuns {
   readonly podUid: string;
   readonly pod: string;
   /** Undefined for a sandbox. */
   readonly container: string | undefined;
-  readonly starts: number;
-  readonly startedAt: number;
-  /** Undefined while it runs. */
-  readonly exitedAt: number | undefined;
 }
 
-/** Every run with its pod and its times, in the order of their starts. */
-export function runsOf(labelled: readonly LabelledRuns[], events: readonly RuntimeEvent[]): Run[] {
-  const started = new Map<string, number>();
-  const exited = new Map<string, number>();
-  for (const event of events) {
-    const id = containerOf(event);
-    if (id === undefined) continue;
-    if (event.topic === '/tasks/start') started.set(id, started.get(id) ?? Date.parse(event.at));
-    if (event.topic === '/tasks/exit') exited.set(id, Date.parse(event.at));
-  }
-  return labelled.map(({ id, starts, labels }) => ({
-    id,
+/** Every run with its pod, in the order of their starts. */
+export function runsOf(labelled: readonly LabelledRuns[]): Run[] {
+  return labelled.map(({ labels, ...run }) => ({
+    ...run,
     podUid: labels['io.kubernetes.pod.uid'] ?? 'unknown',
     pod: labels['io.kubernetes.pod.name'] ?? 'unknown',
     container: labels['io.kubernetes.container.name'],
-    starts,
-    startedAt: started.get(id) ?? 0,
-    exitedAt: exited.get(id),
   }));
 }
 
 export interface ExpectedStarts {
   /** How many runs a container must have had; undefined: as many as its back-off allows. */
   readonly runs: number | undefined;
+  /** So many of them may have been repeated. */
+  readonly repeated?: number;
+}
+
+/** How long after a container's end containerd may not have written it down yet, in milliseconds. */
+const LOST_END_MS = 1_000;
+
+/**
+ * The runs whose end containerd may have forgotten when it was killed: it deletes the task of a container that has ended before
+ * it writes down how, and then says of it that it ended in an unknown way (exit code 255).
+ *
+ * @param kills when containerd was killed, milliseconds since the Unix epoch.
+ */
+export function lostEnds(runs: readonly Run[], kills: readonly number[]): Run[] {
+  return runs.filter(({ exitedAt = Infinity }) => kills.some((at) => exitedAt <= at && at < exitedAt + LOST_END_MS));
 }
 
 /** The first restart comes at once, then waits double from here, in milliseconds (kubelet behaviour 1.5). */
@@ -68,7 +67,10 @@ export function startFaults(
     }
     const wanted = expected(pod, container);
     if (wanted === undefined) faults.push(`nobody wanted ${pod}/${container} (${key})`);
-    else if (wanted.runs !== undefined && group.length !== wanted.runs) {
+    else if (
+      wanted.runs !== undefined &&
+      (group.length < wanted.runs || group.length > wanted.runs + (wanted.repeated ?? 0))
+    ) {
       faults.push(`${pod}/${container} was started ${group.length} times instead of ${wanted.runs}`);
     }
     faults.push(...orderFaults(group, wanted?.runs === undefined));

@@ -137,7 +137,6 @@ onNode('containerd that is killed is started again, and its pods have not notice
   const next = await node.replaced(killed);
   expect(next.pid).not.toBe(killed.pid);
   await poll('containerd', () => node.cri('Version', {}).catch(() => undefined));
-  await node.events.resume();
   await node.writeManifest('late.json', pod('late'));
   await node.watch.waitForPod('late');
   await node.watch.until('all pods as before', () => (runs(node).join() === before.join() ? true : undefined));

@@ -10,8 +10,8 @@ const chosen = process.env['KUBUS_E2E_SEED'];
 const seeds = (chosen ?? '1,2,3').split(',').map(Number);
 
 /**
- * Every pod has to be in its right state this long after the last kill of a phase, in milliseconds. A worker that dies
- * between writing a restart down and making it waits for that restart's back-off of 10 s.
+ * Every pod has to be in its right state this long after the last kill of a phase, in milliseconds. A container that was
+ * ended and over whose next start containerd was killed waits for a back-off of 10 s.
  */
 const SETTLED_MS = 20_000;
 /** A kill counts as one during a command when it comes so shortly after it, in milliseconds. */

@@ -32,7 +32,7 @@ onNode('a pod follows its manifest: added, changed, removed', async (node) => {
   await node.watch.until('nothing of the first one', () =>
     node.watch.pods.some(({ ref }) => ref.uid === first.ref.uid) ? undefined : true,
   );
-  const runs = runsOf(await node.events.runs(), node.events.events).filter((run) => run.container === 'main');
+  const runs = runsOf(await node.events.runs()).filter((run) => run.container === 'main');
   const [before, after] = [first, second].map(({ ref }) => runs.filter(({ podUid }) => podUid === ref.uid));
   expect([before?.length, after?.length]).toEqual([1, 1]);
   expect(before?.[0]?.exitedAt).toBeLessThan(after?.[0]?.startedAt ?? 0);
@@ -61,7 +61,7 @@ onNode('restart policies decide what happens to a container that ends', async (n
     expect([name, terminated(ended)?.exitCode]).toEqual([name, code]);
     expect([name, terminated(ended)?.reason]).toEqual([name, code === 0 ? 'Completed' : 'Error']);
   }
-  const runs = runsOf(await node.events.runs(), node.events.events).filter((run) => run.container === 'main');
+  const runs = runsOf(await node.events.runs()).filter((run) => run.container === 'main');
   for (const { name } of cases.filter(({ restarted }) => !restarted)) {
     expect([name, runs.filter((run) => run.pod === `${name}-${node.name}`).length]).toEqual([name, 1]);
   }
@@ -95,7 +95,7 @@ onNode('a container that crashes again and again waits longer and keeps the log 
   expect(toldReasons(node, waiting)).toContain('Warning BackOff');
   expect(await log('--previous')).toBe(second);
   await runs(3);
-  const account = runsOf(await node.events.runs(), node.events.events);
+  const account = runsOf(await node.events.runs());
   const [, before, after, ...more] = account.filter(
     (run) => run.podUid === waiting.ref.uid && run.container === 'main',
   );

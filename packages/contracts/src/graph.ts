@@ -62,6 +62,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       cachedObject,
       serviceAddress,
       runtimeClass,
+      serviceShare,
     ],
     serves: [],
     calls: [

@@ -55,7 +55,7 @@ export function storedPod(manifest: string, { namespace, node, uid, createdAt }:
 
 /**
  * The pod after a user's request to delete it; undefined when it is gone at once: without a grace period, or because it has
- * run its course.
+ * run its course, and without a finalizer that keeps it.
  *
  * @param graceSeconds the user's own; left out: that of the pod.
  * @param now milliseconds since the Unix epoch.
@@ -65,7 +65,8 @@ export function deletedPod(pod: Pod, graceSeconds: number | undefined, now: numb
   const given = Math.max(0, graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 30);
   // A second request can only make it shorter.
   const grace = Math.min(given, pod.metadata.deletionGracePeriodSeconds ?? given);
-  if (over || grace === 0) return undefined;
+  const kept = (pod.metadata.finalizers ?? []).length > 0;
+  if ((over || grace === 0) && !kept) return undefined;
   return changed(pod, {
     metadata: {
       ...pod.metadata,

@@ -77,7 +77,7 @@ export class ApiSource {
 
   /**
    * Deletes a pod as a user's request does, and resolves when it is gone: at once without a grace period, else when the
-   * node has ended it.
+   * node has ended it. Finalizers are taken to be served by then, too.
    *
    * @param graceSeconds left out: that of the pod.
    */

@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -13,6 +14,8 @@ import {
 } from '@kubus/launcher';
 import { type ContainerLabels, type Labels, openContainerLabels } from './container-labels.ts';
 import { HarnessError } from './errors.ts';
+import { listRuns } from './listed-runs.ts';
+import { poll } from './poll.ts';
 import { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
 
 /** The runs of one container or sandbox, with the labels that say whose it is. */
@@ -32,15 +35,19 @@ const markerLabel = 'kubus-test-marker';
 /** For what a busy machine may delay, but not keep back. */
 const limitMs = 30_000;
 const markAgainMs = 200;
+/** Between two looks whether containerd, which ended, is there again. */
+const lookMs = 10;
 
 /**
  * containerd's own event log from the first pod on, written to a file by a process of its own: the truth about what was
- * started, whoever asked for it.
+ * started, whoever asked for it. containerd ends every recorder with itself; the next one begins as soon as it is there
+ * again. What happened in between is taken from what containerd then lists.
  */
 export class EventLog {
   readonly file: string;
   readonly #ctr: Command;
   readonly #dir: NodeDir;
+  readonly #socket: string;
   #recorder: StartedProcess;
   readonly #handle: FileHandle;
   readonly #watcher: FSWatcher;
@@ -49,6 +56,11 @@ export class EventLog {
   readonly #labels = new Map<string, Promise<Labels | undefined>>();
   readonly #listeners = new Set<(event: RuntimeEvent) => void>();
   readonly #decoder = new StringDecoder('utf8');
+  /** Runs that a restarted containerd has told of, by id. */
+  readonly #listed = new Map<string, LabelledRuns>();
+  readonly #following: Promise<void>;
+  #listing = Promise.resolve();
+  #stopped = false;
   #unfinished = '';
   #reading = Promise.resolve();
   #markers = 0;
@@ -58,7 +70,8 @@ export class EventLog {
     const file = join(dir.logs, 'containerd-events.log');
     const client: Command = [ctr, '--address', socket];
     const recorder = await startRecorder(dir, client, file);
-    const log = new EventLog(dir, client, recorder, await open(file), file, openContainerLabels(socket));
+    const containers = openContainerLabels(socket);
+    const log = new EventLog({ dir, socket, client, recorder, handle: await open(file), file, containers });
     try {
       await log.settled();
     } catch (error) {
@@ -68,29 +81,25 @@ export class EventLog {
     return log;
   }
 
-  private constructor(
-    dir: NodeDir,
-    ctr: Command,
-    recorder: StartedProcess,
-    handle: FileHandle,
-    file: string,
-    containers: ContainerLabels,
-  ) {
-    this.#dir = dir;
-    this.#ctr = ctr;
-    this.#recorder = recorder;
-    this.#handle = handle;
-    this.file = file;
-    this.#containers = containers;
-    this.#watcher = watch(file, () => this.#read());
+  private constructor(parts: {
+    dir: NodeDir;
+    socket: string;
+    client: Command;
+    recorder: StartedProcess;
+    handle: FileHandle;
+    file: string;
+    containers: ContainerLabels;
+  }) {
+    this.#dir = parts.dir;
+    this.#socket = parts.socket;
+    this.#ctr = parts.client;
+    this.#recorder = parts.recorder;
+    this.#handle = parts.handle;
+    this.file = parts.file;
+    this.#containers = parts.containers;
+    this.#watcher = watch(this.file, () => this.#read());
     this.#read();
-  }
-
-  /** Goes on recording after containerd was started again, which ends every recorder. What happened between is missing. */
-  async resume(): Promise<void> {
-    await endProcesses([this.#recorder.record], limitMs);
-    this.#recorder = await startRecorder(this.#dir, this.#ctr, this.file);
-    await this.settled();
+    this.#following = this.#follow();
   }
 
   /** Everything recorded so far. */
@@ -99,7 +108,8 @@ export class EventLog {
   }
 
   /**
-   * Every event that containerd published before the call. Events keep their order, so this makes one and waits for it.
+   * Every event that containerd published before the call. Events keep their order, so this makes one and waits for it; for
+   * containerd, too, where it is just being started again.
    *
    * @throws HarnessError `EventMissing` when it does not come within 30 s.
    */
@@ -112,8 +122,9 @@ export class EventLog {
     seen.catch(() => undefined);
     do {
       // More than once, since a recorder that has just been started subscribes at a moment of its own.
-      await runCommand([...this.#ctr, 'namespaces', 'label', 'k8s.io', `${markerLabel}=${marker}`]);
-    } while (!(await Promise.race([seen, wait(markAgainMs, false)])));
+      const label = [...this.#ctr, 'namespaces', 'label', 'k8s.io', `${markerLabel}=${marker}`] as const;
+      await runCommand(label).catch(() => undefined);
+    } while (!this.#stopped && !(await Promise.race([seen, wait(markAgainMs, false)])));
     return this.#events;
   }
 
@@ -129,16 +140,61 @@ export class EventLog {
   /** The starts and exits of every container and sandbox so far. */
   async runs(): Promise<LabelledRuns[]> {
     const runs = containerRuns(await this.settled());
-    return Promise.all(runs.map(async (run) => ({ ...run, labels: (await this.#labels.get(run.id)) ?? {} })));
+    await this.#listing;
+    const recorded = await Promise.all(
+      runs.map(async (run) => {
+        const listed = this.#listed.get(run.id);
+        const labels = (await this.#labels.get(run.id)) ?? listed?.labels ?? {};
+        return { ...run, exitedAt: run.exitedAt ?? listed?.exitedAt, labels };
+      }),
+    );
+    const known = new Set(runs.map(({ id }) => id));
+    const others = [...this.#listed.values()].filter(({ id }) => !known.has(id));
+    return [...recorded, ...others].sort((a, b) => a.startedAt - b.startedAt);
   }
 
   /** Ends the recording and lets go of the file; what was recorded can still be read. */
   async stop(): Promise<void> {
+    this.#stopped = true;
     this.#watcher.close();
     await endProcesses([this.#recorder.record], limitMs);
+    await this.#following;
     await this.#reading;
     this.#containers.close();
     await this.#handle.close();
+  }
+
+  async #follow(): Promise<void> {
+    for (;;) {
+      await this.#recorder.exited;
+      if (!(await this.#containerdAgain())) return;
+      // It fails when containerd has ended once more.
+      const next = await startRecorder(this.#dir, this.#ctr, this.file).catch(() => undefined);
+      if (next === undefined) continue;
+      this.#recorder = next;
+      if (this.#stopped) await endProcesses([next.record], limitMs);
+      this.#listing = this.#list();
+      // Whoever asks for the runs learns it.
+      this.#listing.catch(() => undefined);
+    }
+  }
+
+  /** Waits for a containerd that listens; false when nobody wants to know any more. */
+  async #containerdAgain(): Promise<boolean> {
+    while (!this.#stopped) {
+      if (await accepts(this.#socket)) return true;
+      await wait(lookMs);
+    }
+    return false;
+  }
+
+  /** Learns what has happened while nothing was recorded. */
+  async #list(): Promise<void> {
+    await this.settled();
+    const runs = await poll('what containerd lists', () =>
+      this.#stopped ? Promise.resolve([]) : listRuns(this.#socket).catch(() => undefined),
+    );
+    for (const run of runs) this.#listed.set(run.id, run);
   }
 
   async #next(matches: (event: RuntimeEvent) => boolean): Promise<RuntimeEvent> {
@@ -184,6 +240,18 @@ export class EventLog {
     this.#events.push(event);
     this.#listeners.forEach((listener) => listener(event));
   }
+}
+
+/** Whether somebody listens there. */
+function accepts(socket: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = connect(socket);
+    const end = (listens: boolean) => () => {
+      connection.destroy();
+      resolve(listens);
+    };
+    connection.once('connect', end(true)).once('error', end(false));
+  });
 }
 
 async function startRecorder(dir: NodeDir, ctr: Command, log: string): Promise<StartedProcess> {

@@ -9,11 +9,18 @@ export interface RuntimeEvent {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** How often the process of one container or sandbox was started and ended. More than one start is never right. */
+/**
+ * How often the process of one container or sandbox was started and ended. More than one start is never right. Times are
+ * milliseconds since the Unix epoch.
+ */
 export interface ContainerRuns {
   readonly id: string;
   readonly starts: number;
   readonly exits: number;
+  /** Of the first start. */
+  readonly startedAt: number;
+  /** Of the first exit: a containerd that is started again may tell of it once more. Undefined while it runs. */
+  readonly exitedAt: number | undefined;
 }
 
 const line = /^(?<day>\S+) (?<time>\S+) \+0000 UTC (?<namespace>\S+) (?<topic>\/\S+) (?<payload>\{.*\})$/;
@@ -40,14 +47,17 @@ export function containerOf({ topic, payload }: RuntimeEvent): string | undefine
 
 /** The starts and exits of every container and sandbox that was started, in the order of their first start. */
 export function containerRuns(events: readonly RuntimeEvent[]): ContainerRuns[] {
-  const runs = new Map<string, { id: string; starts: number; exits: number }>();
+  const runs = new Map<string, ContainerRuns>();
   for (const event of events) {
     const id = containerOf(event);
-    const known = id === undefined ? undefined : runs.get(id);
-    if (id !== undefined && event.topic === '/tasks/start') {
-      runs.set(id, { id, exits: 0, ...known, starts: (known?.starts ?? 0) + 1 });
-    } else if (known && event.topic === '/tasks/exit') {
-      known.exits++;
+    if (id === undefined) continue;
+    const known = runs.get(id);
+    const at = Date.parse(event.at);
+    if (event.topic === '/tasks/start') {
+      const { starts, ...run } = known ?? { id, starts: 0, exits: 0, startedAt: at, exitedAt: undefined };
+      runs.set(id, { ...run, starts: starts + 1 });
+    } else if (known !== undefined && event.topic === '/tasks/exit') {
+      runs.set(id, { ...known, exits: known.exits + 1, exitedAt: known.exitedAt ?? at });
     }
   }
   return [...runs.values()];

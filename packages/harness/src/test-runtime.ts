@@ -93,7 +93,7 @@ async function startIn(folder: string, programs: ContainerdPrograms, options: Ru
     restart: async () => {
       await containerd.stop();
       containerd = await startContainerd({ dir, programs });
-      await events.resume();
+      await events.settled();
     },
     stop: async () => {
       await events.stop();

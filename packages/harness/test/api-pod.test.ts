@@ -54,6 +54,12 @@ describe('a deleted pod', () => {
     expect(first && deletedPod(first, 2, now)?.metadata.deletionGracePeriodSeconds).toBe(2);
   });
 
+  test('without a grace period stays while a finalizer keeps it', () => {
+    const pod = stored();
+    const kept = { ...pod, metadata: { ...pod.metadata, finalizers: ['example.test/kept'] } };
+    expect(deletedPod(kept, 0, now)?.metadata.deletionGracePeriodSeconds).toBe(0);
+  });
+
   test.each(['Failed', 'Succeeded'])('that has run its course is gone at once: %s', (phase) => {
     expect(deletedPod(withStatus(stored(), { phase }), undefined, now)).toBeUndefined();
   });

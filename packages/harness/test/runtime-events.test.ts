@@ -24,9 +24,11 @@ test('events are read line by line; what is no event or not whole is left out', 
   });
 });
 
+const at = (seconds: string) => Date.parse(`2026-11-20T11:56:${seconds}Z`);
+
 test('a second start of a container is counted, a process run in it is not', () => {
   expect(containerRuns(parseEvents(log))).toEqual([
-    { id: 'a', starts: 2, exits: 1 },
-    { id: 'b', starts: 1, exits: 0 },
+    { id: 'a', starts: 2, exits: 1, startedAt: at('20.1'), exitedAt: at('20.4') },
+    { id: 'b', starts: 1, exits: 0, startedAt: at('20.5'), exitedAt: undefined },
   ]);
 });

@@ -8,10 +8,13 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { cgroupHierarchies, cgroupTree } from '@kubus/cgroup';
 import {
   POD_CIDR,
+  createNetworkNamespace,
   findCniPlugins,
   isNetworkNamespace,
   mountsUnder,
+  podNamespaces,
   podNetwork,
+  removeLostNamespaces,
   runCommand,
   takeSnapshot,
 } from '@kubus/launcher';
@@ -106,9 +109,16 @@ describe('a test runtime', () => {
   test('finds its pods again when containerd is started again', async () => {
     const runtime = await start();
     const { containerId } = await runPod(runtime, { uid: 'a' });
+    const [own = ''] = await podNamespaces(runtime.dir);
+    // As containerd leaves one behind that is killed while it makes a sandbox.
+    const lost = join(own, '../cni-lost');
+    await createNetworkNamespace(lost);
     await runtime.restart();
     const { status } = await callCriOnce(runtime.socket, 'ContainerStatus', { containerId });
     expect(status?.state).toBe('CONTAINER_RUNNING');
+    expect(await removeLostNamespaces(runtime.socket, [lost, own])).toEqual([lost]);
+    expect(await podNamespaces(runtime.dir)).toEqual([own]);
+    await expect(access(lost)).rejects.toMatchObject({ code: 'ENOENT' });
     const [, container] = await runtime.events.runs();
     expect(container).toMatchObject({ id: containerId, starts: 1, exits: 0 });
   });

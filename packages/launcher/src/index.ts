@@ -4,6 +4,7 @@ export { type Containerd, type ContainerdOptions, startContainerd } from './cont
 export { type ContainerdConfigOptions, containerdConfig, runtimeHandler } from './containerd-config.ts';
 export { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 export { LauncherError } from './errors.ts';
+export { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 export {
   type Aspect,
   type MachineSnapshot,

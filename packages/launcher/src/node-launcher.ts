@@ -25,10 +25,11 @@ import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds
 import type { NatsConnection } from '@nats-io/nats-core';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { adoptContainerd, startContainerd } from './containerd.ts';
+import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
 import { ensureIdentities, instancesOf, isShared, missingIdentities } from './identities.ts';
+import { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
 import { natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 import { ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
@@ -156,13 +157,26 @@ export class NodeLauncher {
     const natives = await installNatives(dir, settings.cache);
     await writeFile(join(dir.cni.handlerConf, '10-kubus.conflist'), runtimeNetwork());
     this.#step('starting containerd');
-    const start = () => startContainerd({ dir, programs });
+    const start = () => this.#startContainerd(programs);
     const containerd = (await adoptContainerd(dir)) ?? (await start());
     this.#supervisor.keep('containerd', start, containerd);
     this.#step('importing the images');
     const { images } = settings;
     await importImages({ containerdSocket: dir.socket('containerd'), images, ctr: programs.ctr });
     return natives;
+  }
+
+  async #startContainerd(programs: ContainerdPrograms): Promise<Containerd> {
+    const { dir, logger } = this.#options;
+    const before = await podNamespaces(dir);
+    const containerd = await startContainerd({ dir, programs });
+    try {
+      const files = await removeLostNamespaces(containerd.socket, before);
+      if (files.length > 0) logger.info({ files }, 'removed network namespaces that containerd has forgotten');
+    } catch (error) {
+      logger.warn({ err: toError(error) }, 'network namespaces that containerd has forgotten could not be looked for');
+    }
+    return containerd;
   }
 
   /** @param name an instance, or the process of all first ones */

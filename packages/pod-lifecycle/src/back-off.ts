@@ -8,6 +8,8 @@ export interface BackOffEntry {
   readonly updatedAt: number;
   /** What failed last, for people. */
   readonly error?: string | undefined;
+  /** The attempt of a container that was let through when the entry was lengthened last, until it has failed to start. */
+  readonly attempt?: number | undefined;
 }
 
 /** All in milliseconds. */
@@ -64,6 +66,14 @@ export function backOffRemaining(
 ): number {
   if (entry === undefined || eventAt - entry.updatedAt > limits.quietMs) return 0;
   return Math.max(0, eventAt + entry.waitMs - now);
+}
+
+/**
+ * Whether that attempt has been let through already and was not made: whoever was to make it has died, or was called away. It
+ * neither waits again nor counts as a further one.
+ */
+export function isLetThrough(entry: BackOffEntry | undefined, attempt: number): boolean {
+  return entry?.attempt === attempt;
 }
 
 /** The entry after a further try at `now`: the first wait at first, then twice as long each time. */

@@ -16,6 +16,7 @@ export {
   crashLoopKey,
   crashLoopLimits,
   formatWait,
+  isLetThrough,
   lengthenBackOff,
 } from './back-off.ts';
 export { containerHash } from './container-hash.ts';

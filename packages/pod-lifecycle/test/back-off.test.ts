@@ -8,6 +8,7 @@ import {
   crashLoopKey,
   crashLoopLimits,
   formatWait,
+  isLetThrough,
   lengthenBackOff,
 } from '../src/index.ts';
 
@@ -32,6 +33,13 @@ describe('back-off', () => {
     expect(backOffRemaining(entry, quiet, quiet)).toBe(160_000);
     expect(backOffRemaining(entry, quiet + 1, quiet + 1)).toBe(0);
     expect(lengthenBackOff(entry, quiet + 1, quiet + 1).waitMs).toBe(10_000);
+  });
+
+  test('an attempt that was let through and not made is let through again, the next one is not', () => {
+    const entry = { ...lengthenBackOff(undefined, 0, 0), attempt: 3 };
+    expect([2, 3, 4].map((attempt) => isLetThrough(entry, attempt))).toEqual([false, true, false]);
+    expect(isLetThrough(lengthenBackOff(entry, 0, 0), 3)).toBe(false);
+    expect(isLetThrough(undefined, 0)).toBe(false);
   });
 
   test('never waits longer than the limit, never less than nothing', () => {

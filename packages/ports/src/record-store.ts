@@ -5,6 +5,8 @@
 export interface RecordStore {
   /** Every record, by key. A record that cannot be read is left out and reported by the implementation. */
   load(): Promise<Map<string, unknown>>;
+  /** Keys of all records, also of those that can not be read. */
+  keys(): Promise<string[]>;
   /** One record; undefined when there is none, or none that can be read. */
   read(key: string): Promise<unknown>;
   /** Replaces the record; when it resolves, a crash of the process no longer loses it. */

@@ -60,6 +60,10 @@ export class MemoryRecords implements RecordStore {
     return Promise.resolve(new Map([...this.#records].map(([key, text]) => [key, JSON.parse(text) as unknown])));
   }
 
+  keys(): Promise<string[]> {
+    return Promise.resolve([...this.#records.keys()]);
+  }
+
   read(key: string): Promise<unknown> {
     const text = this.#records.get(key);
     return Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown));

@@ -5,6 +5,8 @@ import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const SUFFIX = '.json';
+/** How often a part is written whose place was cleared each time. */
+const MOST_WRITES = 5;
 
 /**
  * Records as files: one JSON document per key, replaced by write and rename. Nothing is flushed to the disk: the records
@@ -31,13 +33,18 @@ export class FileRecordStore implements RecordStore {
       if (!name.endsWith(SUFFIX)) await rm(path, { force: true });
       else {
         try {
-          records.set(decodeToken(name.slice(0, -SUFFIX.length)), JSON.parse(await readFile(path, 'utf8')));
+          records.set(keyOf(name), JSON.parse(await readFile(path, 'utf8')));
         } catch (error) {
           this.#leaveOut(path, error);
         }
       }
     }
     return records;
+  }
+
+  async keys(): Promise<string[]> {
+    const names = await readdir(this.#dir);
+    return names.filter((name) => name.endsWith(SUFFIX)).map(keyOf);
   }
 
   /** Does not leave the event loop either, so that nothing of this process comes between it and a put that follows. */
@@ -54,13 +61,18 @@ export class FileRecordStore implements RecordStore {
   put(key: string, value: unknown): Promise<void> {
     const path = this.#path(key);
     const part = `${path}.part`;
-    try {
-      writeFileSync(part, JSON.stringify(value), { mode: 0o600 });
-      renameSync(part, path);
-      return Promise.resolve();
-    } catch (error) {
-      rmSync(part, { force: true });
-      return Promise.reject(this.#error(path, error));
+    const text = JSON.stringify(value);
+    for (let writes = 1; ; writes++) {
+      try {
+        writeFileSync(part, text, { mode: 0o600 });
+        renameSync(part, path);
+        return Promise.resolve();
+      } catch (error) {
+        // Another instance that starts has taken the part for one that a crash had left.
+        if (hasErrno(error, 'ENOENT') && writes < MOST_WRITES) continue;
+        rmSync(part, { force: true });
+        return Promise.reject(this.#error(path, error));
+      }
     }
   }
 
@@ -84,4 +96,8 @@ export class FileRecordStore implements RecordStore {
     const message = `the state record ${path} can not be written: ${toError(cause).message}`;
     return new KubusError('state-folder', message, { cause, context: { path } });
   }
+}
+
+function keyOf(name: string): string {
+  return decodeToken(name.slice(0, -SUFFIX.length));
 }

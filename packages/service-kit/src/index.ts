@@ -6,6 +6,7 @@ export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
 export { announceInstance, joinBus } from './join-bus.ts';
 export { createLogger } from './logger.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
+export { followShare } from './follow-share.ts';
 export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';
 export { nodeResources } from './node-resources.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';

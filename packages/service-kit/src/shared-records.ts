@@ -25,14 +25,9 @@ export class SharedRecords {
     return this.#store.load();
   }
 
-  /**
-   * The record as it is now, and the term under which this instance has it: 0 when the last who had it is another one. A
-   * term is given to one instance only, so in a later life too this one may speak under it.
-   */
-  async read(key: string): Promise<{ readonly record: unknown; readonly term: number }> {
-    const record = await this.#store.read(key);
-    const own = isObject(record) && record['holder'] === this.#instance;
-    return { record, term: own ? termOf(record) : 0 };
+  /** Keys of all records, whoever has them. */
+  keys(): Promise<string[]> {
+    return this.#store.keys();
   }
 
   /**

@@ -31,6 +31,7 @@ test('records are read again as they were written, whatever their keys are', asy
       const expected = new Map(
         Object.entries(wanted).map(([name, value]) => [name, JSON.parse(JSON.stringify(value)) as unknown]),
       );
+      expect(new Set(await open(folder).keys())).toEqual(new Set(Object.keys(wanted)));
       expect(await open(folder).load()).toEqual(expected);
     }),
     { numRuns: 50 },
@@ -73,12 +74,34 @@ test('a writer that is killed leaves the last record that it has written, or the
   }
 });
 
+test('a write goes on when another instance that starts takes its part for one of a crash', async () => {
+  const part = join(dir, 'pod=2Fa.json.part');
+  const writer = new TestProcess('record-writer.ts', [dir]);
+  const written = (count: number) => writer.said.length >= count;
+  try {
+    for (let count = 1; count <= 40; count++) {
+      const line = writer.line(({ number }) => Number(number) >= count);
+      let removed = false;
+      while (!removed && !written(count)) {
+        removed = await rm(part).then(
+          () => true,
+          () => false,
+        );
+      }
+      await line;
+    }
+  } finally {
+    await writer.kill();
+  }
+}, 60_000);
+
 test('a part of a record that a crash has left is removed, and an unreadable record is told of and left out', async () => {
   const errors: LogFields[] = [];
   await open().put('good', { a: 1 });
   await writeFile(join(dir, 'good.json.part'), '{"a":');
   await writeFile(join(dir, 'bad.json'), '{"a":');
   const store = open(dir, { ...silentLogger, error: (fields) => errors.push(fields) });
+  expect((await store.keys()).sort()).toEqual(['bad', 'good']);
   expect([...(await store.load())]).toEqual([['good', { a: 1 }]]);
   expect(errors).toEqual([{ path: join(dir, 'bad.json'), err: expect.any(SyntaxError) }]);
   // What a person may still want to look at stays.

@@ -12,18 +12,8 @@ test('who has a record under a smaller term can not write, remove or take it any
   await expect(one.delete('a', 1)).rejects.toMatchObject(taken);
   await expect(one.take('a', 1)).rejects.toMatchObject(taken);
   expect([...(await one.load())]).toEqual([['a', { waits: 1, term: 2, holder: 'w-1' }]]);
+  expect(await one.keys()).toEqual(['a']);
   await other.put('a', 2, { waits: 3 });
   await other.delete('a', 2);
   expect(await one.take('a', 1)).toBeUndefined();
-});
-
-test('a record is read with the term of the one who has it, and without one by everybody else', async () => {
-  const store = new MemoryRecords();
-  const [one, other] = [new SharedRecords(store, 'w-0'), new SharedRecords(store, 'w-1')];
-  expect(await one.read('a')).toEqual({ record: undefined, term: 0 });
-  await one.put('a', 1, { waits: 1 });
-  await other.take('a', 2);
-  const record = { waits: 1, term: 2, holder: 'w-1' };
-  expect(await new SharedRecords(store, 'w-1').read('a')).toEqual({ record, term: 2 });
-  expect(await one.read('a')).toEqual({ record, term: 0 });
 });

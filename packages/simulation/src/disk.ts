@@ -37,6 +37,7 @@ export class Disk {
         guard.promise(
           Promise.resolve(new Map([...records].map(([key, text]): [string, unknown] => [key, JSON.parse(text)]))),
         ),
+      keys: () => guard.promise(Promise.resolve([...records.keys()])),
       read: (key) => {
         const text = records.get(key);
         return guard.promise(Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown)));

@@ -33,6 +33,9 @@ export type SimulatedService = (typeof simulatedServices)[number];
 /** How many instances of pod-workers there are at most. */
 export const MAX_WORKERS = 3;
 
+/** Who has the pods until the launcher has spoken of it. */
+const ALONE = { instances: ['pod-workers-0'], term: 0 };
+
 interface Life {
   readonly guard: ProcessGuard;
   readonly connection: MemoryConnection;
@@ -233,7 +236,7 @@ export class SimulatedNode {
           logger,
           records: this.disk.store('sync-loop', guard),
           node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
-          workers: { instances: ['pod-workers-0'], term: 0 },
+          workers: ALONE,
         });
         return undefined;
       case 'pod-workers': {
@@ -243,6 +246,7 @@ export class SimulatedNode {
           logger,
           ids: random,
           records: this.disk.store('pod-workers', guard),
+          share: ALONE,
           files: this.#podFiles(guard),
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,

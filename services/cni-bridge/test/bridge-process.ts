@@ -52,6 +52,7 @@ function breakAt(fault: string | undefined, place: string): void {
 function faulty(store: RecordStore, fault: string | undefined): RecordStore {
   return {
     load: () => store.load(),
+    keys: () => store.keys(),
     read: (key) => store.read(key),
     put: async (key, value) => {
       const { state, completed } = value as { state: string; completed: number };

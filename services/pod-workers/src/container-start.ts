@@ -6,6 +6,7 @@ import {
   backOffRemaining,
   crashLoopKey,
   formatWait,
+  isLetThrough,
   lengthenBackOff,
   nanosToMs,
   newestContainer,
@@ -72,6 +73,7 @@ export async function startContainer(
   } catch (error) {
     if (!(error instanceof StartFailed)) throw error;
     pass.waiting.set(container.name, { reason: error.code, message: error.message });
+    endLetThrough(pass, start);
     if (TOLD.includes(error.code)) {
       // The runtime's id is another one each time: with it, no two events would count as the same.
       const text = made === undefined ? error.message : error.message.replaceAll(made, container.name);
@@ -82,13 +84,14 @@ export async function startContainer(
 }
 
 /** A container that ended a short while ago is not started again yet; one that may start waits longer the next time. */
-async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart): Promise<void> {
+async function awaitBackOff(pass: Pass, { container, previous, attempt }: ContainerStart): Promise<void> {
   if (previous?.state !== 'exited') return;
   const { clock, crashLoop } = pass.deps;
   const now = clock.now();
   const key = crashLoopKey(container);
   const endedAt = nanosToMs(previous.finishedAt);
   const entry = pass.backOffs.get(key);
+  if (isLetThrough(entry, attempt)) return;
   const remaining = backOffRemaining(entry, endedAt, now, crashLoop);
   if (remaining > 0 && entry !== undefined) {
     const { ref } = pass;
@@ -98,8 +101,15 @@ async function awaitBackOff(pass: Pass, { container, previous }: ContainerStart)
     recordEvent(pass, { type: 'Warning', reason: 'BackOff', message: text, container });
     throw new StartFailed('CrashLoopBackOff', `back-off ${wait} restarting failed ${of}`, { waitMs: remaining });
   }
-  pass.backOffs.set(key, lengthenBackOff(entry, endedAt, now, crashLoop));
+  pass.backOffs.set(key, { ...lengthenBackOff(entry, endedAt, now, crashLoop), attempt });
   await pass.save();
+}
+
+/** An attempt that has failed waits before it is made again. */
+function endLetThrough(pass: Pass, { container, attempt }: ContainerStart): void {
+  const key = crashLoopKey(container);
+  const entry = pass.backOffs.get(key);
+  if (entry !== undefined && isLetThrough(entry, attempt)) pass.backOffs.set(key, { ...entry, attempt: undefined });
 }
 
 async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {

@@ -1,6 +1,6 @@
 import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { criCommands, parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
-import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition, configuredShare, nodeResources } from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
@@ -27,6 +27,7 @@ export const podWorkers: ServiceDefinition = {
       ids,
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      share: configuredShare(config, 'pod-workers'),
       files: createPodFiles({
         ...config.pods,
         clusterDomain: config.dns.domain,

@@ -1,5 +1,6 @@
 import { podSizesSchema } from '@kubus/resize';
 import { containerProbesSchema, podRefSchema, podStatusSchema, workerStates } from '@kubus/contracts';
+import type { Logger } from '@kubus/ports';
 import * as z from 'zod';
 
 /**
@@ -16,7 +17,15 @@ export const podRecordSchema = z.object({
     forget: z.boolean(),
   }),
   /** Crash-loop and image back-offs by their key. */
-  backOffs: z.record(z.string(), z.object({ waitMs: z.number(), updatedAt: z.number(), error: z.string().optional() })),
+  backOffs: z.record(
+    z.string(),
+    z.object({
+      waitMs: z.number(),
+      updatedAt: z.number(),
+      error: z.string().optional(),
+      attempt: z.number().optional(),
+    }),
+  ),
   /** The last status, for its times and for phases that never change again. */
   status: podStatusSchema.optional(),
   /** What the probes of its containers said last, by container id. */
@@ -25,3 +34,11 @@ export const podRecordSchema = z.object({
   sizes: podSizesSchema.optional(),
 });
 export type PodRecord = z.infer<typeof podRecordSchema>;
+
+/** What a record says; undefined when there is none, or none that is understood. */
+export function readRecord(uid: string, value: unknown, logger: Logger): PodRecord | undefined {
+  if (value === undefined) return undefined;
+  const parsed = podRecordSchema.safeParse(value);
+  if (!parsed.success) logger.error({ podUid: uid, err: parsed.error }, 'a pod’s record is not understood');
+  return parsed.data;
+}

@@ -9,6 +9,7 @@ import {
   type ResourceList,
   type RuntimeCondition,
   type RuntimePod,
+  type ServiceShare,
   networkCondition,
   podEvent,
   podProbes,
@@ -26,12 +27,13 @@ import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { ObjectFacts } from './object-facts.ts';
-import { type PodRecord, podRecordSchema } from './pod-record.ts';
+import { type PodRecord, readRecord } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { KernelMemory } from '@kubus/cgroup';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import { Tenure } from './tenure.ts';
+import { UnclaimedRecords } from './unclaimed-records.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
 export interface PodWorkersOptions {
@@ -41,6 +43,8 @@ export interface PodWorkersOptions {
   readonly logger: Logger;
   /** The folder that all instances share. */
   readonly records: RecordStore;
+  /** Which instances there are when nobody has spoken of them. */
+  readonly share: ServiceShare;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
   readonly hooks: HookRequests;
@@ -83,8 +87,7 @@ export class PodWorkers {
   readonly #taking = new Map<string, Taking>();
   /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
   readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
-  /** Pods with a record of which no work has been heard yet, from the start until all works are known. */
-  readonly #recorded: Set<string>;
+  readonly #unclaimed: UnclaimedRecords;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
   readonly #works: FactReader<PodWork>;
@@ -97,13 +100,13 @@ export class PodWorkers {
   #worksComplete = false;
   #runtimeKnown = false;
   #volumesKnown = false;
+  #recordsKnown = false;
   #completed = false;
 
   private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
     const recorder = new EventRecorder({ bus, clock, rate: eventRate });
     this.#options = options;
-    this.#recorded = new Set(recorded);
     this.#epoch = bus.epoch;
     this.#deps = {
       ...options,
@@ -153,14 +156,26 @@ export class PodWorkers {
     });
     this.#works = bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
-        this.#recorded.delete(key);
         if (value.worker === bus.instance) this.#give(key, value, cause);
         else this.#letGo(key);
       },
       removed: ({ key }, cause) => this.#workRemoved(key, cause),
       complete: () => {
         this.#worksComplete = true;
-        for (const uid of this.#recorded) void this.#recall(uid);
+        this.#unclaimed.allWorks();
+      },
+    });
+    this.#unclaimed = new UnclaimedRecords({
+      ...{ ...options, records: this.#deps.records, keys: recorded },
+      isKnown: (uid) => this.#works.get(uid) !== undefined,
+      isHere: (uid) => this.#workers.has(uid) || this.#taking.has(uid),
+      take: (uid, { record, term }) => {
+        this.#left.delete(uid);
+        this.#add(uid, record.ref, { term, record });
+      },
+      letGo: (uid) => this.#letGo(uid),
+      looked: () => {
+        this.#recordsKnown = true;
         this.#completeIfSettled();
       },
     });
@@ -193,7 +208,7 @@ export class PodWorkers {
   mayExist(uid: string): boolean {
     if (!this.#worksComplete || !this.#runtimeKnown) return true;
     const readers = [this.#works, this.#runtimePods, this.#volumes];
-    const known = this.#workers.has(uid) || this.#recorded.has(uid);
+    const known = this.#workers.has(uid) || this.#unclaimed.has(uid);
     return known || readers.some((reader) => reader.get(uid) !== undefined);
   }
 
@@ -213,11 +228,13 @@ export class PodWorkers {
   }
 
   stop(): void {
+    this.#unclaimed.stop();
     for (const worker of this.#workers.values()) worker.stop();
   }
 
   /** Stops, and leaves every pod to its next worker with everything written down. */
   async handOver(): Promise<void> {
+    this.#unclaimed.stop();
     await Promise.all([...this.#workers.values()].map((worker) => worker.handOver()));
     // There may be no next life that would take back what was said of them.
     for (const [uid, worker] of [...this.#workers]) if (worker.finished) this.#drop(uid);
@@ -257,23 +274,6 @@ export class PodWorkers {
     // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
     const counts = record?.machine.state !== 'finished';
     taking.tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
-  }
-
-  /**
-   * A record without work is of a pod that nobody wants any more. It is told of; who ends it is the sync loop's to say. By
-   * now another instance may have ended the pod, and what was written down before counts no more.
-   */
-  async #recall(uid: string): Promise<void> {
-    const { records, logger } = this.#deps;
-    try {
-      const { record: value, term } = await records.read(uid);
-      const record = readRecord(uid, value, logger);
-      if (this.#recorded.delete(uid) && record !== undefined) this.#add(uid, record.ref, { term, record });
-    } catch (error) {
-      this.#recorded.delete(uid);
-      logger.error({ podUid: uid, err: toError(error) }, 'the record of a pod without work could not be read');
-    }
-    this.#completeIfSettled();
   }
 
   /** Another instance has the pod. */
@@ -360,7 +360,7 @@ export class PodWorkers {
 
   /** Readers may miss what is not there only after every worker has spoken once. */
   #completeIfSettled(): void {
-    if (this.#completed || !this.#worksComplete || this.#recorded.size + this.#unpassed.size > 0) return;
+    if (this.#completed || !this.#recordsKnown || this.#unpassed.size > 0) return;
     this.#completed = true;
     this.#deps.states.complete();
     this.#deps.statuses.complete();
@@ -375,11 +375,4 @@ export class PodWorkers {
     this.#holds += 1;
     return this.#epoch * HOLDS_PER_EPOCH + this.#holds;
   }
-}
-
-function readRecord(uid: string, value: unknown, logger: Logger): PodRecord | undefined {
-  if (value === undefined) return undefined;
-  const parsed = podRecordSchema.safeParse(value);
-  if (!parsed.success) logger.error({ podUid: uid, err: parsed.error }, 'a pod’s record is not understood');
-  return parsed.data;
 }

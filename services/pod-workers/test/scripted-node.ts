@@ -11,12 +11,14 @@ import {
   type PodWork,
   type PodWorkerReport,
   type RuntimeCondition,
+  type ServiceShare,
   networkCondition,
   podProbes,
   podRefOf,
   podVolumes,
   podWork,
   runtimeCondition,
+  serviceShare,
 } from '@kubus/contracts';
 import { podLimits } from '@kubus/cgroup-config';
 import { silentLogger } from '@kubus/ports';
@@ -60,6 +62,7 @@ export class ScriptedNode {
   readonly #runtimes: FactOwner<RuntimeCondition>;
   readonly #probes: FactOwner<PodProbes>;
   readonly #volumes: FactOwner<PodVolumes>;
+  readonly #shares: FactOwner<ServiceShare>;
   /** By slot. */
   readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
@@ -72,6 +75,7 @@ export class ScriptedNode {
     this.#runtimes = bridge.owner(runtimeCondition);
     this.#probes = this.broker.join('prober', this.clock).bus.owner(podProbes);
     this.#volumes = this.broker.join('volume-manager', this.clock).bus.owner(podVolumes);
+    this.#shares = this.broker.join('launcher', this.clock).bus.owner(serviceShare);
     this.setRuntime(runtimeReady);
     this.setNetwork(true);
   }
@@ -101,6 +105,7 @@ export class ScriptedNode {
       ids: { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0 },
       logger: silentLogger,
       records: this.records,
+      share: { instances: ['pod-workers-0'], term: 0 },
       files: this.files,
       cgroups: {
         ensure: (pod) => {
@@ -168,6 +173,12 @@ export class ScriptedNode {
   /** Every work has been told. */
   async allWork(): Promise<void> {
     this.#works.complete();
+    await this.quiet();
+  }
+
+  /** The launcher tells which instances share the pods. */
+  async share(slots: readonly number[], term: number): Promise<void> {
+    this.#shares.put('pod-workers', { instances: slots.map((slot) => `pod-workers-${slot}`), term });
     await this.quiet();
   }
 

@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
+import { KubusError } from '@kubus/ports';
+import type { PodRecord } from '../src/pod-record.ts';
 import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 const [here, there] = [
@@ -95,6 +97,48 @@ describe('a pod that moves to another instance', () => {
   });
 });
 
+describe('a restart that was written down', () => {
+  beforeEach(async () => {
+    await node.work(podOf('a'), here);
+    await node.pass(5_000);
+    done();
+  });
+
+  test('and not made by a worker that died is made by the next one at once, and waits after that as if made once', async () => {
+    node.bridge.before = (what) => (what.startsWith('findImage') ? new Promise(() => undefined) : Promise.resolve());
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    const { backOffs } = (await node.records.read('a')) as PodRecord;
+    expect(Object.values(backOffs)).toEqual([expect.objectContaining({ waitMs: 10_000, attempt: 1 })]);
+    expect(done()).toEqual([]);
+    node.kill(0);
+    node.bridge.before = () => Promise.resolve();
+    await node.work(podOf('a'), there);
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...there, reason: 'it ended again' });
+    const [main] = node.status('a')?.containerStatuses ?? [];
+    expect(main?.state?.waiting?.message).toMatch(/^back-off 10s /);
+    await node.pass(9_000);
+    expect(done().filter((what) => what.startsWith('Create'))).toEqual([]);
+    await node.pass(1_000);
+    expect(done()).toContain('CreateContainer main/2');
+  });
+
+  test('and failed waits before it is made again', async () => {
+    node.bridge.before = (what) =>
+      what.startsWith('CreateContainer') ? Promise.reject(new KubusError('Unknown', 'no room')) : Promise.resolve();
+    node.bridge.exit('a', 'main', 1);
+    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting?.reason).toBe('CreateContainerError');
+    node.bridge.before = () => Promise.resolve();
+    await node.work(podOf('a'), { ...here, reason: 'look again' });
+    expect(done()).toEqual([]);
+    await node.pass(10_000);
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
+  });
+});
+
 /** What a worker has left of pod `b` in the middle of its end. */
 const recorded = {
   version: 1,
@@ -104,35 +148,76 @@ const recorded = {
   backOffs: {},
 };
 
-test('a record of which the sync loop knows nothing is told of by whoever finds it, and ended by whom it says', async () => {
-  node.kill(0);
-  await node.records.put('b', recorded);
-  await node.start(0);
-  await node.allWork();
-  expect(node.state('b')).toMatchObject({ state: 'terminating' });
-  await node.work(podOf('b'), { ...there, work: 'kill', pod: undefined, source: 'runtime' });
-  expect(node.instance(0).count).toBe(0);
-  expect(node.state('b')).toMatchObject({ state: 'finished' });
-  expect((await node.records.load()).has('b')).toBe(false);
-});
-
-test('a record that is gone by the time when all works are known is not told of', async () => {
-  node.kill(0);
-  await node.records.put('b', recorded);
-  await node.start(0);
-  await node.records.delete('b');
-  await node.allWork();
-  expect(node.state('b')).toBeUndefined();
-  expect(node.instance(0).count).toBe(0);
-});
-
-test('a record is told of under the term of the one who finds it, if it was the last to have it', async () => {
-  node.kill(0);
-  await node.records.put('b', { ...recorded, term: 7, holder: 'pod-workers-0' });
-  await node.start(0);
-  await node.allWork();
+/** Who has told of the state of pod `b` under which terms. */
+function tellers(): string[] {
   const said = node.broker.said.filter(({ subject }) => subject.endsWith('.worker.fact.state.b'));
-  expect(said.map(({ headers }) => [headers[HEADER.source], headers[HEADER.term]])).toEqual([['pod-workers-0', '7']]);
+  return said.map(({ headers }) => `${headers[HEADER.source] ?? ''} ${headers[HEADER.term] ?? ''}`);
+}
+
+describe('a record of which the sync loop knows nothing', () => {
+  beforeEach(async () => {
+    node.kill(0);
+    await node.records.put('b', recorded);
+  });
+
+  test('is told of by the one who would have the pod, and ended by whom the sync loop says', async () => {
+    await node.share([0], 3);
+    await node.start(0);
+    await node.allWork();
+    expect(node.state('b')).toMatchObject({ state: 'terminating' });
+    expect(tellers()).toEqual(['pod-workers-0 3']);
+    await node.work(podOf('b'), { ...there, term: 4, work: 'kill', pod: undefined, source: 'runtime' });
+    expect(node.instance(0).count).toBe(0);
+    expect(node.state('b')).toMatchObject({ state: 'finished' });
+    expect((await node.records.load()).has('b')).toBe(false);
+  });
+
+  test('is left alone until it is known who shares the pods', async () => {
+    await node.start(0);
+    await node.allWork();
+    // Under the term of nobody's word it is not to be had.
+    expect(tellers()).toEqual([]);
+    await node.share([0], 3);
+    expect(tellers()).toEqual(['pod-workers-0 3']);
+  });
+
+  test('is found by an instance that has run all the while, when its last worker is taken from those that share', async () => {
+    await node.share([0], 3);
+    await node.allWork();
+    expect(tellers()).toEqual([]);
+    await node.share([1], 4);
+    expect(tellers()).toEqual(['pod-workers-1 4']);
+  });
+
+  test('is found some time after it was written by one that did not know that the pod was over', async () => {
+    await node.records.delete('b');
+    await node.share([1], 3);
+    await node.allWork();
+    await node.records.put('b', recorded);
+    expect(tellers()).toEqual([]);
+    await node.pass(60_000);
+    expect(tellers()).toEqual(['pod-workers-1 3']);
+  });
+
+  test('is told of anew under a newer term, by whoever would have the pod then', async () => {
+    await node.start(0);
+    await node.share([0], 3);
+    await node.allWork();
+    await node.share([0, 1], 4);
+    await node.share([1], 5);
+    expect([tellers().at(0), tellers().at(-1)]).toEqual(['pod-workers-0 3', 'pod-workers-1 5']);
+    expect([node.instance(0).count, node.instance(1).count]).toEqual([0, 1]);
+    expect(await node.records.read('b')).toMatchObject({ term: 5, holder: 'pod-workers-1' });
+  });
+
+  test('and that is gone by the time when all works are known is not told of', async () => {
+    await node.share([0], 3);
+    await node.start(0);
+    await node.records.delete('b');
+    await node.allWork();
+    expect(tellers()).toEqual([]);
+    expect(node.instance(0).count).toBe(0);
+  });
 });
 
 test('a pod that runs is not told of as lost by a worker that has not heard of the runtime yet', async () => {

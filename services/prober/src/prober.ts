@@ -1,4 +1,4 @@
-import type { Bus, FactReader } from '@kubus/bus';
+import type { Bus, Cause, FactReader } from '@kubus/bus';
 import {
   type PodProbes,
   type PodWork,
@@ -8,13 +8,12 @@ import {
   podWork,
   probeEvent,
   runtimePod,
-  serviceShare,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
-import { EventRecorder, type PodEvents, SharedRecords } from '@kubus/service-kit';
+import { EventRecorder, type PodEvents, SharedRecords, followShare } from '@kubus/service-kit';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -43,24 +42,27 @@ export interface ProbeCount {
 export class Prober {
   readonly #options: ProberOptions;
   readonly #keeper: ResultKeeper;
-  readonly #kept: Map<string, PodProbes>;
+  readonly #kept = new Map<string, PodProbes>();
   readonly #startedAt: number;
   readonly #events: PodEvents;
   readonly #pods = new Map<string, PodProber>();
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
-  #share: ServiceShare;
+  /** Undefined until it is known; no pod is taken up before. */
+  #share: ServiceShare | undefined;
+  #worksKnown = false;
+  #completed = false;
   /** How many changes of the share are being carried out; no pod is taken up meanwhile. */
   #changes = 0;
   #change: Promise<void> = Promise.resolve();
 
-  private constructor(options: ProberOptions, keeper: ResultKeeper, kept: Map<string, PodProbes>) {
+  constructor(options: ProberOptions) {
     this.#options = options;
-    this.#share = options.share;
+    const { bus, clock, logger, eventRate } = options;
+    const records = new SharedRecords(options.records, bus.instance);
+    const keeper = new ResultKeeper({ ...{ records, clock, logger }, facts: bus.owner(podProbes) });
     this.#keeper = keeper;
-    this.#kept = kept;
-    this.#startedAt = options.clock.now();
-    const { bus, clock, eventRate } = options;
+    this.#startedAt = clock.now();
     this.#events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(probeEvent);
     this.#works = bus.reader(podWork, {
       changed: ({ key }) => this.#update(key),
@@ -70,22 +72,15 @@ export class Prober {
         this.#kept.delete(key);
         keeper.forget(key, [cause]);
       },
-      // What ended while the prober was away.
       complete: (_instance, _epoch, cause) => {
-        for (const uid of keeper.pods) {
-          if (this.#works.get(uid) !== undefined) continue;
-          this.#kept.delete(uid);
-          keeper.forget(uid, [cause]);
-        }
+        this.#worksKnown = true;
+        this.#forgetEnded([cause]);
       },
     });
-    bus.reader(serviceShare, {
-      changed: ({ key, value }) => {
-        if (key !== 'prober') return;
-        this.#share = value;
-        this.#changes += 1;
-        this.#change = this.#change.then(() => this.#reshare());
-      },
+    followShare(bus, 'prober', options.share, (share, causes) => {
+      this.#share = share;
+      this.#changes += 1;
+      this.#change = this.#change.then(() => this.#reshare(share, causes));
     });
     this.#runtimes = bus.reader(runtimePod, {
       changed: ({ key }) => this.#update(key),
@@ -96,19 +91,6 @@ export class Prober {
   /** Pods that this instance has. */
   get count(): number {
     return this.#pods.size;
-  }
-
-  /** Publishes what is known from before and begins to probe. */
-  static async start(options: ProberOptions): Promise<Prober> {
-    const { bus, clock, logger, records } = options;
-    const keeper = new ResultKeeper({
-      records: new SharedRecords(records, bus.instance),
-      ...{ clock, logger, facts: bus.owner(podProbes) },
-    });
-    const { instances, term } = options.share;
-    const kept = await keeper.takeUp((uid) => ownerOf(uid, instances) === bus.instance, term);
-    keeper.complete();
-    return new Prober(options, keeper, kept);
   }
 
   /** Why results can not be kept now. */
@@ -137,11 +119,14 @@ export class Prober {
   }
 
   #has(uid: string): boolean {
-    return ownerOf(uid, this.#share.instances) === this.#options.bus.instance;
+    return this.#share !== undefined && ownerOf(uid, this.#share.instances) === this.#options.bus.instance;
   }
 
-  /** Lets go of the pods of others at once, and takes up its own with what was known of them. */
-  async #reshare(): Promise<void> {
+  /**
+   * Lets go of the pods of others at once, and takes up its own with what was known of them. The first time its readers may
+   * miss what it does not speak of then.
+   */
+  async #reshare({ term }: ServiceShare, causes: readonly Cause[]): Promise<void> {
     for (const [uid, pod] of this.#pods) {
       if (this.#has(uid)) continue;
       pod.stop();
@@ -149,15 +134,27 @@ export class Prober {
       this.#kept.delete(uid);
       this.#keeper.release(uid);
     }
-    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), this.#share.term);
+    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), term);
     for (const [uid, probes] of kept) this.#kept.set(uid, probes);
     this.#changes -= 1;
+    if (!this.#completed) this.#keeper.complete();
+    this.#completed = true;
+    if (this.#worksKnown) this.#forgetEnded(causes);
     for (const { key } of this.#works) this.#update(key);
+  }
+
+  /** What ended while no prober had it. */
+  #forgetEnded(causes: readonly Cause[]): void {
+    for (const uid of this.#keeper.pods) {
+      if (this.#works.get(uid) !== undefined) continue;
+      this.#kept.delete(uid);
+      this.#keeper.forget(uid, causes);
+    }
   }
 
   #update(uid: string): void {
     const work = this.#works.get(uid);
-    if (work === undefined || this.#changes > 0 || !this.#has(uid)) return;
+    if (work === undefined || this.#share === undefined || this.#changes > 0 || !this.#has(uid)) return;
     this.#keeper.claim(uid, this.#share.term);
     let pod = this.#pods.get(uid);
     if (pod === undefined) {

@@ -82,9 +82,9 @@ export class ResultKeeper {
     this.#facts.complete();
   }
 
-  /** This instance has the pod, if it had it not already. */
+  /** This instance has the pod. Under a greater term than before, another one may have had it in between. */
   claim(uid: string, term: number): void {
-    if (this.#terms.has(uid)) return;
+    if ((this.#terms.get(uid) ?? -1) >= term) return;
     this.#terms.set(uid, term);
     this.#facts.claim(uid, term);
   }
@@ -97,11 +97,11 @@ export class ResultKeeper {
     this.#facts.release(uid);
   }
 
-  /** Keeps and publishes the results of a pod if they changed. */
+  /** Keeps and publishes the results of a pod that this instance has, if they changed. */
   put(probes: PodProbes, causes: readonly Cause[]): void {
     const { uid } = probes.ref;
     const text = JSON.stringify(probes);
-    if (this.#last.get(uid) === text) return;
+    if (!this.#terms.has(uid) || this.#last.get(uid) === text) return;
     this.#last.set(uid, text);
     this.#want(uid, { probes, over: false, causes });
   }

@@ -5,8 +5,8 @@ import { Prober } from './prober.ts';
 /** The service `prober`. It has to run where the addresses of pods can be reached. */
 export const prober: ServiceDefinition = {
   name: 'prober',
-  start: async ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
-    const probes = await Prober.start({
+  start: ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+    const probes = new Prober({
       ...{ bus, clock, ids, logger },
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       eventRate: config.events,
@@ -27,11 +27,11 @@ export const prober: ServiceDefinition = {
       labelNames: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
       collect: () => [...probes.counts()],
     });
-    return {
+    return Promise.resolve({
       stop: () => {
         probes.stop();
         return Promise.resolve();
       },
-    };
+    });
   },
 };

@@ -86,7 +86,7 @@ export class ScriptedPods {
   /** Starts an instance of the prober, in a new life after an earlier one. */
   async start(slot = 0): Promise<void> {
     const member = this.broker.join('prober', this.clock, ++this.#epoch, slot);
-    const prober = await Prober.start({
+    const prober = new Prober({
       ...{ bus: member.bus, clock: this.clock, logger: silentLogger, records: this.records, nodeIp: '127.0.0.1' },
       ids: { fraction: () => this.fraction },
       share: { instances: ['prober-0'], term: 0 },

@@ -60,3 +60,18 @@ test('the pods of one that died are probed on by the others', async () => {
   expect(pods.results(moving)).toBeUndefined();
   expect((await pods.records.load()).has(moving)).toBe(false);
 });
+
+test('an instance that starts anew says what was known, whatever it hears first, and goes on telling what it finds', async () => {
+  await pods.share(2, 0, 1);
+  pods.kill(1);
+  const said = pods.broker.said.length;
+  await pods.start(1);
+  const own = pods.broker.said
+    .slice(said)
+    .filter(({ subject, headers }) => subject.endsWith(moving) && headers[HEADER.source] === 'prober-1');
+  expect(own.map(({ headers }) => [headers[HEADER.term], headers[HEADER.removed]])).toEqual([['2', undefined]]);
+  expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'success' } });
+  pods.exec = () => Promise.resolve({ exitCode: 1 });
+  await pods.pass(40);
+  expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'failure' } });
+});

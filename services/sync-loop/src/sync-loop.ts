@@ -14,11 +14,11 @@ import {
   podWorker,
   runtimeCondition,
   runtimePod,
-  serviceShare,
   sourceNames,
 } from '@kubus/contracts';
 import { NodeState, type WorkChange } from '@kubus/pod-manager';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { followShare } from '@kubus/service-kit';
 import { AdmissionFiles } from './admission-files.ts';
 
 /** How often every pod is decided about anew, in case a single decision missed something (kubelet behaviour 1.4). */
@@ -75,7 +75,10 @@ export class SyncLoop {
         this.#decideAll([cause]);
       },
     });
-    this.#readShare(bus, options.workers);
+    followShare(bus, 'pod-workers', options.workers, (share, causes) => {
+      this.#state.shared(share);
+      this.#decideAll(causes);
+    });
     this.#desired = sourceNames.map((source) => this.#readSource(bus, source));
     bus.reader(podWorker, {
       changed: ({ key, value, cause }) => {
@@ -135,21 +138,6 @@ export class SyncLoop {
 
   stop(): void {
     this.#stopped = true;
-  }
-
-  #readShare(bus: Bus, otherwise: ServiceShare): void {
-    const shares = bus.reader(serviceShare, {
-      changed: ({ key, value, cause }) => {
-        if (key !== 'pod-workers') return;
-        this.#state.shared(value);
-        this.#decideAll([cause]);
-      },
-    });
-    void shares.whenPresent().then(() => {
-      if (shares.get('pod-workers') !== undefined) return;
-      this.#state.shared(otherwise);
-      this.#decideAll([]);
-    });
   }
 
   #readSource(bus: Bus, source: SourceName): FactReader<PodUpdate> {

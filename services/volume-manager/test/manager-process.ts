@@ -32,6 +32,7 @@ async function around<T>(name: string, action: () => Promise<T>): Promise<T> {
 const store = new FileRecordStore({ dir: setup.records, logger: silentLogger });
 const records: RecordStore = {
   load: () => store.load(),
+  keys: () => store.keys(),
   read: (key) => store.read(key),
   put: (key, value) => around('put', () => store.put(key, value)),
   delete: (key) => around('delete', () => store.delete(key)),

@@ -1,0 +1,235 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ContainerStatus, Pod, PodSpec } from '@kubus/contracts';
+import { ApiSource, ObjectCache, type TestNode, type WatchedPod, isReady, startNode } from '@kubus/harness';
+import { containerStatus, terminated, toldMessages } from '../src/pod-facts.ts';
+import { container, image, pod, podRunning, shell, staying } from '../src/pods.ts';
+import { type Run, runsOf } from '../src/start-account.ts';
+
+/** A value that stands nowhere but in the Secret. */
+const VALUE = 'marked-7f3a1c-s3cret';
+const ENCODED = Buffer.from(VALUE).toString('base64');
+
+let node: TestNode;
+let api: ApiSource;
+let objects: ObjectCache;
+
+beforeAll(async () => {
+  node = await startNode({ elsewhere: ['config-sources'] });
+  api = await ApiSource.open(node);
+  objects = await ObjectCache.open(node);
+});
+
+afterAll(async () => {
+  await objects.close();
+  await api.close();
+  await node.stop();
+});
+
+function putSecret(resourceVersion: string): void {
+  const metadata = { namespace: 'default', name: 'sec', uid: 'u', resourceVersion };
+  objects.put({ kind: 'Secret', metadata, data: { token: ENCODED } });
+}
+
+/** Stores a pod, and waits until it is as wanted. */
+async function run(name: string, spec: Partial<PodSpec>, isWanted: (one: WatchedPod) => boolean = isReady) {
+  const { uid } = api.create(JSON.stringify(pod(name, spec))).metadata;
+  return { uid, pod: await node.watch.waitForPod(name, isWanted) };
+}
+
+describe('the value of a Secret', () => {
+  test('is in the container that asks for it as soon as the Secret is there, and in nothing that the node says or keeps', async () => {
+    objects.putService({ namespace: 'default', name: 'kubernetes', clusterIP: '10.96.0.1', ports: [{ port: 443 }] });
+    const env = [
+      { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'sec', key: 'token' } } },
+      { name: 'URL', value: 'https://$(TOKEN)@$(KUBERNETES_SERVICE_HOST)' },
+    ];
+    const { uid, pod: refused } = await run(
+      'asking',
+      { containers: [container({ name: 'main', env, envFrom: [{ prefix: 'ALL_', secretRef: { name: 'sec' } }] })] },
+      (one) => containerStatus(one)?.state?.waiting?.reason === 'CreateContainerConfigError',
+    );
+    expect(containerStatus(refused)?.state?.waiting?.message).toBe('secret "sec" not found');
+    expect(toldMessages(node, refused, 'Failed')).toContain('Error: secret "sec" not found');
+    putSecret('7');
+    await node.watch.waitForPod('asking');
+    const variables = [`TOKEN=${VALUE}`, `ALL_token=${VALUE}`, `URL=https://${VALUE}@10.96.0.1`];
+    const environment = async () => (await node.kubus('exec', 'asking', '--', 'env')).stdout.split('\n');
+    expect(await environment()).toEqual(expect.arrayContaining(variables));
+
+    // A bridge and workers of a new life have asked for nothing anew, and a container that restarts gets it again.
+    await node.restart('cri-bridge-0');
+    await node.restart('pod-workers-0');
+    await node.kubus('exec', 'asking', '--', 'sh', '-c', 'kill -TERM 1');
+    await node.watch.waitForPod('asking', (one) => isReady(one) && containerStatus(one)?.restartCount === 1);
+    expect(await environment()).toEqual(expect.arrayContaining(variables));
+    await api.delete(uid);
+    await node.watch.waitForNoPod('asking');
+
+    const said = node.watch.messages.all.map(({ message }) => JSON.stringify(message.headers) + message.data);
+    const creates = said.filter((text) => text.includes('runtime.cmd.CreateContainer'));
+    expect(creates.some((text) => text.includes('"objects":[{"kind":"Secret"'))).toBe(true);
+    for (const text of [VALUE, ENCODED]) {
+      expect(said.filter((message) => message.includes(text))).toEqual([]);
+      expect(await filesWith(text)).toEqual([]);
+    }
+  });
+});
+
+describe('a RuntimeClass', () => {
+  test('runs a pod with its handler, in the pods’ network; one that does not exist is waited for', async () => {
+    const { uid, pod: waiting } = await run(
+      'classy',
+      { runtimeClassName: 'own', overhead: { memory: '8Mi' } },
+      (one) => toldMessages(node, one, 'FailedCreatePodSandBox').length > 0,
+    );
+    // A pass that another fact begins may tell it once more.
+    expect([...new Set(toldMessages(node, waiting, 'FailedCreatePodSandBox'))]).toEqual([
+      'Failed to create pod sandbox: runtimeclass.node.k8s.io "own" not found',
+    ]);
+    objects.putRuntimeClass({ name: 'own', handler: 'runc' });
+    const { runtime } = await node.watch.waitForPod('classy');
+    expect(runtime?.sandboxes).toMatchObject([{ runtimeHandler: 'kubus-runc', ips: [expect.stringMatching(/^10\./)] }]);
+    await api.delete(uid);
+    await node.watch.waitForNoPod('classy');
+  });
+});
+
+function ephemeral({ status }: WatchedPod, name: string): ContainerStatus | undefined {
+  return status?.ephemeralContainerStatuses?.find((one) => one.name === name);
+}
+
+/** The runs of a pod's containers, without those of its sandbox. */
+async function runsOfPod(uid: string): Promise<Run[]> {
+  return runsOf(await node.events.runs()).filter((run) => run.podUid === uid && run.container !== undefined);
+}
+
+test('an ephemeral container joins a running pod once, with the processes of its target, and leaves the others alone', async () => {
+  const { uid, pod: before } = await run('debugged', {
+    containers: [container({ name: 'main' }), container({ name: 'other' })],
+  });
+  const command = shell('until [ -e /end ]; do sleep 0.1; done; exit 3');
+  api.addEphemeralContainer(uid, { name: 'debugger', image, command, targetContainerName: 'main' });
+  const running = await node.watch.waitForPod(
+    'debugged',
+    (one) => ephemeral(one, 'debugger')?.state?.running !== undefined,
+  );
+  const first = ephemeral(running, 'debugger');
+  const processes = async (name: string) => {
+    const { stdout } = await node.kubus('exec', 'debugged', '-c', name, '--', 'readlink', '/proc/self/ns/pid');
+    return stdout;
+  };
+  expect(await processes('debugger')).toBe(await processes('main'));
+  expect(await processes('debugger')).not.toBe(await processes('other'));
+
+  await node.restart('pod-workers-0');
+  await node.kubus('exec', 'debugged', '-c', 'debugger', '--', 'touch', '/end');
+  await node.watch.waitForPod('debugged', (one) => ephemeral(one, 'debugger')?.state?.terminated?.exitCode === 3);
+  await node.restart('pod-workers-0');
+  // The one that comes next shows that the worker of the new life has looked at the pod.
+  api.addEphemeralContainer(uid, { name: 'next', image, command: staying });
+  const last = await node.watch.waitForPod('debugged', (one) => ephemeral(one, 'next')?.state?.running !== undefined);
+  expect(ephemeral(last, 'debugger')).toMatchObject({ containerID: first?.containerID, restartCount: 0 });
+  expect(isReady(last)).toBe(true);
+  expect(last.status?.containerStatuses).toEqual(before.status?.containerStatuses);
+  const names = (await runsOfPod(uid)).map((one) => one.container);
+  expect(names).toEqual(['main', 'other', 'debugger', 'next']);
+  await api.delete(uid);
+  await node.watch.waitForNoPod('debugged');
+});
+
+test('a static pod lives beside pods of the API, follows its file, and goes without them', async () => {
+  const ready = (uid: string) =>
+    node.watch.until(`pod ${uid} is ready`, () =>
+      [node.watch.pod(uid)].find((one) => one !== undefined && isReady(one)),
+    );
+  const gone = (uid: string) =>
+    node.watch.until(`no pod ${uid}`, () => (node.watch.pod(uid) === undefined ? true : undefined));
+  const setStatic = (manifests: readonly object[]): Pod[] => [
+    ...api.setStatic(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests })),
+  ];
+  const others = [
+    api.create(JSON.stringify(pod(`twin-${node.name}`)), 'elsewhere'),
+    api.create(JSON.stringify(pod('neighbour'))),
+  ].map(({ metadata }) => metadata.uid);
+  const [first] = setStatic([pod('twin')]);
+  const before = await Promise.all(others.map(ready));
+  const twin = await ready(first?.metadata.uid ?? '');
+  expect(twin.ref).toMatchObject({ namespace: 'default', name: `twin-${node.name}` });
+
+  const [second] = setStatic([podRunning('twin', `echo another; ${staying.at(-1) ?? ''}`)]);
+  await ready(second?.metadata.uid ?? '');
+  await gone(twin.ref.uid);
+  const [[old], [changed]] = [await runsOfPod(twin.ref.uid), await runsOfPod(second?.metadata.uid ?? '')];
+  expect(old?.exitedAt).toBeLessThan(changed?.startedAt ?? 0);
+  setStatic([]);
+  await gone(second?.metadata.uid ?? '');
+
+  const after = await Promise.all(others.map(ready));
+  expect(after.map(({ status }) => status?.containerStatuses)).toEqual(
+    before.map(({ status }) => status?.containerStatuses),
+  );
+  await Promise.all(others.map((uid) => api.delete(uid)));
+  await Promise.all(others.map(gone));
+});
+
+describe('a pod that does not end by itself', () => {
+  /** One that is deleted with much more time than any test has. */
+  const stubborn = (name: string, finalizers: string[] = []) => {
+    const { spec } = podRunning(name, 'trap "" TERM; while :; do sleep 0.1; done') as Pod;
+    const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, finalizers }, spec };
+    return api.create(JSON.stringify({ ...manifest, spec: { ...spec, terminationGracePeriodSeconds: 3_600 } })).metadata
+      .uid;
+  };
+  /** The seconds that the runtime was told to wait before it kills, and when it was told. */
+  const stops = (uid: string) =>
+    node.watch.messages
+      .ofType('runtime.cmd.StopContainer')
+      .filter(({ envelope }) => envelope?.pod === uid)
+      .map(({ message, at }) => ({
+        at,
+        seconds: (JSON.parse(message.data) as { params: { timeout?: string } }).params.timeout,
+      }));
+
+  test('and is given less time while it ends is killed by the shorter one', async () => {
+    const uid = stubborn('shortened');
+    await node.watch.waitForPod('shortened');
+    const deleted = api.delete(uid);
+    await node.watch.until('the first stop', () => (stops(uid).length > 0 ? true : undefined));
+    const ended = node.watch.waitForPod('shortened', (one) => terminated(one) !== undefined);
+    await api.delete(uid, 3);
+    await deleted;
+    expect(terminated(await ended)).toMatchObject({ exitCode: 137, reason: 'Error' });
+    expect(stops(uid).map(({ seconds }) => seconds)).toEqual(['3600', '3']);
+    const [one, ...more] = await runsOfPod(uid);
+    expect(more).toEqual([]);
+    expect(one?.exitedAt).toBeGreaterThan(stops(uid)[1]?.at ?? Infinity);
+    await node.watch.waitForNoPod('shortened');
+  });
+
+  test('and is given no time is killed after the least that every container has', async () => {
+    const uid = stubborn('hurried', ['example.test/kept']);
+    await node.watch.waitForPod('hurried');
+    const ended = node.watch.waitForPod('hurried', (one) => terminated(one) !== undefined);
+    await api.delete(uid, 0);
+    expect(terminated(await ended)?.exitCode).toBe(137);
+    expect(stops(uid).map(({ seconds }) => seconds)).toEqual(['2']);
+    await node.watch.waitForNoPod('hurried');
+  });
+});
+
+/** What the node has written but for its runtime: states, logs and the record of its messages among it. */
+async function filesWith(text: string): Promise<string[]> {
+  const { config, logs, podLogs, pods, root, state } = node.dir;
+  const folders = [config, logs, podLogs, pods, state('.'), join(root, 'nats')];
+  const files = (await Promise.all(folders.map(filesBelow))).flat();
+  const found = await Promise.all(files.map(async (file) => (await readFile(file)).includes(text)));
+  expect(files.length).toBeGreaterThan(10);
+  return files.filter((_, index) => found[index]);
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
