@@ -19,12 +19,13 @@ import {
   stepWorker,
 } from '@kubus/pod-lifecycle';
 import { type WaitingReason, isTerminal } from '@kubus/pod-status';
-import { type Cancel, type Logger, toError } from '@kubus/ports';
+import { type Logger, toError } from '@kubus/ports';
 import { noSizes } from '@kubus/resize';
 import { RecordTaken } from '@kubus/service-kit';
 import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
+import { PassLoop } from './pass-loop.ts';
 import type { PodRecord } from './pod-record.ts';
 import { OverdueKill } from './overdue-kill.ts';
 import { HoldLost, PodRuntime, PodTaken, ReadFailed } from './pod-runtime.ts';
@@ -59,22 +60,17 @@ export class PodWorker {
   readonly #backOffs: Map<string, BackOffEntry>;
   readonly #stops: StopsUnderWay = new Map();
   readonly #resize: ResizeState;
-  readonly #onPassed: () => void;
+  readonly #passes: PassLoop;
   readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
-  /** What has come up since the last pass began, newest first. */
-  #causes: Cause[] = [];
   /** The message that brought the present work: a cause of all that is done. */
   #workCause: Cause | undefined;
   /** What the last pass ended for the lack of; `anything`: of something that is asked for again after a while. */
   #awaits: 'node' | 'volumes' | 'anything' | undefined;
-  #passing: AbortController | undefined;
-  #due = false;
   #statusHeld = false;
   #decidedOn: Stamp | undefined;
   #passedOn: Stamp | undefined;
-  #timer: Cancel | undefined;
   #stopped = false;
 
   constructor(options: {
@@ -88,7 +84,6 @@ export class PodWorker {
     this.ref = ref;
     this.#tenure = tenure;
     this.#deps = deps;
-    this.#onPassed = options.onPassed;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     const { bus, clock, records } = deps;
     const logger = this.#logger;
@@ -106,6 +101,12 @@ export class PodWorker {
     if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
     const probes = deps.probes(ref.uid);
     if (probes !== undefined) this.#probes.learn(probes);
+    this.#passes = new PassLoop({
+      clock,
+      mayPass: () => this.#work !== undefined && !this.finished,
+      pass: (causes, signal) => this.#makePass(causes, signal),
+      onPassed: options.onPassed,
+    });
   }
 
   get finished(): boolean {
@@ -136,47 +137,37 @@ export class PodWorker {
     this.#report(undefined, [cause]);
     // Nothing else is done with such a pod.
     if (work.work === 'reject') this.#publishStatus([cause]);
-    this.#kick(cause);
+    this.#passes.kick(cause);
   }
 
   /** Nobody has work for this pod any more: it ends, if it has not already. */
   workGone(cause: Cause): void {
-    const work = this.#work;
-    this.setWork(
-      {
-        ...(work ?? {
-          source: 'runtime',
-          worker: this.#deps.bus.instance,
-          firstSeen: formatTime(this.#deps.clock.now()),
-        }),
-        ref: this.ref,
-        work: 'kill',
-        reason: 'the sync loop has no work for it',
-      },
-      cause,
-    );
+    const { bus, clock } = this.#deps;
+    const unheard = { source: 'runtime', worker: bus.instance, firstSeen: formatTime(clock.now()) } as const;
+    const reason = 'the sync loop has no work for it';
+    this.setWork({ ...(this.#work ?? unheard), ref: this.ref, work: 'kill', reason }, cause);
   }
 
   /** The pod needs a look; `runtime` is the state because of which. */
   wake(runtime: Stamp | undefined, cause: Cause): void {
     if (runtime !== undefined && this.#passedOn !== undefined && compareStamps(runtime, this.#passedOn) <= 0) return;
-    this.#kick(cause);
+    this.#passes.kick(cause);
   }
 
   /** The runtime or the network is ready. */
   nodeReady(cause: Cause): void {
-    if (this.#awaits === 'node') this.#kick(cause);
+    if (this.#awaits === 'node') this.#passes.kick(cause);
   }
 
   /** The volume manager says something else of the pod's volumes; a pass that goes on may have looked at them already. */
   volumesChanged(cause: Cause): void {
-    if (this.#awaits === 'volumes' || this.#passing !== undefined) this.#kick(cause);
+    if (this.#awaits === 'volumes' || this.#passes.passing) this.#passes.kick(cause);
   }
 
   /** Of the API server's objects something is known now or different. */
   objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
-    const pod = this.#awaits === undefined && this.#passing === undefined ? undefined : this.#work?.pod;
-    if (pod !== undefined && concerns(pod)) this.#kick(cause);
+    const pod = this.#awaits === undefined && !this.#passes.passing ? undefined : this.#work?.pod;
+    if (pod !== undefined && concerns(pod)) this.#passes.kick(cause);
   }
 
   /** The runtime's state of the pod has been read. */
@@ -191,23 +182,21 @@ export class PodWorker {
     // Written down before anything is done or said because of it.
     void this.#record.save().then(() => {
       this.#showState([cause]);
-      if (changed.some((kind) => kind !== 'readiness')) this.#kick(cause);
+      if (changed.some((kind) => kind !== 'readiness')) this.#passes.kick(cause);
     });
   }
 
   /** The bridge has a new life: what was asked of the old one is lost. */
   bridgeRestarted(): void {
     this.#runtime.dropHold();
-    this.#due = true;
-    this.#run();
+    this.#passes.kick();
   }
 
   stop(): void {
     this.#stopped = true;
-    this.#timer?.();
     this.#overdue.stop();
     this.#record.stop();
-    this.#passing?.abort();
+    this.#passes.stop();
   }
 
   /** Leaves the pod to another instance, or to a later life, with everything written down. */
@@ -218,36 +207,23 @@ export class PodWorker {
     await written;
   }
 
-  #kick(cause: Cause): void {
-    this.#causes.unshift(cause);
-    this.#due = true;
-    this.#run();
-  }
-
-  #run(): void {
-    if (this.#passing !== undefined || this.#stopped || this.#work === undefined || this.finished) return;
-    this.#timer?.();
-    this.#due = false;
-    const passing = new AbortController();
-    this.#passing = passing;
-    const causes = this.#causes.splice(0);
-    if (this.#workCause !== undefined && !causes.includes(this.#workCause)) causes.push(this.#workCause);
+  /** Milliseconds until the next pass, if one follows by itself. */
+  async #makePass(news: readonly Cause[], signal: AbortSignal): Promise<number | undefined> {
+    const work = this.#work;
+    if (work === undefined) return undefined;
+    const causes = this.#workCause === undefined ? news : [...new Set([...news, this.#workCause])];
     this.#awaits = undefined;
-    this.#pass(this.#work, causes, passing.signal)
-      .then(
-        () => this.#next(this.#deps.syncEveryMs, undefined),
-        (error: unknown) => this.#onError(error),
-      )
-      .finally(() => {
-        this.#passing = undefined;
-        this.#onPassed();
-        if (this.#due) this.#run();
-      });
+    try {
+      await this.#pass(work, causes, signal);
+      return this.#next(this.#deps.syncEveryMs, undefined);
+    } catch (error) {
+      return this.#onError(error);
+    }
   }
 
   async #pass(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Promise<void> {
     await this.#record.saved();
-    const pass = this.#makePass(work, causes, signal);
+    const pass = this.#passOver(work, causes, signal);
     const { state, forget } = this.#machine;
     if (state === 'syncing' && work.pod !== undefined) {
       const terminal = await syncPass(pass, work.pod);
@@ -267,14 +243,14 @@ export class PodWorker {
     this.#passedOn = this.#decidedOn;
   }
 
-  #onError(error: unknown): void {
+  #onError(error: unknown): number | undefined {
     if (error instanceof PassCancelled || error instanceof HoldLost) {
-      this.#due = true;
-      return;
+      this.#passes.again();
+      return undefined;
     }
     if (error instanceof PodTaken || error instanceof RecordTaken) {
       this.#tenure.onTaken();
-      return;
+      return undefined;
     }
     this.#awaits = error instanceof NodeNotReady ? 'node' : error instanceof VolumesAwaited ? 'volumes' : 'anything';
     const wait = error instanceof TryAgain ? error.waitMs : RETRY_MS;
@@ -283,25 +259,21 @@ export class PodWorker {
       this.#deps.events.record({ ref: this.ref, type: 'Warning', reason: 'FailedSync', message }, this.#why());
     }
     if (!(error instanceof TryAgain)) this.#logger.error({ err: toError(error) }, 'the pass failed');
-    this.#next(wait, toError(error).message);
+    return this.#next(wait, toError(error).message);
   }
 
-  #next(waitMs: number, error: string | undefined): void {
+  #next(waitMs: number, error: string | undefined): number | undefined {
     this.#report(error);
-    if (this.finished || this.#stopped) return;
+    if (this.finished) return undefined;
     const { ids, clock } = this.#deps;
     const jittered = waitMs + waitMs * 0.5 * ids.fraction();
     const { status } = this.#status;
     const pod = this.#machine.state === 'syncing' && !isTerminal(status?.phase) ? this.#work?.pod : undefined;
     const deadline = pod && deadlineLeftMs(pod, status, clock.now());
-    this.#timer?.();
-    this.#timer = clock.after(Math.min(jittered, deadline ?? Infinity), () => {
-      this.#due = true;
-      this.#run();
-    });
+    return Math.min(jittered, deadline ?? Infinity);
   }
 
-  #makePass(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Pass {
+  #passOver(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Pass {
     const ids = new Set(this.#runtime.pod?.containers.map(({ id }) => id));
     for (const id of this.#stops.keys()) if (!ids.has(id)) this.#stops.delete(id);
     return {
@@ -351,8 +323,8 @@ export class PodWorker {
       this.#logger.info({ state, reason: this.#machine.reason }, 'worker state');
     }
     this.#report(undefined, causes);
-    this.#due = true;
-    if (input.kind === 'work') this.#passing?.abort();
+    this.#passes.again();
+    if (input.kind === 'work') this.#passes.abort();
     void this.#record.save();
   }
 
@@ -394,18 +366,9 @@ export class PodWorker {
     const informed = this.#runtime.at !== undefined || work?.work === 'reject';
     if (informed && work?.pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
-      const stage = state === 'syncing' ? 'syncing' : state === 'terminating' ? 'ending' : 'ended';
       const { results: probes } = this.#probes;
-      const input = {
-        work,
-        pod: work.pod,
-        waiting: this.#waiting,
-        probes,
-        resize: this.#resize,
-        stage,
-        causes,
-      } as const;
-      if (this.#status.publish(input)) this.#record.saveWithin(SAVE_STATUS_MS);
+      const told = { work, pod: work.pod, waiting: this.#waiting, probes, resize: this.#resize, state, causes };
+      if (this.#status.publish(told)) this.#record.saveWithin(SAVE_STATUS_MS);
     }
     return this.#status.status?.phase;
   }

@@ -7,6 +7,7 @@ import {
   type PodWork,
   type ResourceRequirements,
   type RuntimeContainer,
+  type WorkerState,
 } from '@kubus/contracts';
 import { ANNOTATION, type ProbeResults } from '@kubus/pod-lifecycle';
 import {
@@ -22,9 +23,9 @@ import {
   terminationMessage,
 } from '@kubus/pod-status';
 import { type Logger, toError } from '@kubus/ports';
+import { actualOfPod, resizeConditions, resizeEvents, resizePlan } from '@kubus/resize';
 import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
 import { logText } from './log-text.ts';
-import { actualOfPod, resizeConditions, resizeEvents, resizePlan } from '@kubus/resize';
 import type { ResizeState } from './pass.ts';
 import type { PodRuntime } from './pod-runtime.ts';
 import type { WorkerDeps } from './worker-deps.ts';
@@ -42,7 +43,7 @@ export interface StatusInput {
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly probes: ProbeResults;
   readonly resize: ResizeState;
-  readonly stage: 'syncing' | 'ending' | 'ended';
+  readonly state: WorkerState;
   readonly causes: readonly Cause[];
 }
 
@@ -136,21 +137,21 @@ export class StatusPublisher {
   }
 
   /** Why the pod is over, whatever its containers do. */
-  #failure({ work, pod, stage }: StatusInput): StatusReason | undefined {
+  #failure({ work, pod, state }: StatusInput): StatusReason | undefined {
     if (work.failure !== undefined) return work.failure;
-    const late = stage === 'syncing' && deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0;
+    const late = state === 'syncing' && deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0;
     return late && !isTerminal(this.#status?.phase) ? DEADLINE_EXCEEDED : undefined;
   }
 
   #make(input: StatusInput, failure: StatusReason | undefined): PodStatus {
-    const { work, pod, stage, resize } = input;
+    const { work, pod, state, resize } = input;
     const { clock, nodeIps, runtime } = this.#deps;
     const previous = this.#status;
     const now = clock.now();
     // Nothing was ever made for it, and it never changes.
     if (work.work === 'reject' && failure !== undefined) return previous ?? rejectedStatus(pod, { ...failure, now });
     const pods = this.#runtime.pod;
-    const inProgress = stage === 'syncing' && resizePlan(pod, resize.sizes, pods).inProgress;
+    const inProgress = state === 'syncing' && resizePlan(pod, resize.sizes, pods).inProgress;
     const { cgroup } = resize.sizes;
     const actual = actualOfPod(pod, pods?.containers ?? [], resize.sizes);
     const made = podStatus({
@@ -158,7 +159,7 @@ export class StatusPublisher {
       runtime: pods,
       waiting: input.waiting,
       previous,
-      ending: stage !== 'syncing',
+      ending: state !== 'syncing',
       runtimeName: runtime()?.name ?? 'containerd',
       hostIps: nodeIps,
       now,
@@ -166,12 +167,12 @@ export class StatusPublisher {
       details: withResources(this.#details, actual),
       failure,
       ...(failure?.reason === 'Preempting' && { disruption: PREEMPTION }),
-      resize: stage === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],
+      resize: state === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],
       ...(inProgress &&
         cgroup !== undefined && { podResources: { actual: requirements(withAllocation(pod, cgroup)) } }),
       restartAllContainers: this.#deps.restartAllContainers,
     });
-    return stage === 'ended' ? terminatedStatus(pod, made) : made;
+    return state === 'syncing' || state === 'terminating' ? made : terminatedStatus(pod, made);
   }
 
   #unread(): RuntimeContainer[] {

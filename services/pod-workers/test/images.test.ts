@@ -1,0 +1,130 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { KubusError } from '@kubus/ports';
+import { ScriptedNode, podOf } from './scripted-node.ts';
+
+let node: ScriptedNode;
+
+beforeEach(async () => {
+  node = new ScriptedNode();
+  await node.start();
+});
+
+/** The commands since the last time. */
+function done(): string[] {
+  return node.bridge.done.splice(0);
+}
+
+describe('images', () => {
+  const missing = (imagePullPolicy: string) => podOf('a', {}, { image: 'other:1', imagePullPolicy });
+  const name = 'other:1';
+  const waiting = () => node.status('a')?.containerStatuses?.[0]?.state?.waiting;
+
+  test('that is there is used', async () => {
+    await node.work(podOf('a'));
+    expect(node.events('a')).toEqual([
+      'Pulled: Container image "busybox" already present on machine and can be accessed by the pod',
+      'Created: Container created',
+      'Started: Container started',
+    ]);
+  });
+
+  test.each(['IfNotPresent', 'Always'])('with policy %s that is not there is pulled', async (policy) => {
+    await node.work(missing(policy));
+    expect(done()).toContain(`pullImage ${name}`);
+    expect(node.events('a').slice(0, 2)).toEqual([
+      'Pulling: Pulling image "other:1"',
+      'Pulled: Successfully pulled image "other:1" in 0s (0s including waiting). Image size: 7 bytes.',
+    ]);
+    expect(node.bridge.pod('a')?.containers[0]?.image).toBe(`id of ${name}`);
+  });
+
+  test('with policy Never that is not there is no way to start', async () => {
+    await node.work(missing('Never'));
+    expect(waiting()).toEqual({
+      reason: 'ErrImageNeverPull',
+      message: 'Container image "other:1" is not present with pull policy of Never',
+    });
+    expect(node.events('a')).toEqual([
+      'ErrImageNeverPull: Container image "other:1" is not present with pull policy of Never',
+      'Failed: Error: ErrImageNeverPull',
+    ]);
+    expect(done()).toEqual(['RunPodSandbox pod-a/0']);
+  });
+
+  test('with a name that is none is no way to start', async () => {
+    await node.work(podOf('a', {}, { image: 'Bad Name' }));
+    expect(waiting()?.reason).toBe('InvalidImageName');
+    expect(node.events('a')).toEqual([expect.stringMatching(/^InspectFailed: /), 'Failed: Error: InvalidImageName']);
+  });
+
+  test('that is there for others only is pulled, and with policy Never told to be absent', async () => {
+    node.bridge.images.add(name);
+    node.bridge.guarded.add(name);
+    await node.work(missing('Never'));
+    expect(waiting()?.reason).toBe('ErrImageNeverPull');
+    await node.work(podOf('b', {}, { image: name, imagePullPolicy: 'IfNotPresent' }));
+    expect(done()).toContain(`pullImage ${name}`);
+    expect(node.status('b')?.phase).toBe('Running');
+  });
+
+  test('that can not be looked for is no way to start', async () => {
+    node.bridge.before = (what) =>
+      what.startsWith('findImage') ? Promise.reject(new KubusError('Unknown', 'disk error')) : Promise.resolve();
+    await node.work(missing('IfNotPresent'));
+    expect(waiting()).toEqual({
+      reason: 'ImageInspectError',
+      message: 'Failed to inspect image "other:1": disk error',
+    });
+    expect(node.events('a')).toEqual([
+      'InspectFailed: Failed to inspect image "other:1": disk error',
+      'Failed: Error: ImageInspectError',
+    ]);
+  });
+
+  test('of a registry that can not be reached now says so', async () => {
+    node.bridge.before = (what) =>
+      what.startsWith('pullImage')
+        ? Promise.reject(new KubusError('pull-failed', 'RegistryUnavailable: try later'))
+        : Promise.resolve();
+    await node.work(missing('Always'));
+    expect(waiting()).toEqual({
+      reason: 'RegistryUnavailable',
+      message: 'image pull failed for other:1 because the registry is unavailable: try later',
+    });
+  });
+
+  test('that can not be pulled is tried again after a growing wait', async () => {
+    let pulls = 0;
+    node.bridge.before = (what) => {
+      if (!what.startsWith('pullImage')) return Promise.resolve();
+      pulls += 1;
+      return Promise.reject(new KubusError('pull-failed', 'no such manifest'));
+    };
+    await node.work(missing('IfNotPresent'));
+    expect(waiting()).toEqual({ reason: 'ErrImagePull', message: 'no such manifest' });
+    expect(node.events('a')).toEqual([
+      'Pulling: Pulling image "other:1"',
+      'Failed: Failed to pull image "other:1": no such manifest',
+      'Failed: Error: ErrImagePull',
+    ]);
+    await node.work(missing('IfNotPresent'), { reason: 'look' });
+    expect(waiting()).toEqual({
+      reason: 'ImagePullBackOff',
+      message: 'Back-off pulling image "other:1": ErrImagePull: no such manifest',
+    });
+    expect(node.events('a').slice(3)).toEqual([
+      'BackOff: Back-off pulling image "other:1"',
+      'Failed: Error: ImagePullBackOff',
+    ]);
+    expect(pulls).toBe(1);
+    await node.pass(9_999);
+    expect(pulls).toBe(1);
+    await node.pass(1);
+    expect(pulls).toBe(2);
+    await node.pass(19_999);
+    expect(pulls).toBe(2);
+    node.bridge.before = () => Promise.resolve();
+    await node.pass(1);
+    expect(node.status('a')?.phase).toBe('Running');
+  });
+});
