@@ -1,4 +1,4 @@
-import { podAllocationSchema, podRefSchema, refusalSchema } from '@kubus/contracts';
+import { idRangeSchema, podAllocationSchema, podRefSchema, refusalSchema } from '@kubus/contracts';
 import * as z from 'zod';
 import { podClaimSchema } from './claim.ts';
 
@@ -10,6 +10,7 @@ const common = { version: z.literal(1), ref: podRefSchema };
  * - `admitted`: with these resources. `awaits`: UIDs of pods that have to end before it is started.
  * - `rejected`: never to be started.
  * - `evicted`: was admitted, and has to go although its source wants it.
+ * - `ending`: nobody wants it any more. Its place is free again, but not the ids of its user namespace.
  */
 export const admissionRecordSchema = z.discriminatedUnion('verdict', [
   z.object({
@@ -18,6 +19,7 @@ export const admissionRecordSchema = z.discriminatedUnion('verdict', [
     allocated: podAllocationSchema,
     claim: podClaimSchema,
     awaits: z.array(z.string()).optional(),
+    userNamespace: idRangeSchema.optional(),
   }),
   z.object({ ...common, verdict: z.literal('rejected'), failure: refusalSchema }),
   z.object({
@@ -25,6 +27,8 @@ export const admissionRecordSchema = z.discriminatedUnion('verdict', [
     verdict: z.literal('evicted'),
     failure: refusalSchema,
     allocated: podAllocationSchema,
+    userNamespace: idRangeSchema.optional(),
   }),
+  z.object({ ...common, verdict: z.literal('ending'), userNamespace: idRangeSchema }),
 ]);
 export type AdmissionRecord = z.infer<typeof admissionRecordSchema>;

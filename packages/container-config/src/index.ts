@@ -18,7 +18,7 @@ export { type PodHostname, kernelHostname, podHostname } from './hostname.ts';
 export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
 export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
-export { type IdRange } from './namespaces.ts';
+export { refuseUserNamespace } from './namespaces.ts';
 export { askedAppArmor } from './profiles.ts';
 export { pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';

@@ -1,12 +1,6 @@
-import type { Pod } from '@kubus/contracts';
+import type { IdRange, Pod, RuntimeCondition } from '@kubus/contracts';
 import type { NamespaceOption, UserNamespace } from '@kubus/proto/cri';
 import { SandboxConfigError } from './errors.ts';
-
-/** The ids of the host that a pod's user namespace maps from 0 on. */
-export interface IdRange {
-  readonly hostId: number;
-  readonly length: number;
-}
 
 /**
  * Which namespaces a pod's containers share with the host and with each other.
@@ -25,6 +19,22 @@ export function namespaceOptions({ metadata, spec }: Pick<Pod, 'metadata' | 'spe
     pid: spec.hostPID === true ? 'NODE' : spec.shareProcessNamespace === true ? 'POD' : 'CONTAINER',
     usernsOptions: spec.hostUsers === false && ids !== undefined ? userNamespace(ids) : { mode: 'NODE' },
   };
+}
+
+/**
+ * Why a pod of this handler can not have a user namespace of its own; undefined when it can. The words are those of the
+ * reference kubelet.
+ *
+ * @param handler as the pod's RuntimeClass names it; empty for the default one
+ * @param handlers what the runtime tells of its handlers, if it does
+ */
+export function refuseUserNamespace(handler: string, handlers: RuntimeCondition['handlers'] = {}): string | undefined {
+  const features = handlers[handler];
+  if (features?.userNamespaces === true) return undefined;
+  const who = handler === '' ? 'runtime' : `RuntimeClass handler ${JSON.stringify(handler)}`;
+  const refusal = `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces`;
+  const isUnknown = features === undefined && Object.keys(handlers).length > 0;
+  return isUnknown ? `${refusal}: the handler ${JSON.stringify(handler)} is not known` : refusal;
 }
 
 function userNamespace({ hostId, length }: IdRange): UserNamespace {

@@ -1,18 +1,18 @@
-import type { Container, Pod } from '@kubus/contracts';
+import type { Container, IdRange, Pod } from '@kubus/contracts';
 import type {
   LinuxContainerSecurityContext,
   LinuxSandboxSecurityContext,
   NamespaceOption,
   SupplementalGroupsPolicy,
 } from '@kubus/proto/cri';
-import { type IdRange, namespaceOptions } from './namespaces.ts';
+import { namespaceOptions } from './namespaces.ts';
 import { type SeccompSettings, appArmorProfile, seccompProfile } from './profiles.ts';
 import { type ImageUser, checkRunAsNonRoot } from './run-as.ts';
 
 export interface PodSecuritySettings {
   /** Groups that the pod's persistent volumes ask for. */
   readonly volumeGroups?: readonly number[];
-  /** The pod's user namespace; needed when it does not use the host's users. */
+  /** The ids of the pod's user namespace; needed when it does not use the host's users. */
   readonly userNamespace?: IdRange;
 }
 

@@ -1,9 +1,17 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerConfig } from '@kubus/proto/cri';
-import { containerConfig, sandboxConfig } from '../src/index.ts';
+import { type PodSecuritySettings, containerConfig, sandboxConfig } from '../src/index.ts';
 import { thrown } from './thrown.ts';
-import { type Golden, containerSettings, lookup, sandboxSettings, seenPod, withoutDefaults } from './golden.ts';
+import {
+  type Golden,
+  containerSettings,
+  lookup,
+  sandboxSettings,
+  seenPod,
+  withIds,
+  withoutDefaults,
+} from './golden.ts';
 
 const folder = new URL('golden/', import.meta.url);
 const records = readdirSync(folder).map(
@@ -34,12 +42,31 @@ describe('what the reference kubelet asked the runtime for', () => {
   });
 });
 
-function config(golden: Golden, name: string): ContainerConfig {
+describe('a pod that does not use the host’s users is asked for in the same way, but for the ids', () => {
+  const userNamespace = { hostId: 131_072, length: 65_536 };
+  const ownUsers = (golden: Golden): Golden => ({
+    ...golden,
+    pod: { ...golden.pod, spec: { ...golden.pod.spec, hostUsers: false } },
+  });
+
+  test.each(sandboxes)('sandbox of %s', (_, golden) => {
+    const pod = seenPod(ownUsers(golden));
+    const made = sandboxConfig(pod, { ...sandboxSettings(pod), userNamespace });
+    expect(withoutDefaults(made)).toEqual(withIds(golden.sandbox, userNamespace));
+  });
+
+  test.each(made)('%s, container %s', (_, name, golden, expected) => {
+    const made = config(ownUsers(golden), name, { userNamespace });
+    expect(withoutDefaults(comparable(made))).toEqual(withIds(expected, userNamespace));
+  });
+});
+
+function config(golden: Golden, name: string, settings: PodSecuritySettings = {}): ContainerConfig {
   const pod = seenPod(golden);
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
   const container = all.find((container) => container.name === name);
   if (container === undefined) throw new Error(`no container ${name}`);
-  return containerConfig(pod, container, containerSettings(pod, container), lookup(golden));
+  return containerConfig(pod, container, { ...containerSettings(pod, container), ...settings }, lookup(golden));
 }
 
 /** As the records are: what differs from run to run is a placeholder, and containerd 1.6 knows fewer fields. */

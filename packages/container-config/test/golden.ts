@@ -1,4 +1,4 @@
-import type { Container, Pod, Volume } from '@kubus/contracts';
+import type { Container, IdRange, Pod, Volume } from '@kubus/contracts';
 import { defaultPod } from '@kubus/pod-manifest';
 import { qosClass } from '@kubus/pod-status';
 import {
@@ -113,4 +113,22 @@ export function withoutDefaults(message: unknown): unknown {
     return empty || DEFAULTS.includes(value) ? [] : [[name, withoutDefaults(value)]];
   });
   return Object.fromEntries(fields);
+}
+
+/** A record as that of a pod which has these ids instead of the host's: for its namespaces and on every mount. */
+export function withIds(record: unknown, { hostId, length }: IdRange): unknown {
+  // The first id inside is 0, a default value.
+  const mapping = [{ hostId, length }];
+  const change = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(change);
+    if (typeof value !== 'object' || value === null) return value;
+    const fields = Object.entries(value).map(([name, field]): [string, unknown] => {
+      if (name === 'usernsOptions') return [name, { uids: mapping, gids: mapping }];
+      if (name !== 'mounts') return [name, change(field)];
+      const mounts = field as readonly object[];
+      return [name, mounts.map((mount) => ({ ...mount, uidMappings: mapping, gidMappings: mapping }))];
+    });
+    return Object.fromEntries(fields);
+  };
+  return change(record);
 }

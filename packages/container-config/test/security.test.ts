@@ -6,6 +6,7 @@ import {
   type SecuritySettings,
   containerConfig,
   imageUser,
+  refuseUserNamespace,
   sandboxConfig,
 } from '../src/index.ts';
 import { thrown } from './thrown.ts';
@@ -219,6 +220,26 @@ describe('namespaces', () => {
     const made = sandbox({ hostUsers: false }, { userNamespace });
     expect(made?.securityContext?.namespaceOptions?.usernsOptions).toEqual(expected);
     expect(namespaces({ hostUsers: true }, { userNamespace })?.usernsOptions).toEqual({ mode: 'NODE' });
+  });
+
+  test.each([
+    ['', { '': true }, undefined],
+    ['vm', { '': false, vm: true }, undefined],
+    ['', undefined, "can't set `spec.hostUsers: false`, runtime does not support user namespaces"],
+    ['', { '': false, vm: true }, "can't set `spec.hostUsers: false`, runtime does not support user namespaces"],
+    [
+      'vm',
+      { '': true, vm: false },
+      'can\'t set `spec.hostUsers: false`, RuntimeClass handler "vm" does not support user namespaces',
+    ],
+    [
+      'vm',
+      { '': true },
+      'can\'t set `spec.hostUsers: false`, RuntimeClass handler "vm" does not support user namespaces: the handler "vm" is not known',
+    ],
+  ])('handler %j where the runtime tells %j', (handler, told, refusal) => {
+    const features = told && Object.entries(told).map(([name, userNamespaces]) => [name, { userNamespaces }] as const);
+    expect(refuseUserNamespace(handler, features && Object.fromEntries(features))).toBe(refusal);
   });
 
   test('a pod that wants one is not made without', () => {

@@ -51,7 +51,7 @@ export async function runtimeRecord(node: TestNode, uid: string, scope: RecordSc
   const sandboxes = await Promise.all(
     items.map(async ({ id = '', state = 'SANDBOX_READY' }) => {
       const { info } = await node.cri('PodSandboxStatus', { podSandboxId: id, verbose: true });
-      return { config: configIn(info), state };
+      return { config: withoutRuntimesOwn(configIn(info)), state };
     }),
   );
   const { containers = [] } = await node.cri('ListContainers', { filter: { labelSelector } });
@@ -74,6 +74,7 @@ type PrintedConfig = Readonly<Record<string, unknown>>;
 interface PrintedContainer {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly envs?: readonly { readonly key: string }[];
+  readonly image?: Readonly<Record<string, unknown>>;
   readonly mounts?: readonly { readonly container_path: string }[];
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly log_path?: string;
@@ -83,11 +84,31 @@ function configIn(info: Readonly<Record<string, string>> | undefined): PrintedCo
   return (JSON.parse(info?.['info'] ?? '{}') as { config?: PrintedConfig }).config ?? {};
 }
 
+/** What containerd 2 gives every sandbox that does not ask for something else (enable_unprivileged_ports and …_icmp). */
+const RUNTIMES_SYSCTLS: Readonly<Record<string, string>> = {
+  'net.ipv4.ip_unprivileged_port_start': '0',
+  'net.ipv4.ping_group_range': '0 2147483647',
+};
+
+interface PrintedSandbox {
+  readonly linux?: { readonly sysctls?: Readonly<Record<string, string>> };
+}
+
+/** A sandbox's config as it reached the runtime: containerd 2 writes sysctls of its own among those that it keeps. */
+function withoutRuntimesOwn(config: PrintedConfig): PrintedConfig {
+  const { linux, ...rest } = config as PrintedSandbox;
+  if (linux?.sysctls === undefined) return config;
+  const asked = Object.entries(linux.sysctls).filter(([name, value]) => RUNTIMES_SYSCTLS[name] !== value);
+  return { ...rest, linux: { ...linux, sysctls: Object.fromEntries(asked) } };
+}
+
 /** A container's config, whichever attempt it is of, with its lists in an order of their own. */
 function withoutAttempt(config: PrintedConfig): PrintedConfig {
-  const { annotations, envs, mounts, metadata, log_path: logPath, ...rest } = config as PrintedContainer;
+  const { annotations, envs, image, mounts, metadata, log_path: logPath, ...rest } = config as PrintedContainer;
   return {
     ...rest,
+    // containerd 1.6, with which the golden records were made, does not know that field.
+    ...(image && { image: without(image, ['user_specified_image']) }),
     ...(annotations && { annotations: without(annotations, ['io.kubernetes.container.restartCount']) }),
     ...(metadata && { metadata: without(metadata, ['attempt']) }),
     envs: sortedBy(envs ?? [], ({ key }) => key),

@@ -25,6 +25,11 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/used: \d+/g, 'used: <n>'],
   [/:[0-9]{4,5}->/g, ':<port>->'],
   [/\d\d:\d\d:\d\d(\.\d+)?/g, '<clock>'],
+  // As the runtime of the golden records words it; from runc 1.2 and containerd 2 on it is said otherwise.
+  [
+    /(unable to start container process: )(?:error during container init: )?((?:[^"\\]|\\.)*?no such file or directory)(?:: unknown)?/g,
+    '$1$2: unknown',
+  ],
 ];
 
 /** The address that a node under comparison has to have, as the rules know it. */

@@ -16,6 +16,14 @@ test.each([
     'Back-off restarting failed container c in pod t_<ns>(<uuid>)',
   ],
   ['back-off 1m20s restarting', 'back-off <dur> restarting'],
+  [
+    'unable to start container process: error during container init: exec: "/x": stat /x: no such file or directory',
+    'unable to start container process: exec: "/x": stat /x: no such file or directory: unknown',
+  ],
+  [
+    'unable to start container process: exec: "/x": stat /x: no such file or directory: unknown',
+    'unable to start container process: exec: "/x": stat /x: no such file or directory: unknown',
+  ],
   [`/t/logs/s-a_t_${uid}`, '<logs>/<ns>_t_<uuid>'],
   [`/t/pods/pods/${uid}/containers/c/0000000a`, '<root>/pods/<uuid>/containers/c/<rand>'],
   ['/t/host', '/host'],

@@ -1,4 +1,4 @@
-import { sharedServices } from '@kubus/contracts';
+import { ID_UNIT, sharedServices } from '@kubus/contracts';
 import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -105,6 +105,7 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {} },
+    userNamespaces: { idsPerPod: ID_UNIT },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
     events: { qps: 50, burst: 100 },

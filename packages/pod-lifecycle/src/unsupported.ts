@@ -14,7 +14,6 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>): string[] {
   const { spec } = pod;
   return [
     ...asked((spec.resourceClaims?.length ?? 0) > 0, 'spec.resourceClaims'),
-    ...asked(spec.hostUsers === false, 'spec.hostUsers'),
     ...(spec.volumes ?? []).flatMap((volume, index) => ofVolume(volume, `spec.volumes[${index}]`)),
     ...inList(spec.initContainers, 'spec.initContainers'),
     ...inList(spec.containers, 'spec.containers'),

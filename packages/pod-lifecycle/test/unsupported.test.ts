@@ -46,7 +46,6 @@ test.each<[string, Partial<PodSpec>]>([
       ],
     },
   ],
-  ['spec.hostUsers', { hostUsers: false }],
   ['spec.resourceClaims', { resourceClaims: [{ name: 'gpu' }] }],
   [
     'spec.containers[0].env[1].valueFrom.fileKeyRef',

@@ -13,13 +13,25 @@ import {
   withActual,
   withAllocation,
 } from '@kubus/admission';
-import { type Pod, type PodStatus, type PodWork, type Refusal, type ResourceList, podRefOf } from '@kubus/contracts';
+import {
+  type IdRange,
+  type Pod,
+  type PodStatus,
+  type PodWork,
+  type Refusal,
+  type ResourceList,
+  podRefOf,
+} from '@kubus/contracts';
+import { type IdPool, freeRange } from './id-ranges.ts';
 
 /** Why a pod was ended for a critical one (kubelet behaviour 1.17, row 4b). */
 const PREEMPTED: Refusal = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
 /** The part of a pod's work that follows from what was decided about it. */
-export type Terms = Pick<PodWork, 'work' | 'pod' | 'failure' | 'allocatedGeneration' | 'pendingResize'>;
+export type Terms = Pick<
+  PodWork,
+  'work' | 'pod' | 'failure' | 'userNamespace' | 'allocatedGeneration' | 'pendingResize'
+>;
 
 /** What is known of the pods when one more asks for its place. */
 export interface NodePods {
@@ -35,6 +47,7 @@ export interface NodePods {
  */
 export class Admissions {
   readonly #pods: NodePods;
+  readonly #ids: IdPool;
   readonly #records: Map<string, AdmissionRecord>;
   /** Admitted pods that want other resources than they have been granted. */
   readonly #wanting = new Map<string, Pod>();
@@ -44,8 +57,14 @@ export class Admissions {
   #node: AdmissionNode;
 
   /** @param options.records those of earlier lives, by UID. */
-  constructor(options: { node: AdmissionNode; pods: NodePods; records: ReadonlyMap<string, AdmissionRecord> }) {
+  constructor(options: {
+    node: AdmissionNode;
+    ids: IdPool;
+    pods: NodePods;
+    records: ReadonlyMap<string, AdmissionRecord>;
+  }) {
     this.#node = options.node;
+    this.#ids = options.ids;
     this.#pods = options.pods;
     this.#records = new Map(options.records);
   }
@@ -63,6 +82,11 @@ export class Admissions {
     return this.#records.get(uid);
   }
 
+  /** Nobody has decided about the pod, or what was decided is over. */
+  isOpen(uid: string): boolean {
+    return this.#wanted(uid) === undefined;
+  }
+
   /** Decides about a pod of which nothing is known yet. UIDs of the pods that have to go for it. */
   decide(pod: Pod): readonly string[] {
     const { uid } = pod.metadata;
@@ -78,6 +102,7 @@ export class Admissions {
 
   /** Takes a pod as it is. `awaits`: UIDs of those that have to end before it is started. */
   take(pod: Pod, awaits: readonly string[] = []): void {
+    const userNamespace = this.#idsFor(pod);
     this.#records.set(pod.metadata.uid, {
       version: 1,
       ref: podRefOf(pod),
@@ -85,18 +110,38 @@ export class Admissions {
       allocated: allocationOf(pod),
       claim: claimOf(pod),
       ...(awaits.length > 0 && { awaits: [...awaits] }),
+      ...(userNamespace !== undefined && { userNamespace }),
     });
+  }
+
+  /** Gives the pod ids for its user namespace, if there were none when it was taken. */
+  provideIds(pod: Pod): void {
+    const { uid } = pod.metadata;
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted' || record.userNamespace !== undefined) return;
+    const userNamespace = this.#idsFor(pod);
+    if (userNamespace !== undefined) this.#records.set(uid, { ...record, userNamespace });
   }
 
   /** Whether pods that had to go for this one are still there. */
   waits(uid: string): boolean {
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted') return false;
-    return record.awaits?.some((victim) => this.#records.has(victim) && !this.#pods.inactive(victim)) === true;
+    return record.awaits?.some((victim) => !this.isOpen(victim) && !this.#pods.inactive(victim)) === true;
   }
 
-  forget(uid: string): void {
-    this.#records.delete(uid);
+  /**
+   * The place of the pod is somebody else's from now on.
+   *
+   * @param there whether something of it may still be on the node, and so use the ids of its user namespace
+   */
+  end(uid: string, there: boolean): void {
+    const record = this.#records.get(uid);
+    const userNamespace = record && idsOf(record);
+    if (record === undefined || userNamespace === undefined || !there) this.#records.delete(uid);
+    else if (record.verdict !== 'ending') {
+      this.#records.set(uid, { version: 1, ref: record.ref, verdict: 'ending', userNamespace });
+    }
     this.#wanting.delete(uid);
     this.#pending.delete(uid);
     this.#held.delete(uid);
@@ -127,14 +172,15 @@ export class Admissions {
 
   terms(pod: Pod): Terms | undefined {
     const { uid } = pod.metadata;
-    const record = this.#records.get(uid);
+    const record = this.#wanted(uid);
     if (record === undefined) return undefined;
     if (record.verdict === 'rejected') return { work: 'reject', pod, failure: record.failure };
-    const { allocated } = record;
+    const { allocated, userNamespace } = record;
     const pending = this.#pending.get(uid);
     return {
       ...(record.verdict === 'evicted' ? { work: 'evict', failure: record.failure } : { work: 'sync' }),
       pod: withAllocation(pod, allocated),
+      ...(userNamespace !== undefined && { userNamespace }),
       ...(allocated.generation !== undefined && { allocatedGeneration: allocated.generation }),
       ...(pending !== undefined && { pendingResize: { ...pending.refusal, wanted: allocationOf(pod) } }),
     };
@@ -172,8 +218,30 @@ export class Admissions {
   #evict(uid: string): void {
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted') return;
-    const { ref, allocated } = record;
-    this.#records.set(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated });
+    const { ref, allocated, userNamespace } = record;
+    const ids = userNamespace !== undefined && { userNamespace };
+    this.#records.set(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated, ...ids });
+  }
+
+  /** What was decided about a pod that is not on its way out. */
+  #wanted(uid: string): Exclude<AdmissionRecord, { verdict: 'ending' }> | undefined {
+    const record = this.#records.get(uid);
+    return record?.verdict === 'ending' ? undefined : record;
+  }
+
+  /** The ids of a pod that does not use the host's: those that it has, or free ones, if there are any. */
+  #idsFor({ metadata: { uid }, spec }: Pod): IdRange | undefined {
+    if (spec.hostUsers !== false) return undefined;
+    const record = this.#records.get(uid);
+    const own = record && idsOf(record);
+    return (
+      own ??
+      freeRange(
+        this.#ids,
+        uid,
+        [...this.#records.values()].flatMap((one) => idsOf(one) ?? []),
+      )
+    );
   }
 
   /** Those that hold something of the node. One that has to go holds nothing: its place is somebody else's already. */
@@ -186,4 +254,8 @@ export class Admissions {
     }
     return neighbours;
   }
+}
+
+function idsOf(record: AdmissionRecord): IdRange | undefined {
+  return record.verdict === 'rejected' ? undefined : record.userNamespace;
 }

@@ -13,6 +13,7 @@ import {
 import { isSet } from '@kubus/pod-lifecycle';
 import { isTerminal } from '@kubus/pod-status';
 import { Admissions } from './admissions.ts';
+import type { IdPool } from './id-ranges.ts';
 import { ownerOf } from './partition.ts';
 import { type NodeView, type PodView, isBlocked, isStatic, podWork, sameWork } from './pod-work.ts';
 
@@ -45,12 +46,13 @@ export class NodeState {
   #share: ServiceShare | undefined;
 
   /**
+   * @param options.ids for the pods' user namespaces
    * @param options.records what was decided in earlier lives, by UID.
    */
-  constructor(options: { node: AdmissionNode; records?: ReadonlyMap<string, AdmissionRecord> }) {
-    const { node, records = new Map() } = options;
+  constructor(options: { node: AdmissionNode; ids: IdPool; records?: ReadonlyMap<string, AdmissionRecord> }) {
+    const { node, ids, records = new Map() } = options;
     const pods = { desired: (uid: string) => this.#desiredPod(uid), inactive: (uid: string) => this.#isInactive(uid) };
-    this.#admissions = new Admissions({ node, pods, records });
+    this.#admissions = new Admissions({ node, ids, pods, records });
   }
 
   get sourcesComplete(): boolean {
@@ -154,7 +156,7 @@ export class NodeState {
     else this.#held.delete(uid);
     // The place of a pod that is ended is somebody else's already: wanted again, its UID asks for one anew.
     const ended = after === undefined ? !this.#desired.has(uid) && this.sourcesComplete : after.work === 'kill';
-    if (ended) this.#admissions.forget(uid);
+    if (ended) this.#admissions.end(uid, this.#mayBeThere(uid, after));
     const changes = victims.flatMap((victim) => this.#decideOne(victim, now));
     const record = this.#admissions.record(uid);
     if (sameWork(before, after) && record === recorded) return changes;
@@ -168,12 +170,22 @@ export class NodeState {
     const pod = view.desired?.update.pod;
     if (view.desired === undefined || pod === undefined) return [];
     if (view.work?.work === 'kill' && view.worker?.state !== 'finished') return [];
-    if (this.#admissions.record(uid) !== undefined || isBlocked(view, this.#nodeView(now, share))) return [];
+    if (!this.#admissions.isOpen(uid)) {
+      this.#admissions.provideIds(pod);
+      return [];
+    }
+    if (isBlocked(view, this.#nodeView(now, share))) return [];
     if (isThere(view) || isSet(pod.metadata.deletionTimestamp) || isTerminal(pod.status?.phase)) {
       this.#admissions.take(pod);
       return [];
     }
     return this.#mayAdmit ? this.#admissions.decide(pod) : [];
+  }
+
+  /** Something of a pod that is to end is on the node, or nobody knows yet. */
+  #mayBeThere(uid: string, work: PodWork | undefined): boolean {
+    const isFinished = this.#workers.get(uid)?.state === 'finished';
+    return (work !== undefined && !isFinished) || !this.#runtimeComplete || this.#runtime.has(uid);
   }
 
   /** Before the runtime is known whole, a pod that it runs already would be taken for a new one. */

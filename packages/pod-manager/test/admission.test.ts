@@ -4,7 +4,7 @@ import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NodeState, type WorkChange } from '../src/index.ts';
-import { node } from './small-node.ts';
+import { ids, node } from './small-node.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 
@@ -15,7 +15,7 @@ class Loop {
   state = this.#life();
 
   #life(): NodeState {
-    const state = new NodeState({ node, records: this.records });
+    const state = new NodeState({ node, ids, records: this.records });
     state.shared({ instances: ['pod-workers-0'], term: 0 });
     state.configured(['file', 'api']);
     return state;

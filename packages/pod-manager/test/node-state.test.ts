@@ -3,13 +3,13 @@ import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { NodeState, type WorkChange, ownerOf } from '../src/index.ts';
-import { node } from './small-node.ts';
+import { ids, node } from './small-node.ts';
 
 const NOW = '2030-01-01T00:00:00Z';
 let state: NodeState;
 
 beforeEach(() => {
-  state = new NodeState({ node });
+  state = new NodeState({ node, ids });
   state.shared({ instances: ['pod-workers-0'], term: 0 });
   state.configured(['file']);
   state.runtimeFeatures({ strictSupplementalGroups: false });
@@ -31,7 +31,7 @@ function everythingKnown() {
 
 describe('NodeState', () => {
   test('nothing is decided before it is known which workers there are', () => {
-    const unshared = new NodeState({ node });
+    const unshared = new NodeState({ node, ids });
     unshared.configured(['file']);
     unshared.runtimeFeatures({ strictSupplementalGroups: false });
     unshared.runtimeComplete();
@@ -72,7 +72,7 @@ describe('NodeState', () => {
   });
 
   test('another share gives each pod to the worker to which it falls, under the greater term', () => {
-    state = new NodeState({ node: { ...node, allocatable: { ...node.allocatable, pods: '100' } } });
+    state = new NodeState({ ids, node: { ...node, allocatable: { ...node.allocatable, pods: '100' } } });
     state.shared({ instances: ['pod-workers-0'], term: 0 });
     state.configured(['file']);
     state.runtimeFeatures({ strictSupplementalGroups: false });
@@ -161,7 +161,7 @@ describe('NodeState', () => {
     );
     fc.assert(
       fc.property(fc.array(news, { maxLength: 30 }), (all) => {
-        const one = new NodeState({ node });
+        const one = new NodeState({ node, ids });
         one.shared({ instances: ['w'], term: 0 });
         one.configured(['file']);
         one.runtimeFeatures({ strictSupplementalGroups: false });

@@ -1,4 +1,5 @@
 import type { AdmissionNode } from '@kubus/admission';
+import type { IdPool } from '../src/index.ts';
 
 /** A node for three pods. */
 export const node: AdmissionNode = {
@@ -10,3 +11,6 @@ export const node: AdmissionNode = {
   appArmor: false,
   strictSupplementalGroups: false,
 };
+
+/** User namespaces for four pods. */
+export const ids: IdPool = { first: 65_536, count: 4 * 65_536, idsPerPod: 65_536 };

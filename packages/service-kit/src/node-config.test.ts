@@ -50,6 +50,7 @@ describe('the node’s configuration', () => {
         verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
         gc: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, keep: [] },
       },
+      userNamespaces: { idsPerPod: 65_536 },
       events: { qps: 50, burst: 100 },
       logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
@@ -71,6 +72,7 @@ describe('the node’s configuration', () => {
     [{ images: { gc: { highPercent: 70 } } }, 'images.gc.lowPercent: '],
     [{ images: { verification: { policy: 'Sometimes' } } }, 'images.verification.policy: '],
     [{ logs: { maxFiles: 1 } }, 'logs.maxFiles'],
+    [{ userNamespaces: { idsPerPod: 100_000 } }, 'userNamespaces.idsPerPod: '],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
     [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
   ])('with %j is refused, naming file and field', (change, field) => {

@@ -1,4 +1,4 @@
-import { type ServiceShare, type SharedService, parseQuantity, sharedServices } from '@kubus/contracts';
+import { ID_UNIT, type ServiceShare, type SharedService, parseQuantity, sharedServices } from '@kubus/contracts';
 import { verificationPolicies } from '@kubus/image-manager';
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
@@ -155,6 +155,13 @@ export const nodeConfigSchema = z.strictObject({
     .default([]),
   /** What pods do not get of the machine, by resource (systemReserved, kubeReserved). */
   reserved: z.strictObject({ system: resourcesSchema.default({}), kube: resourcesSchema.default({}) }).prefault({}),
+  /** Pods with users of their own. */
+  userNamespaces: z
+    .strictObject({
+      /** User and group ids that each of them gets (userNamespaces.idsPerPod). */
+      idsPerPod: z.int().positive().multipleOf(ID_UNIT).default(ID_UNIT),
+    })
+    .prefault({}),
   /** Pulls, credentials and removal of images. */
   images: imagesSchema.prefault({}),
   /** Events that one service may tell: per second (0: any number), and at once after a rest (eventRecordQPS, eventBurst). */

@@ -96,6 +96,11 @@ export function checkOrder(node: SimulatedNode, plans: ReadonlyMap<string, PodPl
   return violations;
 }
 
+/** No two pods of the runtime share ids of the host, and a pod keeps those that it was given. */
+export function checkIds({ runtime }: SimulatedNode): Violation[] {
+  return runtime.idFaults.map((detail) => ({ rule: 'user namespaces are apart', detail }));
+}
+
 /** Containers are made only while their pod's volume is there, which goes when nothing of the pod is left to use it. */
 export function checkVolumes(node: SimulatedNode, plans: ReadonlyMap<string, PodPlan>): Violation[] {
   const violations: Violation[] = [];

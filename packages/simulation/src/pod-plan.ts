@@ -14,6 +14,8 @@ export interface PodPlan {
   readonly main: string;
   /** The regular container mounts a volume. */
   readonly volume: boolean;
+  /** It does not use the host's users. */
+  readonly ownUsers: boolean;
 }
 
 const RUNS: Behaviour = { runMs: undefined, exitCode: 0 };
@@ -74,16 +76,18 @@ export function planPod(number: number, random: Random): PodPlan {
     inits,
     main: `${letter}${number}`,
     volume: random.chance(0.3),
+    ownUsers: number % 2 === 0,
   };
 }
 
-export function manifestOf({ name, uid, restartPolicy, inits, main, volume }: PodPlan): string {
+export function manifestOf({ name, uid, restartPolicy, inits, main, volume, ownUsers }: PodPlan): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, uid },
     spec: {
       restartPolicy,
+      ...(ownUsers && { hostUsers: false }),
       terminationGracePeriodSeconds: 5,
       initContainers: inits.map(containerOf),
       containers: [{ ...containerOf(main), ...(volume && { volumeMounts: [{ name: 'data', mountPath: '/data' }] }) }],

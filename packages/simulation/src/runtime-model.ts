@@ -10,6 +10,7 @@ import {
   type ModelSandbox,
   type RuntimeDeed,
   type SandboxNetwork,
+  idFaults,
   labelled,
   listedContainer,
   listedSandbox,
@@ -23,6 +24,7 @@ import type { Scheduler } from './scheduler.ts';
  */
 export class RuntimeModel {
   readonly deeds: RuntimeDeed[] = [];
+  readonly idFaults: string[] = [];
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #network: SandboxNetwork;
@@ -106,7 +108,7 @@ export class RuntimeModel {
             { type: 'NetworkReady', status: true },
           ],
         },
-        info: { config: JSON.stringify({ containerd: { runtimes: { runc: {}, [HANDLER]: {} } } }) },
+        runtimeHandlers: ['', 'runc', HANDLER].map((name) => ({ name, features: { userNamespaces: true } })),
       }),
     ImageStatus: ({ image }) => Promise.resolve({ image: { id: `sha256:${image?.image ?? ''}`, size: '1' } }),
     RunPodSandbox: (request) => this.#runSandbox(request),
@@ -218,6 +220,7 @@ export class RuntimeModel {
       this.#reserved.delete(reserved);
       throw error;
     }
+    this.idFaults.push(...idFaults(sandbox, this.#containers.values()));
     this.#containers.set(id, {
       id,
       sandbox,

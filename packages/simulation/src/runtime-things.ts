@@ -14,6 +14,26 @@ export function onHostNetwork(config: PodSandboxConfig): boolean {
   return config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
 }
 
+/** The first id of the host that a sandbox's user namespace maps; undefined for one that has the host's users. */
+function firstId({ config }: Pick<ModelSandbox, 'config'>): number | undefined {
+  return config.linux?.securityContext?.namespaceOptions?.usernsOptions?.uids?.[0]?.hostId;
+}
+
+/**
+ * Where the user namespace in which a container is made is not its pod's alone, or not the one that its pod had before. A
+ * sandbox without containers does not count: one that was under way when cri-bridge died may appear when its pod is over.
+ */
+export function idFaults(sandbox: ModelSandbox, containers: Iterable<ModelContainer>): string[] {
+  const own = firstId(sandbox);
+  if (own === undefined) return [];
+  const uid = sandbox.config.metadata?.uid ?? '';
+  return [...containers].flatMap(({ sandbox: other }) => {
+    const otherUid = other.config.metadata?.uid ?? '';
+    const id = firstId(other);
+    return (otherUid === uid) === (id === own) ? [] : [`${uid} with ${own} beside ${otherUid} with ${id ?? 'none'}`];
+  });
+}
+
 /** The network side of the runtime: what the shim does. */
 export interface SandboxNetwork {
   add(sandboxId: string, config: PodSandboxConfig): Promise<string>;

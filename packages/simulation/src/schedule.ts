@@ -13,7 +13,15 @@ import {
   SimulatedNode,
   simulatedServices,
 } from './simulated-node.ts';
-import { type Violation, checkDeeds, checkEnd, checkFinished, checkOrder, checkVolumes } from './invariants.ts';
+import {
+  type Violation,
+  checkDeeds,
+  checkEnd,
+  checkFinished,
+  checkIds,
+  checkOrder,
+  checkVolumes,
+} from './invariants.ts';
 
 export interface ScheduleResult {
   readonly seed: number;
@@ -92,6 +100,7 @@ class Schedule {
     const violations = [
       ...checkDeeds(deeds),
       ...checkOrder(this.#node, this.#all),
+      ...checkIds(this.#node),
       ...checkVolumes(this.#node, this.#all),
       ...this.#readiness.violations,
       ...this.#admission.violations(deeds),

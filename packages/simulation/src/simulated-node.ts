@@ -1,10 +1,11 @@
 import { Bus, type BusOptions } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { type FolderListing, publishSources } from '@kubus/config-sources';
-import { type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
+import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
+import type { IdPool } from '@kubus/pod-manager';
 import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
 import { SyncLoop } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
@@ -64,6 +65,9 @@ const NODE_FACTS = {
   appArmor: false,
   strictSupplementalGroups: false,
 };
+
+/** User namespaces for few pods more than there are at a time, so that those of pods that are gone are used again. */
+const FEW_IDS: IdPool = { first: ID_UNIT, count: 5 * ID_UNIT, idsPerPod: ID_UNIT };
 
 /**
  * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
@@ -235,6 +239,7 @@ export class SimulatedNode {
           clock,
           logger,
           records: this.disk.store('sync-loop', guard),
+          ids: FEW_IDS,
           node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
           workers: ALONE,
         });

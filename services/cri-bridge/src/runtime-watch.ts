@@ -186,6 +186,7 @@ export class RuntimeWatch {
       ...(network?.reason !== undefined && network.reason !== '' && { networkReason: network.reason }),
       ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
       ...(response.features?.supplementalGroupsPolicy === true && { strictSupplementalGroups: true }),
+      ...handlerFeatures(response, this.#handler),
       events: this.#events,
     });
   }
@@ -208,6 +209,20 @@ export class RuntimeWatch {
     this.#published = text;
     this.#facts.put(KEY, condition);
   }
+}
+
+/**
+ * What pods of each handler can have, by the name that a RuntimeClass gives it.
+ *
+ * @param own the handler of ours in whose form each other one is used, if the runtime has it
+ */
+function handlerFeatures({ runtimeHandlers = [] }: StatusResponse, own: string | undefined) {
+  if (runtimeHandlers.length === 0) return undefined;
+  const able = new Set(runtimeHandlers.filter((one) => one.features?.userNamespaces === true).map((one) => one.name));
+  const features = (name: string) => ({
+    userNamespaces: able.has(own === undefined ? name : handlerWithShim(own, name)),
+  });
+  return { handlers: Object.fromEntries(runtimeHandlers.map(({ name = '' }) => [name, features(name)])) };
 }
 
 /**

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
+import type { RuntimeCondition } from '@kubus/contracts';
 import type { StatusResponse } from '@kubus/proto/cri';
 import { RuntimeWatch } from '../src/runtime-watch.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
@@ -59,16 +60,17 @@ test('without our handler the runtime runs CNI itself', async () => {
 });
 
 /** The watch of a runtime that says this of its handlers. */
-async function watchOf(status: StatusResponse): Promise<RuntimeWatch> {
+async function watchOf(status: StatusResponse): Promise<{ watch: RuntimeWatch; broker: LocalBroker }> {
   const runtime = new ScriptedRuntime();
   runtime.on('Version', () => ({}));
   runtime.on('Status', () => Promise.resolve(status));
   const clock = new ManualClock();
-  const { bus } = new LocalBroker('node0').join('cri-bridge', clock);
+  const broker = new LocalBroker('node0');
+  const { bus } = broker.join('cri-bridge', clock);
   const watch = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler: 'kubus', podCidrs: [] });
   watch.start();
   await settled();
-  return watch;
+  return { watch, broker };
 }
 
 const configured = (...names: string[]): StatusResponse => {
@@ -85,11 +87,45 @@ describe('the handler of a pod', () => {
     ['the runtime’s own', configured('runc', 'vm'), '', undefined],
     ['the class’s own', configured('runc', 'vm'), 'vm', 'vm'],
   ])('is %s', async (_which, status, wanted, handler) => {
-    expect(await (await watchOf(status)).handler(wanted)).toBe(handler);
+    const { watch } = await watchOf(status);
+    expect(await watch.handler(wanted)).toBe(handler);
   });
 
   test('is refused where it has no form of ours: its pod would have no network and could not be removed', async () => {
-    const watch = await watchOf(configured('runc', 'vm', 'kubus'));
+    const { watch } = await watchOf(configured('runc', 'vm', 'kubus'));
     await expect(watch.handler('vm')).rejects.toMatchObject({ code: 'NoRuntimeHandler' });
+  });
+});
+
+describe('what pods of a handler can have', () => {
+  const able = { userNamespaces: true };
+  test.each<[string, StatusResponse, RuntimeCondition['handlers']]>([
+    ['a runtime that does not tell', configured('runc', 'kubus'), undefined],
+    [
+      'one that runs CNI itself',
+      { runtimeHandlers: [{ name: '' }, { name: 'runc', features: able }] },
+      { '': { userNamespaces: false }, runc: { userNamespaces: true } },
+    ],
+    [
+      'one that uses ours: what those have in whose place they are used',
+      {
+        runtimeHandlers: [
+          { name: '' },
+          { name: 'vm', features: able },
+          { name: 'kubus', features: able },
+          { name: 'kubus-vm', features: { userNamespaces: false } },
+        ],
+      },
+      {
+        '': { userNamespaces: true },
+        vm: { userNamespaces: false },
+        kubus: { userNamespaces: false },
+        'kubus-vm': { userNamespaces: false },
+      },
+    ],
+  ])('%s', async (_, status, handlers) => {
+    const { broker } = await watchOf(status);
+    const told = broker.said.findLast(({ subject }) => subject.includes('runtime.fact.condition.runtime'));
+    expect((JSON.parse(told?.data ?? '{}') as RuntimeCondition).handlers).toEqual(handlers);
   });
 });

@@ -15,6 +15,7 @@ import { KubusError, toError } from '@kubus/ports';
 import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { knownServices, processToComplete } from './objects.ts';
+import { ownUsers } from './own-users.ts';
 import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import { isAnswer } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
@@ -163,6 +164,7 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       podIps: sandbox.ips,
       hostIps: nodeIps,
       ...files,
+      ...ownUsers(pass, pod),
       services: knownServices(pass),
       ...mountedVolumes(pass, container),
     });

@@ -1,5 +1,5 @@
 import type { Cause } from '@kubus/bus';
-import { type Container, type Pod, type PodEvent, type PodRef, type RuntimePod } from '@kubus/contracts';
+import { type Container, type IdRange, type Pod, type PodEvent, type PodRef, type RuntimePod } from '@kubus/contracts';
 import { type BackOffEntry, type ProbeResults, containerFieldPath } from '@kubus/pod-lifecycle';
 import type { WaitingReason } from '@kubus/pod-status';
 import { KubusError, type Logger } from '@kubus/ports';
@@ -41,6 +41,8 @@ export interface Pass {
   readonly ref: PodRef;
   /** The pod as desired; undefined for one that only the runtime knows. */
   readonly pod: Pod | undefined;
+  /** The ids that it has been given, should it not use the host's users. */
+  readonly userNamespace: IdRange | undefined;
   readonly runtime: PodRuntime;
   readonly logger: Logger;
   /** Aborts when a later pass has more urgent things to do. */

@@ -280,6 +280,7 @@ export class PodWorker {
       deps: this.#deps,
       ref: this.ref,
       pod: work.pod,
+      userNamespace: work.userNamespace,
       runtime: this.#runtime,
       logger: this.#logger,
       signal,

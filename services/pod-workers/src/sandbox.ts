@@ -4,6 +4,7 @@ import type { PodActions } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod-status';
 import type { PodSandboxConfig } from '@kubus/proto/cri';
 import { runtimeHandler } from './objects.ts';
+import { ownUsers } from './own-users.ts';
 import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { ReadFailed } from './pod-runtime.ts';
 import { isAnswer } from './runtime-answer.ts';
@@ -82,6 +83,7 @@ async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandb
     cgroupParent: cgroups.parent(ref.uid, qosClass(pod)),
     dns: config,
     clusterDomain: dns.clusterDomain,
+    ...ownUsers(pass, pod),
     cgroupVersion: kernel?.cgroupVersion ?? 1,
   });
 }

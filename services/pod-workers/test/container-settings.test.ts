@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ScriptedNode, podOf } from './scripted-node.ts';
+import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 let node: ScriptedNode;
 
@@ -161,5 +161,38 @@ test('a pod’s name resolution is the cluster’s, for its namespace', async ()
     servers: ['192.0.2.53'],
     searches: ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local'],
     options: ['ndots:5'],
+  });
+});
+
+describe('a pod that does not use the host’s users', () => {
+  const pod = podOf('a', { hostUsers: false });
+  const ids = { hostId: 131_072, length: 65_536 };
+  const refused = (reason: string) => `FailedCreatePodSandBox: Failed to create pod sandbox: ${reason}`;
+
+  test('is refused as long as the runtime does not have that, and is told its ids then', async () => {
+    await node.work(pod, { userNamespace: ids });
+    const reason = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+    expect([node.events('a'), done()]).toEqual([[refused(reason)], []]);
+    node.setRuntime({ ...runtimeReady, handlers: { '': { userNamespaces: true } } });
+    await node.pass(15_000);
+    expect(done()).toEqual(['RunPodSandbox pod-a/0', 'CreateContainer main/0', 'StartContainer c2']);
+    const mapping = [{ ...ids, containerId: 0 }];
+    expect(config()?.linux?.securityContext?.namespaceOptions?.usernsOptions).toEqual({
+      mode: 'POD',
+      uids: mapping,
+      gids: mapping,
+    });
+    const mounts = config()?.mounts ?? [];
+    expect(mounts.map(({ containerPath }) => containerPath)).toEqual(['/etc/hosts', '/dev/termination-log']);
+    for (const mount of mounts) expect(mount).toMatchObject({ uidMappings: mapping, gidMappings: mapping });
+  });
+
+  test('waits for ids when none are left', async () => {
+    node.setRuntime({ ...runtimeReady, handlers: { '': { userNamespaces: true } } });
+    await node.work(pod);
+    const reason = 'create user namespace: could not find an empty slot to allocate a user namespace';
+    expect([node.events('a'), done()]).toEqual([[refused(reason)], []]);
+    await node.work(pod, { userNamespace: ids });
+    expect(done()).toContain('RunPodSandbox pod-a/0');
   });
 });

@@ -135,7 +135,12 @@ export class Prober {
       this.#keeper.release(uid);
     }
     const kept = await this.#keeper.takeUp((uid) => this.#has(uid), term);
-    for (const [uid, probes] of kept) this.#kept.set(uid, probes);
+    for (const [uid, probes] of kept) {
+      this.#kept.set(uid, probes);
+      // Of one that another instance has had in between, that one knows better.
+      this.#pods.get(uid)?.stop();
+      this.#pods.delete(uid);
+    }
     this.#changes -= 1;
     if (!this.#completed) this.#keeper.complete();
     this.#completed = true;

@@ -61,12 +61,12 @@ export class ResultKeeper {
 
   /**
    * Takes up the pods that `isOwn` says this instance has, of those that there are records of: publishes what was known,
-   * and returns it by pod UID.
+   * and returns it by pod UID. Not those that it has already, unless another instance has had them in between.
    */
   async takeUp(isOwn: (uid: string) => boolean, term: number): Promise<Map<string, PodProbes>> {
     const taken = new Map<string, PodProbes>();
     for (const uid of (await this.#records.load()).keys()) {
-      if (this.#terms.has(uid) || !isOwn(uid)) continue;
+      if (!isOwn(uid) || (await this.#stillHas(uid))) continue;
       const probes = await this.#readRecord(uid, term);
       if (probes === undefined) continue;
       taken.set(uid, probes);
@@ -120,6 +120,21 @@ export class ResultKeeper {
   /** Nothing is tried again after this. */
   stop(): void {
     this.#stopped = true;
+  }
+
+  /** Lets go of a pod that another instance has had since: this one may not have heard of it, just started or halted. */
+  async #stillHas(uid: string): Promise<boolean> {
+    const term = this.#terms.get(uid);
+    if (term === undefined) return false;
+    try {
+      await this.#records.take(uid, term);
+    } catch (error) {
+      // What can not be written now is told of with the next result.
+      if (!(error instanceof RecordTaken)) return true;
+      this.release(uid);
+      return false;
+    }
+    return true;
   }
 
   async #readRecord(uid: string, term: number): Promise<PodProbes | undefined> {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
+import type { PodProbes } from '@kubus/contracts';
 import { ownerOf } from '@kubus/pod-manager';
 import { ScriptedPods, type TestPod } from './scripted-pods.ts';
 
@@ -74,4 +75,14 @@ test('an instance that starts anew says what was known, whatever it hears first,
   pods.exec = () => Promise.resolve({ exitCode: 1 });
   await pods.pass(40);
   expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'failure' } });
+});
+
+test('a pod that another instance had, unheard by this one, is taken up anew with what that one has found', async () => {
+  const ref = { uid: moving, name: 'p', namespace: 'default' };
+  const probes: PodProbes = { ref, containers: { [`c-${moving}`]: { readiness: 'failure' } } };
+  await pods.records.put(moving, { version: 1, holder: 'prober-1', term: 2, probes });
+  await pods.share(3, 0);
+  expect([speaker(moving), pods.results(moving)]).toEqual(['prober-0', probes.containers]);
+  await pods.pass(15);
+  await pods.until(() => pods.results(moving)?.[`c-${moving}`]?.readiness === 'success');
 });

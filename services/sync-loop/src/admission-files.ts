@@ -1,4 +1,5 @@
 import { type AdmissionRecord, admissionRecordSchema } from '@kubus/admission';
+import { encodeToken } from '@kubus/contracts';
 import { type Logger, type RecordStore, toError } from '@kubus/ports';
 
 /** What was decided about pods, on disk: written before anybody is told of it. */
@@ -16,7 +17,13 @@ export class AdmissionFiles {
     for (const [key, value] of await records.load()) {
       const parsed = admissionRecordSchema.safeParse(value);
       if (parsed.success) saved.set(key, parsed.data);
-      else logger.error({ podUid: key, err: parsed.error }, 'the record of a pod’s admission is not understood');
+      else {
+        const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+        logger.error(
+          { podUid: key, file: `${encodeToken(key)}.json`, wrong },
+          'the record of a pod’s admission is not understood',
+        );
+      }
     }
     return new AdmissionFiles(records, logger, saved);
   }

@@ -1,5 +1,6 @@
 import { FileRecordStore, type ServiceDefinition, configuredShare } from '@kubus/service-kit';
 import { join } from 'node:path';
+import { idPool } from './id-pool.ts';
 import { nodeFacts } from './node-facts.ts';
 import { SyncLoop } from './sync-loop.ts';
 
@@ -15,6 +16,7 @@ export const syncLoop: ServiceDefinition = {
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       node: nodeFacts(config),
+      ids: await idPool(config),
       workers: configuredShare(config, 'pod-workers'),
     });
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));

@@ -16,7 +16,7 @@ import {
   runtimePod,
   sourceNames,
 } from '@kubus/contracts';
-import { NodeState, type WorkChange } from '@kubus/pod-manager';
+import { type IdPool, NodeState, type WorkChange } from '@kubus/pod-manager';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
 import { followShare } from '@kubus/service-kit';
 import { AdmissionFiles } from './admission-files.ts';
@@ -32,6 +32,8 @@ export interface SyncLoopOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly node: AdmissionNode;
+  /** For the pods' user namespaces. */
+  readonly ids: IdPool;
   /** Which instances of pod-workers there are when nobody has spoken of them. */
   readonly workers: ServiceShare;
 }
@@ -62,11 +64,11 @@ export class SyncLoop {
   }
 
   private constructor(options: SyncLoopOptions, files: AdmissionFiles) {
-    const { bus, clock, logger, node } = options;
+    const { bus, clock, logger, node, ids } = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#files = files;
-    this.#state = new NodeState({ node, records: files.saved });
+    this.#state = new NodeState({ node, ids, records: files.saved });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {

@@ -15,6 +15,15 @@ export const podAllocationSchema = z.object({
 });
 export type PodAllocation = z.infer<typeof podAllocationSchema>;
 
+/** Ids that every user namespace is made of, and a range of them begins at a multiple of (KEP-127). */
+export const ID_UNIT = 65_536;
+
+const idsSchema = z.int().positive().multipleOf(ID_UNIT);
+
+/** The ids of the host, those of users and of groups alike, that a pod's user namespace maps from 0 on. */
+export const idRangeSchema = z.object({ hostId: idsSchema, length: idsSchema });
+export type IdRange = z.infer<typeof idRangeSchema>;
+
 /** Why something is not granted: a reason such as `OutOfcpu`, and a text for people. */
 export const refusalSchema = z.object({ reason: z.string(), message: z.string() });
 export type Refusal = z.infer<typeof refusalSchema>;
@@ -44,6 +53,8 @@ export const podWorkSchema = z.object({
   graceSeconds: z.int().nonnegative().optional(),
   /** Of `reject` and `evict`: why the pod has failed. */
   failure: refusalSchema.optional(),
+  /** The ids that a pod with users of its own has until nothing of it is left. Missing: it uses the host's, or none are free. */
+  userNamespace: idRangeSchema.optional(),
   /** `metadata.generation` of the pod whose resources have been granted, where it has one. */
   allocatedGeneration: z.int().optional(),
   /** A resize that waits or can not be: why, and what is wanted. `Infeasible` stands for ever, everything else waits. */

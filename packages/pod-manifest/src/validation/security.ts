@@ -53,9 +53,19 @@ export function checkPodSecurityContext(spec: PodSpec, path: FieldPath, errors: 
     const detail = 'ShareProcessNamespace and HostPID cannot both be enabled';
     errors.invalid(at.child('shareProcessNamespace'), true, detail);
   }
-  if (spec.hostUsers !== false) return;
-  for (const field of ['hostNetwork', 'hostPID', 'hostIPC'] as const) {
-    if (spec[field] === true) errors.forbidden(path.child(field), 'when `pod.Spec.HostUsers` is false');
+  if (spec.hostUsers === false) checkOwnUsers(spec, path, errors);
+}
+
+/** What users of its own keep a pod from. The reference names two of the fields as its own code has them. */
+function checkOwnUsers(spec: PodSpec, path: FieldPath, errors: FieldErrors): void {
+  const detail = 'when `hostUsers` is false';
+  if (spec.hostNetwork === true) errors.forbidden(path.child('hostNetwork'), detail);
+  if (spec.hostPID === true) errors.forbidden(path.child('HostPID'), detail);
+  if (spec.hostIPC === true) errors.forbidden(path.child('HostIPC'), detail);
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers'] as const) {
+    for (const [i, { volumeDevices = [] }] of (spec[list] ?? []).entries()) {
+      if (volumeDevices.length > 0) errors.forbidden(path.child(list).index(i).child('volumeDevices'), detail);
+    }
   }
 }
 

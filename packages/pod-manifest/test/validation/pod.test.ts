@@ -216,10 +216,23 @@ describe('security', () => {
     ],
     [
       'user namespace',
-      { hostUsers: false, hostNetwork: true, hostPID: true },
+      { hostUsers: false, hostNetwork: true, hostPID: true, hostIPC: true },
       [
-        'spec.hostNetwork: Forbidden: when `pod.Spec.HostUsers` is false',
-        'spec.hostPID: Forbidden: when `pod.Spec.HostUsers` is false',
+        'spec.hostNetwork: Forbidden: when `hostUsers` is false',
+        'spec.HostPID: Forbidden: when `hostUsers` is false',
+        'spec.HostIPC: Forbidden: when `hostUsers` is false',
+      ],
+    ],
+    [
+      'user namespace with a block device',
+      {
+        hostUsers: false,
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+        initContainers: [{ name: 'i', image: 'i', volumeDevices: [{ name: 'v', devicePath: '/d' }] }],
+      },
+      [
+        'spec.initContainers[0].volumeDevices: Forbidden: when `hostUsers` is false',
+        'spec.volumes[0].persistentVolumeClaim: Forbidden: static pods may not reference persistentvolumeclaims',
       ],
     ],
   ])('%s of the pod', (_, spec, errors) => expect(errorsOf({ spec })).toEqual(errors));
