@@ -16,11 +16,17 @@ export interface LoadOptions {
   readonly inbox: string;
   /** The consumer's name; nobody else's. */
   readonly name: string;
+  /** How long the server may say nothing, in milliseconds. */
   readonly timeoutMs: number;
   readonly onMessage: (message: Msg) => void;
 }
 
-/** Delivers what a stream holds now. Resolves when all of it has been delivered; the result ends it before. */
+/**
+ * Delivers what a stream holds now. Resolves when all of it has been delivered; the result ends it before.
+ *
+ * Rejects when the server refuses, or says nothing for too long before everything is there. The latter may be nobody's fault:
+ * what is replaced between the server's count and its delivery is counted and never comes (nats-server 2.9).
+ */
 export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: () => void } {
   const { connection, stream, filter, inbox, name, timeoutMs, onMessage } = options;
   const { promise: loaded, resolve, reject } = Promise.withResolvers<undefined>();
@@ -33,15 +39,26 @@ export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: 
       received += 1;
       onMessage(message);
       if (received === awaited) finish();
+      else stalled.refresh();
     },
   });
   const end = () => {
+    clearTimeout(stalled);
     if (!connection.isClosed() && !subscription.isClosed()) subscription.unsubscribe();
+  };
+  const fail = (error: unknown) => {
+    end();
+    reject(error);
   };
   const finish = () => {
     end();
     resolve(undefined);
   };
+  const stalled = setTimeout(() => {
+    fail(
+      new KubusError('load-stalled', `${received} of ${awaited} stored messages have come`, { context: { filter } }),
+    );
+  }, timeoutMs);
   const request = {
     stream_name: stream,
     config: {
@@ -63,9 +80,6 @@ export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: 
       awaited = created.num_pending ?? 0;
       if (received >= awaited) finish();
     })
-    .catch((error: unknown) => {
-      end();
-      reject(error);
-    });
+    .catch(fail);
   return { loaded: loaded.then(() => undefined), end };
 }

@@ -4,7 +4,8 @@ import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
+import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams, loadStored } from '../src/index.ts';
+import { bucketStream, inboxPrefix, storeSubject } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
 
@@ -131,6 +132,22 @@ describe('facts over NATS', () => {
     expect(removed).toEqual([]);
     const late = await join('cli');
     expect(late.bus.instance).toBe('cli-0');
+  });
+
+  test('stored messages that never come are not waited for', async () => {
+    const writer = await join('config-sources', 3);
+    const reader = await join('pod-workers');
+    const stored = awaiting<string>((value) => value === 'stored');
+    reader.bus.reader(color, { changed: ({ value }) => stored.push(value) });
+    writer.bus.owner(color).put('unheard', 'stored');
+    await stored.found;
+    const { loaded } = loadStored({
+      ...{ connection: reader.nats, stream: bucketStream('n'), filter: storeSubject('n', 'config.fact.color.*') },
+      // The server lets nobody hear what is under another one's inbox.
+      ...{ what: 'last', inbox: `${inboxPrefix('cri-bridge-0')}.load.x`, name: 'load-pod-workers-0-x', timeoutMs: 100 },
+      onMessage: () => undefined,
+    });
+    await expect(loaded).rejects.toMatchObject({ code: 'load-stalled' });
   });
 });
 
