@@ -77,6 +77,40 @@ describe('the value of a Secret', () => {
   });
 });
 
+test('a variable from a file that an init container has written is in the container, and in no message', async () => {
+  // Put together where it is written: it stands in no manifest.
+  const written = 'marked-file';
+  const write = shell(`printf "TOKEN='%s-%s'\\n" marked file > /env/a`);
+  const volumeMounts = [{ name: 'env', mountPath: '/env' }];
+  const asking = (key: string): Partial<PodSpec> => ({
+    volumes: [{ name: 'env', emptyDir: {} }],
+    initContainers: [{ name: 'write', image, command: write, volumeMounts }],
+    containers: [
+      container({
+        name: 'main',
+        env: [{ name: 'T', valueFrom: { fileKeyRef: { volumeName: 'env', path: 'a', key } } }],
+      }),
+    ],
+  });
+  const { uid } = await run('from-file', asking('TOKEN'));
+  const { stdout } = await node.kubus('exec', 'from-file', '--', 'sh', '-c', 'echo $T');
+  expect(stdout).toBe(`${written}\n`);
+  const said = node.watch.messages.all.filter(({ message }) => message.data.includes(written));
+  expect(said.map(({ message }) => message.subject)).toEqual([]);
+
+  const { uid: other, pod: refused } = await run(
+    'no-key',
+    asking('OTHER'),
+    (one) => containerStatus(one)?.state?.waiting?.reason === 'CreateContainerConfigError',
+  );
+  const file = join(node.dir.pods, 'pods', other, 'volumes/kubernetes.io~empty-dir/env/a');
+  expect(containerStatus(refused)?.state?.waiting?.message).toBe(
+    `environment variable key "OTHER" not found in file "${file}"`,
+  );
+  for (const one of [uid, other]) await api.delete(one);
+  for (const name of ['from-file', 'no-key']) await node.watch.waitForNoPod(name);
+});
+
 describe('a RuntimeClass', () => {
   test('runs a pod with its handler, in the pods’ network; one that does not exist is waited for', async () => {
     const { uid, pod: waiting } = await run(

@@ -2,7 +2,7 @@ import type { Container, ContainerProcess, Pod } from '@kubus/contracts';
 import { LABEL } from '@kubus/pod-lifecycle';
 import type { CDIDevice, ContainerConfig, Device } from '@kubus/proto/cri';
 import { containerAnnotations } from './container-annotations.ts';
-import { type ObjectLookup, completeEnvironment } from './environment.ts';
+import { type EnvFileLookup, type ObjectLookup, completeEnvironment } from './environment.ts';
 import { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 import { expand } from './expand.ts';
 import { type MountSettings, containerMounts } from './mounts.ts';
@@ -66,13 +66,17 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
 }
 
 /**
- * Fills in what only the values of Secrets and ConfigMaps can: the environment, and what of it stands in command and args.
+ * Fills in what only the values of Secrets, ConfigMaps and env files can: the environment, and what of it stands in command and args.
  * To be called where these values are, at the moment of the call to the runtime.
  *
  * Throws ContainerConfigError when an object or a key is missing that is not optional.
  */
-export function completeContainer({ config, process }: ContainerTemplate, objects?: ObjectLookup): ContainerConfig {
-  const variables = completeEnvironment(process.environment, objects);
+export function completeContainer(
+  { config, process }: ContainerTemplate,
+  objects?: ObjectLookup,
+  files?: EnvFileLookup,
+): ContainerConfig {
+  const variables = completeEnvironment(process.environment, objects, files);
   return {
     ...config,
     command: process.command.map((word) => expand(word, variables)),

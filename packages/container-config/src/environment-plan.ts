@@ -1,12 +1,4 @@
-import type {
-  Container,
-  EnvVar,
-  EnvironmentPlan,
-  EnvironmentStep,
-  FileKeySelector,
-  Pod,
-  ServiceAddress,
-} from '@kubus/contracts';
+import type { Container, EnvVar, EnvironmentPlan, EnvironmentStep, Pod, ServiceAddress } from '@kubus/contracts';
 import { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
 import { ContainerConfigError } from './errors.ts';
 import { referredObject } from './referenced-objects.ts';
@@ -15,14 +7,14 @@ import { serviceVariables } from './service-links.ts';
 export interface EnvironmentSettings extends DownwardSettings {
   /** All services. Left out on a node without an API server. */
   readonly services?: readonly ServiceAddress[];
-  /** Reads a key of an env file in a volume; undefined when the file does not have it. */
-  readonly fileValue?: (selector: FileKeySelector) => string | undefined;
+  /** Absolute folder of a volume of the pod by its name; undefined when there is none. */
+  readonly volumeFolder?: (name: string) => string | undefined;
   /** Variables that device plugins ask for; they come first. */
   readonly deviceVariables?: readonly { readonly name: string; readonly value: string }[];
 }
 
 /**
- * A container's environment as far as it is known without the content of Secrets and ConfigMaps (kubelet behaviour 1.15):
+ * A container's environment as far as it is known without the content of Secrets, ConfigMaps and env files (kubelet behaviour 1.15):
  * envFrom, then env, which may override it; variables of services stand behind both.
  *
  * Throws {@link ContainerConfigError} when a variable can not get its value.
@@ -47,8 +39,7 @@ function* envFromSteps({ metadata: { namespace } }: Pod, container: Container): 
 
 function* envSteps(pod: Pod, container: Container, settings: EnvironmentSettings): Generator<EnvironmentStep> {
   for (const variable of container.env ?? []) {
-    const step = envStep(pod, container, variable, settings);
-    if (step !== undefined) yield step;
+    yield envStep(pod, container, variable, settings);
   }
 }
 
@@ -57,7 +48,7 @@ function envStep(
   container: Container,
   { name, value = '', valueFrom }: EnvVar,
   settings: EnvironmentSettings,
-): EnvironmentStep | undefined {
+): EnvironmentStep {
   if (value !== '' || valueFrom === undefined) return { from: 'text', name, text: value };
   const { configMapKeyRef, fieldRef, fileKeyRef, resourceFieldRef, secretKeyRef } = valueFrom;
   if (fieldRef !== undefined) return { from: 'value', name, value: fieldValue(pod, fieldRef, settings) };
@@ -70,9 +61,10 @@ function envStep(
     return { from: 'key', name, object, key: selector.key, optional: selector.optional === true };
   }
   if (fileKeyRef === undefined) return { from: 'value', name, value: '' };
-  const found = settings.fileValue?.(fileKeyRef);
-  if (found !== undefined) return { from: 'value', name, value: found };
-  if (fileKeyRef.optional === true) return undefined;
-  const { key, path } = fileKeyRef;
-  throw new ContainerConfigError(`environment variable key "${key}" not found in file "${path}"`);
+  const { key, path, optional, volumeName } = fileKeyRef;
+  const volume = settings.volumeFolder?.(volumeName);
+  if (volume === undefined) {
+    throw new ContainerConfigError(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
+  }
+  return { from: 'file', name, volume, path, key, optional: optional === true };
 }

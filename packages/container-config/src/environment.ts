@@ -1,4 +1,5 @@
 import { type EnvironmentPlan, type EnvironmentStep, type ObjectReference, objectKey } from '@kubus/contracts';
+import { envFileValue } from './env-file.ts';
 import { ContainerConfigError } from './errors.ts';
 import { expand } from './expand.ts';
 
@@ -7,6 +8,17 @@ import { expand } from './expand.ts';
  * server, which could be asked.
  */
 export type ObjectLookup = (object: ObjectReference) => Readonly<Record<string, string>> | undefined;
+
+/** An env file, by its volume's folder and its path in there. */
+export type EnvFile = Pick<Extract<EnvironmentStep, { from: 'file' }>, 'volume' | 'path'>;
+
+/** The text of an env file. */
+export type EnvFileLookup = (file: EnvFile) => string;
+
+/** The env files from which a plan takes values. */
+export function environmentFiles({ steps }: Pick<EnvironmentPlan, 'steps'>): readonly EnvFile[] {
+  return steps.filter((step) => step.from === 'file');
+}
 
 /** The objects from which a plan takes values, each once. */
 export function environmentObjects({ steps }: Pick<EnvironmentPlan, 'steps'>): readonly ObjectReference[] {
@@ -19,9 +31,15 @@ export function environmentObjects({ steps }: Pick<EnvironmentPlan, 'steps'>): r
  * Gives every variable its value (kubelet behaviour 1.15, Env order). The only place where a container's environment and
  * the values of Secrets meet.
  *
+ * @param files left out where they are not read: their variables are empty
+ *
  * Throws {@link ContainerConfigError} when an object or a key is missing that is not optional.
  */
-export function completeEnvironment(plan: EnvironmentPlan, objects?: ObjectLookup): ReadonlyMap<string, string> {
+export function completeEnvironment(
+  plan: EnvironmentPlan,
+  objects?: ObjectLookup,
+  files?: EnvFileLookup,
+): ReadonlyMap<string, string> {
   const services = new Map(plan.services);
   const variables = new Map<string, string>();
   for (const step of plan.steps) {
@@ -37,6 +55,11 @@ export function completeEnvironment(plan: EnvironmentPlan, objects?: ObjectLooku
         break;
       case 'key': {
         const value = keyValue(step, objects);
+        if (value !== undefined) variables.set(step.name, value);
+        break;
+      }
+      case 'file': {
+        const value = files === undefined ? '' : fileValue(step, files);
         if (value !== undefined) variables.set(step.name, value);
         break;
       }
@@ -61,6 +84,18 @@ function keyValue(step: KeyStep, objects: ObjectLookup | undefined): string | un
   throw new ContainerConfigError(`couldn't find key ${key} in ${object.kind} ${object.namespace}/${object.name}`, {
     missing: object,
   });
+}
+
+function fileValue(step: Extract<EnvironmentStep, { from: 'file' }>, files: EnvFileLookup): string | undefined {
+  const { key, optional, path, volume } = step;
+  let value: string | undefined;
+  try {
+    value = envFileValue(files(step), key);
+  } catch (cause) {
+    throw new ContainerConfigError("couldn't parse env file", { cause });
+  }
+  if (value !== undefined || optional) return value;
+  throw new ContainerConfigError(`environment variable key "${key}" not found in file "${volume}/${path}"`);
 }
 
 function objectData(

@@ -9,8 +9,8 @@ export class ContainerConfigError extends KubusError {
   /** The object whose absence, or whose key's absence, is the reason. */
   readonly missing: ObjectReference | undefined;
 
-  constructor(message: string, options: { missing?: ObjectReference } = {}) {
-    super('CreateContainerConfigError', message);
+  constructor(message: string, options: { missing?: ObjectReference; cause?: unknown } = {}) {
+    super('CreateContainerConfigError', message, { cause: options.cause });
     this.missing = options.missing;
   }
 }

@@ -10,7 +10,13 @@ export {
 export { isCritical } from './critical.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
-export { type ObjectLookup, completeEnvironment, environmentObjects } from './environment.ts';
+export {
+  type EnvFileLookup,
+  type ObjectLookup,
+  completeEnvironment,
+  environmentFiles,
+  environmentObjects,
+} from './environment.ts';
 export { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { expand } from './expand.ts';

@@ -9,6 +9,7 @@ import {
   completeContainer,
   completeEnvironment,
   containerTemplate,
+  environmentFiles,
   environmentObjects,
   environmentPlan,
   expand,
@@ -184,14 +185,30 @@ describe('env files', () => {
     { name: 'X', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'a.env', key: 'K', optional } } },
   ];
 
-  test('a value from the file', () => {
-    const fileValue = ({ key, path }: { key: string; path: string }) => `${path}:${key}`;
-    expect(variables({ env: env() }, { fileValue })).toEqual({ X: 'a.env:K' });
+  const plan = (optional?: boolean) =>
+    environmentPlan(pod(), { name: 'c', env: env(optional) }, { volumeFolder: (name) => `/volumes/${name}` });
+  const complete = (text: string, optional?: boolean) => [
+    ...completeEnvironment(plan(optional), undefined, ({ volume, path }) => `# ${volume} ${path}\n${text}`),
+  ];
+
+  test('are named in the plan, and give a value where they are read', () => {
+    expect(environmentFiles(plan())).toMatchObject([{ volume: '/volumes/v', path: 'a.env' }]);
+    expect(complete("K='/volumes/v'")).toEqual([['X', '/volumes/v']]);
+    expect([...completeEnvironment(plan())]).toEqual([['X', '']]);
   });
 
-  test('a key that is missing', () => {
-    expect(variables({ env: env(true) })).toEqual({});
-    const message = 'environment variable key "K" not found in file "a.env"';
+  test('without the key are refused, unless that is optional', () => {
+    const message = 'environment variable key "K" not found in file "/volumes/v/a.env"';
+    expect(thrown(() => complete("OTHER='x'"))).toMatchObject({ message, code: 'CreateContainerConfigError' });
+    expect(complete("OTHER='x'", true)).toEqual([]);
+  });
+
+  test('that are none are refused, whether the key is optional or not', () => {
+    expect(thrown(() => complete('K', true))).toMatchObject({ message: "couldn't parse env file" });
+  });
+
+  test('of a volume that is not there are refused', () => {
+    const message = 'cannot find the volume "v" referenced by FileKeyRef';
     expect(thrown(() => environment({ env: env() }))).toMatchObject({ message });
   });
 });

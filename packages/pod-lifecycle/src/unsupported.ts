@@ -3,9 +3,6 @@ import type { Container, Pod, Volume } from '@kubus/contracts';
 /** Kinds of volumes that this version makes. */
 const VOLUMES = ['emptyDir', 'hostPath'];
 
-/** Where this version takes the value of a variable from. */
-const SOURCES = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRef'];
-
 /**
  * What a pod asks for that this version does not do. Such a pod is not started at all: running it without would be
  * something else than what its author wrote. Empty when everything is understood.
@@ -35,15 +32,10 @@ function inList(containers: readonly Container[] | undefined, list: string): str
   return (containers ?? []).flatMap((container, index) => ofContainer(container, `${list}[${index}]`));
 }
 
-function ofContainer({ env, volumeDevices, volumeMounts }: Container, at: string): string[] {
-  const variables = (env ?? []).flatMap(({ valueFrom }, index) =>
-    Object.keys(valueFrom ?? {})
-      .filter((source) => !SOURCES.includes(source))
-      .map((source) => `${at}.env[${index}].valueFrom.${source}`),
-  );
+function ofContainer({ volumeDevices, volumeMounts }: Container, at: string): string[] {
   const mounts = (volumeMounts ?? []).flatMap(({ subPath = '', subPathExpr = '' }, index) => [
     ...asked(subPath !== '', `${at}.volumeMounts[${index}].subPath`),
     ...asked(subPathExpr !== '', `${at}.volumeMounts[${index}].subPathExpr`),
   ]);
-  return [...variables, ...mounts, ...asked((volumeDevices?.length ?? 0) > 0, `${at}.volumeDevices`)];
+  return [...mounts, ...asked((volumeDevices?.length ?? 0) > 0, `${at}.volumeDevices`)];
 }

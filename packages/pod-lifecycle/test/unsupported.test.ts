@@ -48,20 +48,6 @@ test.each<[string, Partial<PodSpec>]>([
   ],
   ['spec.resourceClaims', { resourceClaims: [{ name: 'gpu' }] }],
   [
-    'spec.containers[0].env[1].valueFrom.fileKeyRef',
-    {
-      containers: [
-        {
-          name: 'c',
-          env: [
-            { name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
-            { name: 'F', valueFrom: { fileKeyRef: { volumeName: 'v', path: 'p', key: 'k' } } },
-          ],
-        },
-      ],
-    },
-  ],
-  [
     'spec.containers[0].volumeMounts[0].subPath',
     { containers: [{ name: 'c', volumeMounts: [{ name: 'v', mountPath: '/v', subPath: 'a' }] }] },
   ],

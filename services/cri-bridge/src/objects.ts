@@ -1,5 +1,6 @@
-import { completeContainer } from '@kubus/container-config';
+import { ContainerConfigError, completeContainer, environmentFiles } from '@kubus/container-config';
 import { type CriRequest, type ObjectVersion, type ProcessToComplete, objectKey } from '@kubus/contracts';
+import { readWithin } from '@kubus/mount';
 import type { ObjectData } from '@kubus/object-socket';
 import { KubusError } from '@kubus/ports';
 
@@ -15,9 +16,13 @@ export const noObjects: ObjectReader = {
     Promise.reject(new KubusError('NoObjectCache', `this node has no object-cache to ask for ${objectKey(object)}`)),
 };
 
+/** Bytes of an env file: the variables of a process have no more room than this. */
+const ENV_FILE_LIMIT = 1024 * 1024;
+
 /**
- * The parameters of a CreateContainer with the environment, command and args that the values of objects are part of.
- * Rejects when an object can not be had at the version that the command names.
+ * The parameters of a CreateContainer with the environment, command and args that the values of objects and env files are
+ * part of. Rejects when an object can not be had at the version that the command names, and with a ContainerConfigError when
+ * an env file or its key can not be read.
  */
 export async function completeCreate<Params extends object>(
   params: Params,
@@ -28,8 +33,25 @@ export async function completeCreate<Params extends object>(
     process.objects.map(async (object) => [objectKey(object), await objects.read(object)] as const),
   );
   const texts = new Map(read.map(([key, { values }]) => [key, textsOf(values)]));
+  const files = await readEnvFiles(process);
   const { config = {} } = params as CriRequest<'CreateContainer'>['params'];
-  return { ...params, config: completeContainer({ config, process }, (object) => texts.get(objectKey(object))) };
+  const textOf = ({ volume, path }: { volume: string; path: string }) => files.get(`${volume}/${path}`) ?? '';
+  return {
+    ...params,
+    config: completeContainer({ config, process }, (object) => texts.get(objectKey(object)), textOf),
+  };
+}
+
+async function readEnvFiles({ environment }: ProcessToComplete): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const { volume, path } of environmentFiles(environment)) {
+    try {
+      texts.set(`${volume}/${path}`, await readWithin(volume, path, { limit: ENV_FILE_LIMIT }));
+    } catch (cause) {
+      throw new ContainerConfigError("couldn't parse env file", { cause });
+    }
+  }
+  return texts;
 }
 
 function textsOf(values: ObjectData['values']): Record<string, string> {

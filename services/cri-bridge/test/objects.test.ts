@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Bus, Hold } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
@@ -77,6 +80,26 @@ test('values of objects are in the call to the runtime and in no message', async
   const said = broker.said.map(({ headers, data }) => JSON.stringify(headers) + data).join('\n');
   expect(said).toContain('"name":"sec"');
   for (const text of [VALUE, btoa(VALUE)]) expect(said).not.toContain(text);
+});
+
+test('a variable of an env file is read where the runtime is called', async () => {
+  const volume = mkdtempSync(join(tmpdir(), 'kubus-env-file-'));
+  try {
+    writeFileSync(join(volume, 'a'), `TOKEN='${VALUE}'`);
+    await start();
+    const step = { from: 'file', name: 'TOKEN', volume, path: 'a', key: 'TOKEN', optional: false } as const;
+    const environment = { ...process.environment, steps: [step] };
+    const fromFile = { ...process, environment, args: [], objects: [] };
+    await create({ process: fromFile });
+    expect(created()).toMatchObject([{ config: { command: ['run', `--token=${VALUE}`] } }]);
+    expect(broker.said.filter(({ data }) => data.includes(VALUE))).toEqual([]);
+    const missing = { ...fromFile, environment: { ...environment, steps: [{ ...step, path: 'b' }] } };
+    await expect(create({ process: missing })).rejects.toMatchObject({
+      ...{ code: 'CreateContainerConfigError', message: "couldn't parse env file" },
+    });
+  } finally {
+    rmSync(volume, { recursive: true });
+  }
 });
 
 test('an object that has changed since is not used: nothing is made', async () => {

@@ -21,7 +21,7 @@ import { isAnswer } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { recordSize } from './resize.ts';
-import { mountedVolumes } from './volumes.ts';
+import { mountedVolumes, volumeFolder } from './volumes.ts';
 
 /** A container did not start; the others of the pod are tried all the same. */
 export class StartFailed extends KubusError {
@@ -167,6 +167,7 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       ...ownUsers(pass, pod),
       services: knownServices(pass),
       ...mountedVolumes(pass, container),
+      volumeFolder: (name) => volumeFolder(pass, name),
     });
     return { config, process: processToComplete(pass, pod, process) };
   } catch (error) {
@@ -230,6 +231,10 @@ async function attempt<T>(reason: string, call: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof CommandFailed && OBJECTS_AWAITED.includes(error.code)) {
       throw new TryAgain(error.message, RETRY_MS, { cause: error });
+    }
+    // What only the bridge could see is the pod's fault all the same.
+    if (isAnswer(error) && error.code === 'CreateContainerConfigError') {
+      throw new StartFailed(error.code, error.message, { cause: error });
     }
     if (isAnswer(error)) throw new StartFailed(reason, error.message, { cause: error });
     throw error;

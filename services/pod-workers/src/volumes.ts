@@ -35,6 +35,11 @@ export function checkVolumesGone(pass: Pass): void {
   if (!gone || !known) throw new VolumesAwaited('the pod’s volumes are not unmounted yet', WAIT_MS);
 }
 
+/** Where a volume of the pod lies; undefined for one that is not mounted. */
+export function volumeFolder({ deps, ref }: Pass, name: string): string | undefined {
+  return deps.volumes(ref.uid)?.volumes[name]?.hostPath;
+}
+
 /** The volumes of a pod as its containers' configuration takes them. */
 export function mountedVolumes(pass: Pass, container: Pick<Container, 'volumeMounts'>): MountSettings {
   const { volumeMounts = [] } = container;

@@ -17,12 +17,22 @@ export const environmentStepSchema = z.discriminatedUnion('from', [
     key: z.string(),
     optional: z.boolean(),
   }),
+  /** One key of an env file. */
+  z.object({
+    from: z.literal('file'),
+    name: z.string(),
+    /** Absolute path of the volume's folder, and the file's path in it. */
+    volume: z.string(),
+    path: z.string(),
+    key: z.string(),
+    optional: z.boolean(),
+  }),
 ]);
 export type EnvironmentStep = z.infer<typeof environmentStepSchema>;
 
 const variablesSchema = z.array(z.tuple([z.string(), z.string()]));
 
-/** A container's environment before it holds any value of an object: it may travel and be recorded. */
+/** A container's environment before it holds any value of an object or a file: it may travel and be recorded. */
 export const environmentPlanSchema = z.object({
   /** Name and value of what device plugins ask for. */
   device: variablesSchema,
@@ -33,7 +43,7 @@ export const environmentPlanSchema = z.object({
 });
 export type EnvironmentPlan = z.infer<typeof environmentPlanSchema>;
 
-/** What a container runs, as far as it is known without the values in Secrets and ConfigMaps. */
+/** What a container runs, as far as it is known without the values in Secrets, ConfigMaps and env files. */
 export const containerProcessSchema = z.object({
   environment: environmentPlanSchema,
   /** With references to the environment, as are the args. */
