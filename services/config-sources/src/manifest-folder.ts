@@ -1,5 +1,5 @@
 import { type Cancel, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
-import type { Stats } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FolderListing, ManifestFolder } from './file-source.ts';
@@ -9,17 +9,29 @@ import { FolderWatch } from './folder-watch.ts';
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 /** Files that are read at the same time. */
 const CONCURRENT_READS = 16;
+/** Milliseconds in which a file may be changed again without any of its times being another one. */
+const SAME_TIME_MS = 100;
+
+/** A file as it was read. */
+interface KnownFile {
+  /** By which it is known again; undefined when it may be changed without another one. */
+  readonly stamp: string | undefined;
+  readonly text: string;
+}
 
 /** A manifest that is there and cannot be used, or a folder whose content is not known. */
 export class ManifestFileError extends KubusError {}
 
 /**
  * A folder of manifests on this machine, or one manifest file. Names that start with a dot are no manifests; folders
- * within the folder are left alone. Links are followed, and so is a folder that is removed and made again.
+ * within the folder are left alone. Links are followed, and so is a folder that is removed and made again. A file that by its
+ * times and size is the one that was read before is not read again.
  */
 export class FileManifestFolder implements ManifestFolder {
   readonly path: string;
   readonly #logger: Logger;
+  /** Path to what was read there last. */
+  #known = new Map<string, KnownFile>();
 
   constructor({ path, logger }: { path: string; logger: Logger }) {
     this.path = path;
@@ -30,10 +42,13 @@ export class FileManifestFolder implements ManifestFolder {
     const paths = await this.#list();
     const files: { path: string; text: string }[] = [];
     const errors: { path: string; error: Error }[] = [];
+    const known = new Map<string, KnownFile>();
     const readOne = async (path: string) => {
       try {
-        const text = await readManifestFile(path);
-        if (text !== undefined) files.push({ path, text });
+        const file = await readManifestFile(path, this.#known.get(path));
+        if (file === undefined) return;
+        files.push({ path, text: file.text });
+        known.set(path, file);
       } catch (thrown) {
         errors.push({ path, error: toError(thrown) });
       }
@@ -41,6 +56,7 @@ export class FileManifestFolder implements ManifestFolder {
     for (let i = 0; i < (paths?.length ?? 0); i += CONCURRENT_READS) {
       await Promise.all(paths?.slice(i, i + CONCURRENT_READS).map(readOne) ?? []);
     }
+    this.#known = known;
     return { files, errors, missing: paths === undefined };
   }
 
@@ -63,17 +79,20 @@ export class FileManifestFolder implements ManifestFolder {
   }
 }
 
-/** The text of a manifest file; undefined when it is a folder, or has gone since it was listed. */
-async function readManifestFile(path: string): Promise<string | undefined> {
+/** A manifest file; undefined when it is a folder, or has gone since it was listed. */
+async function readManifestFile(path: string, known: KnownFile | undefined): Promise<KnownFile | undefined> {
   try {
     // Before it is opened: opening a pipe waits for its other end.
-    const before = await stat(path);
+    const before = await stat(path, { bigint: true });
     if (before.isDirectory()) return undefined;
     checkFile(path, before);
+    if (known?.stamp !== undefined && known.stamp === stampOf(before)) return known;
     const file = await open(path);
     try {
-      checkFile(path, await file.stat());
-      return decode(path, await file.readFile());
+      const stats = await file.stat({ bigint: true });
+      checkFile(path, stats);
+      const isOld = Date.now() - Number(stats.ctimeMs) > SAME_TIME_MS;
+      return { stamp: isOld ? stampOf(stats) : undefined, text: decode(path, await file.readFile()) };
     } finally {
       await file.close();
     }
@@ -84,6 +103,10 @@ async function readManifestFile(path: string): Promise<string | undefined> {
   }
 }
 
+function stampOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
 function decode(path: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -92,7 +115,7 @@ function decode(path: string, bytes: Uint8Array): string {
   }
 }
 
-function checkFile(path: string, entry: Stats): void {
+function checkFile(path: string, entry: BigIntStats): void {
   if (!entry.isFile()) throw fileError(path, 'not a regular file');
   if (entry.size > MAX_FILE_SIZE) {
     throw fileError(path, `${entry.size} bytes are more than a manifest may have (${MAX_FILE_SIZE})`);

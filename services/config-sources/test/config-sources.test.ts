@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { KubusError } from '@kubus/ports';
+import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { ConfigSources } from '../src/index.ts';
-import { Follower, MemoryRecords, ScriptedFolder, manifestOf, silent } from './doubles.ts';
-import { ManualClock, settled } from './manual-clock.ts';
+import { Follower, ScriptedFolder, manifestOf, silent } from './doubles.ts';
 
 function bench() {
   const clock = new ManualClock();
@@ -43,7 +44,7 @@ describe('at the start', () => {
     expect(sources.ready).toBe(true);
     expect(follower.manifests.get('/m/a.yaml')).toEqual({
       path: '/m/a.yaml',
-      readAt: '2026-01-01T00:00:00.000Z',
+      readAt: '2030-01-01T00:00:00.000Z',
       pods: [...follower.pods.values()]
         .slice(0, 2)
         .map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid })),
@@ -160,7 +161,7 @@ describe('changes', () => {
     sources.stop();
     folder.release();
     await settled();
-    expect([follower.running, folder.listeners, clock.pending]).toEqual([[], 0, 0]);
+    expect([follower.running, folder.listeners, clock.waits.length]).toEqual([[], 0, 0]);
   });
 });
 
@@ -237,7 +238,7 @@ describe('a faulty file', () => {
 
   test('has pods although nothing can be recorded', async () => {
     const { records, folder, begin } = bench();
-    records.full = true;
+    records.failure = new KubusError('state-folder', 'no space left on device');
     folder.files.set('/m/a.yaml', manifestOf('a'));
     expect((await begin()).follower.running).toEqual(['a-n=i']);
   });
@@ -321,7 +322,7 @@ describe('any history of a folder', () => {
         }
         expect(life.follower.log.filter((line) => line === 'complete file')).toHaveLength(1);
         life.sources.stop();
-        expect(clock.pending).toBe(0);
+        expect(clock.waits.length).toBe(0);
       }),
     );
   });

@@ -1,5 +1,5 @@
 import type { ManifestReport, Pod, PodUpdate, SourceName } from '@kubus/contracts';
-import { type Cancel, KubusError, type Logger, type RecordStore } from '@kubus/ports';
+import { type Cancel, KubusError, type Logger } from '@kubus/ports';
 import type { ConfigOutput, FolderListing, ManifestFolder } from '../src/index.ts';
 
 /** A folder of which the test says what is in it. */
@@ -52,35 +52,6 @@ export class ScriptedFolder implements ManifestFolder {
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const resolve of held) resolve();
-  }
-}
-
-export class MemoryRecords implements RecordStore {
-  readonly #records = new Map<string, string>();
-  full = false;
-
-  load(): Promise<Map<string, unknown>> {
-    return Promise.resolve(new Map([...this.#records].map(([key, text]) => [key, JSON.parse(text) as unknown])));
-  }
-
-  read(key: string): Promise<unknown> {
-    const text = this.#records.get(key);
-    return Promise.resolve(text === undefined ? undefined : (JSON.parse(text) as unknown));
-  }
-
-  put(key: string, value: unknown): Promise<void> {
-    if (this.full) return Promise.reject(new KubusError('state-folder', 'no space left on device'));
-    this.#records.set(key, JSON.stringify(value));
-    return Promise.resolve();
-  }
-
-  delete(key: string): Promise<void> {
-    this.#records.delete(key);
-    return Promise.resolve();
-  }
-
-  get size(): number {
-    return this.#records.size;
   }
 }
 

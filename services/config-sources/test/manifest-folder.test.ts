@@ -1,12 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { mkdir, mkdtemp, open, readlink, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
+import {
+  mkdir,
+  mkdtemp,
+  open,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  unlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Cancel, Clock } from '@kubus/ports';
+import { MemoryRecords } from '@kubus/ports/testing';
 import { ConfigSources, FileManifestFolder, type FolderListing, ManifestFileError } from '../src/index.ts';
 import { foldersToWatch } from '../src/watched-folders.ts';
-import { Follower, MemoryRecords, manifestOf, silent } from './doubles.ts';
+import { Follower, manifestOf, silent } from './doubles.ts';
 
 let base: string;
 const cleanUp: Cancel[] = [];
@@ -98,6 +111,18 @@ describe('a read', () => {
     await writeFile(join(base, 'a.yaml'), 'A');
     await writeFile(join(base, 'b.yaml'), 'B');
     expect(summary(await folderAt(join(base, 'a.yaml')).read())).toEqual(['a.yaml: A']);
+  });
+
+  test('of a file that was changed and shows it by neither its size nor its time of change', async () => {
+    const path = join(base, 'a.yaml');
+    const folder = folderAt(base);
+    const at = new Date(0);
+    for (const text of ['A', 'B', 'C']) {
+      await writeFile(path, text);
+      await utimes(path, at, at);
+      expect(summary(await folder.read())).toEqual([`a.yaml: ${text}`]);
+      expect(summary(await folder.read())).toEqual([`a.yaml: ${text}`]);
+    }
   });
 
   test('of what is not there', async () => {
