@@ -4,6 +4,7 @@ import { ownerOf } from '@kubus/pod-manager';
 import { type PodPlan, ends, isSidecar, startsOf } from './pod-plan.ts';
 import type { RuntimeDeed } from './runtime-things.ts';
 import type { SimulatedNode } from './simulated-node.ts';
+import { isMounted } from './simulated-volumes.ts';
 
 /** Something that must never be, or that must be in the end and is not. */
 export interface Violation {
@@ -106,8 +107,8 @@ export function checkVolumes(node: SimulatedNode, plans: ReadonlyMap<string, Pod
   const violations: Violation[] = [];
   for (const { what, uid, name, at } of node.runtime.deeds) {
     if (what !== 'create' || plans.get(uid)?.volume !== true) continue;
-    const mount = node.mounts.get(uid);
-    if (mount === undefined || mount.from > at || (mount.to ?? at) < at) {
+    const { times = [] } = node.mounts.get(uid) ?? {};
+    if (!times.some(({ from, to = at }) => from <= at && at <= to)) {
       violations.push({ rule: 'a container is made when its volume is there', detail: `${uid} ${name}` });
     }
   }
@@ -140,8 +141,8 @@ export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[], reject
   for (const key of node.disk.keys('cni-bridge')) {
     if (live.get(key.split(':')[0] ?? '') !== true) fail('no journal entry without a running sandbox', key.slice(-12));
   }
-  for (const [uid, { to }] of node.mounts) {
-    if (to === undefined && !uids.has(uid)) fail('no volume of a pod that is gone', uid);
+  for (const uid of node.mounts.keys()) {
+    if (isMounted(node.mounts, uid) && !uids.has(uid)) fail('no volume of a pod that is gone', uid);
   }
   checkWorkers(node, uids, fail);
   for (const service of ['pod-workers', 'sync-loop']) {

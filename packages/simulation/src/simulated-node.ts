@@ -18,7 +18,7 @@ import { type Behaviour, HANDLER, newestStarts } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
 import { SimulatedProber } from './simulated-prober.ts';
 import { SimulatedShim } from './simulated-shim.ts';
-import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
+import { type MountTable, SimulatedVolumes, isMounted } from './simulated-volumes.ts';
 
 export const simulatedServices = [
   'config-sources',
@@ -330,8 +330,7 @@ export class SimulatedNode {
       readTerminationLog: nothing,
       removeRun: nothing,
       remove: ({ uid }) => {
-        const mount = this.mounts.get(uid);
-        if (mount !== undefined && mount.to === undefined) {
+        if (isMounted(this.mounts, uid)) {
           return guard.promise(Promise.reject(new KubusError('still-mounted', `/volumes/${uid} is still mounted`)));
         }
         this.finished.set(uid, this.scheduler.elapsed());

@@ -11,8 +11,19 @@ import {
 import type { Clock } from '@kubus/ports';
 import type { Random } from './random.ts';
 
-/** The node's mounts, which outlive every process: pod UID to when its volume was mounted and unmounted, in milliseconds. */
-export type MountTable = Map<string, { readonly ref: PodRef; readonly from: number; to: number | undefined }>;
+/** When a volume was mounted and unmounted, in milliseconds; undefined while it is mounted. */
+interface MountedTime {
+  readonly from: number;
+  to: number | undefined;
+}
+
+/** The node's mounts, which outlive every process: pod UID to each time that its volume was there, the last one at the end. */
+export type MountTable = Map<string, { readonly ref: PodRef; readonly times: MountedTime[] }>;
+
+export function isMounted(mounts: MountTable, uid: string): boolean {
+  const last = mounts.get(uid)?.times.at(-1);
+  return last !== undefined && last.to === undefined;
+}
 
 /** A volume manager that mounts what pods want, not always at the first try, and unmounts what is over. */
 export class SimulatedVolumes {
@@ -36,7 +47,7 @@ export class SimulatedVolumes {
     this.#mounts = mounts;
     this.#elapsed = options.elapsed;
     this.#facts = bus.owner(podVolumes);
-    for (const [uid, { ref, to }] of mounts) if (to === undefined) this.#tell(ref, uid);
+    for (const [uid, { ref }] of mounts) if (this.#isMounted(uid)) this.#tell(ref, uid);
     this.#facts.complete();
     bus.reader(podWork, {
       changed: ({ key, value }) => {
@@ -100,8 +111,7 @@ export class SimulatedVolumes {
   }
 
   #isMounted(uid: string): boolean {
-    const mount = this.#mounts.get(uid);
-    return mount !== undefined && mount.to === undefined;
+    return isMounted(this.#mounts, uid);
   }
 
   #mount(uid: string, ref: PodRef): void {
@@ -111,13 +121,14 @@ export class SimulatedVolumes {
       return;
     }
     this.#failed.delete(uid);
-    this.#mounts.set(uid, { ref, from: this.#elapsed(), to: undefined });
+    const { times } = this.#mounts.get(uid) ?? { times: [] };
+    this.#mounts.set(uid, { ref, times: [...times, { from: this.#elapsed(), to: undefined }] });
     this.#tell(ref, uid);
   }
 
   #unmount(uid: string): void {
-    const mount = this.#mounts.get(uid);
-    if (mount !== undefined) mount.to ??= this.#elapsed();
+    const last = this.#mounts.get(uid)?.times.at(-1);
+    if (last !== undefined) last.to ??= this.#elapsed();
     this.#failed.delete(uid);
     this.#facts.remove(uid, { pod: uid });
   }
