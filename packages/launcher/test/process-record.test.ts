@@ -49,7 +49,10 @@ test('/proc/<pid>/stat is read whatever the process calls itself', () => {
 describe('a started process', () => {
   test('is recorded while it runs, and its output is kept', async () => {
     const dir = await testNode();
-    const { record, exited } = await start(dir, 'service', 'echo to stdout; echo to stderr >&2; exec sleep 1000');
+    const ready = join(dir.root, 'ready');
+    const script = `echo to stdout; echo to stderr >&2; echo > ${ready}; exec sleep 1000`;
+    const { record, exited } = await start(dir, 'service', script);
+    await written(ready);
     expect(await readRecords(dir.processes)).toEqual([record]);
     expect(await isRunning(record)).toBe(true);
     expect(await endProcesses([record], 10_000)).toEqual([]);
