@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { NodeMessage, TestNode } from '@kubus/harness';
+import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
 import { Random } from '@kubus/simulation';
 import { type Phase, type PlannedKill, type Victim, killsPerPhase, planKills, shuffled, victims } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
@@ -112,7 +112,8 @@ export class KillRun {
 
   /** Ends a container behind the node's back, as a crash of its program does. */
   async #endContainer({ name }: KillPod, container: string): Promise<void> {
-    // containerd may just have been killed.
+    // containerd may just have been killed. What ends while it recovers, it never tells of and calls running for ever (1.6).
+    await poll('containerd', () => this.#node.cri('Version', {}).catch(() => undefined));
     await this.#node.events.settled();
     const [view] = this.#node.watch.podsNamed(name);
     const run = view?.runtime?.containers.find((one) => one.name === container && one.state === 'running');
