@@ -1,4 +1,4 @@
-import { SlotTaken, claimSlot } from '@kubus/service-kit';
+import { takeSlot } from '@kubus/harness';
 import type { BenchNode } from './bench-node.ts';
 import { agentProcesses } from './process-usage.ts';
 
@@ -16,22 +16,15 @@ export async function measureTakeOvers(node: BenchNode): Promise<TakeOvers> {
   const added = await node.moved(two, () => node.scale('pod-workers', 2));
   const removed = await node.moved(one, () => node.scale('pod-workers', 1));
   await node.moved(two, () => node.scale('pod-workers', 2));
-  const killed = await node.moved(one, () => loseInstance(node, 1));
+  const killed = await node.moved(one, () => loseInstance(node));
   await node.scale('pod-workers', 1);
   return { added, removed, killed };
 }
 
-/** Kills an instance of pod-workers and takes its slot before its next life does. */
-async function loseInstance(node: BenchNode, slot: number): Promise<void> {
-  const pid = (await agentProcesses(node.dir)).get(`pod-workers-${slot}`);
-  if (pid === undefined) throw new Error(`no instance ${slot} of pod-workers runs`);
-  process.kill(pid, 'SIGKILL');
-  for (;;) {
-    try {
-      claimSlot(node.dir.state('pod-workers'), slot);
-      return;
-    } catch (error) {
-      if (!(error instanceof SlotTaken)) throw error;
-    }
-  }
+/** Kills the second instance, and keeps its next life from beginning. */
+function loseInstance(node: BenchNode): Promise<unknown> {
+  return takeSlot(node.dir.state('pod-workers'), 1, async () => {
+    const pid = (await agentProcesses(node.dir)).get('pod-workers-1');
+    if (pid !== undefined) process.kill(pid, 'SIGKILL');
+  });
 }

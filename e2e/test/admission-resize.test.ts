@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { cgroupMounts, cgroupTree } from '@kubus/cgroup';
 import type { PodCondition, ResourceList, ResourceRequirements } from '@kubus/contracts';
-import { ApiSource, ObjectCache, type TestNode, type WatchedPod, isReady, startNode } from '@kubus/harness';
+import { type ApiSource, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
+import { sharedApiNode } from '../src/api-node.ts';
 import { containerStatus, toldMessages, toldReasons } from '../src/pod-facts.ts';
 import { container, pod } from '../src/pods.ts';
 
@@ -12,23 +13,13 @@ const MEBIBYTE = 1024 * 1024;
 
 let node: TestNode;
 let api: ApiSource;
-let objects: ObjectCache;
 
-beforeAll(async () => {
-  node = await startNode({ elsewhere: ['config-sources'] });
-  api = await ApiSource.open(node);
-  // The pods of an API server wait for its services.
-  objects = await ObjectCache.open(node);
+sharedApiNode(async (parts) => {
+  ({ node, api } = parts);
   // One CPU is left for pods, whatever the machine has.
   const kept = `${availableParallelism() - 1}`;
   await node.reconfigure((config) => ({ ...config, reserved: { ...config.reserved, system: { cpu: kept } } }));
   await node.restart('sync-loop-0');
-});
-
-afterAll(async () => {
-  await objects.close();
-  await api.close();
-  await node.stop();
 });
 
 afterEach(async () => {

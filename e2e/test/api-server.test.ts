@@ -1,8 +1,9 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, Pod, PodSpec } from '@kubus/contracts';
-import { ApiSource, ObjectCache, type TestNode, type WatchedPod, isReady, startNode } from '@kubus/harness';
+import { type ApiSource, type ObjectCache, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
+import { sharedApiNode } from '../src/api-node.ts';
 import { containerStatus, terminated, toldMessages } from '../src/pod-facts.ts';
 import { container, image, pod, podRunning, shell, staying } from '../src/pods.ts';
 import { type Run, runsOf } from '../src/start-account.ts';
@@ -15,16 +16,8 @@ let node: TestNode;
 let api: ApiSource;
 let objects: ObjectCache;
 
-beforeAll(async () => {
-  node = await startNode({ elsewhere: ['config-sources'] });
-  api = await ApiSource.open(node);
-  objects = await ObjectCache.open(node);
-});
-
-afterAll(async () => {
-  await objects.close();
-  await api.close();
-  await node.stop();
+sharedApiNode((parts) => {
+  ({ node, api, objects } = parts);
 });
 
 function putSecret(resourceVersion: string): void {

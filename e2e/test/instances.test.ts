@@ -1,6 +1,5 @@
 import { expect } from '@jest/globals';
-import { type TestNode, checkout, isReady, poll } from '@kubus/harness';
-import { SlotTaken, type Slot, claimSlot } from '@kubus/service-kit';
+import { type TestNode, checkout, isReady, poll, takeSlot } from '@kubus/harness';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -68,7 +67,7 @@ onNode('instances come, die for good and go, and no container notices', async (n
   }
 
   // One that dies and can not come back, since somebody has its slot.
-  const slot = await takeSlot(node, 'pod-workers', 1);
+  const slot = await takeSlot(node.dir.state('pod-workers'), 1, () => node.kill('pod-workers-1'));
   try {
     await movedFrom(node, 'pod-workers-1');
     for (const name of ['a', 'b', 'c']) await node.removeManifest(`${name}.json`);
@@ -145,19 +144,6 @@ onNode('containerd that is killed is started again, and its pods have not notice
   }
   await poll('a healthy node', async () => ((await healthOf(node)).healthy ? true : undefined));
 });
-
-/** Kills an instance and takes its slot before its next life does. */
-async function takeSlot(node: TestNode, service: string, slot: number): Promise<Slot> {
-  return poll(`slot ${slot} of ${service}`, async () => {
-    await node.kill(`${service}-${slot}`);
-    try {
-      return claimSlot(node.dir.state(service), slot);
-    } catch (error) {
-      if (error instanceof SlotTaken) return undefined;
-      throw error;
-    }
-  });
-}
 
 function lineOf(file: string, pattern: RegExp): number {
   const line = readFileSync(file, 'utf8')

@@ -24,8 +24,8 @@ export interface LoadOptions {
 /**
  * Delivers what a stream holds now. Resolves when all of it has been delivered; the result ends it before.
  *
- * Rejects when the server refuses, or says nothing for too long before everything is there. The latter may be nobody's fault:
- * what is replaced between the server's count and its delivery is counted and never comes (nats-server 2.9).
+ * Rejects when the server refuses, or says nothing for too long before as much has come as it counted at the beginning: a
+ * server that counts more than it delivers would be waited for for ever.
  */
 export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: () => void } {
   const { connection, stream, filter, inbox, name, timeoutMs, onMessage } = options;

@@ -135,7 +135,7 @@ export class FactOwner<T> {
     return this.#entries.get(factKey(this.#declaration, key))?.removed === false;
   }
 
-  /** From now on the set is whole: readers may act on what is missing from it. Call it once, after the first full set. */
+  /** From now on the set is whole: readers may act on what is missing from it. Harmless to repeat. */
   complete(): void {
     if (this.#complete) return;
     this.#complete = true;

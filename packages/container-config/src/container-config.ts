@@ -2,7 +2,7 @@ import type { Container, ContainerProcess, Pod } from '@kubus/contracts';
 import { LABEL } from '@kubus/pod-lifecycle';
 import type { CDIDevice, ContainerConfig, Device } from '@kubus/proto/cri';
 import { containerAnnotations } from './container-annotations.ts';
-import { type EnvFileLookup, type ObjectLookup, completeEnvironment } from './environment.ts';
+import { type EnvFileTexts, type ObjectLookup, completeEnvironment } from './environment.ts';
 import { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 import { expand } from './expand.ts';
 import { type MountSettings, containerMounts } from './mounts.ts';
@@ -74,7 +74,7 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
 export function completeContainer(
   { config, process }: ContainerTemplate,
   objects?: ObjectLookup,
-  files?: EnvFileLookup,
+  files?: EnvFileTexts,
 ): ContainerConfig {
   const variables = completeEnvironment(process.environment, objects, files);
   return {

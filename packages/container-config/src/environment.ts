@@ -9,15 +9,23 @@ import { expand } from './expand.ts';
  */
 export type ObjectLookup = (object: ObjectReference) => Readonly<Record<string, string>> | undefined;
 
+type FileStep = Extract<EnvironmentStep, { from: 'file' }>;
+
 /** An env file, by its volume's folder and its path in there. */
-export type EnvFile = Pick<Extract<EnvironmentStep, { from: 'file' }>, 'volume' | 'path'>;
+export type EnvFile = Pick<FileStep, 'volume' | 'path'>;
 
-/** The text of an env file. */
-export type EnvFileLookup = (file: EnvFile) => string;
+/** Texts of env files, by their {@link envFilePath}. */
+export type EnvFileTexts = ReadonlyMap<string, string>;
 
-/** The env files from which a plan takes values. */
+export function envFilePath({ volume, path }: EnvFile): string {
+  return `${volume}/${path}`;
+}
+
+/** The env files from which a plan takes values, each once. */
 export function environmentFiles({ steps }: Pick<EnvironmentPlan, 'steps'>): readonly EnvFile[] {
-  return steps.filter((step) => step.from === 'file');
+  const found = new Map<string, EnvFile>();
+  for (const step of steps) if (step.from === 'file') found.set(envFilePath(step), step);
+  return [...found.values()];
 }
 
 /** The objects from which a plan takes values, each once. */
@@ -38,7 +46,7 @@ export function environmentObjects({ steps }: Pick<EnvironmentPlan, 'steps'>): r
 export function completeEnvironment(
   plan: EnvironmentPlan,
   objects?: ObjectLookup,
-  files?: EnvFileLookup,
+  files?: EnvFileTexts,
 ): ReadonlyMap<string, string> {
   const services = new Map(plan.services);
   const variables = new Map<string, string>();
@@ -86,16 +94,17 @@ function keyValue(step: KeyStep, objects: ObjectLookup | undefined): string | un
   });
 }
 
-function fileValue(step: Extract<EnvironmentStep, { from: 'file' }>, files: EnvFileLookup): string | undefined {
-  const { key, optional, path, volume } = step;
+function fileValue(step: FileStep, files: EnvFileTexts): string | undefined {
+  const { key, optional } = step;
+  const path = envFilePath(step);
   let value: string | undefined;
   try {
-    value = envFileValue(files(step), key);
+    value = envFileValue(files.get(path) ?? '', key);
   } catch (cause) {
     throw new ContainerConfigError("couldn't parse env file", { cause });
   }
   if (value !== undefined || optional) return value;
-  throw new ContainerConfigError(`environment variable key "${key}" not found in file "${volume}/${path}"`);
+  throw new ContainerConfigError(`environment variable key "${key}" not found in file "${path}"`);
 }
 
 function objectData(

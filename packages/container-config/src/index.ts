@@ -11,9 +11,10 @@ export { isCritical } from './critical.ts';
 export { type DnsSettings, type DnsWarning, type PodDns, dnsConfig } from './dns.ts';
 export { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
 export {
-  type EnvFileLookup,
+  type EnvFileTexts,
   type ObjectLookup,
   completeEnvironment,
+  envFilePath,
   environmentFiles,
   environmentObjects,
 } from './environment.ts';

@@ -188,7 +188,7 @@ describe('env files', () => {
   const plan = (optional?: boolean) =>
     environmentPlan(pod(), { name: 'c', env: env(optional) }, { volumeFolder: (name) => `/volumes/${name}` });
   const complete = (text: string, optional?: boolean) => [
-    ...completeEnvironment(plan(optional), undefined, ({ volume, path }) => `# ${volume} ${path}\n${text}`),
+    ...completeEnvironment(plan(optional), undefined, new Map([['/volumes/v/a.env', text]])),
   ];
 
   test('are named in the plan, and give a value where they are read', () => {

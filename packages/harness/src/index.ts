@@ -13,6 +13,7 @@ export { type GoldenRecord, type RecordException, recordDifferences } from './re
 export { SCRUBBED_NODE_IP } from './record-scrub.ts';
 export { type Scenario, readScenarios } from './scenario.ts';
 export { type ServicePlace, takePlace } from './service-place.ts';
+export { takeSlot } from './take-slot.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';

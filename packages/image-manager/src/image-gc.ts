@@ -1,5 +1,5 @@
+import { joinErrors } from '@kubus/contracts';
 import { formatBytes } from './bytes.ts';
-import { joinErrors } from './pull-error.ts';
 import { formatElapsed } from './pulled-message.ts';
 
 /** When images are removed. Percentages are of the image file system's capacity; times are milliseconds. */

@@ -14,7 +14,7 @@ export {
   observeImages,
   tooOld,
 } from './image-gc.ts';
-export { type PullFailure, joinErrors, pullFailure } from './pull-error.ts';
+export { type PullFailure, pullFailure } from './pull-error.ts';
 export { pulledMessage } from './pulled-message.ts';
 export { type PullQueue, type QueuedPull, startable } from './pull-queue.ts';
 export {

@@ -17,9 +17,3 @@ export function pullFailure(image: string, error: string): PullFailure {
   const { reason, because } = known;
   return { reason, message: `image pull failed for ${image} because ${because}${error.slice(reason.length)}` };
 }
-
-/** The texts of several failed tries as one; of equal ones the first. */
-export function joinErrors(errors: readonly string[]): string {
-  const [first = '', ...others] = new Set(errors);
-  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
-}

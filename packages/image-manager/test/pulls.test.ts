@@ -1,14 +1,7 @@
+import { joinErrors } from '@kubus/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  type QueuedPull,
-  fullBucket,
-  joinErrors,
-  pullFailure,
-  pulledMessage,
-  startable,
-  takeToken,
-} from '../src/index.ts';
+import { type QueuedPull, fullBucket, pullFailure, pulledMessage, startable, takeToken } from '../src/index.ts';
 
 describe('the rate of pulls', () => {
   const limit = { perSecond: 5, burst: 10 };

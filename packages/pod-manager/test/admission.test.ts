@@ -1,57 +1,18 @@
-import type { AdmissionRecord } from '@kubus/admission';
 import type { Pod, PodStatus, PodWork, SourceName, WorkerState } from '@kubus/contracts';
 import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { NodeState, type WorkChange } from '../src/index.ts';
-import { ids, node } from './small-node.ts';
+import { Loop as BaseLoop, NOW } from './loop.ts';
 
-const NOW = '2030-01-01T00:00:00Z';
-
-/** A sync loop around the state: what it has told, and what lies on its disk. */
-class Loop {
-  readonly works = new Map<string, PodWork>();
-  records = new Map<string, AdmissionRecord>();
-  state = this.#life();
-
-  #life(): NodeState {
-    const state = new NodeState({ node, ids, records: this.records });
-    state.shared({ instances: ['pod-workers-0'], term: 0 });
-    state.configured(['file', 'api']);
-    return state;
-  }
-
-  /** A new life with what lies on the disk. */
-  restart(): this {
-    this.state = this.#life();
-    return this;
-  }
-
-  /** The runtime and both sources are known whole. */
-  known(): this {
-    this.state.runtimeFeatures({ strictSupplementalGroups: false });
-    this.state.runtimeComplete();
-    this.state.sourceComplete('file');
-    this.state.sourceComplete('api');
-    this.apply(this.state.decideAll(NOW));
-    return this;
+/** On a node for few pods, of two sources. */
+class Loop extends BaseLoop {
+  constructor() {
+    super({ sources: ['api', 'file'] });
   }
 
   want(pod: Pod, source: SourceName = 'api', now = NOW): string | undefined {
-    const { uid } = pod.metadata;
-    this.state.desired(source, { operation: 'ADD', source, pod });
-    this.apply(this.state.decide(uid, now));
-    return this.said(uid);
-  }
-
-  drop(uid: string): void {
-    this.state.undesired('api', uid);
-    this.apply(this.state.decide(uid, NOW));
-  }
-
-  worker(uid: string, state: WorkerState): void {
-    this.state.worker(uid, { ref: { namespace: 'default', name: uid, uid }, state, since: NOW });
-    this.apply(this.state.decide(uid, NOW));
+    this.desire(pod, source, now);
+    return this.said(pod.metadata.uid);
   }
 
   status(uid: string, cpu: string): void {
@@ -62,15 +23,6 @@ class Loop {
     };
     this.state.status(uid, status);
     this.apply(this.state.decide(uid, NOW));
-  }
-
-  apply(changes: readonly WorkChange[]): void {
-    for (const { uid, work, record } of changes) {
-      if (record === undefined) this.records.delete(uid);
-      else this.records.set(uid, record);
-      if (work === undefined) this.works.delete(uid);
-      else this.works.set(uid, work);
-    }
   }
 
   /** What is to be done with a pod, and why or with how much CPU. */

@@ -1,81 +1,28 @@
-import type { AdmissionRecord } from '@kubus/admission';
-import { ID_UNIT, type IdRange, type Pod, type PodWork, type WorkerState } from '@kubus/contracts';
+import { ID_UNIT, type IdRange, type Pod } from '@kubus/contracts';
 import { pod as makePod, runtime } from '@kubus/pod-lifecycle/testing';
 import { beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type IdPool, NodeState, type WorkChange } from '../src/index.ts';
+import { Loop as BaseLoop, NOW } from './loop.ts';
 import { ids, node } from './small-node.ts';
 
-const NOW = '2030-01-01T00:00:00Z';
-
-/** A sync loop around the state on a node with room enough for pods, but ids for a few of them. */
-class Loop {
-  readonly works = new Map<string, PodWork>();
-  records = new Map<string, AdmissionRecord>();
-  readonly #ids: IdPool;
-  state: NodeState;
-
+/** On a node with room enough for pods, but ids for a few of them. */
+class Loop extends BaseLoop {
   constructor(pool = ids) {
-    this.#ids = pool;
-    this.state = this.#life();
+    super({ node: { ...node, allocatable: { pods: '100' } }, ids: pool, sources: ['file'] });
   }
 
-  #life(): NodeState {
-    const state = new NodeState({
-      node: { ...node, allocatable: { pods: '100' } },
-      ids: this.#ids,
-      records: this.records,
-    });
-    state.shared({ instances: ['pod-workers-0'], term: 0 });
-    state.configured(['file']);
-    return state;
-  }
-
-  restart(): void {
+  override restart(): this {
     this.works.clear();
-    this.state = this.#life();
-  }
-
-  known(): void {
-    this.state.runtimeFeatures({ strictSupplementalGroups: false });
-    this.state.sourceComplete('file');
-    this.state.runtimeComplete();
-    this.decideAll();
+    return super.restart();
   }
 
   want(uid: string, spec: Partial<Pod['spec']> = { hostUsers: false }): void {
-    const pod = makePod(spec, { uid, name: uid });
-    this.state.desired('file', { operation: 'ADD', source: 'file', pod });
-    this.apply(this.state.decide(uid, NOW));
-  }
-
-  drop(uid: string): void {
-    this.state.undesired('file', uid);
-    this.apply(this.state.decide(uid, NOW));
-  }
-
-  worker(uid: string, state: WorkerState | undefined): void {
-    const report = state && { ref: { namespace: 'default', name: uid, uid }, state, since: NOW };
-    this.state.worker(uid, report);
-    this.apply(this.state.decide(uid, NOW));
+    this.desire(makePod(spec, { uid, name: uid }));
   }
 
   runtime(uid: string, there: boolean): void {
     this.state.runtime(uid, there ? { ...runtime([]), ref: { namespace: 'default', name: uid, uid } } : undefined);
     this.apply(this.state.decide(uid, NOW));
-  }
-
-  decideAll(): void {
-    this.apply(this.state.decideAll(NOW));
-  }
-
-  apply(changes: readonly WorkChange[]): void {
-    for (const { uid, work, record } of changes) {
-      if (record === undefined) this.records.delete(uid);
-      else this.records.set(uid, record);
-      if (work === undefined) this.works.delete(uid);
-      else this.works.set(uid, work);
-    }
   }
 
   range(uid: string): IdRange | undefined {

@@ -1,5 +1,4 @@
-import { repositoryOf, rpcErrorText } from '@kubus/contracts';
-import { CriError } from '@kubus/cri';
+import { joinErrors, repositoryOf, rpcErrorText } from '@kubus/contracts';
 import {
   type DiskSpace,
   type ImageGcPolicy,
@@ -8,7 +7,6 @@ import {
   forSpace,
   giveImage,
   isOff,
-  joinErrors,
   notEnoughFreed,
   notRemovedForAge,
   notRemovedForSpace,
@@ -20,6 +18,7 @@ import type { Image } from '@kubus/proto/cri';
 import type { NodeEvents } from '@kubus/service-kit';
 import type { PulledImages } from './pulled-images.ts';
 import type { Runtime } from './runtime.ts';
+import { inRuntimeWords } from './runtime-words.ts';
 
 /** Between two rounds, as in the reference. */
 const EVERY_MS = 300_000;
@@ -169,9 +168,7 @@ export class ImageCollector {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof CriError
-    ? rpcErrorText({ code: error.code, message: error.details })
-    : toError(error).message;
+  return rpcErrorText(inRuntimeWords(error));
 }
 
 function namesOf({ id = '', repoTags = [], repoDigests = [] }: Image): string[] {

@@ -5,12 +5,13 @@ import {
   type Pulled,
   bareImageName,
   findImage,
+  joinErrors,
   pullImage,
   rpcErrorText,
 } from '@kubus/contracts';
 import { CriError } from '@kubus/cri';
 import { type Credential, CredentialsError } from '@kubus/image-credentials';
-import { type Verification, joinErrors, mayUse } from '@kubus/image-manager';
+import { type Verification, mayUse } from '@kubus/image-manager';
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
 import { ImagePulls, type PullLimits, type PullTask } from './image-pulls.ts';

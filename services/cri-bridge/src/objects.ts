@@ -1,4 +1,10 @@
-import { ContainerConfigError, completeContainer, environmentFiles } from '@kubus/container-config';
+import {
+  ContainerConfigError,
+  type EnvFileTexts,
+  completeContainer,
+  envFilePath,
+  environmentFiles,
+} from '@kubus/container-config';
 import { type CriRequest, type ObjectVersion, type ProcessToComplete, objectKey } from '@kubus/contracts';
 import { readWithin } from '@kubus/mount';
 import type { ObjectData } from '@kubus/object-socket';
@@ -35,18 +41,17 @@ export async function completeCreate<Params extends object>(
   const texts = new Map(read.map(([key, { values }]) => [key, textsOf(values)]));
   const files = await readEnvFiles(process);
   const { config = {} } = params as CriRequest<'CreateContainer'>['params'];
-  const textOf = ({ volume, path }: { volume: string; path: string }) => files.get(`${volume}/${path}`) ?? '';
   return {
     ...params,
-    config: completeContainer({ config, process }, (object) => texts.get(objectKey(object)), textOf),
+    config: completeContainer({ config, process }, (object) => texts.get(objectKey(object)), files),
   };
 }
 
-async function readEnvFiles({ environment }: ProcessToComplete): Promise<ReadonlyMap<string, string>> {
+async function readEnvFiles({ environment }: ProcessToComplete): Promise<EnvFileTexts> {
   const texts = new Map<string, string>();
-  for (const { volume, path } of environmentFiles(environment)) {
+  for (const file of environmentFiles(environment)) {
     try {
-      texts.set(`${volume}/${path}`, await readWithin(volume, path, { limit: ENV_FILE_LIMIT }));
+      texts.set(envFilePath(file), await readWithin(file.volume, file.path, { limit: ENV_FILE_LIMIT }));
     } catch (cause) {
       throw new ContainerConfigError("couldn't parse env file", { cause });
     }

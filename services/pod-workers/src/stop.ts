@@ -1,6 +1,11 @@
 import type { Cause } from '@kubus/bus';
-import { type LifecycleHandler, type RuntimeContainer, type RuntimeSandbox, rpcErrorText } from '@kubus/contracts';
-import { joinErrors } from '@kubus/image-manager';
+import {
+  type LifecycleHandler,
+  type RuntimeContainer,
+  type RuntimeSandbox,
+  joinErrors,
+  rpcErrorText,
+} from '@kubus/contracts';
 import { type ContainerStop, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from '@kubus/pod-lifecycle';
 import { KubusError, toError } from '@kubus/ports';
 import { runHook } from './hooks.ts';

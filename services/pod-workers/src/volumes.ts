@@ -1,6 +1,5 @@
-import type { Container, Pod } from '@kubus/contracts';
+import { type Container, type Pod, joinErrors } from '@kubus/contracts';
 import type { MountSettings } from '@kubus/container-config';
-import { joinErrors } from '@kubus/image-manager';
 import { containersOf } from '@kubus/pod-lifecycle';
 import { type Pass, TryAgain, recordEvent } from './pass.ts';
 

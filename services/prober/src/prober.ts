@@ -51,7 +51,6 @@ export class Prober {
   /** Undefined until it is known; no pod is taken up before. */
   #share: ServiceShare | undefined;
   #worksKnown = false;
-  #completed = false;
   /** How many changes of the share are being carried out; no pod is taken up meanwhile. */
   #changes = 0;
   #change: Promise<void> = Promise.resolve();
@@ -142,8 +141,7 @@ export class Prober {
       this.#pods.delete(uid);
     }
     this.#changes -= 1;
-    if (!this.#completed) this.#keeper.complete();
-    this.#completed = true;
+    this.#keeper.complete();
     if (this.#worksKnown) this.#forgetEnded(causes);
     for (const { key } of this.#works) this.#update(key);
   }

@@ -1,5 +1,5 @@
 import { type IdPool, poolProblem, subordinateIds, wholePool } from '@kubus/pod-manager';
-import { toError } from '@kubus/ports';
+import { hasErrno, toError } from '@kubus/ports';
 import { ConfigError, type NodeConfig } from '@kubus/service-kit';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -48,7 +48,7 @@ async function ownIds(getsubids: string): Promise<Pick<IdPool, 'first' | 'count'
     const ids = subordinateIds(uids.stdout, gids.stdout);
     if (ids !== undefined) return ids;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (hasErrno(error, 'ENOENT')) return undefined;
     const message = `the subordinate ids of user ${USER} can not be read: ${toError(error).message}`;
     throw new ConfigError('bad-config', message, { cause: error });
   }

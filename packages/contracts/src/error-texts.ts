@@ -22,3 +22,9 @@ const rpcCodes: readonly string[] = [
 export function rpcErrorText({ code, message }: { readonly code: string; readonly message: string }): string {
   return rpcCodes.includes(code) ? `rpc error: code = ${code} desc = ${message}` : message;
 }
+
+/** The texts of several failures as one; of equal ones the first. */
+export function joinErrors(errors: readonly string[]): string {
+  const [first = '', ...others] = new Set(errors);
+  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
+}

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import { ApiSource, ObjectCache, type TestNode, startNode } from '@kubus/harness';
+
+/** A node whose pods and their objects come from where an API server's would. */
+export interface ApiNode {
+  node: TestNode;
+  api: ApiSource;
+  /** The pods of an API server wait for its services. */
+  objects: ObjectCache;
+}
+
+/**
+ * Starts one such node for all tests of a file, and takes it down after them.
+ *
+ * @param onStart is given the node once it runs, before the first test.
+ */
+export function sharedApiNode(onStart: (parts: ApiNode) => Promise<void> | void): void {
+  let parts: ApiNode | undefined;
+  beforeAll(async () => {
+    const node = await startNode({ elsewhere: ['config-sources'] });
+    parts = { node, api: await ApiSource.open(node), objects: await ObjectCache.open(node) };
+    await onStart(parts);
+  });
+  afterAll(async () => {
+    await parts?.objects.close();
+    await parts?.api.close();
+    await parts?.node.stop();
+  });
+}
