@@ -11,6 +11,9 @@ export const serviceNames = [
   'object-cache',
   'volume-manager',
   'prober',
+  'status-manager',
+  'node-agent',
+  'node-api',
   'launcher',
   'cli',
 ] as const;
@@ -18,7 +21,7 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** The first token after the node: whose business the message is. */
 export type Area =
-  'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'object' | 'probe' | 'volume' | 'node' | 'service';
+  'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'object' | 'probe' | 'volume' | 'status' | 'node' | 'service';
 
 /** What a message's key (the sixth token of its subject) means. */
 export type KeyKind = 'pod' | 'instance' | 'name';

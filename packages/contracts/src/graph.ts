@@ -1,4 +1,5 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
+import { clusterNode, nodeAgentEvent } from './messages/cluster-node.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { findImage, imagePull, imagePulled, pullImage, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
@@ -7,6 +8,8 @@ import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
+import { mirrorPod, statusWrite } from './messages/status.ts';
+import { streamEvent } from './messages/stream.ts';
 import { podWake, podWork } from './messages/sync.ts';
 import { podVolumes } from './messages/volume.ts';
 import { podEvent, podStatus, podWorker, workerNodeEvent } from './messages/worker.ts';
@@ -132,6 +135,43 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     publishes: [probeEvent],
     hears: [],
   },
+  'status-manager': {
+    about: 'Writes the status of pods, mirror pods and events to the API server, and deletes pods that have ended.',
+    owns: [statusWrite, mirrorPod],
+    reads: [...everyDesiredPod, configuredSources, podWork, podWorker, podStatus, clusterNode],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [podEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
+  },
+  'node-agent': {
+    about: 'The Node object of this node: registration, conditions, lease.',
+    owns: [clusterNode],
+    reads: [runtimeCondition, networkCondition, podVolumes, podWork],
+    serves: [],
+    calls: [],
+    publishes: [nodeAgentEvent],
+    hears: [],
+  },
+  'node-api': {
+    about: 'The HTTPS API of the node, which kubectl and the API server use.',
+    owns: [],
+    reads: [
+      ...everyDesiredPod,
+      podWork,
+      podWorker,
+      podStatus,
+      mirrorPod,
+      runtimePod,
+      runtimeCondition,
+      networkCondition,
+      clusterNode,
+    ],
+    serves: [],
+    calls: [],
+    publishes: [streamEvent],
+    hears: [],
+  },
   launcher: {
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
     owns: [serviceShare],
@@ -145,9 +185,12 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     about: 'What people type. Besides this it may follow and look back at everything that is said on the node.',
     owns: [],
     reads: [
-      desiredPods.file,
+      ...everyDesiredPod,
+      cachedObject,
+      clusterNode,
       imagePull,
       manifest,
+      mirrorPod,
       networkCondition,
       podNetwork,
       podProbes,
@@ -159,6 +202,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       runtimePod,
       serviceInstance,
       serviceShare,
+      statusWrite,
     ],
     serves: [],
     calls: [criCommands.Exec, restartService, runElsewhere, scaleService],

@@ -31,6 +31,8 @@ export interface NodeOptions {
   readonly manifests?: Readonly<Record<string, string | object>>;
   /** Services that the node does not start because the test runs something in their place. */
   readonly elsewhere?: readonly string[];
+  /** A kubeconfig by which the node joins a cluster; its server has to be reachable in the node's network namespace. */
+  readonly kubeconfig?: string;
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;
   /** Called when the node's folders are there and nothing runs yet. */
@@ -95,7 +97,8 @@ export class TestNode {
     const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
-    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd];
+    const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig];
+    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

@@ -43,7 +43,7 @@ export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } fr
 export { type NatsAddress, isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export { ownNatsUrl } from './nats-server.ts';
 export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
-export { hostProcess, nodeServices } from './node-services.ts';
+export { clusterServices, hostProcess, nodeServices, servicesOf } from './node-services.ts';
 export {
   type NodeSettings,
   identitiesFolder,

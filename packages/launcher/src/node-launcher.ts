@@ -91,7 +91,7 @@ export class NodeLauncher {
       events: {
         started: (what, pid) => this.#emit(what, { what: 'started', pid }),
         ended: (what, pid, status) => {
-          for (const instance of instancesIn(what)) this.#shares?.ended(instance);
+          for (const instance of instancesIn(what, this.#settings)) this.#shares?.ended(instance);
           this.#emit(what, { what: 'ended', pid, status });
         },
       },
@@ -212,7 +212,11 @@ export class NodeLauncher {
     bus.serve(restartService, async ({ key }) => {
       const instances = this.#named(key);
       const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
-      return { instances: instances.filter((_, index) => restarted[index]).flatMap(instancesIn) };
+      return {
+        instances: instances
+          .filter((_, index) => restarted[index])
+          .flatMap((what) => instancesIn(what, this.#settings)),
+      };
     });
     bus.serve(runElsewhere, async ({ key, request }) => {
       const instances = this.#named(key);

@@ -13,27 +13,52 @@ export const nodeServices = [
   'config-sources',
 ] as const satisfies readonly ServiceName[];
 
+/** Those of a node that is a member of a cluster, besides. */
+export const clusterServices = [
+  'object-cache',
+  'node-agent',
+  'status-manager',
+  'node-api',
+] as const satisfies readonly ServiceName[];
+
+/** What decides which processes a node has. */
+export interface NodeShape {
+  /** The first instance of every service runs in one process. */
+  readonly hosted: boolean;
+  readonly instances: InstanceCounts;
+  /** The node's credentials for its API server; undefined: it is a member of no cluster. */
+  readonly kubeconfig?: string | undefined;
+}
+
+/** The services of that node. */
+export function servicesOf({ kubeconfig }: Pick<NodeShape, 'kubeconfig'>): readonly ServiceName[] {
+  return kubeconfig === undefined ? nodeServices : [...nodeServices, ...clusterServices];
+}
+
 /** The process that runs the first instance of every service of a hosted node. */
 export const hostProcess = 'services';
 
-/** The first instance of each service. */
-const firstInstances = nodeServices.map((service) => `${service}-0`);
-
 /** The instances of services that one process of the node runs. */
-export function instancesIn(process: string): readonly string[] {
-  return process === hostProcess ? firstInstances : [process];
+export function instancesIn(process: string, node: Pick<NodeShape, 'kubeconfig'>): readonly string[] {
+  return process === hostProcess ? firstInstances(node) : [process];
 }
 
 /** The processes that run the services of a node. */
-export function serviceProcesses(node: { readonly hosted: boolean; readonly instances: InstanceCounts }): string[] {
-  const each = nodeServices.flatMap((service) => instancesOf(service, node.instances));
-  return node.hosted ? [hostProcess, ...each.filter((instance) => !firstInstances.includes(instance))] : each;
+export function serviceProcesses(node: NodeShape): string[] {
+  const each = servicesOf(node).flatMap((service) => instancesOf(service, node.instances));
+  if (!node.hosted) return each;
+  const hosted = firstInstances(node);
+  return [hostProcess, ...each.filter((instance) => !hosted.includes(instance))];
 }
 
 /** Throws LauncherError `Hosted` when what is named has no process of its own. */
-export function checkOwnProcess(named: string, { hosted }: { readonly hosted: boolean }): void {
+export function checkOwnProcess(named: string, node: NodeShape): void {
   const instance = /-\d+$/.test(named) ? named : `${named}-0`;
-  if (!hosted || !firstInstances.includes(instance)) return;
+  if (!node.hosted || !firstInstances(node).includes(instance)) return;
   const message = `${named} runs in one process with all services of the node: "${hostProcess}" is its name`;
   throw new LauncherError('Hosted', message, { context: { instance } });
+}
+
+function firstInstances(node: Pick<NodeShape, 'kubeconfig'>): string[] {
+  return servicesOf(node).map((service) => `${service}-0`);
 }

@@ -15,6 +15,8 @@ export const nodeSettingsSchema = z.object({
   /** A NATS server that is there already; left out, the node has its own. */
   nats: z.string().optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** The node's credentials for an API server: a kubeconfig. Left out, the node is a member of no cluster. */
+  kubeconfig: z.string().optional(),
   /** Another containerd than the machine's: its binary, or a folder. */
   containerd: z.string().optional(),
   /**
@@ -77,6 +79,8 @@ export async function writeNodeConfig(
     instances: settings.instances,
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
+    ...cluster(dir, settings),
+    nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
     runtime: {
       socket: dir.socket('containerd'),
       relay: parts.relay,
@@ -104,7 +108,7 @@ export async function writeNodeConfig(
     },
     labels: {},
     taints: [],
-    reserved: { system: {}, kube: {} },
+    reserved: { system: {}, kube: {}, evictionHard: {} },
     userNamespaces: { idsPerPod: ID_UNIT },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
@@ -113,4 +117,12 @@ export async function writeNodeConfig(
     dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+}
+
+/** What makes the node a member of its cluster. */
+function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Pick<NodeConfig, 'apiServer' | 'server'> {
+  if (kubeconfig === undefined) return {};
+  const certDir = join(dir.config, 'pki');
+  const { apiServer, server } = nodeConfigSchema.shape;
+  return { apiServer: apiServer.parse({ kubeconfig, certDir }), server: server.parse({ certDir }) };
 }

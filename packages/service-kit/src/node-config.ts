@@ -66,6 +66,98 @@ const imagesSchema = z
     path: ['maxParallel'],
   });
 
+/** Kubernetes' Duration settings are milliseconds here; names in parentheses are those of the reference. */
+const apiServerSchema = z.strictObject({
+  /** The kubeconfig of the node's own credentials (--kubeconfig); may still have to be made by the bootstrap. */
+  kubeconfig: z.string(),
+  /** Requests of one service: per second, and at once after a rest (kubeAPIQPS, kubeAPIBurst). */
+  qps: z.number().positive().default(50),
+  burst: z.int().positive().default(100),
+  /** Left out: the kubeconfig is there already. */
+  bootstrap: z
+    .strictObject({
+      /** A kubeconfig whose user may ask for a client certificate (--bootstrap-kubeconfig). */
+      kubeconfig: z.string(),
+    })
+    .optional(),
+  /** Folder of the node's own certificates (--cert-dir). */
+  certDir: z.string(),
+  /** Renew the client certificate that `certDir` holds before it expires (rotateCertificates). */
+  rotate: z.boolean().default(false),
+});
+
+/** How the node presents itself to the API server. */
+const nodeObjectSchema = z.strictObject({
+  /** Make the Node object where there is none (registerNode). */
+  register: z.boolean().default(true),
+  /** The new Node object takes pods (registerSchedulable). */
+  schedulable: z.boolean().default(true),
+  /** How often its state is looked at (nodeStatusUpdateFrequency). */
+  statusEveryMs: z.number().positive().default(10_000),
+  /** How often it is written without a change (nodeStatusReportFrequency). */
+  reportEveryMs: z.number().positive().default(300_000),
+  /** Seconds for which the lease holds (nodeLeaseDurationSeconds). */
+  leaseSeconds: z.int().positive().default(40),
+  /** Images that are listed; -1: all (nodeStatusMaxImages). */
+  maxImages: z.int().min(-1).default(50),
+  /** --provider-id / providerID */
+  providerId: z.string().default(''),
+  /** A cloud controller initializes the node (--cloud-provider=external). */
+  externalCloud: z.boolean().default(false),
+  /** The node's host name, where it is not the machine's (--hostname-override). */
+  hostname: z.string().optional(),
+  /** Make the packet filter's chains that other components look for (makeIPTablesUtilChains). */
+  iptablesUtilChains: z.boolean().default(false),
+  /** Volumes are attached by the cluster's controller (enableControllerAttachDetach). */
+  controllerAttachDetach: z.boolean().default(true),
+});
+
+/** The node's HTTP servers. */
+const serverSchema = z.strictObject({
+  /** Address and port of the HTTPS API (address, port). */
+  address: z.string().default('0.0.0.0'),
+  port: z.int().min(1).max(65_535).default(10_250),
+  /** Port of the API without authentication; 0: none (readOnlyPort). */
+  readOnlyPort: z.int().min(0).max(65_535).default(0),
+  /** Where /healthz is served without TLS; port 0: nowhere (healthzBindAddress, healthzPort). */
+  healthz: z
+    .strictObject({ address: z.string().default('127.0.0.1'), port: z.int().min(0).max(65_535).default(10_248) })
+    .prefault({}),
+  /** Left out: a self-signed pair in `certDir` (tlsCertFile, tlsPrivateKeyFile). */
+  tls: z.strictObject({ certFile: z.string(), keyFile: z.string() }).optional(),
+  /** Folder of the self-signed certificate (--cert-dir). */
+  certDir: z.string(),
+  /** Have the API server's signer make the serving certificate (serverTLSBootstrap). */
+  bootstrapTls: z.boolean().default(false),
+  /** Such as `VersionTLS12` (tlsMinVersion); left out: TLS 1.2. */
+  minVersion: z.string().optional(),
+  /** By their IANA names (tlsCipherSuites); none: Node's. */
+  cipherSuites: z.array(z.string()).default([]),
+  authentication: z
+    .strictObject({
+      /** Certificates of these authorities name their user (authentication.x509.clientCAFile). */
+      clientCaFile: z.string().optional(),
+      /** Ask the API server whose a token is (authentication.webhook). */
+      webhook: z.boolean().default(true),
+      webhookCacheMs: z.number().nonnegative().default(120_000),
+      /** Others are `system:anonymous` (authentication.anonymous). */
+      anonymous: z.boolean().default(false),
+    })
+    .prefault({}),
+  authorization: z
+    .strictObject({
+      mode: z.enum(['AlwaysAllow', 'Webhook']).default('Webhook'),
+      /** authorization.webhook.cacheAuthorizedTTL, cacheUnauthorizedTTL */
+      allowedCacheMs: z.number().nonnegative().default(300_000),
+      deniedCacheMs: z.number().nonnegative().default(30_000),
+    })
+    .prefault({}),
+  /** What can read and run things in containers is served (enableDebuggingHandlers). */
+  debuggingHandlers: z.boolean().default(true),
+  /** File with what /configz shows: a KubeletConfiguration as JSON. Left out: it is not served. */
+  configz: z.string().optional(),
+});
+
 /** What every service of a node is told at its start: one JSON file, written by the launcher or by hand. */
 export const nodeConfigSchema = z.strictObject({
   /** Node name, a DNS subdomain. */
@@ -90,6 +182,22 @@ export const nodeConfigSchema = z.strictObject({
     /** How often it is read again without a change being seen, in milliseconds (fileCheckFrequency). */
     checkEveryMs: z.number().positive().default(20_000),
   }),
+  /** Static pods from a web server. */
+  manifestUrl: z
+    .strictObject({
+      /** staticPodURL */
+      url: z.url({ protocol: /^https?$/ }),
+      /** staticPodURLHeader; never to be logged. */
+      headers: z.record(z.string(), z.array(z.string())).default({}),
+      /** httpCheckFrequency, in milliseconds */
+      checkEveryMs: z.number().positive().default(20_000),
+    })
+    .optional(),
+  /** Left out: the node is a member of no cluster. */
+  apiServer: apiServerSchema.optional(),
+  nodeObject: nodeObjectSchema.prefault({}),
+  /** Left out: the node has no HTTP API. */
+  server: serverSchema.optional(),
   runtime: z.strictObject({
     /** Socket of the container runtime (CRI). */
     socket: z.string(),
@@ -154,7 +262,14 @@ export const nodeConfigSchema = z.strictObject({
     )
     .default([]),
   /** What pods do not get of the machine, by resource (systemReserved, kubeReserved). */
-  reserved: z.strictObject({ system: resourcesSchema.default({}), kube: resourcesSchema.default({}) }).prefault({}),
+  reserved: z
+    .strictObject({
+      system: resourcesSchema.default({}),
+      kube: resourcesSchema.default({}),
+      /** By signal: a quantity or a percentage of the capacity (evictionHard). */
+      evictionHard: z.record(z.string(), z.string()).default({}),
+    })
+    .prefault({}),
   /** Pods with users of their own. */
   userNamespaces: z
     .strictObject({

@@ -36,6 +36,8 @@ export interface RunningService {
 
 export interface ServiceDefinition {
   readonly name: ServiceName;
+  /** Whether a node of this configuration has the service, where not every node has it. */
+  readonly isPartOf?: (config: NodeConfig) => boolean;
   /** Wires the service to the bus and starts it; afterwards it is announced to the others. */
   start(context: ServiceContext): Promise<RunningService>;
 }
@@ -62,7 +64,8 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   try {
     const { config: file, slot } = parseArguments();
     const config = readNodeConfig(file);
-    await Promise.all(definitions.map(async (definition) => running.push(await runService(definition, config, slot))));
+    const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
+    await Promise.all(present.map(async (definition) => running.push(await runService(definition, config, slot))));
   } catch (error) {
     fail(error, 'can not start');
   }

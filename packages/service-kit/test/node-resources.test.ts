@@ -16,10 +16,10 @@ test('what is for pods is what the machine has without what is kept back', () =>
 
 test('the machine tells what it has, also before the pods have a folder', () => {
   const pods = { root: join(tmpdir(), 'not', 'made', 'yet'), max: 7 } as Parameters<typeof nodeResources>[0]['pods'];
-  const all = nodeResources({ pods, reserved: { system: {}, kube: {} } });
+  const all = nodeResources({ pods, reserved: { system: {}, kube: {}, evictionHard: {} } });
   expect(all).toMatchObject({ cpu: String(availableParallelism()), pods: '7' });
   expect(all['memory']).toMatch(/^\d+(Ki|Mi|Gi)$/);
   expect(all['ephemeral-storage']).toMatch(/^\d+(Ki|Mi|Gi|Ti)$/);
-  const reserved = { system: { cpu: '100m' }, kube: { cpu: String(availableParallelism() - 1) } };
+  const reserved = { system: { cpu: '100m' }, kube: { cpu: String(availableParallelism() - 1) }, evictionHard: {} };
   expect(nodeResources({ pods, reserved })['cpu']).toBe('900m');
 });

@@ -5,6 +5,7 @@ import {
   nodeConfigFile,
   nodeDir,
   nodeMark,
+  clusterServices,
   nodeServices,
   recordOf,
   writeRecord,
@@ -126,8 +127,9 @@ function nextLife(link: NodeLink, instance: string): Promise<void> {
 
 function instanceOf(text: string): string {
   const instance = /-\d+$/.test(text) ? text : `${text}-0`;
-  if (!nodeServices.some((service) => service === instance.replace(/-\d+$/, ''))) {
-    throw new UserError(`there is no service "${text}": ${nodeServices.join(', ')}`);
+  const services = [...nodeServices, ...clusterServices];
+  if (!services.some((service) => service === instance.replace(/-\d+$/, ''))) {
+    throw new UserError(`there is no service "${text}": ${services.join(', ')}`);
   }
   return instance;
 }

@@ -1,5 +1,5 @@
 import { networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
-import { instancesOf, nodeServices, readSettings } from '@kubus/launcher';
+import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
@@ -36,8 +36,8 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
-  const { instances = {} } = (await readSettings(link.dir)) ?? {};
-  const expected = [...nodeServices.flatMap((service) => instancesOf(service, instances)), 'launcher-0'];
+  const { instances = {}, kubeconfig } = (await readSettings(link.dir)) ?? {};
+  const expected = [...servicesOf({ kubeconfig }).flatMap((service) => instancesOf(service, instances)), 'launcher-0'];
   const pods = await podsOf(link);
   const services: ServiceState[] = [];
   // One after the other, so that none waits for the answers to the others.

@@ -19,6 +19,7 @@ import {
   nodeProgram,
   nodeProgramEnv,
   nodeServices,
+  clusterServices,
   nodeSettingsSchema,
   parseNatsUrl,
   startProcess,
@@ -46,6 +47,7 @@ interface UpOptions {
   nats?: string;
   natsFolder: string;
   containerd?: string;
+  kubeconfig?: string;
   elsewhere: string[];
   hosted?: boolean;
   scale: InstanceCounts;
@@ -64,10 +66,11 @@ export function addUp(program: Command): void {
     .option('--manifests <path>', 'file or folder of pods', join(checkout, 'examples/manifests'))
     .addOption(new Option('--nats <url>', 'use a NATS server that is there already').env('KUBUS_NATS'))
     .addOption(natsFolderOption())
+    .option('--kubeconfig <path>', 'join the cluster of this kubeconfig as a node; its user is system:node:<name>')
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
     .addOption(
       new Option('--elsewhere <service...>', 'services that somebody else runs in the place of the node’s own')
-        .choices(nodeServices)
+        .choices([...nodeServices, ...clusterServices])
         .default([]),
     )
     .addOption(
@@ -106,7 +109,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
+  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
   if (nats !== undefined)
     await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
@@ -122,12 +125,16 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     nats,
     logLevel,
     containerd,
+    kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,
     hosted,
     instances,
     programs: {
       ...Object.fromEntries(
-        nodeServices.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
+        [...nodeServices, ...clusterServices].map((service) => [
+          service,
+          join(checkout, 'services', service, 'dist/main.mjs'),
+        ]),
       ),
       [hostProcess]: join(checkout, 'packages/service-host/dist/main.mjs'),
     },

@@ -1,0 +1,1 @@
+export { nodeAgent } from './service.ts';

@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { nodeAgent } from './index.ts';
+
+await runServices([nodeAgent]);

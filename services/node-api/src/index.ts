@@ -1,0 +1,1 @@
+export { nodeApi } from './service.ts';

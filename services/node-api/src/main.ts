@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { nodeApi } from './index.ts';
+
+await runServices([nodeApi]);

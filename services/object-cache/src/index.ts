@@ -1,0 +1,1 @@
+export { objectCache } from './service.ts';

@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { objectCache } from './index.ts';
+
+await runServices([objectCache]);

@@ -1,0 +1,1 @@
+export { statusManager } from './service.ts';

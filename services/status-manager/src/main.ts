@@ -1,0 +1,4 @@
+import { runServices } from '@kubus/service-kit';
+import { statusManager } from './index.ts';
+
+await runServices([statusManager]);
