@@ -98,7 +98,7 @@ export class ModelServer implements KubeWatcher {
     if (fault === 'ends-at-once') return;
     const missed = this.#history.filter(({ version }) => version > from);
     for (const { event: one } of missed) event(one);
-    if (fault === 'repeats') for (const { event: one } of missed.slice(-1)) event(one);
+    if (fault === 'repeats') for (const { event: one } of this.#history.slice(-1)) event(one);
     await this.#stream(event, signal, Number(query?.['timeoutSeconds']) * 1000);
   }
 

@@ -42,13 +42,8 @@ test.each<readonly [string, WatchState, WatchOutcome, Partial<WatchState>, numbe
   ['broken after good times: waits as for the first time', at(5), ended(true, away), { failures: 1 }, 800],
   ['broken again', at(1), ended(false, away), { resourceVersion: '8', failures: 2 }, 1_600],
   ['broken many times', at(40), ended(false, away), { resourceVersion: '8', failures: 41 }, 15_000],
-  [
-    'forgotten after good times: lists at once',
-    at(0),
-    ended(true, gone),
-    { resourceVersion: undefined, failures: 1 },
-    0,
-  ],
+  ['forgotten while away: lists at once', at(20), ended(false, gone), { resourceVersion: undefined, failures: 20 }, 0],
+  ['forgotten after good times', at(0, { fresh: true }), ended(true, gone), { resourceVersion: undefined }, 0],
   [
     'forgotten right after the list: waits',
     at(1, { fresh: true }),
