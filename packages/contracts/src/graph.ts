@@ -35,7 +35,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'config-sources': {
     about: 'Reads the pod sources and merges them into PodUpdates.',
     owns: [...everyDesiredPod, configuredSources, manifest],
-    reads: [],
+    reads: [clusterNode],
     serves: [],
     calls: [],
     publishes: [configEvent],
