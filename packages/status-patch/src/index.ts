@@ -1,0 +1,7 @@
+export { type ApiEvent, apiEvent } from './api-event.ts';
+export { type MirrorStep, type MirrorView, type NewPod, isMirror, mirrorOf, mirrorStep } from './mirror.ts';
+export { type PodNeed, type PodView, podNeed } from './pod-need.ts';
+export { type JsonObject } from './status-patch.ts';
+export { type Urgency, compareUrgency } from './urgency.ts';
+export { type FailureScope, failureScope, retryMs } from './retry.ts';
+export { compareVersions } from './versions.ts';
