@@ -10,8 +10,10 @@ interface WriteFailure {
  */
 export type FailureScope = 'server' | 'stale' | 'object';
 
-export function failureScope({ status }: WriteFailure): FailureScope {
+export function failureScope({ status }: WriteFailure, creates: boolean): FailureScope {
   if (status === undefined || status === 401 || status === 429 || status === 503) return 'server';
+  // What is missing then is the namespace, of which no news come.
+  if (creates && status === 404) return 'object';
   return status === 404 || status === 409 ? 'stale' : 'object';
 }
 

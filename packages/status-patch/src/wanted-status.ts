@@ -86,40 +86,45 @@ function ownConditions(input: WantedInput, phase: string | undefined): PodCondit
   const before = api.status?.conditions ?? [];
   const own = (node.conditions ?? [])
     .filter(({ type }) => OWNED_CONDITIONS.includes(type))
-    .map((condition) => dated(over(condition, phase, now), before));
-  // What disrupts a pod is told together with its end: it may still be called off.
+    .map((condition) => dated(over(condition, phase), before, now));
+  // What disrupts a pod is told together with its end: until then it may be called off.
   const ends = isTerminal(phase) && !isTerminal(api.status?.phase);
   const disruption = ends ? node.conditions?.find(({ type }) => type === DISRUPTION) : undefined;
-  if (disruption === undefined) return own;
-  return [...own, dated({ ...disruption, lastTransitionTime: now }, before)];
+  return disruption === undefined ? own : [...own, dated(undated(disruption), before, now)];
 }
 
 /** A pod that is over is not ready, whatever its containers were when it ended. */
-function over(condition: PodCondition, phase: string | undefined, now: string): PodCondition {
-  if (!isTerminal(phase) || condition.status !== 'True' || !['Ready', 'ContainersReady'].includes(condition.type)) {
-    return condition;
-  }
-  const { message: _, ...rest } = condition;
-  return {
-    ...rest,
-    status: 'False',
-    reason: phase === 'Failed' ? 'PodFailed' : 'PodCompleted',
-    lastTransitionTime: now,
-  };
+function over(condition: PodCondition, phase: string | undefined): PodCondition {
+  const { type, status } = condition;
+  if (!isTerminal(phase) || status !== 'True' || !['Ready', 'ContainersReady'].includes(type)) return condition;
+  const { message: _, ...rest } = undated(condition);
+  return { ...rest, status: 'False', reason: phase === 'Failed' ? 'PodFailed' : 'PodCompleted' };
+}
+
+function undated({ lastTransitionTime: _, ...condition }: PodCondition): PodCondition {
+  return condition;
 }
 
 /**
- * The time of a condition is that of its last change of status. When the API server shows the same status, it is the later
- * of the two times: the node may have lost when it changed, or the API server may have missed a change there and back.
+ * The time of a condition is that of its last change of status: now, if it says none. When the API server shows the same
+ * status, it is the later of the two times: the node may have lost when it changed, or the API server may have missed a
+ * change there and back.
  */
-function dated(condition: PodCondition, before: readonly PodCondition[]): PodCondition {
+function dated(condition: PodCondition, before: readonly PodCondition[], now: string): PodCondition {
   const known = before.find(({ type }) => type === condition.type);
-  if (known === undefined) return condition;
-  const times = [condition.lastTransitionTime, known.lastTransitionTime].filter((time) => typeof time === 'string');
-  const lastTransitionTime = known.status === condition.status ? times.sort().at(-1) : condition.lastTransitionTime;
+  const same = known?.status === condition.status;
+  const times = [condition.lastTransitionTime, same ? known.lastTransitionTime : undefined];
+  // The API server lets nobody take it back.
+  const observedGeneration = condition.observedGeneration || known?.observedGeneration;
   return {
     ...condition,
-    ...(known.lastProbeTime !== undefined && { lastProbeTime: known.lastProbeTime }),
-    ...(lastTransitionTime !== undefined && { lastTransitionTime }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    // Nobody else sets it, and the node does not.
+    ...(known?.lastProbeTime !== undefined && { lastProbeTime: known.lastProbeTime }),
+    lastTransitionTime:
+      times
+        .filter((time) => typeof time === 'string')
+        .sort()
+        .at(-1) ?? now,
   };
 }

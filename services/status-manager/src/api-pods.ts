@@ -60,6 +60,11 @@ export class ApiPods {
     if (this.#byName.get(nameOf(ref))?.get(ref.uid)?.heard === undefined) this.gone(ref);
   }
 
+  /** Names of all pods. */
+  get names(): string[] {
+    return [...this.#byName.keys()];
+  }
+
   /** The pod of that name that is there now. */
   at(name: string): ApiPod | undefined {
     let last: ApiPod | undefined;

@@ -1,6 +1,7 @@
 import { type Cause, type FactOwner, formatTime } from '@kubus/bus';
 import type { MirrorPod, PodRef, StatusWrite } from '@kubus/contracts';
 import type { Clock } from '@kubus/ports';
+import { nameOf } from './api-pods.ts';
 
 /** Tells how far the API server knows each pod, and which mirror it has of static ones. */
 export class StatusFacts {
@@ -19,6 +20,11 @@ export class StatusFacts {
   /** How it stands with the pod of that UID on the node. */
   stateOf(uid: string): StatusWrite['state'] | undefined {
     return this.#told.get(uid)?.state;
+  }
+
+  /** UIDs on the node of the pods of that name of which something has been told. */
+  uidsOf(name: string): string[] {
+    return [...this.#told].filter(([, { ref }]) => nameOf(ref) === name).map(([uid]) => uid);
   }
 
   /** How many pods there are in each state. */

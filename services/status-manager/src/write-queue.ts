@@ -31,6 +31,15 @@ export interface WriteError {
   readonly error: KubeError;
 }
 
+/** A task that is not under way. Times are in milliseconds since the Unix epoch. */
+interface Candidate<T extends Task = Task> {
+  readonly name: string;
+  readonly task: T;
+  /** Before that it may not begin. */
+  readonly at: number;
+  readonly since: number;
+}
+
 interface BackOff {
   readonly scope: FailureScope;
   readonly failures: number;
@@ -124,14 +133,14 @@ export class WriteQueue<T extends Task> {
   }
 
   /** The most urgent of those that may be written; when there is none, the one that may be written first. */
-  #next(now: number): { readonly name: string; readonly task: T; readonly at: number } | undefined {
-    let best: { name: string; task: T; at: number; since: number } | undefined;
+  #next(now: number): Candidate<T> | undefined {
+    let best: Candidate<T> | undefined;
     for (const [name, { task, since }] of this.#tasks) {
       if (this.#running.has(name)) continue;
       const calmUntil = task.urgency === 'other' ? since + CALM_MS : 0;
       const at = Math.max(now, calmUntil, this.#backOffs.get(name)?.until ?? 0, this.#outage?.until ?? 0);
       const one = { name, task, at, since };
-      if (best === undefined || compareTasks(one, best) < 0) best = one;
+      if (best === undefined || compareCandidates(one, best) < 0) best = one;
     }
     return best;
   }
@@ -172,13 +181,7 @@ export class WriteQueue<T extends Task> {
   }
 }
 
-interface Waiting extends Task {
-  readonly task: Task;
-  readonly at: number;
-  readonly since: number;
-}
-
 /** Negative when `one` is written before `other`. */
-function compareTasks(one: Omit<Waiting, 'urgency'>, other: Omit<Waiting, 'urgency'>): number {
+function compareCandidates(one: Candidate, other: Candidate): number {
   return one.at - other.at || compareUrgency(one.task.urgency, other.task.urgency) || one.since - other.since;
 }
