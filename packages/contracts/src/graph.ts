@@ -156,17 +156,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-api': {
     about: 'The HTTPS API of the node, which kubectl and the API server use.',
     owns: [],
-    reads: [
-      ...everyDesiredPod,
-      podWork,
-      podWorker,
-      podStatus,
-      mirrorPod,
-      runtimePod,
-      runtimeCondition,
-      networkCondition,
-      clusterNode,
-    ],
+    reads: [...everyDesiredPod, podWork, podStatus, runtimePod, clusterNode],
     serves: [],
     calls: [],
     publishes: [streamEvent],

@@ -1,43 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ContainerState, type PodStatus, podSchema } from '@kubus/contracts';
-import { chooseContainers, chooseRun } from './choose-run.ts';
-
-function podWith(annotations: Readonly<Record<string, string>> = {}, more: object = {}) {
-  return podSchema.parse({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'web', namespace: 'default', uid: 'u', annotations },
-    spec: { containers: [{ name: 'a' }, { name: 'b' }], ...more },
-  });
-}
-const preset = (name: string) => ({ 'kubectl.kubernetes.io/default-container': name });
-
-describe('the container', () => {
-  const others = { initContainers: [{ name: 'i' }], ephemeralContainers: [{ name: 'e' }] };
-
-  test.each([
-    ['the first one', podWith(), {}, ['a'], 'Defaulted container "a" out of: a, b'],
-    ['the first one', podWith({}, others), {}, ['a'], 'Defaulted container "a" out of: a, b, e (ephem), i (init)'],
-    ['the only one', podWith({}, { containers: [{ name: 'x' }] }), {}, ['x'], undefined],
-    ['the one that is named', podWith({}, others), { container: 'i' }, ['i'], undefined],
-    ['the one of the annotation', podWith(preset('b')), {}, ['b'], undefined],
-    ['the one that is named, not that of the annotation', podWith(preset('b')), { container: 'a' }, ['a'], undefined],
-    ['each', podWith({}, others), { all: true }, ['i', 'a', 'b', 'e'], undefined],
-  ])('is %s', (_which, pod, asked, names, notice) => {
-    expect(chooseContainers(pod, asked)).toEqual({ names, notice });
-  });
-
-  test('of the annotation may be missing', () => {
-    expect(chooseContainers(podWith(preset('x')), {}).notice).toBe(
-      'Default container name "x" not found in pod web\nDefaulted container "a" out of: a, b',
-    );
-  });
-
-  test('has to be in the pod', () => {
-    const choose = () => chooseContainers(podWith(), { container: 'x' });
-    expect(choose).toThrow('container x is not valid for pod web out of: a, b');
-  });
-});
+import type { ContainerState, PodStatus } from '@kubus/contracts';
+import { bareContainerId, chooseRun } from '../src/index.ts';
 
 describe('the run', () => {
   const ended = (id: string) => ({
@@ -59,12 +22,14 @@ describe('the run', () => {
     ['running again, the one before', statusOf(running, ended('one')), true, 'one'],
     ['waiting, the one before', statusOf(waiting('CrashLoopBackOff'), ended('one')), true, 'one'],
   ])('of a container that is %s', (_state, status, previous, id) => {
-    expect(chooseRun('web', 'a', status, { previous })).toBe(id);
+    expect(chooseRun('web', 'a', status, { previous })).toBe(`containerd://${id}`);
   });
 
   test('of an init container is found, too', () => {
     const [one] = statusOf(running).containerStatuses ?? [];
-    expect(chooseRun('web', 'a', { initContainerStatuses: one && [one] }, { previous: false })).toBe('now');
+    expect(chooseRun('web', 'a', { initContainerStatuses: one && [one] }, { previous: false })).toBe(
+      'containerd://now',
+    );
   });
 
   test.each<[PodStatus | undefined, boolean, string]>([
@@ -86,4 +51,9 @@ describe('the run', () => {
   ])('%# is missing, and why', (status, previous, message) => {
     expect(() => chooseRun('web', 'a', status, { previous })).toThrow(message);
   });
+});
+
+test('an id without its runtime is the runtime’s own', () => {
+  expect(bareContainerId('containerd://abc')).toBe('abc');
+  expect(bareContainerId('abc')).toBe('abc');
 });

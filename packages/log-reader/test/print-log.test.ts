@@ -14,8 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import type { LogView } from './log-output.ts';
-import { followLog, printLog } from './print-log.ts';
+import type { LogView } from '../src/index.ts';
+import { followLog, printLog } from '../src/index.ts';
 
 let dir: string;
 let path: string;
@@ -65,6 +65,7 @@ function view(options: Partial<LogView> = {}): LogView {
 }
 
 const time = (second: number) => `2020-01-01T00:00:0${second}Z`;
+const longTime = (second: number) => `2020-01-01T00:00:0${second}.000000000Z`;
 const since = (second: number) => BigInt(Date.parse(time(second))) * 1_000_000n;
 const line = (second: number, text: string, tag = 'F', stream = 'stdout') =>
   `${time(second)} ${stream} ${tag} ${text}\n`;
@@ -81,7 +82,9 @@ describe('a log', () => {
 
   test.each<[string, Partial<LogView>, string]>([
     ['as a whole', {}, 'one\ntwo\nthree\nfour\nfive\n'],
-    ['with times', { timestamps: true, tail: 1 }, `${time(5)} five\n`],
+    ['with times of nine digits', { timestamps: true, tail: 1 }, `${longTime(5)} five\n`],
+    ['of one stream', { stream: 'stderr' }, 'two\n'],
+    ['of one stream, from its end', { stream: 'stdout', tail: 4 }, 'one\nthree\nfour\nfive\n'],
     ['with a prefix', { prefix: '[web] ', tail: 2 }, '[web] four\n[web] five\n'],
     ['from its end', { tail: 1 }, 'five\n'],
     ['from its end, which is in a rotated file', { tail: 3 }, 'three\nfour\nfive\n'],
@@ -93,8 +96,8 @@ describe('a log', () => {
     ['up to some bytes', { limitBytes: 6 }, 'one\ntw'],
     [
       'up to some bytes, times counted and prefixes not',
-      { limitBytes: 23, timestamps: true, prefix: '>' },
-      `>${time(1)} on`,
+      { limitBytes: 33, timestamps: true, prefix: '>' },
+      `>${longTime(1)} on`,
     ],
     ['up to the bytes that it has', { limitBytes: 24 }, 'one\ntwo\nthree\nfour\nfive\n'],
   ])('is printed %s', async (_how, options, expected) => {
@@ -120,7 +123,7 @@ describe('a log', () => {
     await expect(printLog(missing, view())).rejects.toThrow(
       `the log ${missing} can not be read: there is no such file`,
     );
-    const followed = followLog(missing, view(), AbortSignal.abort());
+    const followed = followLog(missing, view(), { ended: AbortSignal.abort() });
     await expect(followed).rejects.toThrow(`the logs in ${join(dir, 'x')} can not be followed`);
   });
 });
@@ -134,7 +137,7 @@ describe('lines that the runtime has cut', () => {
     writeFileSync(rotated(1), line(1, 'long ', 'P'));
     writeFileSync(path, line(2, 'line'));
     await printLog(path, view({ timestamps: true, tail }));
-    expect(shown()).toBe(`${time(1)} long line\n`);
+    expect(shown()).toBe(`${longTime(1)} long line\n`);
   });
 
   test('are printed one after another, as they end', async () => {
@@ -154,6 +157,33 @@ describe('lines that the runtime has cut', () => {
     await printLog(path, view({ tail: 1 }));
     expect(shown()).toBe('one\nopen');
   });
+});
+
+test.each([
+  ['2020-01-01T00:00:01.5Z', '2020-01-01T00:00:01.500000000Z'],
+  ['2020-01-01T00:00:01.123456789+02:00', '2020-01-01T00:00:01.123456789+02:00'],
+])('a time %s is shown as %s', async (written, expected) => {
+  writeFileSync(path, `${written} stdout F one\n`);
+  await printLog(path, view({ timestamps: true }));
+  expect(shown()).toBe(`${expected} one\n`);
+});
+
+test('no more is read than is taken', async () => {
+  const lines = 20_000;
+  writeFileSync(path, line(1, 'x'.repeat(80)).repeat(lines));
+  const stop = new AbortController();
+  let takings = 0;
+  const taken = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()));
+  const write = async (bytes: Uint8Array) => {
+    takings += 1;
+    expect(bytes.length).toBeLessThan(128 * 1024);
+    // The first bytes are never done with before the end: nothing comes after them.
+    await setImmediate();
+    stop.abort();
+    await taken;
+  };
+  await printLog(path, view({ write }), stop.signal);
+  expect(takings).toBe(1);
 });
 
 test('many and long lines are printed whole, whatever falls between two reads', async () => {
@@ -206,7 +236,7 @@ describe('a log that is followed', () => {
   test('is printed as it grows, whole lines only, and until its container has ended', async () => {
     writeFileSync(path, line(1, 'one') + line(2, 'two'));
     const end = containerEnd();
-    const followed = followLog(path, view({ tail: 1 }), end.signal);
+    const followed = followLog(path, view({ tail: 1 }), { ended: end.signal });
     await printed('two\n');
     const [half, rest] = [line(3, 'three').slice(0, 25), line(3, 'three').slice(25)];
     appendFileSync(path, half);
@@ -221,7 +251,7 @@ describe('a log that is followed', () => {
   test('begins with the lines that have not ended yet', async () => {
     writeFileSync(path, line(1, 'one') + line(2, 'lo', 'P') + line(2, 'n', 'P'));
     const end = containerEnd();
-    const followed = followLog(path, view({ tail: 1 }), end.signal);
+    const followed = followLog(path, view({ tail: 1 }), { ended: end.signal });
     await printed('one\n');
     appendFileSync(path, line(3, 'g'));
     await printed('one\nlong\n');
@@ -231,20 +261,30 @@ describe('a log that is followed', () => {
 
   test('of a container that has ended already is printed once', async () => {
     writeFileSync(path, line(1, 'one'));
-    await followLog(path, view(), AbortSignal.abort());
+    await followLog(path, view(), { ended: AbortSignal.abort() });
+    expect(shown()).toBe('one\n');
+  });
+
+  test('ends when nobody wants more of it', async () => {
+    writeFileSync(path, line(1, 'one') + line(2, 'open', 'P'));
+    const stop = new AbortController();
+    const followed = followLog(path, view(), { ended: containerEnd().signal, stop: stop.signal });
+    await printed('one\n');
+    stop.abort();
+    await followed;
     expect(shown()).toBe('one\n');
   });
 
   test('ends at its limit', async () => {
     writeFileSync(path, line(1, 'one') + line(2, 'two'));
-    await followLog(path, view({ limitBytes: 5 }), containerEnd().signal);
+    await followLog(path, view({ limitBytes: 5 }), { ended: containerEnd().signal });
     expect(shown()).toBe('one\nt');
   });
 
   test('goes on in the next file, also with what comes late into the last one', async () => {
     writeFileSync(path, line(1, 'one'));
     const end = containerEnd();
-    const followed = followLog(path, view(), end.signal);
+    const followed = followLog(path, view(), { ended: end.signal });
     await printed('one\n');
     renameSync(path, rotated(1));
     appendFileSync(rotated(1), line(2, 'two'));
@@ -263,7 +303,7 @@ describe('a log that is followed', () => {
     mkdirSync(folder);
     writeFileSync(join(folder, '0.log'), line(1, 'one'));
     const end = containerEnd();
-    const followed = followLog(join(folder, '0.log'), view(), end.signal);
+    const followed = followLog(join(folder, '0.log'), view(), { ended: end.signal });
     await printed('one\n');
     rmSync(folder, { recursive: true });
     end.abort();
@@ -303,7 +343,7 @@ describe('a log that is followed', () => {
         add(log, 1);
         begin();
         const end = containerEnd();
-        const followed = followLog(log, view(), end.signal, 5);
+        const followed = followLog(log, view(), { ended: end.signal, quietMs: 5 });
         for (const one of steps) {
           if (one.kind === 'write') add(log, one.lines);
           else if (one.kind === 'rotate') {

@@ -1,14 +1,14 @@
+import { LogUnavailable } from '@kubus/container-log';
 import { toError } from '@kubus/ports';
 import { type FSWatcher, watch } from 'node:fs';
-import { UserError } from '../user-error.ts';
 
 /** A change that no notice came for is seen after this, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** Waits for changes of the files of a folder, and for the end of something. */
+/** Waits for changes of the files of a folder, and for signals. */
 export class Changes {
   readonly #watcher: FSWatcher;
-  readonly #end: AbortSignal;
+  readonly #signals: readonly AbortSignal[];
   #changed = false;
   #wake: () => void = () => undefined;
   readonly #notice = () => {
@@ -16,17 +16,19 @@ export class Changes {
     this.#wake();
   };
 
-  /** Throws a {@link UserError} when there is no such folder. */
-  constructor(folder: string, end: AbortSignal) {
-    this.#end = end;
+  /** Throws {@link LogUnavailable} when there is no such folder. */
+  constructor(folder: string, signals: readonly AbortSignal[]) {
+    this.#signals = signals;
     try {
       this.#watcher = watch(folder, this.#notice);
     } catch (error) {
-      throw new UserError(`the logs in ${folder} can not be followed: ${toError(error).message}`);
+      throw new LogUnavailable(`the logs in ${folder} can not be followed: ${toError(error).message}`, {
+        cause: error,
+      });
     }
     // The folder goes with its pod, and the notices with it: the looks go on.
     this.#watcher.on('error', this.#notice);
-    end.addEventListener('abort', this.#notice);
+    for (const signal of signals) signal.addEventListener('abort', this.#notice);
   }
 
   /** Resolves after the next change since the last one that was waited for, or after `ms` milliseconds without one. */
@@ -44,7 +46,7 @@ export class Changes {
   }
 
   close(): void {
-    this.#end.removeEventListener('abort', this.#notice);
+    for (const signal of this.#signals) signal.removeEventListener('abort', this.#notice);
     this.#watcher.close();
   }
 }

@@ -17,11 +17,16 @@ const LOOK_BACK = 1024 * 1024;
  * read to their ends.
  *
  * @param files the oldest first
+ * @param isWanted whether an entry counts
  */
-export async function lastLines(files: readonly LogFile[], count: number): Promise<LastLines> {
+export async function lastLines(
+  files: readonly LogFile[],
+  count: number,
+  isWanted: (entry: LogEntry) => boolean,
+): Promise<LastLines> {
   const found = new Found(count);
   for (const file of files.toReversed()) {
-    for await (const entry of file.entriesBackward()) if (found.add(entry)) return found;
+    for await (const entry of file.entriesBackward()) if (isWanted(entry) && found.add(entry)) return found;
   }
   return found;
 }

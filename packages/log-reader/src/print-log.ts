@@ -1,38 +1,54 @@
-import { LineJoiner } from '@kubus/container-log';
+import { type LogEntry, LineJoiner } from '@kubus/container-log';
 import { Changes } from './changes.ts';
 import { lastLines } from './last-lines.ts';
 import type { LogFile } from './log-file.ts';
 import { LogFiles, closeAll } from './log-files.ts';
 import { LogOutput, type LogView } from './log-output.ts';
 
+/** Nobody ends the printing before it is through. */
+const NEVER = new AbortController().signal;
+
 /**
  * Prints what there is of the log of a container's run, the rotated files too: what is on disk is shown, where the
  * reference kubelet shows the newest file alone.
  *
  * @param path of the file that the runtime writes
+ * @param stop aborted when nobody wants more of it: the printing then ends as soon as it can, and resolves
  *
- * Throws a UserError when the log can not be read.
+ * Throws LogUnavailable when the log can not be read.
  */
-export async function printLog(path: string, view: LogView): Promise<void> {
-  const printing = new Printing(view);
+export async function printLog(path: string, view: LogView, stop: AbortSignal = NEVER): Promise<void> {
+  const printing = new Printing(view, stop);
   const { files } = await new LogFiles(path).open();
   try {
     await printing.begin(files);
-    printing.end();
+    await printing.end();
   } finally {
     await closeAll(files);
   }
 }
 
+export interface FollowOptions {
+  /** Aborted when nothing more will be written. */
+  readonly ended: AbortSignal;
+  /** Aborted when nobody wants more of it: the printing then ends as soon as it can, and resolves. */
+  readonly stop?: AbortSignal;
+  /**
+   * The runtime goes on for a moment with the file that it had: after the new one is there, or after the container's end.
+   * It counts as through when nothing came for so many milliseconds (100 unless told).
+   */
+  readonly quietMs?: number;
+}
+
 /**
  * Prints a log and what is added to it, through all rotations, until the run has ended or the view's limit is reached.
  *
- * @param ended aborted when nothing more will be written
- * @param quietMs The runtime goes on for a moment with the file that it had: after the new one is there, or after the
- * container's end. It counts as through when nothing came for so many milliseconds.
+ * @param path of the file that the runtime writes
+ *
+ * Throws LogUnavailable when the log can not be read.
  */
-export async function followLog(path: string, view: LogView, ended: AbortSignal, quietMs = 100): Promise<void> {
-  const follower = new Follower({ path, view, ended, quietMs });
+export async function followLog(path: string, view: LogView, options: FollowOptions): Promise<void> {
+  const follower = new Follower(path, view, options);
   try {
     await follower.follow();
   } finally {
@@ -48,14 +64,17 @@ class Printing {
   readonly #view: LogView;
   readonly #output: LogOutput;
   readonly #joiner = new LineJoiner();
+  readonly #stop: AbortSignal;
 
-  constructor(view: LogView) {
+  constructor(view: LogView, stop: AbortSignal) {
     this.#view = view;
     this.#output = new LogOutput(view);
+    this.#stop = stop;
   }
 
-  get full(): boolean {
-    return this.#output.full;
+  /** Nothing more is to be printed: the limit is reached, or nobody wants it. */
+  get over(): boolean {
+    return this.#output.full || this.#stop.aborted;
   }
 
   /** What there is, or the end of it. */
@@ -65,12 +84,12 @@ class Printing {
       for (const file of files) {
         const isOld =
           sinceNanos !== undefined && (await file.writtenAt()) + CLOCKS_MS < Number(sinceNanos / 1_000_000n);
-        if (!isOld && !this.full) await this.more(file);
+        if (!isOld && !this.over) await this.more(file);
       }
       return;
     }
-    const { lines, open } = await lastLines(files, tail);
-    this.#output.print(lines);
+    const { lines, open } = await lastLines(files, tail, this.#isWanted);
+    await this.#output.print(lines);
     for (const entry of open) this.#joiner.add(entry);
   }
 
@@ -79,16 +98,20 @@ class Printing {
     let any = false;
     for await (const entries of file.entries()) {
       any ||= entries.length > 0;
-      this.#output.print(entries.flatMap((entry) => this.#joiner.add(entry) ?? []));
-      if (this.full) break;
+      const wanted = entries.filter(this.#isWanted);
+      await this.#output.print(wanted.flatMap((entry) => this.#joiner.add(entry) ?? []));
+      if (this.over) break;
     }
     return any;
   }
 
   /** Nothing more is to come. */
-  end(): void {
-    this.#output.print(this.#joiner.end());
+  async end(): Promise<void> {
+    if (!this.over) await this.#output.print(this.#joiner.end());
   }
+
+  readonly #isWanted = ({ stream }: LogEntry): boolean =>
+    this.#view.stream === undefined || stream === this.#view.stream;
 }
 
 /** A file that is still written to after so many milliseconds is read along with the next one. */
@@ -105,12 +128,12 @@ class Follower {
   /** The newest rotated file that there was when the last one was opened. */
   #newest = '';
 
-  constructor(options: { path: string; view: LogView; ended: AbortSignal; quietMs: number }) {
-    this.#files = new LogFiles(options.path);
-    this.#printing = new Printing(options.view);
-    this.#ended = options.ended;
-    this.#quietMs = options.quietMs;
-    this.#changes = new Changes(this.#files.folder, options.ended);
+  constructor(path: string, view: LogView, { ended, stop = NEVER, quietMs = 100 }: FollowOptions) {
+    this.#files = new LogFiles(path);
+    this.#printing = new Printing(view, stop);
+    this.#ended = ended;
+    this.#quietMs = quietMs;
+    this.#changes = new Changes(this.#files.folder, [ended, stop]);
   }
 
   async follow(): Promise<void> {
@@ -119,7 +142,7 @@ class Follower {
     this.#open = files;
     await this.#printing.begin(files);
     await this.#keepLast(1);
-    while (!this.#printing.full) {
+    while (!this.#printing.over) {
       // Asked before the reading: what was written before the end is still printed.
       const last = this.#ended.aborted;
       await this.#more();
@@ -130,7 +153,7 @@ class Follower {
         if (!(await this.#isReplaced())) break;
       }
     }
-    this.#printing.end();
+    await this.#printing.end();
   }
 
   close(): Promise<void> {
@@ -150,7 +173,7 @@ class Follower {
 
   async #settle(): Promise<void> {
     const begun = Date.now();
-    for (let end = begun + this.#quietMs; Date.now() < end;) {
+    for (let end = begun + this.#quietMs; Date.now() < end && !this.#printing.over;) {
       await this.#changes.next(end - Date.now());
       if (await this.#more()) end = Math.min(Date.now() + this.#quietMs, begun + SETTLED_MS);
     }

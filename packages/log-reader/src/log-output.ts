@@ -1,4 +1,4 @@
-import { type LogLine, timeNanos } from '@kubus/container-log';
+import { type LogLine, type LogStream, timeNanos } from '@kubus/container-log';
 
 /** What is shown of a log, and how. */
 export interface LogView {
@@ -10,9 +10,12 @@ export interface LogView {
   readonly limitBytes: number;
   /** Each line after its time. */
   readonly timestamps: boolean;
+  /** Only what was written to this one; left out: to both. */
+  readonly stream?: LogStream | undefined;
   /** Put before each line; does not count for the limit. */
   readonly prefix: string;
-  readonly write: (bytes: Uint8Array) => void;
+  /** Takes the next bytes; nothing more is read before it is done with them. */
+  readonly write: (bytes: Uint8Array) => void | Promise<void>;
 }
 
 const LINE_END = Buffer.from('\n');
@@ -32,9 +35,9 @@ export class LogOutput {
     return this.#left <= 0;
   }
 
-  print(lines: readonly LogLine[]): void {
+  async print(lines: readonly LogLine[]): Promise<void> {
     const bytes = lines.flatMap((line) => (this.#isWanted(line) ? this.#show(line) : []));
-    if (bytes.length > 0) this.#view.write(Buffer.concat(bytes));
+    if (bytes.length > 0) await this.#view.write(Buffer.concat(bytes));
   }
 
   #isWanted({ time }: LogLine): boolean {
@@ -45,10 +48,17 @@ export class LogOutput {
   #show({ time, parts, begins, ends }: LogLine): Uint8Array[] {
     const { prefix, timestamps } = this.#view;
     if (this.full) return [];
-    const stamp = begins && timestamps ? [Buffer.from(`${time} `)] : [];
+    const stamp = begins && timestamps ? [Buffer.from(`${fixedWidth(time)} `)] : [];
     const whole = Buffer.concat([...stamp, ...parts, ...(ends ? [LINE_END] : [])]);
     const shown = whole.subarray(0, Math.min(whole.length, this.#left));
     this.#left -= shown.length;
     return begins && prefix !== '' ? [Buffer.from(prefix), shown] : [shown];
   }
+}
+
+/** With nine digits of the second, as the reference shows times; runtimes leave out zeros at the end. */
+function fixedWidth(time: string): string {
+  return time.replace(/(:\d{2})(?:\.(\d{1,9}))?(?=Z|[+-])/, (_, second: string, fraction = '') => {
+    return `${second}.${String(fraction).padEnd(9, '0')}`;
+  });
 }

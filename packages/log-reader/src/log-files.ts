@@ -1,8 +1,7 @@
-import { type RotatedLog, rotatedLogs } from '@kubus/container-log';
+import { LogUnavailable, type RotatedLog, rotatedLogs } from '@kubus/container-log';
 import { hasErrno, toError } from '@kubus/ports';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { UserError } from '../user-error.ts';
 import { type LogFile, openCompressed, openPlain } from './log-file.ts';
 
 /** A log's files as they were at one moment, open. */
@@ -32,14 +31,14 @@ export class LogFiles {
     this.#name = basename(path);
   }
 
-  /** Opens all of them. Throws a {@link UserError} when there is none. */
+  /** Opens all of them. Throws {@link LogUnavailable} when there is none. */
   async open(): Promise<OpenLog> {
     const log = await this.openAfter('');
     if (log.files.length > 0) return log;
-    throw new UserError(`the log ${this.#path} can not be read: there is no such file`);
+    throw new LogUnavailable(`the log ${this.#path} can not be read: there is no such file`);
   }
 
-  /** Opens those that were made after the one that was rotated to `base`. Throws a {@link UserError}. */
+  /** Opens those that were made after the one that was rotated to `base`. Throws {@link LogUnavailable}. */
   async openAfter(base: string): Promise<OpenLog> {
     for (let tried = 1; ; tried++) {
       const opened: LogFile[] = [];
@@ -78,8 +77,8 @@ export class LogFiles {
     return plain ?? openCompressed(join(this.folder, `${base}.gz`));
   }
 
-  #unreadable(why: unknown): UserError {
-    return new UserError(`the log ${this.#path} can not be read: ${toError(why).message}`);
+  #unreadable(why: unknown): LogUnavailable {
+    return new LogUnavailable(`the log ${this.#path} can not be read: ${toError(why).message}`, { cause: why });
   }
 }
 
