@@ -15,7 +15,7 @@ import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { knownServices, processToComplete } from './objects.ts';
 import { ownUsers } from './own-users.ts';
-import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
 import { isAnswer, throwIfObjectsAwaited } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
