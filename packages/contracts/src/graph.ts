@@ -35,7 +35,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'config-sources': {
     about: 'Reads the pod sources and merges them into PodUpdates.',
     owns: [...everyDesiredPod, configuredSources, manifest],
-    reads: [],
+    reads: [clusterNode],
     serves: [],
     calls: [],
     publishes: [configEvent],
@@ -142,7 +142,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     serves: [],
     calls: [],
     publishes: [],
-    hears: [podEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
+    hears: [podEvent, probeEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
   },
   'node-agent': {
     about: 'The Node object of this node: registration, conditions, lease.',
