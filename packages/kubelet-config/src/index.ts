@@ -1,0 +1,11 @@
+export { type CommandLine, parseCommandLine } from './command-line.ts';
+export { KubeletConfigError } from './errors.ts';
+export type { KubeletConfiguration } from './field-table.ts';
+export type { KubeletFlags } from './flag-table.ts';
+export { formatGoDuration, parseGoDuration } from './go-duration.ts';
+export { type FlagRow, flagRows, helpText } from './help.ts';
+export { type Json, type JsonObject, mergePatch } from './merge-patch.ts';
+export type { Note } from './notes.ts';
+export { type ConfigFile, type KubeletSettings, type Machine, type Sources, resolve } from './resolve.ts';
+export { type TableRow, fieldRows, gateRows } from './tables.ts';
+export { KUBERNETES_VERSION, versionText } from './version.ts';
