@@ -1,4 +1,4 @@
-// Bundles a program into one file: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
+// Bundles programs, each into one file: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
 //
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
@@ -11,14 +11,13 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
-const [entry, ...more] = process.argv.slice(2);
-if (entry === undefined || more.length > 0) {
-  console.error('usage: node bundle.mjs ENTRY');
+const entries = process.argv.slice(2);
+if (entries.length === 0) {
+  console.error('usage: node bundle.mjs ENTRY...');
   process.exit(2);
 }
 
 const outdir = resolve('dist');
-const outfile = join(outdir, `${basename(entry, '.ts')}.mjs`);
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 /** As long as the digest that replaces it, so that the source map stays true. */
 const unknownDigest = '0'.repeat(12);
@@ -55,8 +54,9 @@ function withAssets(text, path) {
 
 await rm(outdir, { recursive: true, force: true });
 const { outputFiles } = await build({
-  entryPoints: [entry],
-  outfile,
+  entryPoints: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), entry])),
+  outdir,
+  outExtension: { '.js': '.mjs' },
   bundle: true,
   platform: 'node',
   format: 'esm',
