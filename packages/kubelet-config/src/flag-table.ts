@@ -1,5 +1,15 @@
-import { type Field, type Support, type ValuesOf, honoured, noEffect, partly, plain, refused } from './field.ts';
-import { bool, duration, int32, int64, map, string } from './kinds.ts';
+import {
+  type Field,
+  type Support,
+  type ValuesOf,
+  honoured,
+  noEffect,
+  partly,
+  plain,
+  pointer,
+  refused,
+} from './field.ts';
+import { bool, duration, int32, int64, map, string, strings } from './kinds.ts';
 
 /** The flags that set a field of the configuration, as the reference has them, and the field's path. */
 export const configFlags: Readonly<Record<string, string>> = {
@@ -150,9 +160,16 @@ export const ownFlagTable = {
 
 /** Flags that only Kubus has. */
 export const kubusFlagTable = {
+  /** A NATS server that is there already, `nats://HOST:PORT`, and the folder of the node's identities there. */
   nats: plain(string, '', honoured),
   'nats-folder': plain(string, '', honoured),
+  /** All services in one process. */
   hosted: plain(bool, false, honoured),
+  /** The runtime's handler whose network is cni-bridge's; none where it is empty, or the runtime has no such handler. */
+  'runtime-handler': plain(string, 'kubus', honoured),
+  /** Where the networks lie that cni-bridge runs then, and folders of their plugins. */
+  'cni-conf-dir': plain(string, '/etc/cni/net.d', honoured),
+  'cni-bin-dir': pointer(strings, ['/opt/cni/bin', '/usr/lib/cni'], honoured),
 };
 
 const statistics: Support = partly('the reference’s statistics collector has it');

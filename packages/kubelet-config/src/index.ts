@@ -8,4 +8,4 @@ export { type Json, type JsonObject, mergePatch } from './merge-patch.ts';
 export type { Note } from './notes.ts';
 export { type ConfigFile, type KubeletSettings, type Machine, type Sources, resolve } from './resolve.ts';
 export { type TableRow, fieldRows, gateRows } from './tables.ts';
-export { KUBERNETES_VERSION, versionText } from './version.ts';
+export { KUBERNETES_VERSION, kubeletVersion } from './version.ts';

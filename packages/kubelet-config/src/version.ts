@@ -2,9 +2,9 @@
 export const KUBERNETES_VERSION = 'v1.36.2';
 
 /**
- * What `--version` prints: as the reference does, so that kubeadm and others can read it. Kubus' own version stands where
- * semantic versions keep what does not count.
+ * The version of Kubernetes with Kubus' own one where semantic versions keep what does not count. Behind the word `Kubernetes`
+ * it is what `--version` prints, which kubeadm and others read.
  */
-export function versionText(kubus: string): string {
-  return `Kubernetes ${KUBERNETES_VERSION}+kubus.${kubus.replaceAll('+', '.')}`;
+export function kubeletVersion(kubus: string): string {
+  return `${KUBERNETES_VERSION}+kubus.${kubus.replaceAll('+', '.')}`;
 }

@@ -94,18 +94,16 @@ const natsLevels: ReadonlyMap<string, LogEntry['severity']> = new Map([
   ['ERR', 'error'],
   ['FTL', 'error'],
   ['WRN', 'warn'],
-  ['DBG', 'debug'],
-  ['TRC', 'debug'],
 ]);
 
-/** A line of nats-server: `[pid] 2026/01/31 10:00:00.123456 [INF] message`. */
-function readNats(line: string, { name, pid }: { name: string; pid: number }, now: number): LogEntry | undefined {
-  const [, level, message] = /^\[\d+\] [\d/]+ [\d:.]+ \[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
+/** A line of nats-server: `[pid] 2026/01/31 10:00:00.123456 [INF] message`. What it does on its own is a detail here. */
+function readNats(line: string, { name }: { name: string }, now: number): LogEntry | undefined {
+  const [, pid, level, message] = /^\[(\d+)\] [\d/]+ [\d:.]+ \[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
   if (level === undefined || message === undefined) return undefined;
   return {
-    severity: natsLevels.get(level) ?? 'info',
+    severity: natsLevels.get(level) ?? 'debug',
     time: now,
-    pid,
+    pid: Number(pid),
     ...sourceOf(name),
     message: message.trim(),
     fields: {},

@@ -77,20 +77,23 @@ export class KubeletNode {
     const { url, identities } = await this.#startNats();
     const configz = join(dir.config, 'configz.json');
     await writeFile(configz, JSON.stringify({ kubeletconfig: settings.document }), { mode: 0o600 });
+    const wanted = settings.flags['runtime-handler'];
+    const handler = runtime.handlers?.includes(wanted) === true ? wanted : undefined;
     const config = nodeConfigOf(settings, {
       dir,
       natsUrl: url,
       relay: natives.relay,
       runtime: socket,
-      handler: runtime.handler,
+      handler,
       cgroupDriver: runtime.cgroupDriver ?? (settings.config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs'),
       nodeIps: ips,
       cpus: availableParallelism(),
       configz,
     });
     await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
-    const { name, version, handler = 'none of ours' } = runtime;
-    logger.info({ runtime: name, version, handler, nodeIps: ips, nats: url }, 'Starting the services');
+    const { name, version } = runtime;
+    const network = handler === undefined ? 'of the runtime' : `of cni-bridge, through the handler ${handler}`;
+    logger.info({ runtime: name, version, network, nodeIps: ips, nats: url }, 'Starting the services');
     this.#processes.startServices();
     const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
     await this.#processes.joinBus({ url, seed });

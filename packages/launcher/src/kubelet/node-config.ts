@@ -1,6 +1,7 @@
 import { ID_UNIT, parseQuantity, quantityUnits } from '@kubus/contracts';
 import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus/kubelet-config';
 import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
+import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { identitiesFolder } from '../node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
@@ -22,12 +23,6 @@ export interface NodeParts {
   /** The file that holds what `/configz` shows. */
   readonly configz: string;
 }
-
-/** Where CNI's own tools and the runtimes look (containerd's defaults; Debian's packages). */
-const cniConfig = '/etc/cni/net.d';
-const cniPlugins = ['/opt/cni/bin', '/usr/lib/cni'];
-/** Where the reference puts links to containers' logs for collectors of logs. */
-const logLinks = '/var/log/containers';
 
 /**
  * The node's name: that of `--hostname-override`, else the machine's, in lower case (kubelet behaviour 1.16).
@@ -84,8 +79,8 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
     },
     network: {
       // Without our handler the runtime runs CNI: what it made must not be taken for left over.
-      configDir: parts.handler === undefined ? dir.nothing : cniConfig,
-      pluginDirs: cniPlugins,
+      configDir: parts.handler === undefined ? dir.nothing : flags['cni-conf-dir'],
+      pluginDirs: flags['cni-bin-dir'],
       socket: dir.socket('cni'),
       podCidrs: config.podCIDR.split(',').filter((text) => text !== ''),
     },
@@ -120,7 +115,8 @@ function pods(config: KubeletConfiguration, { dir, cgroupDriver, cpus }: NodePar
   return {
     root: dir.kubeletRoot,
     logs: config.podLogsDir,
-    logLinks,
+    // Where collectors of logs look: beside the logs, /var/log/containers by default.
+    logLinks: join(dirname(config.podLogsDir), 'containers'),
     syncEveryMs: config.syncFrequency,
     cgroupDriver,
     max: podsPerCore === 0 ? maxPods : Math.min(maxPods, podsPerCore * cpus),

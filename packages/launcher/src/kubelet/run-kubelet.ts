@@ -1,10 +1,4 @@
-import {
-  type KubeletSettings,
-  KUBERNETES_VERSION,
-  helpText,
-  parseCommandLine,
-  versionText,
-} from '@kubus/kubelet-config';
+import { type KubeletSettings, helpText, kubeletVersion, parseCommandLine } from '@kubus/kubelet-config';
 import { type Logger, toError } from '@kubus/ports';
 import { systemClock, version } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
@@ -40,7 +34,7 @@ export async function runKubelet(programs: string, args: readonly string[]): Pro
     }
     const asked = commandLine.flags.get('version') ?? 'false';
     if (asked !== 'false') {
-      print(`${versionText(version)}\n`);
+      print(`Kubernetes ${kubeletVersion(version)}\n`);
       return;
     }
     const settings = await readKubeletSettings(commandLine);
@@ -78,7 +72,7 @@ function makeLog(format: LogFormat, verbosity: number): Log {
 
 async function runNode(programs: string, settings: KubeletSettings, { logger, onLine }: Log): Promise<void> {
   const { flags, config } = settings;
-  logger.info({ kubeletVersion: `${KUBERNETES_VERSION}+kubus`, version }, 'Kubelet version');
+  logger.info({ kubeletVersion: kubeletVersion(version) }, 'Kubelet version');
   for (const { setting, value, text } of settings.notes) {
     logger.warn({ setting, ...(value !== '' && { value }) }, `${setting} ${text}`);
   }

@@ -1,15 +1,14 @@
 import { handlersOf } from '@kubus/cri';
 import { callCriOnce } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
-import { runtimeHandler } from '../containerd-config.ts';
 import { LauncherError } from '../errors.ts';
 
 /** What the container runtime says of itself. */
 export interface RuntimeFacts {
   readonly name: string;
   readonly version: string;
-  /** Our handler, if the runtime has it. */
-  readonly handler: string | undefined;
+  /** The handlers that it has; undefined: it does not say. */
+  readonly handlers: readonly string[] | undefined;
   /** Undefined: it does not say. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | undefined;
 }
@@ -24,11 +23,10 @@ export async function askRuntime(socket: string, endpoint: string, logger: Logge
     const message = `validate service connection: validate CRI v1 runtime API for endpoint "${endpoint}": ${toError(cause).message}`;
     throw new LauncherError('NoRuntime', message, { cause, context: { endpoint } });
   });
-  const handlers = handlersOf(await callCriOnce(socket, 'Status', { verbose: true }));
   return {
     name: runtimeName,
     version: runtimeVersion,
-    handler: handlers?.includes(runtimeHandler) === true ? runtimeHandler : undefined,
+    handlers: handlersOf(await callCriOnce(socket, 'Status', { verbose: true })),
     cgroupDriver: await cgroupDriverOf(socket, logger),
   };
 }
