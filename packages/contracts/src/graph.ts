@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent } from './messages/cluster-node.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
+import { findImage, imagePull, imagePulled, pullImage, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
@@ -147,7 +147,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-agent': {
     about: 'The Node object of this node: registration, conditions, lease.',
     owns: [clusterNode],
-    reads: [runtimeCondition, networkCondition, runtimeImages, podVolumes, podWork],
+    reads: [runtimeCondition, networkCondition, podVolumes, podWork],
     serves: [],
     calls: [],
     publishes: [nodeAgentEvent],
@@ -199,7 +199,6 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       podWork,
       podWorker,
       runtimeCondition,
-      runtimeImages,
       runtimePod,
       serviceInstance,
       serviceShare,

@@ -4,6 +4,7 @@ import { importImages } from '@kubus/node-images';
 import { type Logger, toError } from '@kubus/ports';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts';
 import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
@@ -68,6 +69,7 @@ export class NodeLauncher {
     const identities = await ensureIdentities(identitiesFolder(dir), settings.instances);
     this.#step('starting NATS');
     await this.#startNats(identities);
+    await this.#startApiRelay();
     const natives = await this.#prepareRuntime(programs);
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
@@ -92,7 +94,16 @@ export class NodeLauncher {
     }
     const { natsRelay: program } = await compileNatives(settings.cache);
     const server = parseNatsUrl(settings.nats);
-    this.#processes.keep(natsRelay, () => startNatsRelay({ dir, program, server }));
+    this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, server));
+  }
+
+  /** The way to the API server, of a node that is a member of a cluster. */
+  async #startApiRelay(): Promise<void> {
+    const { dir, settings } = this.#options;
+    if (settings.kubeconfig === undefined) return;
+    const server = await writeRelayedKubeconfig(dir, settings.kubeconfig);
+    const { natsRelay: program } = await compileNatives(settings.cache);
+    this.#processes.keep(apiRelay, () => startApiRelay(dir, program, server));
   }
 
   async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {

@@ -15,6 +15,7 @@ import {
 import { type Logger, toError } from '@kubus/ports';
 import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
+import { apiRelay } from './api-relay.ts';
 import { LauncherError } from './errors.ts';
 import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
 import { natsRelay } from './nats-relay.ts';
@@ -31,6 +32,9 @@ const PURGE_AGE_MS = 300_000;
 
 /** How long what an earlier launcher left behind may take to end. */
 const GRACE_MS = 2_000;
+
+/** What the services are started with, besides the runtime. */
+const helpers: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay]);
 
 /** The identity of the process that starts the others. */
 export const launcherInstance = 'launcher-0';
@@ -84,9 +88,7 @@ export class ServiceProcesses {
   async endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(
-      ({ what }) => what === 'nats-server' || what === natsRelay || what === hostProcess || /-\d+$/.test(what),
-    );
+    const own = left.filter(({ what }) => helpers.has(what) || what === hostProcess || /-\d+$/.test(what));
     await endProcesses(own, GRACE_MS);
   }
 

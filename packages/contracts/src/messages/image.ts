@@ -108,21 +108,3 @@ export const runtimeNodeEvent = event({
   about:
     'Something about images or the runtime that the node’s operators should hear of, as a Kubernetes Event would tell it.',
 });
-
-export const runtimeImages = fact({
-  area: 'runtime',
-  name: 'images',
-  key: 'name',
-  owner: 'cri-bridge',
-  payload: z.object({
-    images: z.array(
-      z.object({
-        /** References by digest first, then by tag. */
-        names: z.array(z.string()),
-        sizeBytes: z.number().nonnegative(),
-      }),
-    ),
-  }),
-  about:
-    'The images that the runtime has, keyed by the node’s name. Read anew every 30 s and after each pull or removal.',
-});
