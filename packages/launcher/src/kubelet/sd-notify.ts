@@ -9,7 +9,6 @@ export interface ServiceManager {
   stopping(): void;
   /** Says that the node is well, as often as the service manager wants to hear it, while `isWell`. */
   watch(isWell: () => boolean): void;
-  close(): void;
 }
 
 /** What the service manager tells in the environment. */
@@ -40,7 +39,7 @@ export function notifyServiceManager(
 ): ServiceManager {
   if (socket === undefined) {
     const nothing = () => undefined;
-    return { ready: nothing, stopping: nothing, watch: nothing, close: nothing };
+    return { ready: nothing, stopping: nothing, watch: nothing };
   }
   const { stdin } = spawn(program, [socket], { stdio: ['pipe', 'ignore', 'inherit'] }).on('error', (err) =>
     logger.warn({ err }, 'the service manager can not be notified'),
@@ -50,17 +49,16 @@ export function notifyServiceManager(
   let timer: NodeJS.Timeout | undefined;
   return {
     ready: () => stdin.write('READY=1\n'),
-    stopping: () => stdin.write('STOPPING=1\n'),
+    stopping: () => {
+      clearInterval(timer);
+      stdin.write('STOPPING=1\n');
+    },
     watch: (isWell) => {
       if (watchdogMs === undefined) return;
       timer = setInterval(() => {
         if (isWell()) stdin.write('WATCHDOG=1\n');
         else logger.warn({}, 'not every service of the node serves: the service manager is told nothing');
       }, watchdogMs / 2);
-    },
-    close: () => {
-      clearInterval(timer);
-      stdin.end();
     },
   };
 }
