@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatGoDuration, parseGoDuration } from '../src/index.ts';
+import { formatGoDuration, parseGoDuration } from '../src/go-duration.ts';
 
 describe('durations in the notation of Go', () => {
   test.each([

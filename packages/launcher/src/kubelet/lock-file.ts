@@ -21,7 +21,9 @@ export async function lockFile(options: {
   readonly onContention: () => void;
 }): Promise<FileLock> {
   const { path, program, onContention } = options;
-  const holder = spawn(program, [path], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const holder = spawn(program, [path], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let said = '';
+  holder.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   const ended = once(holder, 'close').then(() => 'ended');
   const lines = createInterface({ input: holder.stdout });
   const locked = new Promise<string>((resolve) => {
@@ -31,9 +33,8 @@ export async function lockFile(options: {
     });
   });
   if ((await Promise.race([locked, ended])) === 'ended') {
-    throw new LauncherError('LockFailed', `unable to acquire file lock on "${path}" (--lock-file)`, {
-      context: { path },
-    });
+    const message = `unable to acquire file lock on "${path}" (--lock-file): ${said.trim()}`;
+    throw new LauncherError('LockFailed', message, { context: { path } });
   }
   return { release: () => holder.stdin.end() };
 }

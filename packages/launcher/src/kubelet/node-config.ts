@@ -42,7 +42,7 @@ export function nodeName({ 'hostname-override': override }: KubeletFlags, hostna
  * @throws LauncherError `BadEndpoint` for anything else.
  */
 export function socketOf(endpoint: string): string {
-  const path = endpoint.startsWith('/') ? endpoint : /^unix:(?:\/\/)?(\/.*)$/.exec(endpoint)?.[1];
+  const path = endpoint.startsWith('/') ? endpoint : /^unix:(?:\/\/)?(\/[^/].*)$/.exec(endpoint)?.[1];
   if (path !== undefined) return path;
   const message = `containerRuntimeEndpoint (--container-runtime-endpoint) "${endpoint}" is no unix socket: use unix:///PATH`;
   throw new LauncherError('BadEndpoint', message);
