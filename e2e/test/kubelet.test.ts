@@ -91,7 +91,13 @@ test('ends cleanly at SIGTERM; started again it goes on with the same container,
 
   const second = await machine.kubelet(...flags).outcome;
   expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is held by another process') });
-  expect((await again.end('SIGINT')).code).toBe(0);
+
+  // Killed, it leaves its services behind for the next one to replace.
+  await again.end('SIGKILL');
+  const third = machine.kubelet(...flags);
+  await machine.told(third, 'READY=1');
+  expect(await machine.containerOf('hello-machine-1')).toBe(container);
+  expect((await third.end('SIGINT')).code).toBe(0);
 });
 
 test.each([

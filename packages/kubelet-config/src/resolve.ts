@@ -38,7 +38,7 @@ export interface Sources {
 export interface KubeletSettings {
   readonly config: KubeletConfiguration;
   readonly flags: KubeletFlags;
-  /** The merged configuration as `/configz` shows it. */
+  /** The merged configuration as `/configz` shows it, without secrets. */
   readonly document: JsonObject;
   /** Told once at the start. */
   readonly notes: readonly Note[];
@@ -95,7 +95,14 @@ export function resolve({ commandLine, file, dropIns, machine }: Sources): Kubel
     throw configError(`failed to validate kubelet configuration, error: ${all ?? ''}`);
   }
   const notes = [...flagNotes(commandLine), ...gates.notes, ...fieldNotes(values)];
-  return { config, flags, document: encode(values), notes };
+  return { config, flags, document: encode(withoutSecrets(values)), notes };
+}
+
+/** Headers may carry credentials: what people are shown has their names alone. */
+function withoutSecrets(values: ReadonlyMap<string, unknown>): ReadonlyMap<string, unknown> {
+  const headers = object(values.get('staticPodURLHeader'));
+  const masked = Object.fromEntries(Object.keys(headers).map((name) => [name, ['<masked>']]));
+  return new Map(values).set('staticPodURLHeader', masked);
 }
 
 function flagsOf({ flags }: CommandLine): KubeletFlags {

@@ -114,6 +114,12 @@ describe('the merge', () => {
     expect(settings({ file }).config).toMatchObject(value);
   });
 
+  test('shows no secrets', () => {
+    const { config, document } = settings({ file: 'staticPodURLHeader: {Authorization: [secret]}' });
+    expect(config.staticPodURLHeader).toEqual({ Authorization: ['secret'] });
+    expect(document['staticPodURLHeader']).toEqual({ Authorization: ['<masked>'] });
+  });
+
   test('tells once what has no effect, and which flags belong into the file', () => {
     const { notes } = settings({
       file: 'iptablesDropBit: 14\nhairpinMode: promiscuous-bridge\nfeatureGates: {MemoryQoS: true, NodeSwap: true}',
