@@ -185,7 +185,9 @@ export class RuntimeWatch {
       networkReady: network?.status === true,
       ...(network?.reason !== undefined && network.reason !== '' && { networkReason: network.reason }),
       ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
-      ...(response.features?.supplementalGroupsPolicy === true && { strictSupplementalGroups: true }),
+      ...(response.features !== undefined && {
+        strictSupplementalGroups: response.features.supplementalGroupsPolicy === true,
+      }),
       ...handlerFeatures(response, this.#handler),
       events: this.#events,
     });
@@ -218,10 +220,14 @@ export class RuntimeWatch {
  */
 function handlerFeatures({ runtimeHandlers = [] }: StatusResponse, own: string | undefined) {
   if (runtimeHandlers.length === 0) return undefined;
-  const able = new Set(runtimeHandlers.filter((one) => one.features?.userNamespaces === true).map((one) => one.name));
-  const features = (name: string) => ({
-    userNamespaces: able.has(own === undefined ? name : handlerWithShim(own, name)),
-  });
+  const features = (name: string) => {
+    const used = own === undefined ? name : handlerWithShim(own, name);
+    const able = runtimeHandlers.find((one) => (one.name ?? '') === used)?.features;
+    return {
+      userNamespaces: able?.userNamespaces === true,
+      recursiveReadOnlyMounts: able?.recursiveReadOnlyMounts === true,
+    };
+  };
   return { handlers: Object.fromEntries(runtimeHandlers.map(({ name = '' }) => [name, features(name)])) };
 }
 
