@@ -36,6 +36,22 @@ const sources = {
   },
 };
 
+/**
+ * Packages whose modules do nothing when they are loaded, and do not say so: what is not used of them is left out of the
+ * bundle. @kubernetes/client-node has a class for every kind of the API.
+ */
+const withoutSideEffects = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
+const shaken = {
+  name: 'shaken',
+  setup(context) {
+    context.onResolve({ filter: /^(\.|@kubernetes\/client-node$)/ }, async ({ path, pluginData, ...args }) => {
+      if (pluginData === shaken) return undefined;
+      const found = await context.resolve(path, { ...args, pluginData: shaken });
+      return withoutSideEffects.test(found.path) ? { ...found, sideEffects: false } : undefined;
+    });
+  },
+};
+
 /** One character beyond Latin-1 makes V8 hold the whole text with two bytes for each; esbuild leaves those in patterns. */
 function asciiOnly(text) {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -76,7 +92,7 @@ const { outputFiles } = await build({
     ].join('\n'),
   },
   define: { KUBUS_VERSION: JSON.stringify(`${version}+${unknownDigest}`) },
-  plugins: [sources],
+  plugins: [shaken, sources],
   logLevel: 'warning',
   write: false,
 }).catch(() => process.exit(1));

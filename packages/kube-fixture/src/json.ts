@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** What an API object is made of. A field that is undefined counts as not there. */
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [field: string]: Json | undefined;
+}
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Narrows as `Array.isArray` does not for arrays that are read only. */
+export function isList(value: Json | undefined): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** The value as an object: empty when it is none. */
+export function asObject(value: Json | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** The value as a list: empty when it is none. */
+export function asList(value: Json | undefined): readonly Json[] {
+  return isList(value) ? value : [];
+}
+
+/** The value as text: empty when it is none. */
+export function asText(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** What stands at that path of fields. */
+export function at(value: Json | undefined, ...path: readonly string[]): Json | undefined {
+  return path.reduce<Json | undefined>((inner, field) => asObject(inner)[field], value);
+}
+
+/** Equal as the server stores it: fields that are undefined do not count. */
+export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
+  return isDeepStrictEqual(plainJson(one ?? null), plainJson(other ?? null));
+}
+
+/** A copy without fields that are undefined, which shares nothing. */
+export function plainJson<T extends Json>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

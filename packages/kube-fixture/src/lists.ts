@@ -1,0 +1,82 @@
+import type { JsonObject } from './json.ts';
+import type { KubeObject } from './object.ts';
+import type { RequestInfo } from './request-info.ts';
+import { type Resource, apiVersionOf, tableOf } from './resources.ts';
+import { type Selector, fieldSelector, labelSelector } from './selectors.ts';
+import { badRequest, expired, tooLargeVersion } from './status.ts';
+import type { Store } from './store.ts';
+
+const CONTINUE_EXPIRED =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.';
+
+/** Which objects of its kind a list or a watch is about. @throws StatusError 400 for a selector that can not be read. */
+export function selectorOf(resource: Resource, { namespace, query, name }: RequestInfo): Selector {
+  const fields = fieldSelector(query.get('fieldSelector') ?? '', resource.selectable ?? []);
+  const labels = labelSelector(query.get('labelSelector') ?? '');
+  return (object) =>
+    (namespace === '' || object.metadata.namespace === namespace) &&
+    (name === '' || object.metadata.name === name) &&
+    fields(object) &&
+    labels(object);
+}
+
+/** The version that a list or watch names; undefined: any. @throws StatusError 400. */
+export function versionOf(query: URLSearchParams): number | undefined {
+  const text = query.get('resourceVersion') ?? '';
+  if (text === '') return undefined;
+  if (!/^\d+$/.test(text))
+    throw badRequest(`Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
+  return Number(text);
+}
+
+/**
+ * The list that a request asks for, in pages when it says how long they may be.
+ *
+ * @throws StatusError 400; 410 for a page or an exact version of a past that is forgotten; 504 for a version to come.
+ */
+export function listObjects(store: Store, resource: Resource, info: RequestInfo): JsonObject {
+  const { query } = info;
+  const limit = Number(query.get('limit') ?? 0);
+  const page = pageOf(query.get('continue') ?? '');
+  const asked = versionOf(query);
+  if (asked !== undefined && asked > store.version) throw tooLargeVersion(asked, store.version);
+  const exact = query.get('resourceVersionMatch') === 'Exact' || (limit > 0 && asked !== 0);
+  const version = page?.version ?? (exact ? asked : undefined) ?? store.version;
+  const all = store.listAt(tableOf(resource), version);
+  if (all === undefined) throw expired(page ? CONTINUE_EXPIRED : tooOld(version, store.version));
+  const matching = all.filter(selectorOf(resource, info)).slice(page?.from ?? 0);
+  const items = limit > 0 ? matching.slice(0, limit) : matching;
+  const remaining = matching.length - items.length;
+  const next = { version, from: (page?.from ?? 0) + items.length };
+  return {
+    kind: `${resource.kind}List`,
+    apiVersion: apiVersionOf(resource),
+    metadata: {
+      resourceVersion: String(version),
+      ...(remaining > 0 && { continue: Buffer.from(JSON.stringify(next)).toString('base64url') }),
+      ...(remaining > 0 && { remainingItemCount: remaining }),
+    },
+    items: items.map(asItem),
+  };
+}
+
+/** Items of typed lists do not repeat their type. */
+function asItem({ kind: _kind, apiVersion: _version, ...object }: KubeObject): JsonObject {
+  return object;
+}
+
+export function tooOld(version: number, current: number): string {
+  return `too old resource version: ${version} (${current})`;
+}
+
+interface Page {
+  readonly version: number;
+  readonly from: number;
+}
+
+function pageOf(token: string): Page | undefined {
+  if (token === '') return undefined;
+  const [, version, from] = /^\{"version":(\d+),"from":(\d+)\}$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
+  if (version === undefined) throw badRequest('continue key is not valid: it was not given out by this server');
+  return { version: Number(version), from: Number(from) };
+}

@@ -1,0 +1,218 @@
+import { csrRules } from './rules/csr-rules.ts';
+import { nodeRules } from './rules/node-rules.ts';
+import { podRules } from './rules/pod-rules.ts';
+import { leaseRules, namespaceRules, plainRules, secretRules, serviceRules } from './rules/plain-rules.ts';
+import type { Rules } from './rules/rules.ts';
+import type { ErrorSubject } from './status.ts';
+
+/** A kind of objects, as discovery tells of it. */
+export interface Resource extends ErrorSubject {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly shortNames?: readonly string[];
+  readonly namespaced: boolean;
+  readonly subresources: readonly string[];
+  /** Fields besides name and namespace that lists and watches can be selected by. */
+  readonly selectable?: readonly string[];
+  readonly rules: Rules;
+}
+
+/** A kind that is answered and never stored. */
+export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
+
+const core = { group: '', version: 'v1' };
+
+export const resources: readonly Resource[] = [
+  {
+    ...core,
+    plural: 'pods',
+    singular: 'pod',
+    kind: 'Pod',
+    shortNames: ['po'],
+    namespaced: true,
+    subresources: ['status', 'ephemeralcontainers', 'resize', 'eviction', 'log', 'binding'],
+    selectable: [
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'spec.hostNetwork',
+      'status.phase',
+      'status.podIP',
+      'status.nominatedNodeName',
+    ],
+    rules: podRules,
+  },
+  {
+    ...core,
+    plural: 'nodes',
+    singular: 'node',
+    kind: 'Node',
+    shortNames: ['no'],
+    namespaced: false,
+    subresources: ['status'],
+    selectable: ['spec.unschedulable'],
+    rules: nodeRules,
+  },
+  {
+    ...core,
+    plural: 'namespaces',
+    singular: 'namespace',
+    kind: 'Namespace',
+    shortNames: ['ns'],
+    namespaced: false,
+    subresources: ['status'],
+    selectable: ['status.phase'],
+    rules: namespaceRules,
+  },
+  {
+    ...core,
+    plural: 'events',
+    singular: 'event',
+    kind: 'Event',
+    shortNames: ['ev'],
+    namespaced: true,
+    subresources: [],
+    selectable: [
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+      'involvedObject.apiVersion',
+      'involvedObject.resourceVersion',
+      'involvedObject.fieldPath',
+      'reason',
+      'reportingComponent',
+      'source',
+      'type',
+    ],
+    rules: { ...plainRules, createOnUpdate: true, returnsDeleted: false },
+  },
+  {
+    ...core,
+    plural: 'secrets',
+    singular: 'secret',
+    kind: 'Secret',
+    namespaced: true,
+    subresources: [],
+    selectable: ['type'],
+    rules: secretRules,
+  },
+  {
+    ...core,
+    plural: 'configmaps',
+    singular: 'configmap',
+    kind: 'ConfigMap',
+    shortNames: ['cm'],
+    namespaced: true,
+    subresources: [],
+    rules: plainRules,
+  },
+  {
+    ...core,
+    plural: 'services',
+    singular: 'service',
+    kind: 'Service',
+    shortNames: ['svc'],
+    namespaced: true,
+    subresources: ['status'],
+    selectable: ['spec.clusterIP', 'spec.type'],
+    rules: serviceRules,
+  },
+  {
+    ...core,
+    plural: 'serviceaccounts',
+    singular: 'serviceaccount',
+    kind: 'ServiceAccount',
+    shortNames: ['sa'],
+    namespaced: true,
+    subresources: ['token'],
+    rules: { ...plainRules, returnsDeleted: true },
+  },
+  {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    singular: 'lease',
+    kind: 'Lease',
+    namespaced: true,
+    subresources: [],
+    rules: leaseRules,
+  },
+  {
+    group: 'node.k8s.io',
+    version: 'v1',
+    plural: 'runtimeclasses',
+    singular: 'runtimeclass',
+    kind: 'RuntimeClass',
+    namespaced: false,
+    subresources: [],
+    rules: { ...plainRules, unconditionalUpdate: false },
+  },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    plural: 'certificatesigningrequests',
+    singular: 'certificatesigningrequest',
+    kind: 'CertificateSigningRequest',
+    shortNames: ['csr'],
+    namespaced: false,
+    subresources: ['status', 'approval'],
+    selectable: ['spec.signerName'],
+    rules: csrRules,
+  },
+];
+
+export const reviews: readonly Review[] = [
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'tokenreviews',
+    singular: 'tokenreview',
+    kind: 'TokenReview',
+  },
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectreviews',
+    singular: 'selfsubjectreview',
+    kind: 'SelfSubjectReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'subjectaccessreviews',
+    singular: 'subjectaccessreview',
+    kind: 'SubjectAccessReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectaccessreviews',
+    singular: 'selfsubjectaccessreview',
+    kind: 'SelfSubjectAccessReview',
+  },
+];
+
+/** `v1`, or `coordination.k8s.io/v1`. */
+export function apiVersionOf({ group, version }: Pick<Resource, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** What a resource is stored under: `pods`, `leases.coordination.k8s.io`. */
+export function tableOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+/** Within its table. */
+export function keyOf({ namespaced }: Resource, namespace: string, name: string): string {
+  return namespaced ? `${namespace}/${name}` : name;
+}
+
+export function resourceOfKind(kind: string): Resource | undefined {
+  return resources.find((resource) => resource.kind === kind);
+}

@@ -1,0 +1,38 @@
+import { type JsonObject, asList, asObject } from '../json.ts';
+import { type KubeObject, wholeSeconds } from '../object.ts';
+import { plainRules } from './plain-rules.ts';
+import type { RuleContext, Rules } from './rules.ts';
+
+/** Source: pkg/registry/certificates. The requester is who asks, whatever the request says; the spec never changes. */
+export const csrRules: Rules = {
+  ...plainRules,
+  create: (csr, { user }) => ({
+    ...csr,
+    spec: {
+      ...csr.spec,
+      username: user.username,
+      groups: user.groups,
+      ...(user.uid !== undefined && { uid: user.uid }),
+    },
+    status: {},
+  }),
+  update: (next, { spec = {}, status = {} }) => ({ ...next, spec, status }),
+  subresources: {
+    status: (next, { spec = {} }, context) => ({ ...next, spec, status: stamped(next, context) }),
+    approval: (next, { spec = {}, status = {} }, context) => ({
+      ...next,
+      spec,
+      status: { ...status, conditions: stamped(next, context)['conditions'] },
+    }),
+  },
+};
+
+function stamped({ status = {} }: KubeObject, { now }: RuleContext): JsonObject {
+  const time = wholeSeconds(now);
+  const conditions = asList(status['conditions']).map((condition) => ({
+    lastUpdateTime: time,
+    lastTransitionTime: time,
+    ...asObject(condition),
+  }));
+  return { ...status, ...(conditions.length > 0 && { conditions }) };
+}

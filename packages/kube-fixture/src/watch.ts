@@ -1,0 +1,160 @@
+import type { JsonObject } from './json.ts';
+import { selectorOf, tooOld, versionOf } from './lists.ts';
+import type { KubeObject } from './object.ts';
+import type { RequestInfo } from './request-info.ts';
+import { type Resource, apiVersionOf, tableOf } from './resources.ts';
+import type { Selector } from './selectors.ts';
+import { expired, invalid } from './status.ts';
+import type { Change, Store } from './store.ts';
+
+export interface WatchEvent extends JsonObject {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: JsonObject;
+}
+
+/** Where a watch's events go. */
+export interface WatchOutput {
+  /** One line of the response. */
+  send(event: WatchEvent): void;
+  /** Ends the response as a server does whose time is up. */
+  end(): void;
+  /** Closes the connection in the middle. */
+  reset(): void;
+}
+
+/** One open watch, for tests to look at and to disturb. */
+export class Watch {
+  readonly info: RequestInfo;
+  readonly user: string;
+  readonly #resource: Resource;
+  readonly #store: Store;
+  readonly #matches: Selector;
+  readonly #output: WatchOutput;
+  readonly #bookmarks: boolean;
+  #unfollow: (() => void) | undefined;
+  #stalled = false;
+
+  /**
+   * @throws StatusError 400 or 422 for a request that can not be served.
+   */
+  constructor(parts: { store: Store; resource: Resource; info: RequestInfo; user: string; output: WatchOutput }) {
+    const { store, resource, info, user, output } = parts;
+    this.info = info;
+    this.user = user;
+    this.#resource = resource;
+    this.#store = store;
+    this.#output = output;
+    this.#matches = selectorOf(resource, info);
+    this.#bookmarks = info.query.get('allowWatchBookmarks') === 'true';
+    versionOf(info.query);
+    checkInitialEvents(info.query);
+  }
+
+  /** Sends what the watch begins with, and from then on each change. */
+  start(): void {
+    const { query } = this.info;
+    const version = versionOf(query) ?? 0;
+    const initial = query.get('sendInitialEvents') === 'true';
+    const from = initial || version === 0 ? this.#store.version : version;
+    if (initial || version === 0) this.#sendState(initial);
+    const changes = this.#store.changesAfter(tableOf(this.#resource), from);
+    if (changes === undefined) {
+      this.expire(tooOld(from, this.#store.version));
+      return;
+    }
+    for (const change of changes) this.#tell(change);
+    this.#unfollow = this.#store.follow((change) => {
+      if (change.version > from && change.resource === tableOf(this.#resource)) this.#tell(change);
+    });
+  }
+
+  /** Tells which version has been reached, if the client takes that. */
+  bookmark(annotations?: JsonObject): void {
+    if (!this.#bookmarks) return;
+    const metadata = {
+      resourceVersion: String(this.#store.version),
+      creationTimestamp: null,
+      ...(annotations && { annotations }),
+    };
+    const { kind } = this.#resource;
+    this.#send({ type: 'BOOKMARK', object: { kind, apiVersion: apiVersionOf(this.#resource), metadata } });
+  }
+
+  /** From now on nothing is sent, and the connection stays open. */
+  stall(): void {
+    this.#stalled = true;
+  }
+
+  /** Tells that the version that the client wants to go on from is forgotten, and ends. */
+  expire(message = tooOld(1, this.#store.version)): void {
+    this.#send({ type: 'ERROR', object: expired(message).status });
+    this.end();
+  }
+
+  /** Ends in good order. */
+  end(): void {
+    this.closed();
+    this.#output.end();
+  }
+
+  /** Breaks the connection. */
+  cut(): void {
+    this.closed();
+    this.#output.reset();
+  }
+
+  /** The client has gone, or is about to. */
+  closed(): void {
+    this.#unfollow?.();
+    this.#stalled = true;
+  }
+
+  #sendState(initial: boolean): void {
+    for (const object of this.#store.list(tableOf(this.#resource))) {
+      if (this.#matches(object)) this.#send({ type: 'ADDED', object });
+    }
+    if (initial) this.bookmark({ 'k8s.io/initial-events-end': 'true' });
+  }
+
+  #tell(change: Change): void {
+    const event = watchEvent(change, this.#matches);
+    if (event !== undefined) this.#send(event);
+  }
+
+  #send(event: WatchEvent): void {
+    if (!this.#stalled) this.#output.send(event);
+  }
+}
+
+/**
+ * A change as a watch with a selector sees it: an object that comes to match is added, one that matches no more is deleted.
+ */
+export function watchEvent(change: Change, matches: Selector): WatchEvent | undefined {
+  const { type, object, previous } = change;
+  const was = previous !== undefined && matches(previous);
+  const is = type !== 'DELETED' && matches(object);
+  if (is) return { type: was ? 'MODIFIED' : 'ADDED', object };
+  if (!was) return undefined;
+  return { type: 'DELETED', object: type === 'DELETED' ? object : atVersionOf(previous, object) };
+}
+
+/** As it was when it still matched, at the version of the change. */
+function atVersionOf(previous: KubeObject, { metadata: { resourceVersion } }: KubeObject): KubeObject {
+  return { ...previous, metadata: { ...previous.metadata, resourceVersion } };
+}
+
+/** Source: KEP-3157 and ValidateListOptions of apimachinery. */
+function checkInitialEvents(query: URLSearchParams): void {
+  const match = query.get('resourceVersionMatch');
+  const initial = query.get('sendInitialEvents');
+  const forbid = (message: string) => {
+    const subject = { group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions' };
+    const field = 'resourceVersionMatch';
+    return invalid(subject, '', [{ field, type: 'FieldValueForbidden', message: `Forbidden: ${message}` }]);
+  };
+  if (initial === null && match !== null)
+    throw forbid('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  if (initial !== null && match !== 'NotOlderThan') {
+    throw forbid('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+  }
+}

@@ -1,0 +1,13 @@
+export {
+  KubeClient,
+  type KubeClientOptions,
+  type KubeQuery,
+  type KubeRequest,
+  type KubeRequester,
+  type KubeWatch,
+  type KubeWatcher,
+} from './kube-client.ts';
+export { KubeError } from './kube-error.ts';
+export { type KubeResource, kubePath } from './kube-path.ts';
+export { type ApiServerConfig, openKubeClient } from './open-kube-client.ts';
+export { Reflector, type ReflectorListener, type ReflectorOptions } from './reflector.ts';

@@ -1,0 +1,186 @@
+import { type Rate, TokenBucket } from '@kubus/event-correlator';
+import { type Clock, type Logger, sleep } from '@kubus/ports';
+import type { IncomingMessage } from 'node:http';
+import { Credentials } from './credentials.ts';
+import { exchange, readBody, readLines } from './exchange.ts';
+import { rejected, unreachable } from './kube-error.ts';
+import { queryText } from './kube-path.ts';
+import { afterFailure } from './retry.ts';
+
+const DEFAULT_TIMEOUT_MS = 30_000;
+
+const patchTypes = {
+  strategic: 'application/strategic-merge-patch+json',
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+};
+
+export type KubeQuery = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** See `kubePath`. */
+  readonly path: string;
+  readonly query?: KubeQuery | undefined;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** What the body of a PATCH is. */
+  readonly patch?: keyof typeof patchTypes | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds from its turn until there is an answer, further tries included. 30 s if left out. */
+  readonly timeoutMs?: number | undefined;
+  /** Does not wait for a turn of the client's rate, as leases do not. */
+  readonly unlimited?: boolean | undefined;
+}
+
+/** What most code takes of a client. */
+export interface KubeRequester {
+  /**
+   * Resolves with the answer: JSON as it was parsed, anything else as text.
+   * @throws KubeError
+   */
+  request(request: KubeRequest): Promise<unknown>;
+}
+
+export interface KubeWatch {
+  readonly path: string;
+  readonly query?: KubeQuery | undefined;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+  /** The server has taken the watch. */
+  readonly opened?: (() => void) | undefined;
+  /** Called with each event, parsed. What it throws ends the watch. */
+  readonly event: (event: unknown) => void;
+}
+
+/** What a {@link Reflector} takes of a client. */
+export interface KubeWatcher extends KubeRequester {
+  /**
+   * Resolves when the server ends the watch.
+   * @throws KubeError when the watch is refused or breaks, or `signal` aborts
+   */
+  watch(watch: KubeWatch): Promise<void>;
+}
+
+export interface KubeClientOptions {
+  readonly kubeconfig: string;
+  readonly userAgent: string;
+  /** How often it may ask. Left out: as often as it likes. */
+  readonly rate?: Rate | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The one way to the API server: JSON over connections that are kept. Requests wait for their turn in the client's rate;
+ * what is sent more than once without its sender's doing says {@link afterFailure}.
+ */
+export class KubeClient implements KubeWatcher {
+  readonly #options: KubeClientOptions;
+  readonly #credentials: Credentials;
+  readonly #turns: TokenBucket | undefined;
+  readonly #closed = new AbortController();
+
+  /** Resolves when the kubeconfig can be read, however long that takes; whether the server is there does not matter. */
+  static async open(options: KubeClientOptions & { readonly signal?: AbortSignal | undefined }): Promise<KubeClient> {
+    return new KubeClient(options, await Credentials.open(options));
+  }
+
+  private constructor(options: KubeClientOptions, credentials: Credentials) {
+    this.#options = options;
+    this.#credentials = credentials;
+    this.#turns = options.rate && new TokenBucket(options.rate);
+  }
+
+  async request(request: KubeRequest): Promise<unknown> {
+    const signal = this.#signalOf(request);
+    if (request.unlimited !== true) await this.#turn(signal);
+    return this.#tries(request, signal, async (limit) => readBody(await this.#open(request, limit)));
+  }
+
+  async watch({ path, query, signal: given, opened, event }: KubeWatch): Promise<void> {
+    const signal = this.#signalOf({ signal: given });
+    const request = { method: 'GET', path, query: { ...query, watch: true } } as const;
+    await this.#turn(signal);
+    const response = await this.#tries(request, signal, (limit) => this.#open(request, limit, true));
+    try {
+      opened?.();
+      await readLines(response, (line) => event(JSON.parse(line)));
+    } catch (thrown) {
+      throw unreachable(`WATCH ${path}`, thrown);
+    } finally {
+      response.destroy();
+    }
+  }
+
+  /** Ends everything that is under way. */
+  close(): Promise<void> {
+    this.#closed.abort();
+    this.#credentials.close();
+    return Promise.resolve();
+  }
+
+  #signalOf({ signal }: { readonly signal?: AbortSignal | undefined }): AbortSignal {
+    return signal === undefined ? this.#closed.signal : AbortSignal.any([this.#closed.signal, signal]);
+  }
+
+  async #turn(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const waitMs = this.#turns?.reserve(clock.now(), Number.POSITIVE_INFINITY) ?? 0;
+    if (waitMs > 0) await sleep(clock, waitMs, signal);
+  }
+
+  /** Sends the request until it succeeds, or fails for good. */
+  async #tries<T>(request: KubeRequest, signal: AbortSignal, run: (limit: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock } = this.#options;
+    const { method, timeoutMs = DEFAULT_TIMEOUT_MS } = request;
+    const what = nameOf(request);
+    const until = clock.now() + timeoutMs;
+    let renewed = false;
+    for (let tries = 1; ; tries++) {
+      const limit = new AbortController();
+      const end = clock.after(until - clock.now(), () => limit.abort(new Error(`no answer within ${timeoutMs} ms`)));
+      try {
+        signal.throwIfAborted();
+        return await run(AbortSignal.any([signal, limit.signal]));
+      } catch (thrown) {
+        const error = unreachable(what, limit.signal.aborted ? limit.signal.reason : thrown);
+        const next = afterFailure({ method, error, tries, renewed, leftMs: until - clock.now() });
+        if (next.do === 'fail' || signal.aborted) throw error;
+        if (next.do === 'renew') {
+          renewed = true;
+          await this.#credentials.renew();
+        } else {
+          await sleep(clock, next.afterMs, signal);
+        }
+      } finally {
+        end();
+      }
+    }
+  }
+
+  /** The head of a successful answer. The signal ends its body as well. */
+  async #open(request: KubeRequest, signal: AbortSignal, stream = false): Promise<IncomingMessage> {
+    const { method, path, query, body, patch } = request;
+    const access = await this.#credentials.current();
+    const response = await exchange(access, {
+      method,
+      path: path + queryText(query),
+      headers: {
+        Accept: 'application/json',
+        'User-Agent': this.#options.userAgent,
+        ...(body !== undefined && { 'Content-Type': patch === undefined ? 'application/json' : patchTypes[patch] }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+      stream,
+    });
+    const { statusCode = 0, headers } = response;
+    if (statusCode >= 200 && statusCode < 300) return response;
+    throw rejected(nameOf(request), statusCode, await readBody(response), headers['retry-after']);
+  }
+}
+
+function nameOf({ method, path, query }: KubeRequest): string {
+  return `${query?.watch === true ? 'WATCH' : method} ${path}`;
+}

@@ -1,0 +1,225 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Clock, silentLogger } from '@kubus/ports';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { KubeClient, type KubeRequest } from '../src/kube-client.ts';
+import { ScriptedServer, json, refusal, reset } from './scripted-server.ts';
+
+/** The machine's clock that passes waits at once, and remembers them. */
+function impatientClock(): Clock & { waits: number[] } {
+  const waits: number[] = [];
+  return {
+    waits,
+    now: () => performance.now(),
+    after: (ms, action) => {
+      if (ms > 5_000) {
+        const timer = setTimeout(action, ms).unref();
+        return () => clearTimeout(timer);
+      }
+      waits.push(ms);
+      const timer = setImmediate(action);
+      return () => clearImmediate(timer);
+    },
+  };
+}
+
+const get: KubeRequest = { method: 'GET', path: '/api/v1/namespaces/default/pods/web' };
+let dir: string;
+let server: ScriptedServer;
+let client: KubeClient;
+let clock: ReturnType<typeof impatientClock>;
+
+async function writeKubeconfig(path: string, port: number, user: Record<string, unknown>): Promise<void> {
+  const document = {
+    clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}/base/`, 'insecure-skip-tls-verify': true } }],
+    users: [{ name: 'u', user }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  };
+  await writeFile(path, JSON.stringify(document));
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'kubus-kube-'));
+  server = new ScriptedServer();
+  clock = impatientClock();
+  await writeFile(join(dir, 'token'), 'first\n');
+  const kubeconfig = join(dir, 'kubeconfig');
+  await writeKubeconfig(kubeconfig, await server.listen(), { tokenFile: 'token' });
+  client = await KubeClient.open({ kubeconfig, userAgent: 'kubus-test', clock, logger: silentLogger });
+});
+
+afterEach(async () => {
+  await client.close();
+  await server.close();
+  await rm(dir, { recursive: true });
+});
+
+describe('a request', () => {
+  test('is sent as its user, and gives the parsed answer', async () => {
+    server.answer(json(200, { kind: 'Pod' }));
+    const query = { dryRun: 'All', force: true, none: undefined };
+    const body = [{ op: 'test' }];
+    expect(await client.request({ ...get, method: 'PATCH', patch: 'json', query, body })).toEqual({ kind: 'Pod' });
+    const [seen] = server.seen;
+    expect(seen).toMatchObject({
+      method: 'PATCH',
+      url: '/base/api/v1/namespaces/default/pods/web?dryRun=All&force=true',
+      body: '[{"op":"test"}]',
+      headers: {
+        authorization: 'Bearer first',
+        'content-type': 'application/json-patch+json',
+        'user-agent': 'kubus-test',
+      },
+    });
+  });
+
+  test('keeps its connection', async () => {
+    server.answer(json(200, {}), json(200, {}), json(200, {}));
+    for (let i = 0; i < 3; i++) await client.request(get);
+    expect(server.sockets.size).toBe(1);
+  });
+
+  test('that is refused tells why, and names no credentials', async () => {
+    server.answer(refusal(404, 'NotFound'));
+    const error: unknown = await client.request(get).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: 'Rejected',
+      status: 404,
+      reason: 'NotFound',
+      message: 'GET /api/v1/namespaces/default/pods/web: 404 NotFound: no: NotFound',
+    });
+    expect(JSON.stringify(error)).not.toContain('first');
+  });
+
+  test('takes up credentials that have changed after a 401, once', async () => {
+    await writeFile(join(dir, 'token'), 'second');
+    server.answer(
+      refusal(401, 'Unauthorized'),
+      json(200, 1),
+      refusal(401, 'Unauthorized'),
+      refusal(401, 'Unauthorized'),
+    );
+    expect(await client.request(get)).toBe(1);
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
+    await expect(client.request(get)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('waits where the server asks for it, within its limit', async () => {
+    const busy = refusal(429, 'TooManyRequests', { 'Retry-After': '3' });
+    server.answer(busy, refusal(503, 'ServiceUnavailable', { 'Retry-After': '2' }), json(200, 1));
+    expect(await client.request({ ...get, method: 'POST', body: {} })).toBe(1);
+    expect(clock.waits).toEqual([3_000, 2_000]);
+    server.answer(refusal(429, 'TooManyRequests', { 'Retry-After': '30' }));
+    await expect(client.request({ ...get, timeoutMs: 30_000 })).rejects.toMatchObject({ retryAfterMs: 30_000 });
+    expect(server.seen).toHaveLength(4);
+  });
+
+  test('is sent again after a broken connection only if it reads', async () => {
+    server.answer(reset, reset, json(200, 1), reset);
+    expect(await client.request(get)).toBe(1);
+    await expect(client.request({ ...get, method: 'POST', body: {} })).rejects.toMatchObject({ code: 'Unreachable' });
+    expect(server.seen).toHaveLength(4);
+  });
+
+  test('ends with its time limit, its signal and its client', async () => {
+    const silent = () => undefined;
+    server.answer(silent, silent, silent);
+    await expect(client.request({ ...get, timeoutMs: 20 })).rejects.toMatchObject({
+      message: expect.stringContaining('no answer within 20 ms'),
+    });
+    const abort = new AbortController();
+    const aborted = client.request({ ...get, signal: abort.signal });
+    abort.abort();
+    await expect(aborted).rejects.toMatchObject({ code: 'Unreachable' });
+    const open = client.request(get);
+    await client.close();
+    await expect(open).rejects.toMatchObject({ code: 'Unreachable' });
+  });
+});
+
+describe('a watch', () => {
+  const path = '/api/v1/pods';
+  const never = new AbortController().signal;
+
+  test('tells each event, however it is cut, and ends with the server’s end', async () => {
+    const text = ['{"type":"ADDED","object":"ä"}', '{"type":"DELETED"}'].map((line) => `${line}\n`).join('');
+    const bytes = Buffer.from(text);
+    server.answer((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' });
+      for (const byte of bytes) response.write(Buffer.of(byte));
+      response.end();
+    });
+    const events: unknown[] = [];
+    await client.watch({ path, query: { resourceVersion: '5' }, signal: never, event: (event) => events.push(event) });
+    expect(events).toEqual([{ type: 'ADDED', object: 'ä' }, { type: 'DELETED' }]);
+    expect(server.seen[0]?.url).toBe('/base/api/v1/pods?resourceVersion=5&watch=true');
+  });
+
+  test('that is refused, breaks or is given up says so', async () => {
+    const begin = (end: (socket: { destroy(): void }) => void) =>
+      server.answer((request, response) => {
+        response.writeHead(200);
+        response.write('{"type":"ADDED"}\n');
+        setImmediate(() => end(request.socket));
+      });
+    server.answer(refusal(410, 'Expired'));
+    await expect(client.watch({ path, signal: never, event: () => undefined })).rejects.toMatchObject({
+      reason: 'Expired',
+    });
+    begin((socket) => socket.destroy());
+    await expect(client.watch({ path, signal: never, event: () => undefined })).rejects.toMatchObject({
+      code: 'Unreachable',
+    });
+    begin(() => undefined);
+    const abort = new AbortController();
+    const watched = client.watch({ path, signal: abort.signal, event: () => abort.abort() });
+    await expect(watched).rejects.toMatchObject({ code: 'Unreachable' });
+    for (const socket of server.sockets) await once(socket, 'close');
+  });
+});
+
+test('requests wait for their turn, leases do not', async () => {
+  const kubeconfig = join(dir, 'kubeconfig');
+  const slow = await KubeClient.open({
+    kubeconfig,
+    userAgent: 'kubus-test',
+    rate: { qps: 0.5, burst: 1 },
+    clock,
+    logger: silentLogger,
+  });
+  server.answer(json(200, 1), json(200, 2), json(200, 3));
+  await slow.request(get);
+  await slow.request({ ...get, unlimited: true });
+  expect(clock.waits).toEqual([]);
+  await slow.request(get);
+  expect(clock.waits.map((ms) => Math.round(ms / 1000))).toEqual([2]);
+  await slow.close();
+});
+
+test('opens once there is a kubeconfig that can be read', async () => {
+  const kubeconfig = join(dir, 'later');
+  const port = await server.listen();
+  const steps = [
+    () => writeFile(kubeconfig, 'clusters: ['),
+    () => writeFile(kubeconfig, '{"clusters": []}'),
+    () => writeKubeconfig(kubeconfig, port, { tokenFile: 'token' }),
+  ];
+  const stepByStep: Clock = {
+    now: () => clock.now(),
+    after: (ms, action) => {
+      if (ms === 1_000) void steps.shift()?.().then(action);
+      return () => undefined;
+    },
+  };
+  const late = await KubeClient.open({ kubeconfig, userAgent: 'kubus-test', clock: stepByStep, logger: silentLogger });
+  expect(steps).toEqual([]);
+  server.answer(json(200, 1));
+  expect(await late.request(get)).toBe(1);
+  await late.close();
+  const signal = AbortSignal.abort();
+  const never = { kubeconfig: join(dir, 'none'), userAgent: 'kubus-test', clock, logger: silentLogger, signal };
+  await expect(KubeClient.open(never)).rejects.toMatchObject({ code: 'Unreachable' });
+});
