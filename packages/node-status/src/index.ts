@@ -8,6 +8,7 @@ export {
   type NodeObject,
   clusterNodeOf,
   hostIpsOf,
+  isNewer,
   isReady,
   nodeObjectSchema,
 } from './node-object.ts';

@@ -78,3 +78,10 @@ export function hostIpsOf(addresses: readonly NodeAddress[]): readonly string[] 
   const other = ips.find((ip) => ip.includes(':') !== first.includes(':'));
   return other === undefined ? [first] : [first, other];
 }
+
+/** Whether a `resourceVersion` is greater than another one: of one collection they are comparable numbers (KEP-5504). */
+export function isNewer(version: string, than: string): boolean {
+  const numbers = /^\d+$/;
+  if (!numbers.test(version) || !numbers.test(than)) return version !== than;
+  return BigInt(version) > BigInt(than);
+}

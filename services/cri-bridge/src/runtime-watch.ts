@@ -20,7 +20,7 @@ export class RuntimeWatch {
   readonly #logger: Logger;
   readonly #facts: FactOwner<RuntimeCondition>;
   readonly #wantedHandler: string | undefined;
-  readonly #podCidrs: readonly string[];
+  #podCidrs: readonly string[];
   #handler: string | undefined;
   /** All that the runtime has, if it tells. */
   #handlers: readonly string[] | undefined;
@@ -103,6 +103,14 @@ export class RuntimeWatch {
     });
   }
 
+  /** The address ranges of the node's pods are these from now on: the runtime is told with a look at once. */
+  usePodCidrs(podCidrs: readonly string[]): void {
+    if (podCidrs.join() === this.#podCidrs.join()) return;
+    this.#podCidrs = podCidrs;
+    this.#hasPodCidrs = false;
+    if (this.#isLearned) void this.#look();
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
@@ -124,6 +132,7 @@ export class RuntimeWatch {
       this.#publishLost(toError(error).message);
       wait = RETRY_MS;
     }
+    this.#timer?.();
     if (!this.#stopped) this.#timer = this.#clock.after(wait, () => void this.#look());
   }
 
@@ -153,8 +162,9 @@ export class RuntimeWatch {
    * whether it needs them.
    */
   async #tellPodCidrs(): Promise<void> {
-    if (this.#podCidrs.length > 0 && this.#handler === undefined) {
-      const podCidr = this.#podCidrs.join(',');
+    const podCidrs = this.#podCidrs;
+    if (podCidrs.length > 0 && this.#handler === undefined) {
+      const podCidr = podCidrs.join(',');
       try {
         await this.#runtime.call('UpdateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } }, ANSWER);
       } catch (error) {
@@ -162,7 +172,7 @@ export class RuntimeWatch {
         return;
       }
     }
-    this.#hasPodCidrs = true;
+    this.#hasPodCidrs = podCidrs === this.#podCidrs;
   }
 
   /** The runtime that comes back may be another one. */
