@@ -1,5 +1,6 @@
-// Bundles a program into one file: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
+// Bundles a program: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
 //
+// - What is loaded by a dynamic import lies in files of its own beside it: who does not come there pays nothing for it.
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
 //   give the same bytes, and a program whose code differs says so, also from an unclean working tree or a cached build.
@@ -18,7 +19,6 @@ if (entry === undefined || more.length > 0) {
 }
 
 const outdir = resolve('dist');
-const outfile = join(outdir, `${basename(entry, '.ts')}.mjs`);
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 /** As long as the digest that replaces it, so that the source map stays true. */
 const unknownDigest = '0'.repeat(12);
@@ -37,18 +37,20 @@ const sources = {
 };
 
 /**
- * Packages whose modules do nothing when they are loaded, and do not say so: what is not used of them is left out of the
- * bundle. @kubernetes/client-node has a class for every kind of the API.
+ * @kubernetes/client-node is used for credentials alone. It has a class for every kind of the API, in modules that do
+ * nothing when they are loaded and do not say so; and its own way to send requests needs undici, which nobody calls.
  */
-const withoutSideEffects = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
-const shaken = {
-  name: 'shaken',
+const client = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
+const credentials = {
+  name: 'credentials',
   setup(context) {
-    context.onResolve({ filter: /^(\.|@kubernetes\/client-node$)/ }, async ({ path, pluginData, ...args }) => {
-      if (pluginData === shaken) return undefined;
-      const found = await context.resolve(path, { ...args, pluginData: shaken });
-      return withoutSideEffects.test(found.path) ? { ...found, sideEffects: false } : undefined;
+    context.onResolve({ filter: /^(\.|@kubernetes\/client-node$|undici$)/ }, async ({ path, pluginData, ...args }) => {
+      if (pluginData === credentials) return undefined;
+      if (path === 'undici') return client.test(args.importer) ? { path, namespace: 'left-out' } : undefined;
+      const found = await context.resolve(path, { ...args, pluginData: credentials });
+      return client.test(found.path) ? { ...found, sideEffects: false } : undefined;
     });
+    context.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
 
@@ -72,8 +74,10 @@ function withAssets(text, path) {
 await rm(outdir, { recursive: true, force: true });
 const { outputFiles } = await build({
   entryPoints: [entry],
-  outfile,
+  outdir,
+  outExtension: { '.js': '.mjs' },
   bundle: true,
+  splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node22',
@@ -92,14 +96,16 @@ const { outputFiles } = await build({
     ].join('\n'),
   },
   define: { KUBUS_VERSION: JSON.stringify(`${version}+${unknownDigest}`) },
-  plugins: [shaken, sources],
+  plugins: [credentials, sources],
   logLevel: 'warning',
   write: false,
 }).catch(() => process.exit(1));
 
 await mkdir(outdir, { recursive: true });
+const all = createHash('sha256');
+for (const { text } of outputFiles) all.update(text);
+const digest = all.digest('hex').slice(0, unknownDigest.length);
 for (const { path, text } of outputFiles) {
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, unknownDigest.length);
   await writeFile(path, text.replaceAll(`${version}+${unknownDigest}`, `${version}+${digest}`));
 }
 for (const [name, asset] of assets) {

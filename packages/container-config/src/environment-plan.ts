@@ -2,10 +2,10 @@ import type { Container, EnvVar, EnvironmentPlan, EnvironmentStep, Pod, ServiceA
 import { type DownwardSettings, fieldValue, resourceFieldValue } from './downward-api.ts';
 import { ContainerConfigError } from './errors.ts';
 import { referredObject } from './referenced-objects.ts';
-import { serviceVariables } from './service-links.ts';
+import { serviceVariables, wantsServiceLinks } from './service-links.ts';
 
 export interface EnvironmentSettings extends DownwardSettings {
-  /** All services. Left out on a node without an API server. */
+  /** Those of the pod's `serviceNamespaces`. Left out on a node without an API server. */
   readonly services?: readonly ServiceAddress[];
   /** Absolute folder of a volume of the pod by its name; undefined when there is none. */
   readonly volumeFolder?: (name: string) => string | undefined;
@@ -21,11 +21,10 @@ export interface EnvironmentSettings extends DownwardSettings {
  */
 export function environmentPlan(pod: Pod, container: Container, settings: EnvironmentSettings): EnvironmentPlan {
   const { services = [], deviceVariables = [] } = settings;
-  const links = pod.spec.enableServiceLinks !== false;
   return {
     device: deviceVariables.map(({ name, value }) => [name, value]),
     steps: [...envFromSteps(pod, container), ...envSteps(pod, container, settings)],
-    services: [...serviceVariables(services, pod.metadata.namespace, links)],
+    services: [...serviceVariables(services, pod.metadata.namespace, wantsServiceLinks(pod))],
   };
 }
 

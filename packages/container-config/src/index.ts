@@ -27,7 +27,7 @@ export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memor
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { refuseUserNamespace } from './namespaces.ts';
 export { askedAppArmor } from './profiles.ts';
-export { pullSecrets, referencedObjects } from './referenced-objects.ts';
+export { mountedObjects, pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
   type ContainerResourceSettings,
@@ -41,3 +41,4 @@ export {
 export { type ImageUser, imageUser } from './run-as.ts';
 export { type SandboxSettings, podLabels, sandboxConfig, sysctlName } from './sandbox-config.ts';
 export { type PodSecuritySettings, type SecuritySettings } from './security.ts';
+export { serviceNamespaces } from './service-links.ts';

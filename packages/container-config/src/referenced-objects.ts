@@ -1,11 +1,26 @@
-import { type Container, type ObjectReference, type Pod, objectKey } from '@kubus/contracts';
+import { type Container, type ObjectReference, type Pod, type Volume, objectKey } from '@kubus/contracts';
 import { containersOf } from '@kubus/pod-lifecycle';
 
 /** What the pod's containers have their environments from, and its pull Secrets; each object once. */
 export function referencedObjects(pod: Pick<Pod, 'metadata' | 'spec'>): readonly ObjectReference[] {
   const { namespace } = pod.metadata;
   const environments = containersOf(pod).flatMap(({ container }) => environmentSources(namespace, container));
-  return [...new Map([...environments, ...pullSecrets(pod)].map((one) => [objectKey(one), one])).values()];
+  return eachOnce([...environments, ...pullSecrets(pod)]);
+}
+
+/** The objects that the pod's volumes are made of; each object once. */
+export function mountedObjects({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'>): readonly ObjectReference[] {
+  return eachOnce((spec.volumes ?? []).flatMap((volume) => volumeSources(metadata.namespace, volume)));
+}
+
+function volumeSources(namespace: string, { configMap, secret, projected }: Volume): ObjectReference[] {
+  const own = referredObject(namespace, configMap, secret && { name: secret.secretName });
+  const parts = (projected?.sources ?? []).map((part) => referredObject(namespace, part.configMap, part.secret));
+  return [own, ...parts].filter((one) => one !== undefined);
+}
+
+function eachOnce(objects: readonly ObjectReference[]): readonly ObjectReference[] {
+  return [...new Map(objects.map((one) => [objectKey(one), one])).values()];
 }
 
 /** The Secrets with a pod's credentials for registries, in its order (kubelet behaviour 1.8, Credentials). */

@@ -1,4 +1,20 @@
-import type { ServiceAddress } from '@kubus/contracts';
+import type { Pod, ServiceAddress } from '@kubus/contracts';
+
+/** Where the API server's own service is. */
+const DEFAULT_NAMESPACE = 'default';
+
+/** Whether a pod wants variables of its namespace's services. */
+export function wantsServiceLinks({ spec }: Pick<Pod, 'spec'>): boolean {
+  return spec.enableServiceLinks !== false;
+}
+
+/** The namespaces whose services a pod's variables are made of, see {@link serviceVariables}. */
+export function serviceNamespaces(pod: Pick<Pod, 'metadata' | 'spec'>): readonly string[] {
+  const { namespace } = pod.metadata;
+  return wantsServiceLinks(pod) && namespace !== DEFAULT_NAMESPACE
+    ? [DEFAULT_NAMESPACE, namespace]
+    : [DEFAULT_NAMESPACE];
+}
 
 /**
  * The variables by which a container finds services (kubelet behaviour 1.15): those of its pod's namespace, if the pod
@@ -14,7 +30,7 @@ export function serviceVariables(
   const chosen = new Map<string, ServiceAddress>();
   for (const service of services) {
     const own = links && service.namespace === namespace;
-    const master = service.namespace === 'default' && service.name === 'kubernetes';
+    const master = service.namespace === DEFAULT_NAMESPACE && service.name === 'kubernetes';
     if (own || (master && !chosen.has(service.name))) chosen.set(service.name, service);
   }
   const variables = new Map<string, string>();

@@ -4,7 +4,7 @@ import { configEvent, configuredSources, desiredPods, manifest } from './message
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
-import { cachedObject, runtimeClass, serviceAddress } from './messages/object.ts';
+import { cachedObject, namespaceServices, runtimeClass } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
@@ -35,7 +35,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'config-sources': {
     about: 'Reads the pod sources and merges them into PodUpdates.',
     owns: [...everyDesiredPod, configuredSources, manifest],
-    reads: [],
+    reads: [clusterNode],
     serves: [],
     calls: [],
     publishes: [configEvent],
@@ -64,7 +64,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       configuredSources,
       cachedObject,
       clusterNode,
-      serviceAddress,
+      namespaceServices,
       runtimeClass,
       serviceShare,
     ],
@@ -111,7 +111,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'object-cache': {
     about:
       'Follows the ConfigMaps, Secrets, Services and RuntimeClasses that pods need, and gives out what is in them.',
-    owns: [cachedObject, serviceAddress, runtimeClass],
+    owns: [cachedObject, namespaceServices, runtimeClass],
     reads: [podWork],
     serves: [],
     calls: [],
@@ -143,7 +143,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     serves: [],
     calls: [],
     publishes: [],
-    hears: [podEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
+    hears: [podEvent, probeEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
   },
   'node-agent': {
     about: 'The Node object of this node: registration, conditions, lease.',
@@ -157,17 +157,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-api': {
     about: 'The HTTPS API of the node, which kubectl and the API server use.',
     owns: [],
-    reads: [
-      ...everyDesiredPod,
-      podWork,
-      podWorker,
-      podStatus,
-      mirrorPod,
-      runtimePod,
-      runtimeCondition,
-      networkCondition,
-      clusterNode,
-    ],
+    reads: [...everyDesiredPod, podWork, podStatus, runtimePod, clusterNode],
     serves: [],
     calls: [],
     publishes: [streamEvent],

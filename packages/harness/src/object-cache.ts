@@ -1,17 +1,18 @@
 import { chmod, rm } from 'node:fs/promises';
 import type { Bus, FactOwner } from '@kubus/bus';
-import { referencedObjects } from '@kubus/container-config';
+import { referencedObjects, serviceNamespaces } from '@kubus/container-config';
 import {
   type CachedObject,
+  type NamespaceServices,
   type ObjectReference,
   type Pod,
   type RuntimeClass,
   type ServiceAddress,
   cachedObject,
+  namespaceServices,
   objectKey,
   podWork,
   runtimeClass,
-  serviceAddress,
 } from '@kubus/contracts';
 import { type ApiObject, objectRoute } from '@kubus/object-socket';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -21,9 +22,10 @@ import type { TestNode } from './test-node.ts';
 /** The objects of an API server, as a node's object-cache tells of them: by facts on the bus, and by its socket. */
 export class ObjectCache {
   readonly #facts: FactOwner<CachedObject>;
-  readonly #services: FactOwner<ServiceAddress>;
+  readonly #services: FactOwner<NamespaceServices>;
   readonly #classes: FactOwner<RuntimeClass>;
   readonly #objects = new Map<string, ApiObject>();
+  readonly #addresses: ServiceAddress[] = [];
   /** What the API server says instead of giving an object out. */
   readonly #refusals = new Map<string, string>();
   readonly #pods = new Map<string, Pod>();
@@ -53,7 +55,7 @@ export class ObjectCache {
     this.#socket = socket;
     this.#http = fastify();
     this.#facts = bus.owner(cachedObject);
-    this.#services = bus.owner(serviceAddress);
+    this.#services = bus.owner(namespaceServices);
     this.#classes = bus.owner(runtimeClass);
     bus.reader(podWork, {
       changed: ({ key, value }) => {
@@ -66,8 +68,8 @@ export class ObjectCache {
       },
       complete: () => this.#facts.complete(),
     });
-    this.#services.complete();
     this.#classes.complete();
+    this.#tell();
   }
 
   /** The API server has this object now. */
@@ -90,7 +92,8 @@ export class ObjectCache {
   }
 
   putService(service: ServiceAddress): void {
-    this.#services.put(`${service.namespace}/${service.name}`, service);
+    this.#addresses.push(service);
+    this.#tell();
   }
 
   putRuntimeClass(value: RuntimeClass): void {
@@ -117,8 +120,11 @@ export class ObjectCache {
     await chmod(this.#socket, 0o600);
   }
 
-  /** Tells of every object that a pod of the node refers to, and takes back what none does any more. */
+  /** Tells of the services of the pods' namespaces, and of every object that a pod of the node refers to, and takes back what none does any more. */
   #tell(): void {
+    for (const namespace of new Set(['default', ...[...this.#pods.values()].flatMap(serviceNamespaces)])) {
+      this.#services.put(namespace, { services: this.#addresses.filter((one) => one.namespace === namespace) });
+    }
     const wanted = new Map(
       [...this.#pods.values()].flatMap(referencedObjects).map((object) => [objectKey(object), object] as const),
     );

@@ -31,7 +31,7 @@ export interface NodeOptions {
   readonly manifests?: Readonly<Record<string, string | object>>;
   /** Services that the node does not start because the test runs something in their place. */
   readonly elsewhere?: readonly string[];
-  /** A kubeconfig by which the node joins a cluster; its server has to be reachable in the node's network namespace. */
+  /** A kubeconfig by which the node joins a cluster. */
   readonly kubeconfig?: string;
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;

@@ -92,3 +92,23 @@ test('what an earlier build has left is gone', async () => {
   expect(await readdir(join(folder, 'dist'))).not.toContain('old.mjs');
   expect(await readFile(join(folder, 'dist/main.mjs'), 'utf8')).toContain('createRequire');
 });
+
+test('what is imported dynamically is loaded when it is asked for, and counts for the version', async () => {
+  const versions: string[] = [];
+  for (const text of ['a', 'b']) {
+    await sources({
+      'src/main.ts': `
+        declare const KUBUS_VERSION: string;
+        console.log(KUBUS_VERSION);
+        if (process.argv.length > 2) console.log((await import('./late.ts')).late);
+      `,
+      'src/late.ts': `console.log('loaded'); export const late = ${JSON.stringify(text)};`,
+    });
+    expect(bundle()).toEqual({ status: 0, stderr: '' });
+    versions.push(runBundle().trim());
+    const more = execFileSync(process.execPath, [join(folder, 'dist/main.mjs'), 'more'], { encoding: 'utf8' });
+    expect(more).toBe(`${versions.at(-1) ?? ''}\nloaded\n${text}\n`);
+  }
+  expect(versions[0]).not.toBe(versions[1]);
+  expect(versions.join()).not.toContain('loaded');
+});

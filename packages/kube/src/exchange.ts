@@ -40,7 +40,16 @@ export async function readBody(response: IncomingMessage): Promise<unknown> {
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString('utf8');
   const isJson = /^application\/json\b/.test(response.headers['content-type'] ?? '');
-  return isJson ? (JSON.parse(text) as unknown) : text;
+  return isJson ? parseJson(text) : text;
+}
+
+/** Throws an error that, unlike the parser's own, quotes nothing of the text: it may hold a secret. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${text.length} characters that are no JSON`);
+  }
 }
 
 /** Calls `take` for each line of the body, as it comes. Resolves at its end; what then has no line end is not told. */

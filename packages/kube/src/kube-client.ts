@@ -2,7 +2,7 @@ import { type Rate, TokenBucket } from '@kubus/event-correlator';
 import { type Clock, type Logger, sleep } from '@kubus/ports';
 import type { IncomingMessage } from 'node:http';
 import { Credentials } from './credentials.ts';
-import { exchange, readBody, readLines } from './exchange.ts';
+import { exchange, parseJson, readBody, readLines } from './exchange.ts';
 import { rejected, unreachable } from './kube-error.ts';
 import { queryText } from './kube-path.ts';
 import { afterFailure } from './retry.ts';
@@ -105,7 +105,7 @@ export class KubeClient implements KubeWatcher {
     const response = await this.#tries(request, signal, (limit) => this.#open(request, limit, true));
     try {
       opened?.();
-      await readLines(response, (line) => event(JSON.parse(line)));
+      await readLines(response, (line) => event(parseJson(line)));
     } catch (thrown) {
       throw unreachable(`WATCH ${path}`, thrown);
     } finally {

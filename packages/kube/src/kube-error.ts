@@ -21,6 +21,8 @@ export class KubeError extends KubusError {
   readonly reason: string | undefined;
   /** How long the server asks to wait, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** `Status.message`: the server's own words. */
+  readonly said: string | undefined;
 
   constructor(
     code: 'Rejected' | 'Unreachable',
@@ -30,13 +32,15 @@ export class KubeError extends KubusError {
       status?: number | undefined;
       reason?: string | undefined;
       retryAfterMs?: number | undefined;
+      said?: string | undefined;
     } = {},
   ) {
-    const { cause, status, reason, retryAfterMs } = options;
+    const { cause, status, reason, retryAfterMs, said } = options;
     super(code, message, { cause, context: { status, reason } });
     this.status = status;
     this.reason = reason;
     this.retryAfterMs = retryAfterMs;
+    this.said = said;
   }
 }
 
@@ -52,6 +56,7 @@ export function rejected(what: string, status: number, body: unknown, retryAfter
     status,
     reason,
     retryAfterMs: asked === undefined ? undefined : asked * 1000,
+    said: said?.message,
   });
 }
 

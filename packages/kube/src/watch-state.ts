@@ -13,11 +13,13 @@ export interface WatchState {
   readonly resourceVersion: string | undefined;
   /** The list is asked for in one piece: a version was forgotten while its pieces were read. */
   readonly whole: boolean;
+  /** The version is that of a list, and no watch from it has come to anything yet. */
+  readonly fresh: boolean;
   /** Since anything went well. */
   readonly failures: number;
 }
 
-export const beforeFirstList: WatchState = { resourceVersion: undefined, whole: false, failures: 0 };
+export const beforeFirstList: WatchState = { resourceVersion: undefined, whole: false, fresh: false, failures: 0 };
 
 export type WatchOutcome =
   | { readonly kind: 'listed'; readonly resourceVersion: string }
@@ -53,7 +55,10 @@ export function afterOutcome(
   };
   switch (outcome.kind) {
     case 'listed':
-      return { state: { ...state, resourceVersion: outcome.resourceVersion, whole: false }, waitMs: 0 };
+      return {
+        state: { ...state, resourceVersion: outcome.resourceVersion, whole: false, fresh: true },
+        waitMs: 0,
+      };
     case 'list-failed': {
       const { error } = outcome;
       const forgotten = isExpired(error) && !state.whole;
@@ -63,15 +68,16 @@ export function afterOutcome(
     case 'watch-ended': {
       const { resourceVersion, healthy, error } = outcome;
       const before = healthy ? 0 : state.failures;
-      const again = { resourceVersion, whole: false };
+      const again = { resourceVersion, whole: false, fresh: false };
       if (error === undefined) {
         return healthy ? { state: { ...again, failures: 0 }, waitMs: 0 } : failed(before, again, undefined);
       }
-      const anew = { resourceVersion: undefined, whole: false };
+      const anew = { resourceVersion: undefined, whole: false, fresh: false };
       if (isExpired(error)) {
-        // The first time it is what a long absence leads to; a server that forgets at once what it lists is faulty.
-        const next = failed(before, anew, error);
-        return before === 0 ? { ...next, waitMs: 0 } : next;
+        // It is what a long absence leads to; only a server that forgets at once what it has listed is faulty.
+        return state.fresh && !healthy
+          ? failed(before, anew, error)
+          : { state: { ...anew, failures: before }, waitMs: 0 };
       }
       const refused = error.status !== undefined && error.status !== 429;
       return failed(before, refused && before + 1 >= REFUSALS_UNTIL_LIST ? anew : again, error);

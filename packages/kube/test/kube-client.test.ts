@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { KubeClient, type KubeRequest } from '../src/kube-client.ts';
 import { ScriptedServer, json, refusal, reset } from './scripted-server.ts';
 
@@ -92,6 +93,22 @@ describe('a request', () => {
       message: 'GET /api/v1/namespaces/default/pods/web: 404 NotFound: no: NotFound',
     });
     expect(JSON.stringify(error)).not.toContain('first');
+  });
+
+  test('that is refused keeps the server’s own words apart', async () => {
+    server.answer(refusal(403, 'Forbidden'));
+    await expect(client.request(get)).rejects.toMatchObject({ said: 'no: Forbidden' });
+  });
+
+  test.each(['a request', 'a watch'])('%s shows nothing of an answer that is no JSON', async (what) => {
+    server.answer((_, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"k":s3cret}\n');
+    });
+    const watch = { path: get.path, signal: new AbortController().signal, event: () => undefined };
+    const asked = what === 'a watch' ? client.watch(watch) : client.request(get);
+    const error: unknown = await asked.catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'Unreachable' });
+    expect(inspect(error, { depth: 9 })).not.toContain('s3cret');
   });
 
   test('takes up credentials that have changed after a 401, once', async () => {

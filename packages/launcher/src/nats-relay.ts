@@ -8,8 +8,8 @@ import { type StartedProcess, startProcess } from './start-process.ts';
 /** The name under which the process is recorded. */
 export const natsRelay = 'nats-relay';
 
-/** Where a NATS server listens. */
-export interface NatsAddress {
+/** Where a server of the machine's network listens. */
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
@@ -19,7 +19,7 @@ export interface NatsAddress {
  *
  * @throws LauncherError `BadNatsUrl` that says what a URL must be.
  */
-export function parseNatsUrl(text: string): NatsAddress {
+export function parseNatsUrl(text: string): ServerAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'tls:') {
     const hint = 'a node speaks TLS to no NATS server yet: use nats://, over loopback or a tunnel of your own';
@@ -41,26 +41,34 @@ export function parseNatsUrl(text: string): NatsAddress {
 }
 
 /** True for an address that nobody but this machine reaches. */
-export function isLoopback({ host }: NatsAddress): boolean {
+export function isLoopback({ host }: ServerAddress): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
 }
 
+/** Starts the relay that lets the node's services reach a NATS server on the address of the node's own one. */
+export function startNatsRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
+  return startRelay({ dir, what: natsRelay, program, port: NATS_PORT, server });
+}
+
 /**
- * Starts the relay that lets the node's services reach a NATS server of the machine's network on the address of the node's
- * own one. The machine's namespace must be mounted at `dir.machineNamespace`.
+ * Starts a relay from a port of the loopback in the node's network namespace to a server of the machine's network, whose
+ * namespace must be mounted at `dir.machineNamespace`.
  */
-export function startNatsRelay(options: {
+export function startRelay(options: {
   dir: NodeDir;
+  /** The name under which the process is recorded. */
+  what: string;
   /** The compiled relay. */
   program: string;
-  server: NatsAddress;
+  port: number;
+  server: ServerAddress;
 }): Promise<StartedProcess> {
-  const { dir, program, server } = options;
-  const args = [String(NATS_PORT), dir.machineNamespace, server.host, String(server.port)];
+  const { dir, what, program, port, server } = options;
+  const args = [String(port), dir.machineNamespace, server.host, String(server.port)];
   return startProcess({
     dir,
-    what: natsRelay,
+    what,
     command: inNetworkNamespace(dir.networkNamespace, [program, ...args]),
-    log: join(dir.logs, `${natsRelay}.log`),
+    log: join(dir.logs, `${what}.log`),
   });
 }

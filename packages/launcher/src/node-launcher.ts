@@ -25,6 +25,7 @@ import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds
 import type { NatsConnection } from '@nats-io/nats-core';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts';
 import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
@@ -107,6 +108,7 @@ export class NodeLauncher {
     const identities = await ensureIdentities(identitiesFolder(dir), settings.instances);
     this.#step('starting NATS');
     await this.#startNats(identities);
+    await this.#startApiRelay();
     const natives = await this.#prepareRuntime(programs);
     await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
@@ -133,7 +135,8 @@ export class NodeLauncher {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
     const own = left.filter(
-      ({ what }) => what === 'nats-server' || what === natsRelay || what === hostProcess || /-\d+$/.test(what),
+      ({ what }) =>
+        what === 'nats-server' || what === natsRelay || what === apiRelay || what === hostProcess || /-\d+$/.test(what),
     );
     await endProcesses(own, GRACE_MS);
   }
@@ -148,7 +151,16 @@ export class NodeLauncher {
     }
     const { natsRelay: program } = await compileNatives(settings.cache);
     const server = parseNatsUrl(settings.nats);
-    this.#supervisor.keep(natsRelay, () => startNatsRelay({ dir, program, server }));
+    this.#supervisor.keep(natsRelay, () => startNatsRelay(dir, program, server));
+  }
+
+  /** The way to the API server, of a node that is a member of a cluster. */
+  async #startApiRelay(): Promise<void> {
+    const { dir, settings } = this.#options;
+    if (settings.kubeconfig === undefined) return;
+    const server = await writeRelayedKubeconfig(dir, settings.kubeconfig);
+    const { natsRelay: program } = await compileNatives(settings.cache);
+    this.#supervisor.keep(apiRelay, () => startApiRelay(dir, program, server));
   }
 
   async #prepareRuntime(programs: ContainerdPrograms): Promise<Natives> {

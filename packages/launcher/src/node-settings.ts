@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
+import { nodeKubeconfig } from './api-relay.ts';
 import type { NodeDir } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
@@ -124,5 +125,8 @@ function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Pick<NodeConfig, '
   if (kubeconfig === undefined) return {};
   const certDir = join(dir.config, 'pki');
   const { apiServer, server } = nodeConfigSchema.shape;
-  return { apiServer: apiServer.parse({ kubeconfig, certDir }), server: server.parse({ certDir }) };
+  return {
+    apiServer: apiServer.parse({ kubeconfig: nodeKubeconfig(dir), certDir }),
+    server: server.parse({ certDir }),
+  };
 }

@@ -2,24 +2,38 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type ObjectVersion, objectKey } from '@kubus/contracts';
-import { KubusError, toError } from '@kubus/ports';
+import { toError } from '@kubus/ports';
+import type * as z from 'zod';
 import { type ObjectData, apiObjectSchema, objectData } from './api-object.ts';
-import { objectPath } from './object-path.ts';
+import { ObjectError } from './object-error.ts';
+import { type Named, objectPath, serviceAccountPath, tokenPath } from './object-path.ts';
+import {
+  type ServiceAccount,
+  type ServiceAccountToken,
+  type TokenQuestion,
+  refusalSchema,
+  serviceAccountSchema,
+  serviceAccountTokenSchema,
+} from './service-account.ts';
 
-/** How long object-cache may take to answer, in milliseconds: it does so from memory. */
-const LIMIT_MS = 10_000;
+/** How long object-cache may take to answer from memory, in milliseconds. */
+const MEMORY_LIMIT_MS = 10_000;
+/** As above, for what it may have to ask the API server for. */
+const API_LIMIT_MS = 40_000;
 
-/**
- * An object's values can not be had now. `ObjectChanged`: not at this version any more; the object's fact tells the
- * present one. `ObjectsUnavailable`: object-cache can not be asked. No text of it holds any of the object's content.
- */
-export class ObjectError extends KubusError {
-  constructor(code: 'ObjectChanged' | 'ObjectsUnavailable', message: string, cause?: unknown) {
-    super(code, message, { cause });
-  }
+interface Call {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly limitMs: number;
 }
 
-/** Reads the values of objects from object-cache's socket (docs/object-socket.md). */
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Reads the values of objects and tokens from object-cache's socket (docs/object-socket.md). */
 export class ObjectClient {
   readonly #socket: string;
 
@@ -31,23 +45,34 @@ export class ObjectClient {
   /** The object as it is at this version. Throws {@link ObjectError}. */
   async read(object: ObjectVersion): Promise<ObjectData> {
     const name = objectKey(object);
-    const { status, body } = await this.#get(objectPath(object));
-    if (status === 404 || status === 409) {
+    const answer = await this.#call({ method: 'GET', path: objectPath(object), limitMs: MEMORY_LIMIT_MS });
+    if (answer.status === 404 || answer.status === 409) {
       throw new ObjectError('ObjectChanged', `${name} is not at version ${object.version} any more`);
     }
-    if (status !== 200) throw new ObjectError('ObjectsUnavailable', `object-cache answers ${status} for ${name}`);
-    const data = parse(body);
-    if (data?.version !== object.version) {
-      throw new ObjectError('ObjectsUnavailable', `object-cache’s answer for ${name} is not understood`);
-    }
+    const data = objectData(parse(apiObjectSchema, answer, name));
+    if (data.version !== object.version) throw notUnderstood(name);
     return data;
   }
 
-  async #get(path: string): Promise<{ status: number; body: string }> {
-    const call = request({ socketPath: this.#socket, path, agent: false, signal: AbortSignal.timeout(LIMIT_MS) });
+  /** A service account of a pod of this node. Throws {@link ObjectError}. */
+  async serviceAccount(account: Named): Promise<ServiceAccount> {
+    const answer = await this.#call({ method: 'GET', path: serviceAccountPath(account), limitMs: API_LIMIT_MS });
+    return parse(serviceAccountSchema, answer, textOf(account));
+  }
+
+  /** A token of the service account of a pod of this node. Throws {@link ObjectError}. */
+  async token(account: Named, question: TokenQuestion): Promise<ServiceAccountToken> {
+    const call = { method: 'POST', path: tokenPath(account), body: question, limitMs: API_LIMIT_MS } as const;
+    return parse(serviceAccountTokenSchema, await this.#call(call), `the token of ${textOf(account)}`);
+  }
+
+  async #call({ method, path, body, limitMs }: Call): Promise<Answer> {
+    const headers = { 'content-type': 'application/json' };
+    const signal = AbortSignal.timeout(limitMs);
+    const call = request({ socketPath: this.#socket, method, path, headers, agent: false, signal });
     // An answer that breaks off is noticed where it is read.
     call.on('error', () => undefined);
-    call.end();
+    call.end(body === undefined ? undefined : JSON.stringify(body));
     try {
       const [response] = (await once(call, 'response')) as [IncomingMessage];
       return { status: response.statusCode ?? 0, body: await text(response) };
@@ -57,11 +82,33 @@ export class ObjectClient {
   }
 }
 
-/** Undefined for what is no such object. The parsers' own errors would show parts of it. */
-function parse(body: string): ObjectData | undefined {
+/** The parsers' own errors would show parts of the body. */
+function parse<T>(schema: z.ZodType<T>, { status, body }: Answer, what: string): T {
+  if (status === 403) throw new ObjectError('Refused', refusal(body) ?? `${what} is refused`);
+  if (status !== 200) throw new ObjectError('ObjectsUnavailable', `object-cache answers ${status} for ${what}`);
+  let document: unknown;
   try {
-    return objectData(apiObjectSchema.parse(JSON.parse(body)));
+    document = JSON.parse(body);
+  } catch {
+    throw notUnderstood(what);
+  }
+  const parsed = schema.safeParse(document);
+  if (!parsed.success) throw notUnderstood(what);
+  return parsed.data;
+}
+
+function refusal(body: string): string | undefined {
+  try {
+    return refusalSchema.parse(JSON.parse(body)).message;
   } catch {
     return undefined;
   }
+}
+
+function notUnderstood(what: string): ObjectError {
+  return new ObjectError('ObjectsUnavailable', `object-cache’s answer for ${what} is not understood`);
+}
+
+function textOf({ namespace, name }: Named): string {
+  return `ServiceAccount/${namespace}/${name}`;
 }

@@ -1,8 +1,20 @@
-import type { ServiceDefinition } from '@kubus/service-kit';
+import { ConfigError, type ServiceDefinition } from '@kubus/service-kit';
+import { NodeApi } from './node-api.ts';
 
 /** The service `node-api`. */
 export const nodeApi: ServiceDefinition = {
   name: 'node-api',
-  isPartOf: (config) => config.server !== undefined,
-  start: () => Promise.resolve({ stop: () => Promise.resolve() }),
+  isPartOf: ({ server }) => server !== undefined,
+  start: async (context) => {
+    const { server } = context.config;
+    if (server === undefined) throw new ConfigError('bad-config', 'server: is missing: node-api has nothing to serve');
+    const api = await NodeApi.start(context, server);
+    context.metrics.add({
+      type: 'gauge',
+      name: 'kubus_node_api_streams',
+      help: 'Logs that are being read through the API of the node.',
+      collect: () => api.streams,
+    });
+    return { stop: () => api.stop() };
+  },
 };

@@ -165,7 +165,7 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       hostIps: nodeIps,
       ...files,
       ...ownUsers(pass, pod),
-      services: knownServices(pass),
+      services: knownServices(pass, pod),
       ...mountedVolumes(pass, container),
       volumeFolder: (name) => volumeFolder(pass, name),
     });

@@ -44,7 +44,9 @@ export async function ensureImage(
 ): Promise<ContainerImage> {
   const name = container.image ?? '';
   const image = imageToPull(name) ?? name;
-  const request = { image, pod: pass.ref, pullSecrets: presentPullSecrets(pass) };
+  const { serviceAccountName: serviceAccount = '' } = pod.spec;
+  const account = serviceAccount === '' ? {} : { serviceAccount };
+  const request = { image, pod: pass.ref, pullSecrets: presentPullSecrets(pass), ...account };
   const wanted: Wanted = { pod, container, request, sandboxConfig };
   const present = needsLook(container) ? await findUsable(pass, wanted) : undefined;
   const decision = imageDecision(container, present !== undefined);

@@ -1,25 +1,27 @@
 import type { Bus, Cause, FactReader } from '@kubus/bus';
-import { referencedObjects } from '@kubus/container-config';
+import { referencedObjects, serviceNamespaces } from '@kubus/container-config';
 import {
   CONFIG_SOURCE,
   type CachedObject,
+  type NamespaceServices,
   type ObjectReference,
   type Pod,
   type RuntimeClass,
   type ServiceAddress,
   cachedObject,
   configuredSources,
+  namespaceServices,
   objectKey,
   runtimeClass,
-  serviceAddress,
 } from '@kubus/contracts';
 
 /** What is known of the API server's objects that pods need. */
 export class ObjectFacts {
   readonly #objects: FactReader<CachedObject>;
-  readonly #services: FactReader<ServiceAddress>;
+  readonly #services: FactReader<NamespaceServices>;
   readonly #classes: FactReader<RuntimeClass>;
-  #servicesRead = false;
+  /** The namespaces whose services have been told. */
+  readonly #namespaces = new Set<string>();
   #classesRead = false;
   #hasApi: boolean | undefined;
 
@@ -32,11 +34,14 @@ export class ObjectFacts {
       // In its new life it can be asked for what it could not be asked for before.
       complete: (_instance, _epoch, cause) => changed((pod) => referencedObjects(pod).length > 0, cause),
     });
-    this.#services = bus.reader(serviceAddress, {
-      complete: (_instance, _epoch, cause) => {
-        this.#servicesRead = true;
-        changed(isFromApi, cause);
+    this.#services = bus.reader(namespaceServices, {
+      changed: ({ key, cause }) => {
+        // What runs already keeps the variables that it has.
+        if (this.#namespaces.has(key)) return;
+        this.#namespaces.add(key);
+        changed((pod) => isFromApi(pod) && serviceNamespaces(pod).includes(key), cause);
       },
+      removed: ({ key }) => void this.#namespaces.delete(key),
     });
     this.#classes = bus.reader(runtimeClass, {
       changed: ({ key, cause }) => changed(({ spec }) => spec.runtimeClassName === key, cause),
@@ -63,9 +68,10 @@ export class ObjectFacts {
     return this.#objects.get(objectKey(object))?.value;
   }
 
-  /** The services that are known, and whether all have been read once. */
-  get services(): { readonly read: boolean; readonly known: readonly ServiceAddress[] } {
-    return { read: this.#servicesRead, known: [...this.#services].map(({ value }) => value) };
+  /** The services that a pod's variables are made of, as far as they are known, and whether all of them are. */
+  services(pod: Pod): { readonly read: boolean; readonly known: readonly ServiceAddress[] } {
+    const found = serviceNamespaces(pod).map((namespace) => this.#services.get(namespace)?.value.services);
+    return { read: !found.includes(undefined), known: found.flatMap((services) => services ?? []) };
   }
 
   /** `unread` while a class that is not there may only not have been read. */

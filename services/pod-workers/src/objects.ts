@@ -28,15 +28,15 @@ export function checkObjects(pass: Pass, pod: Pod): void {
   const unread = referencedObjects(pod).filter((one) => objects.get(one) === undefined);
   const missing = unread.length > 0 ? `nobody has looked yet for ${unread.map(objectKey).join(', ')}` : undefined;
   const services = 'services have not yet been read at least once, cannot construct envvars';
-  const reason = missing ?? (objects.services.read ? undefined : services);
+  const reason = missing ?? (objects.services(pod).read ? undefined : services);
   if (reason === undefined) return;
   pass.publishStatus();
   throw new TryAgain(reason, RETRY_MS);
 }
 
-/** The services of which a pod's containers are told by variables. */
-export function knownServices({ deps }: Pass): readonly ServiceAddress[] {
-  return deps.objects.services.known;
+/** The services from which a pod's containers may get variables. */
+export function knownServices({ deps }: Pass, pod: Pod): readonly ServiceAddress[] {
+  return deps.objects.services(pod).known;
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   type RuntimeCondition,
   type RuntimePod,
   type ServiceShare,
+  clusterNode,
   networkCondition,
   podEvent,
   podProbes,
@@ -23,6 +24,7 @@ import {
   workerNodeEvent,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
+import { hostIpsOf } from '@kubus/node-status';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';

@@ -55,7 +55,6 @@ describe('a pod of the API server', () => {
     expect([node.bridge.done, waiting()]).toEqual([[], { reason: 'ContainerCreating' }]);
     const ports = [{ name: 'https', port: 443 }];
     await cluster.hasService({ name: 'kubernetes', namespace: 'default', clusterIP: '10.0.0.1', ports });
-    await cluster.read();
     expect(node.status('a')?.phase).toBe('Running');
     expect(variables()).toEqual(
       expect.arrayContaining(['TOKEN=s3cret', 'KUBERNETES_SERVICE_HOST=10.0.0.1', 'KUBERNETES_SERVICE_PORT_HTTPS=443']),
@@ -63,6 +62,19 @@ describe('a pod of the API server', () => {
     expect(node.bridge.configs.get('main')?.command).toEqual(['run', 's3cret']);
     expect(asked('CreateContainer')[0]?.process?.objects).toEqual([{ ...secret, version: '7' }]);
     expect(node.broker.said.filter(({ data }) => data.includes('s3cret'))).toEqual([]);
+  });
+
+  test('waits for the services of its namespace too, unless it wants none of them', async () => {
+    const elsewhere = (uid: string, spec = {}) => {
+      const pod = apiPodOf(uid, spec);
+      return { ...pod, metadata: { ...pod.metadata, namespace: 'team' } };
+    };
+    await cluster.read();
+    await node.work(elsewhere('a'));
+    await node.work(elsewhere('b', { enableServiceLinks: false }));
+    expect([node.status('a')?.phase, node.status('b')?.phase]).toEqual(['Pending', 'Running']);
+    await cluster.readServices('team');
+    expect(node.status('a')?.phase).toBe('Running');
   });
 
   test.each<[string, object, () => Promise<void>]>([

@@ -1,6 +1,7 @@
 import type { FactOwner } from '@kubus/bus';
 import {
   type CachedObject,
+  type NamespaceServices,
   type ObjectReference,
   type Pod,
   type RuntimeClass,
@@ -8,9 +9,9 @@ import {
   type SourceName,
   cachedObject,
   configuredSources,
+  namespaceServices,
   objectKey,
   runtimeClass,
-  serviceAddress,
 } from '@kubus/contracts';
 import { type ScriptedNode, podOf } from './scripted-node.ts';
 
@@ -19,15 +20,16 @@ export class ScriptedCluster {
   readonly #node: ScriptedNode;
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
   readonly #objects: FactOwner<CachedObject>;
-  readonly #services: FactOwner<ServiceAddress>;
+  readonly #services: FactOwner<NamespaceServices>;
   readonly #classes: FactOwner<RuntimeClass>;
+  readonly #known: ServiceAddress[] = [];
 
   constructor(node: ScriptedNode) {
     this.#node = node;
     const { bus } = node.broker.join('object-cache', node.clock);
     this.#sources = node.broker.join('config-sources', node.clock).bus.owner(configuredSources);
     this.#objects = bus.owner(cachedObject);
-    this.#services = bus.owner(serviceAddress);
+    this.#services = bus.owner(namespaceServices);
     this.#classes = bus.owner(runtimeClass);
   }
 
@@ -37,9 +39,9 @@ export class ScriptedCluster {
     await this.#node.quiet();
   }
 
-  /** All services and classes have been read. */
+  /** All classes and the services of `default` have been read. */
   async read(): Promise<void> {
-    this.#services.complete();
+    this.#tellServices('default');
     this.#classes.complete();
     await this.#node.quiet();
   }
@@ -63,13 +65,24 @@ export class ScriptedCluster {
   }
 
   async hasService(service: ServiceAddress): Promise<void> {
-    this.#services.put(`${service.namespace}/${service.name}`, service);
+    this.#known.push(service);
+    this.#tellServices(service.namespace);
+    await this.#node.quiet();
+  }
+
+  /** The services of a namespace have been read, and there are none but those that were told. */
+  async readServices(namespace: string): Promise<void> {
+    this.#tellServices(namespace);
     await this.#node.quiet();
   }
 
   async hasClass(name: string, handler: string): Promise<void> {
     this.#classes.put(name, { name, handler });
     await this.#node.quiet();
+  }
+
+  #tellServices(namespace: string): void {
+    this.#services.put(namespace, { services: this.#known.filter((one) => one.namespace === namespace) });
   }
 }
 

@@ -1,9 +1,8 @@
 import { runtimePod } from '@kubus/contracts';
-import { timeNanos } from '@kubus/container-log';
+import { bareContainerId, chooseRun, timeNanos } from '@kubus/container-log';
+import { type LogView, followLog, printLog } from '@kubus/log-reader';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { chooseContainers, chooseRun } from '../logs/choose-run.ts';
-import type { LogView } from '../logs/log-output.ts';
-import { followLog, printLog } from '../logs/print-log.ts';
+import { chooseContainers } from '../logs/choose-containers.ts';
 import { parseDuration, sinceNanos } from '../logs/since.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { type PodView, Pods } from '../pods.ts';
@@ -73,13 +72,18 @@ async function logs(link: NodeLink, name: string, options: LogsOptions): Promise
       limitBytes: options.limitBytes,
       timestamps: options.timestamps === true,
       prefix: options.prefix === true ? `[pod/${work.ref.name}/${container}] ` : '',
-      write: (bytes) => process.stdout.write(bytes),
+      write: toStdout,
     };
     const path = runs.logPath(id);
-    await (options.follow === true ? followLog(path, view, runs.ended(id)) : printLog(path, view));
+    await (options.follow === true ? followLog(path, view, { ended: runs.ended(id) }) : printLog(path, view));
   };
   if (options.follow === true) await Promise.all(names.map(show));
   else for (const container of names) await show(container);
+}
+
+/** As fast as whoever reads it. */
+async function toStdout(bytes: Uint8Array): Promise<void> {
+  await new Promise((resolve) => process.stdout.write(bytes, resolve));
 }
 
 /** The runs of one pod's containers, as the runtime has them. */
@@ -96,7 +100,7 @@ class Runs {
     const runs = new Runs(uid);
     const look = () => runs.#look();
     const facts = await link.facts(runtimePod, { changed: look, removed: look });
-    runs.#state = (id) => facts.get(runs.#uid)?.value.containers.find((one) => one.id === id);
+    runs.#state = (id) => facts.get(runs.#uid)?.value.containers.find((one) => one.id === bareContainerId(id));
     return runs;
   }
 

@@ -120,6 +120,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
   });
   await createNodeDir(dir);
   await createNetworkNamespace(dir.networkNamespace);
+  if (kubeconfig !== undefined) await keepNetworkNamespace(dir.machineNamespace);
   const settings = nodeSettingsSchema.parse({
     manifests,
     nats,

@@ -11,6 +11,8 @@ const imageRequestSchema = z.object({
   pod: podRefSchema,
   /** The pod's `imagePullSecrets` that there are: their values are read where they are used. */
   pullSecrets: z.array(objectVersionSchema),
+  /** The pod's service account, whose tokens open registries to some credential providers. Missing: it has none. */
+  serviceAccount: z.string().optional(),
 });
 export type ImageRequest = z.infer<typeof imageRequestSchema>;
 

@@ -61,7 +61,7 @@ export const scaleService = command({
 });
 
 /** Processes that a node keeps running besides one for each service; `services` are all of them in one. */
-export const supportProcesses = ['nats-server', 'nats-relay', 'containerd', 'services'] as const;
+export const supportProcesses = ['nats-server', 'nats-relay', 'api-relay', 'containerd', 'services'] as const;
 
 export const processEvent = event({
   area: 'node',

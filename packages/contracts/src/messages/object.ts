@@ -21,7 +21,7 @@ export function objectKey({ kind, namespace, name }: ObjectReference): string {
   return `${kind}/${namespace}/${name}`;
 }
 
-/** What is known of an object that pods of this node refer to: everything but the values in it. */
+/** What is known of an object that pods of this node refer to, by variables, pull Secrets or volumes: all but its values. */
 export const cachedObjectSchema = z.discriminatedUnion('state', [
   objectVersionSchema.extend({
     state: z.literal('present'),
@@ -42,7 +42,8 @@ export const cachedObject = fact({
   key: 'name',
   owner: 'object-cache',
   payload: cachedObjectSchema,
-  about: 'A ConfigMap or Secret that a pod of this node refers to, without its values. Gone when no pod does any more.',
+  about:
+    'A ConfigMap or Secret that a pod of this node refers to, without its values. Gone some time after the last pod that does.',
 });
 
 /** A Service, as far as containers learn of it by variables. */
@@ -62,13 +63,18 @@ export const serviceAddressSchema = z.object({
 });
 export type ServiceAddress = z.infer<typeof serviceAddressSchema>;
 
-export const serviceAddress = fact({
+/** The Services of one namespace that have an address, by name. */
+export const namespaceServicesSchema = z.object({ services: z.array(serviceAddressSchema) });
+export type NamespaceServices = z.infer<typeof namespaceServicesSchema>;
+
+export const namespaceServices = fact({
   area: 'object',
-  name: 'service',
+  name: 'services',
   key: 'name',
   owner: 'object-cache',
-  payload: serviceAddressSchema,
-  about: 'A Service with an address of its own, keyed by namespace and name. Complete once all have been read.',
+  payload: namespaceServicesSchema,
+  about:
+    'The Services with an address of the namespace `default`, or of one from which a pod of this node wants variables; keyed by the namespace. There once they have been read, with or without any Service.',
 });
 
 export const runtimeClassSchema = z.object({

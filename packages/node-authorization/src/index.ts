@@ -1,0 +1,16 @@
+export {
+  type RequestAttributes,
+  authorizationErrorText,
+  forbiddenText,
+  requestAttributes,
+} from './request-attributes.ts';
+export { ReviewError, accessReview, isAllowed, reviewedUser, tokenReview } from './reviews.ts';
+export { TimedCache } from './timed-cache.ts';
+export {
+  type CertificateSubject,
+  type User,
+  anonymousUser,
+  asAuthenticated,
+  bearerToken,
+  certificateUser,
+} from './user.ts';

@@ -1,0 +1,49 @@
+/** What a request to the node's API means for authorization. */
+export interface RequestAttributes {
+  /** The API's verb; empty for a method that stands for none. */
+  readonly verb: string;
+  /** Subresources of the Node object; who may have the first or any later one of them may do it. */
+  readonly subresources: readonly string[];
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'create',
+  GET: 'get',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** Beginnings of paths, and what they belong to. Everything else is `proxy`. */
+const subresources: readonly (readonly [path: string, subresources: readonly string[]])[] = [
+  ['/pods', ['pods', 'proxy']],
+  ['/runningpods', ['pods', 'proxy']],
+  ['/healthz', ['healthz', 'proxy']],
+  ['/configz', ['configz', 'proxy']],
+  ['/stats', ['stats']],
+  ['/metrics', ['metrics']],
+  ['/logs', ['log']],
+  ['/checkpoint', ['checkpoint']],
+  ['/statusz', ['statusz']],
+  ['/flagz', ['configz']],
+];
+
+/**
+ * The verb and the subresources that a request needs (kubelet behaviour 5).
+ *
+ * @param path of the request, or the pattern of the route that serves it; without the query
+ */
+export function requestAttributes(method: string, path: string): RequestAttributes {
+  const found = subresources.find(([begin]) => path === begin || path.startsWith(`${begin}/`));
+  return { verb: verbs[method] ?? '', subresources: found?.[1] ?? ['proxy'] };
+}
+
+/** The answer to one who may have none of the subresources. */
+export function forbiddenText(user: string, { verb, subresources }: RequestAttributes): string {
+  return `Forbidden (user=${user}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}])\n`;
+}
+
+/** The answer when nobody can tell whether one may have a subresource. */
+export function authorizationErrorText(user: string, verb: string, subresource: string): string {
+  return `Authorization error (user=${user}, verb=${verb}, resource=nodes, subresource=${subresource})`;
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Pod, PodWork } from '@kubus/contracts';
+import fc from 'fast-check';
+import { References, demandOf, isExpired, refreshAt } from '../src/index.ts';
+
+describe('what a pod needs', () => {
+  const spec = {
+    serviceAccountName: 'robot',
+    imagePullSecrets: [{ name: 'pull' }],
+    containers: [
+      {
+        name: 'main',
+        envFrom: [{ secretRef: { name: 'all' } }],
+        env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'settings', key: 'a' } } }],
+      },
+    ],
+    volumes: [
+      { name: 'a', secret: { secretName: 'all' } },
+      { name: 'b', configMap: { name: 'files' } },
+      { name: 'c', projected: { sources: [{ secret: { name: 'part' } }, { serviceAccountToken: { path: 't' } }] } },
+      { name: 'd', emptyDir: {} },
+    ],
+  };
+  const pod = (change: object = {}): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: 'team', name: 'web', uid: 'u' },
+    spec: { ...spec, ...change },
+  });
+  const needs = (change: Partial<PodWork>) => {
+    const { objects, serviceNamespaces, holder } = demandOf({ pod: pod(), source: 'api', work: 'sync', ...change });
+    return { objects: [...objects.keys()].sort(), serviceNamespaces, holder };
+  };
+
+  const objects = [
+    'ConfigMap/team/files',
+    'ConfigMap/team/settings',
+    'Secret/team/all',
+    'Secret/team/part',
+    'Secret/team/pull',
+  ];
+  const holder = { namespace: 'team', name: 'web', uid: 'u', serviceAccount: 'robot' };
+  const all = { objects, serviceNamespaces: ['default', 'team'], holder };
+  const nothing = { objects: [], serviceNamespaces: [], holder: undefined };
+
+  test.each<[string, Partial<PodWork>, object]>([
+    ['is what its containers and volumes refer to', {}, all],
+    ['is needed until nothing of it is left', { work: 'kill' }, all],
+    ['is nothing where the node does not take it', { work: 'reject' }, nothing],
+    ['is nothing where only the runtime knows it', { pod: undefined, source: 'runtime', work: 'kill' }, nothing],
+    ['is no object where it is static', { source: 'file' }, { ...nothing, serviceNamespaces: ['default', 'team'] }],
+    [
+      'is one service where it wants no links, and no token where it has no account',
+      { pod: pod({ enableServiceLinks: false, serviceAccountName: '' }) },
+      { objects, serviceNamespaces: ['default'], holder: undefined },
+    ],
+  ])('%s', (_what, change, expected) => expect(needs(change)).toEqual(expected));
+});
+
+test('references tell of a thing when the first holder comes and when the last one goes', () => {
+  const step = fc.record({
+    holder: fc.constantFrom('a', 'b', 'c'),
+    keys: fc.uniqueArray(fc.constantFrom('x', 'y', 'z')),
+  });
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const references = new References<string>();
+      const model = new Map<string, readonly string[]>();
+      for (const { holder, keys } of steps) {
+        const before = new Set([...model.values()].flat());
+        model.set(holder, keys);
+        const after = new Set([...model.values()].flat());
+        const { added, dropped } = references.set(holder, new Map(keys.map((key) => [key, key])));
+        expect([...added.keys()].sort()).toEqual([...after].filter((key) => !before.has(key)).sort());
+        expect([...dropped].sort()).toEqual([...before].filter((key) => !after.has(key)).sort());
+        expect([...references.keys()].sort()).toEqual([...after].sort());
+      }
+    }),
+  );
+});
+
+describe('a token', () => {
+  const HOUR = 3_600_000;
+
+  test.each([
+    ['when a fifth of its life is left', 1, 0, 0.8],
+    ['up to ten seconds before that', 1, 0.5, 0.8 - 5 / 3600],
+    ['when it is a day old', 240, 0, 24],
+    ['when a fifth is left of one that lives for 30 hours', 30, 0, 24],
+  ])('is renewed %s', (_what, hours, fraction, expected) => {
+    const at = refreshAt({ expiresAt: hours * HOUR, lifeMs: hours * HOUR }, fraction);
+    expect(at).toBeCloseTo(expected * HOUR);
+  });
+
+  test('counts until it expires', () => {
+    expect([isExpired({ expiresAt: 5 }, 4), isExpired({ expiresAt: 5 }, 5)]).toEqual([false, true]);
+  });
+});

@@ -1,0 +1,87 @@
+import type { Bus, FactReader } from '@kubus/bus';
+import {
+  type PodStatusReport,
+  type PodUpdate,
+  type PodWork,
+  type RuntimeContainer,
+  type RuntimePod,
+  desiredPods,
+  podStatus,
+  podWork,
+  runtimePod,
+  sourceNames,
+} from '@kubus/contracts';
+import { type NodePod, isMirrorPod } from '@kubus/node-pods';
+
+/** What the node's API knows of the pods: facts of others, nothing of its own. */
+export class NodeFacts {
+  readonly #bus: Bus;
+  readonly #sources: readonly FactReader<PodUpdate>[];
+  readonly #statuses: FactReader<PodStatusReport>;
+  readonly #works: FactReader<PodWork>;
+  readonly #runtime: FactReader<RuntimePod>;
+  /** By the pod's UID: who wants to hear of its containers. */
+  readonly #listeners = new Map<string, Set<() => void>>();
+
+  private constructor(bus: Bus) {
+    const tell = ({ key }: { key: string }) => {
+      for (const listener of this.#listeners.get(key) ?? []) listener();
+    };
+    this.#bus = bus;
+    this.#sources = sourceNames.map((name) => bus.reader(desiredPods[name]));
+    this.#statuses = bus.reader(podStatus);
+    this.#works = bus.reader(podWork);
+    this.#runtime = bus.reader(runtimePod, { changed: tell, removed: tell });
+  }
+
+  /** Resolves when everything that is known now is there. */
+  static async read(bus: Bus): Promise<NodeFacts> {
+    const facts = new NodeFacts(bus);
+    const readers = [...facts.#sources, facts.#statuses, facts.#works, facts.#runtime];
+    await Promise.all(readers.map((reader) => reader.whenPresent()));
+    return facts;
+  }
+
+  /** Every pod that a source wants on the node; copies of static pods are none. */
+  pods(): NodePod[] {
+    return this.#sources
+      .flatMap((source) => [...source])
+      .filter(({ value }) => !isMirrorPod(value.pod))
+      .map(({ key, value }) => ({ pod: value.pod, status: this.#statuses.get(key)?.value.status }));
+  }
+
+  /** A static pod has the name of its copy. Where sources want the same name, the node's own files come first. */
+  find(namespace: string, name: string): NodePod | undefined {
+    return this.pods().find(({ pod: { metadata } }) => metadata.namespace === namespace && metadata.name === name);
+  }
+
+  /** What the runtime has of each pod. */
+  runtimePods(): RuntimePod[] {
+    return [...this.#runtime].map(({ value }) => value);
+  }
+
+  /** A run of a pod's container as the runtime has it, by the runtime's own id. */
+  run(pod: string, id: string): RuntimeContainer | undefined {
+    return this.#runtime.get(pod)?.value.containers.find((container) => container.id === id);
+  }
+
+  /** Calls `listener` after each change of what the runtime has of the pod, until the returned function is called. */
+  onRuntimeChange(pod: string, listener: () => void): () => void {
+    const listeners = this.#listeners.get(pod) ?? new Set();
+    this.#listeners.set(pod, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(pod) === listeners) this.#listeners.delete(pod);
+    };
+  }
+
+  /** The sync-loop that has told of all its pods, or what is missing to that. */
+  syncLoop(): { readonly http: string | undefined } | string {
+    if (!this.#bus.transport.connected) return 'there is no connection to the bus';
+    const peers = [...this.#bus.peers].filter(({ service }) => service === 'sync-loop');
+    const newest = peers.sort((a, b) => b.epoch - a.epoch)[0];
+    if (newest === undefined) return 'sync-loop has not been heard of';
+    if (this.#works.completed(newest.instance) !== newest.epoch) return 'sync-loop has not told of all pods yet';
+    return { http: newest.http };
+  }
+}

@@ -1,0 +1,67 @@
+import { isIP } from 'node:net';
+
+/** A certificate, with those of its issuers after it, and its key; both PEM. */
+export interface ServingPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+/** As with the reference: for clients whose clocks are behind. */
+const EARLIER_MS = 60 * 60 * 1000;
+
+/** RSA, so that it suits every list of cipher suites. */
+const ALGORITHM = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 2048,
+  publicExponent: new Uint8Array([1, 0, 1]),
+};
+
+/**
+ * Makes what the reference makes when it is given no certificate (kubelet behaviour 1.25): one named `<host>@<time>` that is
+ * good for a year, signed by an authority `<host>-ca@<time>` whose key nobody keeps.
+ *
+ * @param now milliseconds since the Unix epoch
+ */
+export async function makeSelfSigned(host: string, addresses: readonly string[], now: number): Promise<ServingPair> {
+  // Loaded only where a certificate is made, which is once in a node's life.
+  await import('reflect-metadata');
+  const x509 = await import('@peculiar/x509');
+  const makeKeys = () => crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const [issuerKeys, keys] = await Promise.all([makeKeys(), makeKeys()]);
+  const seconds = Math.floor(now / 1000);
+  const life = { notBefore: new Date(now - EARLIER_MS), notAfter: new Date(now - EARLIER_MS + YEAR_MS) };
+  const { digitalSignature, keyCertSign, keyEncipherment } = x509.KeyUsageFlags;
+  const issuer = await x509.X509CertificateGenerator.createSelfSigned({
+    name: [{ CN: [`${host}-ca@${seconds}`] }],
+    keys: issuerKeys,
+    signingAlgorithm: ALGORITHM,
+    ...life,
+    extensions: [
+      new x509.KeyUsagesExtension(keyEncipherment | digitalSignature | keyCertSign, true),
+      new x509.BasicConstraintsExtension(true, undefined, true),
+    ],
+  });
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: [{ CN: [`${host}@${seconds}`] }],
+    issuer: issuer.subjectName,
+    publicKey: keys.publicKey,
+    signingKey: issuerKeys.privateKey,
+    signingAlgorithm: ALGORITHM,
+    ...life,
+    extensions: [
+      new x509.KeyUsagesExtension(keyEncipherment | digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.SubjectAlternativeNameExtension(
+        [...new Set([host, ...addresses])].map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
+      ),
+    ],
+  });
+  const key = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  return {
+    certificate: `${certificate.toString('pem')}\n${issuer.toString('pem')}\n`,
+    key: `${key}\n`,
+  };
+}

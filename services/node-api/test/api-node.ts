@@ -1,0 +1,220 @@
+import { Bus, type FactOwner } from '@kubus/bus';
+import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { TestNatsServer } from '@kubus/bus-nats/testing';
+import {
+  type Pod,
+  type PodStatus,
+  type PodStatusReport,
+  type PodUpdate,
+  type PodWork,
+  type RuntimeContainer,
+  type RuntimePod,
+  type ServiceName,
+  type SourceName,
+  type StreamEvent,
+  desiredPods,
+  podRefOf,
+  podSchema,
+  podStatus,
+  podWork,
+  runtimePod,
+  serviceContracts,
+  serviceNames,
+  streamSchema,
+} from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
+import { type NodeConfig, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { type Server, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from './client.ts';
+import { NodeApi, type ServerConfig } from '../src/index.ts';
+
+export const NODE = 'node0';
+
+/** Everybody may do everything. */
+export const open = {
+  authentication: { webhook: false, webhookCacheMs: 0, anonymous: true },
+  authorization: { mode: 'AlwaysAllow', allowedCacheMs: 0, deniedCacheMs: 0 },
+} as const satisfies Partial<ServerConfig>;
+
+const identities = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
+
+/** A pod of that name, whose UID is `uid-<name>`, with the containers `main` and `side`. */
+export function podNamed(name: string, annotations: Record<string, string> = {}): Pod {
+  return podSchema.parse({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid: `uid-${name}`, annotations },
+    spec: { nodeName: NODE, containers: [{ name: 'main' }, { name: 'side' }] },
+  });
+}
+
+/** A run of a container as the runtime tells of it. */
+export function runOf(id: string, logPath: string, state: RuntimeContainer['state'] = 'running'): RuntimeContainer {
+  return {
+    ...{ id, name: 'main', attempt: 0, sandboxId: 'sandbox', state, createdAt: '1', startedAt: '1', finishedAt: '0' },
+    ...{ exitCode: 0, reason: '', message: '', image: 'busybox', imageRef: 'busybox', imageId: 'sha256:abc' },
+    ...{ logPath, annotations: {} },
+  };
+}
+
+/** The services around node-api, on a NATS server of the test's own; they say what the test wants. */
+export class ApiNode {
+  /** A folder of the test. */
+  readonly folder: string;
+  readonly events: StreamEvent[] = [];
+  readonly #nats = new TestNatsServer();
+  readonly #connections: NatsConnection[] = [];
+  readonly #waiting = new Set<() => void>();
+  readonly #pods = new Map<SourceName, FactOwner<PodUpdate>>();
+  #statuses: FactOwner<PodStatusReport> | undefined;
+  #works: FactOwner<PodWork> | undefined;
+  #runtime: FactOwner<RuntimePod> | undefined;
+  #syncLoop: Server | undefined;
+  #api: NodeApi | undefined;
+  /** What sync-loop answers when it is asked how it is. */
+  syncLoopStatus = 200;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  static async make(): Promise<ApiNode> {
+    const node = new ApiNode(await mkdtemp(join(tmpdir(), 'kubus-node-api-')));
+    await node.#nats.start(NODE, serviceContracts, identities);
+    await ensureStreams(await node.#connect('launcher'), NODE, defaultRecordLimits);
+    const sources = await node.#join('config-sources');
+    for (const name of ['file', 'http', 'api'] as const) node.#pods.set(name, sources.owner(desiredPods[name]));
+    node.#statuses = (await node.#join('pod-workers')).owner(podStatus);
+    node.#runtime = (await node.#join('cri-bridge')).owner(runtimePod);
+    const people = await node.#connect('cli');
+    people.subscribe(`kubus.${NODE}.node.event.stream.>`, {
+      callback: (_error, message) => {
+        node.events.push(streamSchema.parse(message.json()));
+        for (const look of [...node.#waiting]) look();
+      },
+    });
+    await people.flush();
+    return node;
+  }
+
+  /** Starts the API; one that runs is stopped before. */
+  async start(
+    server: Partial<ServerConfig> = {},
+    more: Partial<Pick<NodeConfig, 'apiServer' | 'nodeIps'>> = {},
+  ): Promise<NodeApi> {
+    await this.#api?.stop();
+    const config = nodeConfigSchema.parse({
+      ...{ node: NODE, nats: { url: this.#nats.url, identities: '' }, state: this.folder },
+      ...{ manifests: { path: this.folder }, runtime: { socket: '' }, pods: { root: '', logs: this.folder } },
+      network: { configDir: '', pluginDirs: [''], socket: '' },
+      server: { certDir: join(this.folder, 'pki') },
+      ...more,
+    });
+    const bus = await this.#join('node-api');
+    const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
+    const given = config.server;
+    if (given === undefined) throw new Error('there is no server in the configuration');
+    this.#api = await NodeApi.start(
+      { config, bus, ...ports },
+      // Any free port is none that a configuration may name.
+      { ...given, address: '127.0.0.1', port: 0, healthz: { address: '127.0.0.1', port: await freePort() }, ...server },
+    );
+    return this.#api;
+  }
+
+  get api(): NodeApi {
+    if (this.#api === undefined) throw new Error('the API has not been started');
+    return this.#api;
+  }
+
+  want(source: SourceName, pod: Pod): void {
+    this.#pods.get(source)?.put(pod.metadata.uid, { operation: 'ADD', source, pod }, { pod: pod.metadata.uid });
+  }
+
+  status(pod: Pod, status: PodStatus): void {
+    this.#statuses?.put(pod.metadata.uid, { ref: podRefOf(pod), status }, { pod: pod.metadata.uid });
+  }
+
+  /** What the runtime has of a pod; nothing of it any more when that is left out. */
+  runs(pod: Pod, containers?: readonly RuntimeContainer[]): void {
+    const ref = podRefOf(pod);
+    if (containers === undefined) {
+      this.#runtime?.remove(ref.uid, { pod: ref.uid });
+      return;
+    }
+    const sandbox = { id: 'sandbox', attempt: 0, ready: true, createdAt: '1', ips: [], runtimeHandler: '' };
+    const read = { ref, stamp: { epoch: 1, counter: 1 }, sandboxes: [sandbox], containers: [...containers] };
+    this.#runtime?.put(ref.uid, read, { pod: ref.uid });
+  }
+
+  /** sync-loop comes and tells of all its pods; it is asked how it is by HTTP. */
+  async startSyncLoop(): Promise<void> {
+    const contract = { ...serviceContracts['sync-loop'], owns: [podWork], reads: [] };
+    const bus = await this.#join('sync-loop', contract);
+    this.#works = bus.owner(podWork);
+    this.#syncLoop = createServer((_request, response) => response.writeHead(this.syncLoopStatus).end());
+    this.#syncLoop.listen(0, '127.0.0.1');
+    await once(this.#syncLoop, 'listening');
+    const { port } = this.#syncLoop.address() as AddressInfo;
+    bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', http: `127.0.0.1:${port}` });
+    this.#works.complete();
+  }
+
+  /** sync-loop has died: nobody answers. */
+  async killSyncLoop(): Promise<void> {
+    const server = this.#syncLoop;
+    this.#syncLoop = undefined;
+    if (server === undefined) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  killNats(): Promise<void> {
+    return this.#nats.kill();
+  }
+
+  /** Resolves when the stream events are as they should be. */
+  async untilEvents(condition: (events: readonly StreamEvent[]) => boolean): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const look = () => {
+        if (!condition(this.events)) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  async remove(): Promise<void> {
+    await this.#api?.stop();
+    await this.killSyncLoop();
+    for (const connection of this.#connections) await connection.close();
+    await this.#nats.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #connect(service: ServiceName): Promise<NatsConnection> {
+    const instance = `${service}-0`;
+    const seed = this.#nats.identities.get(instance)?.seed ?? '';
+    const connection = await connectNats({ servers: this.#nats.url, instance, seed });
+    this.#connections.push(connection);
+    return connection;
+  }
+
+  async #join(service: ServiceName, contract = serviceContracts[service]): Promise<Bus> {
+    const connection = await this.#connect(service);
+    const instance = `${service}-0`;
+    const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
+    const transport = new NatsTransport({ connection, node: NODE, instance, ...ports });
+    return new Bus({ node: NODE, service, instance, epoch: 1, contract, transport, ...ports });
+  }
+}

@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
+import { type Agent, request as secureRequest } from 'node:https';
+
+/** Who asks, and how. */
+export interface Ask {
+  readonly method?: string;
+  readonly token?: string;
+  /** A client certificate and its key, PEM. */
+  readonly certificate?: { readonly certificate: string; readonly key: string };
+  /** Left out: each request has a connection of its own. */
+  readonly agent?: Agent;
+  readonly signal?: AbortSignal;
+  /** Without TLS. */
+  readonly plain?: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Asks 127.0.0.1 and resolves with the answer's head; the body is read by the caller. */
+export async function begin(port: number, path: string, ask: Ask = {}): Promise<IncomingMessage> {
+  const { method = 'GET', token, certificate, agent, signal, plain } = ask;
+  const options = {
+    ...{ host: '127.0.0.1', port, path, method },
+    ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+    ...(signal !== undefined && { signal }),
+  };
+  const asking =
+    plain === true
+      ? plainRequest({ ...options, agent: false })
+      : secureRequest({
+          ...options,
+          agent: agent ?? false,
+          rejectUnauthorized: false,
+          ...(certificate !== undefined && { cert: certificate.certificate, key: certificate.key }),
+        });
+  asking.end();
+  const [response] = (await once(asking, 'response')) as [IncomingMessage];
+  return response;
+}
+
+/** The whole answer. */
+export async function get(port: number, path: string, ask: Ask = {}): Promise<Answer> {
+  const response = await begin(port, path, ask);
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), headers: response.headers };
+}
+
+/** A port on which nobody listens now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

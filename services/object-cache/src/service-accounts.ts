@@ -1,0 +1,61 @@
+import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
+import type { Named, ServiceAccount } from '@kubus/object-socket';
+import { KubusError } from '@kubus/ports';
+import * as z from 'zod';
+
+const accountSchema = z.object({
+  metadata: z.object({ uid: z.string(), annotations: z.record(z.string(), z.string()).optional() }),
+});
+
+/**
+ * Service accounts as they are now, and as they were last as long as the API server can not be asked: credential providers
+ * and their tokens go on through an outage.
+ */
+export class ServiceAccounts {
+  readonly #client: KubeRequester;
+  readonly #last = new Map<string, ServiceAccount>();
+
+  constructor(client: KubeRequester) {
+    this.#client = client;
+  }
+
+  /** @throws KubeError when there is none, or it is not given out. */
+  async get({ namespace, name }: Named): Promise<ServiceAccount> {
+    const key = `${namespace}/${name}`;
+    try {
+      const path = kubePath({ version: 'v1', namespace, resource: 'serviceaccounts', name });
+      const account = readAccount(await this.#client.request({ method: 'GET', path }));
+      this.#last.set(key, account);
+      return account;
+    } catch (error) {
+      const last = this.#last.get(key);
+      if (last === undefined || !isOutage(error)) {
+        this.#last.delete(key);
+        throw error;
+      }
+      return last;
+    }
+  }
+
+  /** Forgets those that `isNeeded` does not name. */
+  keepOnly(isNeeded: (account: Named) => boolean): void {
+    for (const key of this.#last.keys()) {
+      const [namespace = '', name = ''] = key.split('/');
+      if (!isNeeded({ namespace, name })) this.#last.delete(key);
+    }
+  }
+}
+
+/** Whether the API server has not answered, or could not: this says nothing about what was asked. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  const { status } = error;
+  return status === undefined || status >= 500 || status === 401 || status === 408 || status === 429;
+}
+
+function readAccount(object: unknown): ServiceAccount {
+  const parsed = accountSchema.safeParse(object);
+  if (!parsed.success) throw new KubusError('bad-answer', 'the API server’s answer is no ServiceAccount');
+  const { uid, annotations = {} } = parsed.data.metadata;
+  return { uid, annotations };
+}

@@ -1,0 +1,137 @@
+import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
+import { type TokenHolder, isExpired, refreshAt } from '@kubus/object-demand';
+import type { Named, ServiceAccountToken, tokenQuestionSchema } from '@kubus/object-socket';
+import { type Clock, KubusError, type Logger } from '@kubus/ports';
+import * as z from 'zod';
+
+/** The pod that a token is asked for is not on this node, or nobody has told of it yet. */
+export class NoSuchPod extends KubusError {
+  constructor(message: string) {
+    super('NoSuchPod', message);
+  }
+}
+
+const answerSchema = z.object({
+  spec: z.object({ expirationSeconds: z.number().positive() }),
+  status: z.object({ token: z.string(), expirationTimestamp: z.iso.datetime() }),
+});
+
+type Question = z.infer<typeof tokenQuestionSchema>;
+
+interface Kept {
+  readonly answer: ServiceAccountToken;
+  readonly expiresAt: number;
+  readonly refreshAt: number;
+}
+
+/**
+ * Tokens of service accounts for the pods of this node (kubelet behaviour 1.14, token manager). One is given out again until
+ * a fifth of its life is left, and while no other one can be had, until it expires.
+ */
+export class Tokens {
+  readonly #client: KubeRequester;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #random: () => number;
+  /** By the UID of the pod. */
+  readonly #holders = new Map<string, TokenHolder>();
+  /** By the UID of the pod, then by what was asked. */
+  readonly #kept = new Map<string, Map<string, Kept>>();
+  /** Questions under way: who asks the same waits for the answer. */
+  readonly #asking = new Map<string, Promise<ServiceAccountToken>>();
+
+  constructor(options: { client: KubeRequester; clock: Clock; logger: Logger; random: () => number }) {
+    this.#client = options.client;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#random = options.random;
+  }
+
+  /** How many tokens are kept. */
+  get count(): number {
+    return [...this.#kept.values()].reduce((sum, tokens) => sum + tokens.size, 0);
+  }
+
+  /** Whether a pod of this node has the service account. */
+  isHeld({ namespace, name }: Named): boolean {
+    return [...this.#holders.values()].some((one) => one.namespace === namespace && one.serviceAccount === name);
+  }
+
+  /** The pod with this UID may have tokens from now on; undefined: it is gone, and its tokens are forgotten. */
+  set(uid: string, holder: TokenHolder | undefined): void {
+    if (holder !== undefined) {
+      this.#holders.set(uid, holder);
+      return;
+    }
+    this.#holders.delete(uid);
+    this.#kept.delete(uid);
+  }
+
+  /**
+   * A token of the service account.
+   *
+   * @throws NoSuchPod
+   * @throws KubeError when the API server gives none and there is none that still counts.
+   */
+  async get(account: Named, question: Question): Promise<ServiceAccountToken> {
+    const { pod } = question;
+    this.#forgetExpired(pod.uid);
+    const holder = this.#holders.get(pod.uid);
+    const { namespace, name } = account;
+    if (holder?.namespace !== namespace || holder.name !== pod.name || holder.serviceAccount !== name) {
+      throw new NoSuchPod(`no pod ${namespace}/${pod.name} of this node has the service account ${name}`);
+    }
+    const key = JSON.stringify([account, question]);
+    const kept = this.#kept.get(pod.uid)?.get(key);
+    if (kept !== undefined && this.#clock.now() < kept.refreshAt) return kept.answer;
+    try {
+      return await this.#once(key, account, question);
+    } catch (error) {
+      if (kept === undefined || isExpired(kept, this.#clock.now()) || !(error instanceof KubeError)) throw error;
+      this.#logger.warn({ namespace, account: name, err: error.message }, 'a token could not be renewed and goes on');
+      return kept.answer;
+    }
+  }
+
+  async #once(key: string, account: Named, question: Question): Promise<ServiceAccountToken> {
+    const asking = this.#asking.get(key) ?? this.#ask(key, account, question);
+    this.#asking.set(key, asking);
+    try {
+      return await asking;
+    } finally {
+      this.#asking.delete(key);
+    }
+  }
+
+  async #ask(key: string, { namespace, name }: Named, question: Question): Promise<ServiceAccountToken> {
+    const { audiences, expirationSeconds, pod, serviceAccountUid } = question;
+    const said = await this.#client.request({
+      method: 'POST',
+      path: kubePath({ version: 'v1', namespace, resource: 'serviceaccounts', name, subresource: 'token' }),
+      body: {
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenRequest',
+        metadata: serviceAccountUid === undefined ? {} : { uid: serviceAccountUid },
+        spec: { audiences, expirationSeconds, boundObjectRef: { apiVersion: 'v1', kind: 'Pod', ...pod } },
+      },
+    });
+    const parsed = answerSchema.safeParse(said);
+    // The parser's own error would show parts of it.
+    if (!parsed.success) throw new KubusError('bad-answer', 'the API server’s answer is no TokenRequest');
+    const { spec, status } = parsed.data;
+    const expiresAt = Date.parse(status.expirationTimestamp);
+    const life = { expiresAt, lifeMs: spec.expirationSeconds * 1000 };
+    // A pod that has gone meanwhile leaves nothing behind.
+    if (this.#holders.has(pod.uid)) {
+      const tokens = this.#kept.get(pod.uid) ?? new Map<string, Kept>();
+      this.#kept.set(pod.uid, tokens);
+      tokens.set(key, { answer: status, expiresAt, refreshAt: refreshAt(life, this.#random()) });
+    }
+    return status;
+  }
+
+  #forgetExpired(uid: string): void {
+    const tokens = this.#kept.get(uid);
+    for (const [key, kept] of tokens ?? []) if (isExpired(kept, this.#clock.now())) tokens?.delete(key);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Cancel, Clock } from '@kubus/ports';
+import { ManualClock } from '@kubus/ports/testing';
+
+/** From here on a wait is the test's to pass; shorter ones, such as those after failures, pass by themselves. */
+const LONG_MS = 20_000;
+
+/** A clock that the test moves, for everything that takes long. */
+export class TestClock implements Clock {
+  // What an API server signs is dated by the machine's clock.
+  readonly #long = new ManualClock(Date.now());
+
+  now(): number {
+    return this.#long.now();
+  }
+
+  after(ms: number, action: () => void): Cancel {
+    if (ms >= LONG_MS) return this.#long.after(ms, action);
+    // What a test leaves waiting must not keep its process alive.
+    const timer = setTimeout(action, ms / 100).unref();
+    return () => clearTimeout(timer);
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.#long.advance(ms);
+  }
+}

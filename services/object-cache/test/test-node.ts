@@ -1,0 +1,245 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Bus, type FactOwner, type FactReader } from '@kubus/bus';
+import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { TestNatsServer } from '@kubus/bus-nats/testing';
+import {
+  type CachedObject,
+  type NamespaceServices,
+  type ObjectReference,
+  type Pod,
+  type PodWork,
+  type RuntimeClass,
+  type ServiceName,
+  cachedObject,
+  namespaceServices,
+  objectKey,
+  podWork,
+  runtimeClass,
+  serviceContracts,
+} from '@kubus/contracts';
+import { KubeClient } from '@kubus/kube';
+import { type LoggedRequest, TestApiServer, type TestApiServerOptions, nodeUser } from '@kubus/kube-fixture';
+import { ObjectClient } from '@kubus/object-socket';
+import { type LogFields, type Logger, silentLogger } from '@kubus/ports';
+import { systemClock, systemIds } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { ObjectCache } from '../src/index.ts';
+import { TestClock } from './test-clock.ts';
+
+const NODE = 'n';
+const members: readonly ServiceName[] = ['launcher', 'object-cache', 'sync-loop', 'pod-workers'];
+
+/** An object-cache between an API server and the bus of a node, with sync-loop's and pod-workers' side of it. */
+export class TestNode {
+  readonly clock = new TestClock();
+  readonly client: ObjectClient;
+  readonly api: TestApiServer;
+  readonly socket: string;
+  /** Every line that it has logged, as JSON. */
+  readonly logged: string[] = [];
+  readonly #folder: string;
+  readonly #nats = new TestNatsServer();
+  readonly #open: NatsConnection[] = [];
+  #pods!: FactOwner<PodWork>;
+  #objects!: FactReader<CachedObject>;
+  #services!: FactReader<NamespaceServices>;
+  #classes!: FactReader<RuntimeClass>;
+  #running: (() => Promise<void>) | undefined;
+  #epoch = 0;
+  #markers = 0;
+  #look: () => void = () => undefined;
+
+  static async start(options: TestApiServerOptions = {}): Promise<TestNode> {
+    const folder = await mkdtemp(join(tmpdir(), 'kubus-cache-'));
+    const node = new TestNode(folder, await TestApiServer.start(options));
+    await node.#wire();
+    return node;
+  }
+
+  private constructor(folder: string, api: TestApiServer) {
+    this.#folder = folder;
+    this.api = api;
+    this.socket = join(folder, 'sockets', 'objects.sock');
+    this.client = new ObjectClient(this.socket);
+  }
+
+  async #wire(): Promise<void> {
+    const identities = members.map((service) => ({ service, instance: `${service}-0` }));
+    await this.#nats.start(NODE, serviceContracts, identities);
+    await ensureStreams(await this.#connect('launcher'), NODE, defaultRecordLimits);
+    const look = () => this.#look();
+    const heard = { changed: look, removed: look, complete: look };
+    const workers = await this.#join('pod-workers');
+    this.#objects = workers.reader(cachedObject, heard);
+    this.#services = workers.reader(namespaceServices, heard);
+    this.#classes = workers.reader(runtimeClass, heard);
+    this.#pods = (await this.#join('sync-loop')).owner(podWork);
+    this.#pods.complete();
+  }
+
+  /** Starts the next life of the cache. */
+  async run(): Promise<ObjectCache> {
+    this.#epoch += 1;
+    const bus = await this.#join('object-cache', this.#epoch);
+    const connection = this.#open.pop();
+    const kubeconfig = await this.api.kubeconfig(nodeUser(NODE));
+    const ports = { clock: this.clock, logger: this.#logger() };
+    const client = await KubeClient.open({ kubeconfig, userAgent: 'test', ...ports });
+    const ids = { ...systemIds, fraction: () => 0 };
+    const cache = await ObjectCache.start({ bus, client, ids, socket: this.socket, ...ports });
+    this.#running = async () => {
+      await cache.stop();
+      await client.close();
+      await connection?.close();
+    };
+    return cache;
+  }
+
+  /** Ends the cache. What it told stays. */
+  async halt(): Promise<void> {
+    await this.#running?.();
+    this.#running = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.halt();
+    for (const connection of this.#open) await connection.close();
+    await this.#nats.stop();
+    await this.api.close();
+    await rm(this.#folder, { recursive: true });
+  }
+
+  /** The node has to do with the pod. */
+  work(pod: Pod, change: Partial<PodWork> = {}): void {
+    const { uid, name, namespace } = pod.metadata;
+    this.#pods.put(
+      uid,
+      {
+        ref: { uid, name, namespace },
+        pod,
+        source: 'api',
+        work: 'sync',
+        reason: 'test',
+        worker: 'pod-workers-0',
+        firstSeen: '2030-01-01T00:00:00Z',
+        ...change,
+      },
+      { pod: uid },
+    );
+  }
+
+  /** The node is done with the pod. */
+  forget(uid: string): void {
+    this.#pods.remove(uid, { pod: uid });
+  }
+
+  /** Waits until the cache has heard everything that was said of pods so far. */
+  async heard(): Promise<void> {
+    const name = `marker-${++this.#markers}`;
+    this.work(podOf(name, usingAll({ kind: 'ConfigMap', name })));
+    await this.until(() => this.object({ kind: 'ConfigMap', namespace: 'default', name }));
+    this.forget(name);
+  }
+
+  object(reference: ObjectReference): CachedObject | undefined {
+    return this.#objects.get(objectKey(reference))?.value;
+  }
+
+  /** All objects that are told of, and how they stand. */
+  get objects(): string[] {
+    return [...this.#objects].map(({ key, value }) => `${key} ${value.state}`).sort();
+  }
+
+  /** The names of the services that are told of, by their namespace. */
+  get services(): Record<string, string[]> {
+    const entries = [...this.#services].map(
+      ({ key, value }) => [key, value.services.map(({ name }) => name).sort()] as const,
+    );
+    return Object.fromEntries(entries);
+  }
+
+  get classes(): RuntimeClass[] {
+    return [...this.#classes].map(({ value }) => value);
+  }
+
+  /** Which sets the cache of this life has told as a whole. */
+  get complete(): { objects: boolean; services: boolean; classes: boolean } {
+    const is = (reader: FactReader<unknown>) => reader.completed('object-cache-0') === this.#epoch;
+    return { objects: is(this.#objects), services: is(this.#services), classes: is(this.#classes) };
+  }
+
+  /** Requests of that kind so far, without those that the node is not for. */
+  requests(verb: LoggedRequest['verb'], plural: string): readonly LoggedRequest[] {
+    return this.api.requests.filter((one) => one.verb === verb && one.plural === plural);
+  }
+
+  /** Which objects are watched now. */
+  get watched(): string[] {
+    return this.api.requests
+      .filter(
+        ({ verb, query, durationMs }) => verb === 'watch' && query.has('fieldSelector') && durationMs === undefined,
+      )
+      .map(({ plural, namespace, query }) => `${plural}/${namespace}/${query.get('fieldSelector') ?? ''}`)
+      .sort();
+  }
+
+  /** Waits until exactly these objects are watched. */
+  async watches(...objects: string[]): Promise<void> {
+    await this.api.waitForRequest(() => this.watched.join() === objects.join());
+  }
+
+  /** Waits until a fact has made this so. */
+  async until<T>(look: () => T | undefined | false): Promise<T> {
+    for (;;) {
+      const found = look();
+      if (found !== undefined && found !== false) return found;
+      await new Promise<void>((resolve) => (this.#look = resolve));
+    }
+  }
+
+  #logger(): Logger {
+    const log = (fields: LogFields, message: string) => void this.logged.push(JSON.stringify([fields, message]));
+    return { ...silentLogger, debug: log, info: log, warn: log, error: log };
+  }
+
+  async #connect(service: ServiceName): Promise<NatsConnection> {
+    const instance = `${service}-0`;
+    const seed = this.#nats.identities.get(instance)?.seed ?? '';
+    const made = await connectNats({ servers: this.#nats.url, instance, seed });
+    this.#open.push(made);
+    return made;
+  }
+
+  async #join(service: ServiceName, epoch = 1): Promise<Bus> {
+    const instance = `${service}-0`;
+    const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
+    const transport = new NatsTransport({
+      connection: await this.#connect(service),
+      node: NODE,
+      instance,
+      ...ports,
+    });
+    const contract = serviceContracts[service];
+    return new Bus({ node: NODE, service, instance, epoch, contract, transport, ...ports });
+  }
+}
+
+/** A pod of the API server; its UID is its name. */
+export function podOf(name: string, spec: object = {}, namespace = 'default'): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, uid: name },
+    spec: { containers: [{ name: 'main' }], ...spec },
+  };
+}
+
+/** Of a pod that has all keys of these objects as variables. */
+export function usingAll(...references: readonly Pick<ObjectReference, 'kind' | 'name'>[]): object {
+  const envFrom = references.map(({ kind, name }) =>
+    kind === 'Secret' ? { secretRef: { name } } : { configMapRef: { name } },
+  );
+  return { containers: [{ name: 'main', envFrom }] };
+}
