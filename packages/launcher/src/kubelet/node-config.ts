@@ -48,6 +48,13 @@ export function socketOf(endpoint: string): string {
   throw new LauncherError('BadEndpoint', message);
 }
 
+/** Whether the node has an HTTP API: without an API server nobody could say who may use it, where it has to be asked. */
+export function servesApi({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): boolean {
+  const { enableServer, authentication, authorization } = config;
+  const isAsked = authentication.webhook.enabled || authorization.mode === 'Webhook';
+  return enableServer && (flags.kubeconfig !== '' || !isAsked);
+}
+
 /** What the services of the node are told. */
 export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodeParts): NodeConfig {
   const { dir } = parts;
@@ -70,6 +77,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       },
     }),
     ...(flags.kubeconfig !== '' && cluster(config, flags, parts)),
+    ...(servesApi({ config, flags }) && { server: server(config, flags['cert-dir'], parts.configz) }),
     nodeObject: nodeObject(config, flags),
     runtime: {
       socket: parts.runtime,
@@ -163,9 +171,8 @@ function nodeObject(config: KubeletConfiguration, flags: KubeletFlags): object {
 }
 
 /** What makes the node a member of its cluster. */
-function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir, configz }: NodeParts): object {
+function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: NodeParts): object {
   const bootstrap = flags['bootstrap-kubeconfig'];
-  const certDir = flags['cert-dir'];
   return {
     apiServer: {
       kubeconfig: flags.kubeconfig,
@@ -173,11 +180,10 @@ function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir, confi
       qps: config.kubeAPIQPS === 0 ? 50 : config.kubeAPIQPS,
       burst: config.kubeAPIBurst === 0 ? 100 : config.kubeAPIBurst,
       ...(bootstrap !== '' && { bootstrap: { kubeconfig: bootstrap } }),
-      certDir,
+      certDir: flags['cert-dir'],
       rotate: config.rotateCertificates,
     },
     objects: { socket: dir.socket('objects') },
-    ...(config.enableServer && { server: server(config, certDir, configz) }),
   };
 }
 

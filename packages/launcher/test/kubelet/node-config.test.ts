@@ -146,6 +146,16 @@ describe('what the services are told', () => {
     expect(configOf('enableServer: false', '--kubeconfig=/k').server).toBeUndefined();
   });
 
+  test('has an API of its own without a cluster where nobody has to be asked', () => {
+    const open = 'authentication: {webhook: {enabled: false}}\nauthorization: {mode: AlwaysAllow}\n';
+    expect(configOf(open)).toMatchObject({
+      server: { authentication: { webhook: false, anonymous: false }, authorization: { mode: 'AlwaysAllow' } },
+    });
+    expect(configOf(`${open}enableServer: false`).server).toBeUndefined();
+    expect(configOf('authorization: {mode: AlwaysAllow}').server).toBeUndefined();
+    expect(configOf('authentication: {webhook: {enabled: false}}').server).toBeUndefined();
+  });
+
   test('lets cni-bridge run the machine’s networks where the runtime has our handler', () => {
     const given = settings('', '--cni-conf-dir=/networks', '--cni-bin-dir=/plugins');
     expect(nodeConfigOf(given, { ...parts, handler: 'kubus' })).toMatchObject({
