@@ -58,17 +58,14 @@ export function servesApi({ config, flags }: Pick<KubeletSettings, 'config' | 'f
 /** What the services of the node are told. */
 export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodeParts): NodeConfig {
   const { dir } = parts;
-  const { logging, staticPodURL } = config;
+  const { logging, staticPodPath, staticPodURL } = config;
   return nodeConfigSchema.parse({
     node: dir.node,
     nodeIps: parts.nodeIps,
     logLevel: logging.verbosity >= 4 ? 'debug' : 'info',
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
-    manifests: {
-      path: config.staticPodPath === '' ? dir.nothing : config.staticPodPath,
-      checkEveryMs: config.fileCheckFrequency,
-    },
+    ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
     ...(staticPodURL !== '' && {
       manifestUrl: {
         url: staticPodURL,
