@@ -14,8 +14,10 @@ export const configSources: ServiceDefinition = {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
+    // Read on every node: the contract of the service is one.
+    const known = nodeObject(bus, config.node);
     const connect = async () => {
-      await nodeObject(bus, config.node);
+      await known;
       client = await openKubeClient(config, 'config-sources', { clock, logger, signal: stopped.signal });
       return client;
     };
