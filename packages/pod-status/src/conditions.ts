@@ -11,7 +11,7 @@ interface Judgement {
 }
 
 /** Conditions that only the node sets. Those it does not set now are gone; all other conditions stay as they are. */
-const OWNED = [
+export const OWNED_CONDITIONS: readonly string[] = [
   'PodReadyToStartContainers',
   'Initialized',
   'Ready',
@@ -23,7 +23,8 @@ const OWNED = [
 ];
 
 export const RESTARTING = 'AllContainersRestarting';
-const DISRUPTION = 'DisruptionTarget';
+/** A condition that the node sets beside others who do. */
+export const DISRUPTION = 'DisruptionTarget';
 
 export interface ConditionsInput extends Pick<
   PodStatusInput,
@@ -56,7 +57,7 @@ export function podConditions(input: ConditionsInput): PodCondition[] {
     ...(resize ?? []).map((condition) => datedResize(condition, previous, now)),
   ];
   const kept = previous?.conditions?.filter(({ type }) => type === DISRUPTION) ?? [];
-  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED.includes(type));
+  const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !OWNED_CONDITIONS.includes(type));
   const rest = [...kept, ...foreign].filter(
     ({ type }, index, all) =>
       !own.some((one) => one.type === type) && all.findIndex((one) => one.type === type) === index,

@@ -1,3 +1,4 @@
+export { DISRUPTION, OWNED_CONDITIONS } from './conditions.ts';
 export type { ContainerDetails, PodStatusInput, ResizeCondition, StatusReason, WaitingReason } from './input.ts';
 export { type PodPhase, isStatic, isTerminal } from './phase.ts';
 export { podResourceList } from './pod-resources.ts';

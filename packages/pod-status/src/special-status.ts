@@ -65,6 +65,7 @@ function isInitialized(pod: Pod, status: PodStatus): boolean {
  * mistake and must not be told (kubelet behaviour 1.12, illegal transition).
  */
 export function illegalTransition(pod: Pod, previous: PodStatus, next: PodStatus): string | undefined {
+  if (mayBeginAnew(pod)) return undefined;
   const before = [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? [])];
   const after = [...(next.initContainerStatuses ?? []), ...(next.containerStatuses ?? [])];
   return before.find(({ name, state }) => {
@@ -74,4 +75,12 @@ export function illegalTransition(pod: Pod, previous: PodStatus, next: PodStatus
     const now = after.find((one) => one.name === name);
     return now !== undefined && now.state?.terminated === undefined;
   })?.name;
+}
+
+/** Init containers of such a pod run again in a new sandbox, or when the pod restarts in place (KEP-5532). */
+function mayBeginAnew({ spec }: Pod): boolean {
+  if ((spec.restartPolicy ?? 'Always') === 'Always') return true;
+  return [...(spec.initContainers ?? []), ...spec.containers].some(({ restartPolicyRules = [] }) =>
+    restartPolicyRules.some(({ action }) => action === 'RestartAllContainers'),
+  );
 }

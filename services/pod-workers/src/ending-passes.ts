@@ -37,8 +37,8 @@ async function killPod(pass: Pass, runtime: RuntimePod | undefined): Promise<voi
 
 /**
  * Takes away what a stopped pod leaves (kubelet behaviour 1.3, SyncTerminatedPod). With `forget` nobody wants the pod any
- * more, so its containers, sandboxes, logs and files go too, once its volumes are gone; without, the last run of each
- * container stays to be looked at (kubelet behaviour 1.9, container GC).
+ * more, so its containers, sandboxes, logs and files go too; without, the last run of each container stays to be looked at
+ * (kubelet behaviour 1.9, container GC). Throws until its volumes are gone.
  */
 export async function terminatedPass(pass: Pass, forget: boolean): Promise<void> {
   if (forget) await removeAll(pass);
@@ -50,6 +50,7 @@ async function removeOlder(pass: Pass): Promise<void> {
   const { containers, sandboxes } = leftovers(await pass.runtime.fresh(pass.causes), undefined);
   await removeContainers(pass, containers, { logs: false });
   await removeSandboxes(pass, sandboxes);
+  checkVolumesGone(pass);
 }
 
 async function removeAll(pass: Pass): Promise<void> {

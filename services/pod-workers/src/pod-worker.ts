@@ -69,6 +69,8 @@ export class PodWorker {
   /** What the last pass ended for the lack of; `anything`: of something that is asked for again after a while. */
   #awaits: 'node' | 'volumes' | 'anything' | undefined;
   #statusHeld = false;
+  /** A pass has taken away what the pod leaves. */
+  #cleaned = false;
   #decidedOn: Stamp | undefined;
   #passedOn: Stamp | undefined;
   #stopped = false;
@@ -237,6 +239,7 @@ export class PodWorker {
       // The pod is to be forgotten since this pass began: the next one takes the rest of it away.
       if (forget !== this.#machine.forget) return;
       if (forget) await this.#record.forget();
+      else this.#cleaned = true;
       this.#step({ kind: 'passed', terminal: true });
     }
     // What the runtime had when the pass last decided; by the end of the pass it may have more.
@@ -331,6 +334,7 @@ export class PodWorker {
   /** A UID that was ended is wanted again: nothing of its earlier life counts. */
   #begin(): void {
     this.#machine = initialMachine;
+    this.#cleaned = false;
     this.#record.revive();
     this.#status.reset();
     this.#waiting.clear();
@@ -342,7 +346,7 @@ export class PodWorker {
   }
 
   #report(error?: string, causes: readonly Cause[] = this.#why()): void {
-    if (!this.#stopped) this.#state.report(this.#machine.state, error, causes);
+    if (!this.#stopped) this.#state.report(this.#machine.state, { error, cleaned: this.#cleaned }, causes);
   }
 
   /** What the pod's present state comes from. */

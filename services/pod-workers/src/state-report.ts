@@ -20,13 +20,20 @@ export class StateReport {
     this.#since = formatTime(this.#deps.clock.now());
   }
 
-  /** @param error what the last pass could not do */
-  report(state: WorkerState, error: string | undefined, causes: readonly Cause[]): void {
-    const reported = `${state} ${error ?? ''}`;
+  /**
+   * @param error what the last pass could not do
+   * @param cleaned what a pod that is over leaves has been taken away
+   */
+  report(
+    state: WorkerState,
+    { error, cleaned }: { error: string | undefined; cleaned: boolean },
+    causes: readonly Cause[],
+  ): void {
+    const reported = JSON.stringify([state, error, cleaned]);
     if (reported === this.#reported) return;
     this.#reported = reported;
     const { uid } = this.#ref;
-    const value = { ref: this.#ref, state, since: this.#since, ...(error !== undefined && { error }) };
-    this.#deps.states.put(uid, value, { pod: uid, causes });
+    const value = { ref: this.#ref, state, since: this.#since, ...(cleaned && { cleaned }) };
+    this.#deps.states.put(uid, { ...value, ...(error !== undefined && { error }) }, { pod: uid, causes });
   }
 }

@@ -77,6 +77,19 @@ test('a pod is forgotten only when its volumes are gone', async () => {
   expect(node.state('a')?.state).toBe('finished');
 });
 
+test('a pod that is over and still wanted is cleaned when its volumes and its cgroup are gone', async () => {
+  await node.allVolumes();
+  await node.work(pod);
+  await node.volumes('a', mounted);
+  const metadata = { ...pod.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' };
+  await node.work({ ...pod, metadata });
+  expect(node.state('a')).toMatchObject({ state: 'terminated', error: 'the pod’s volumes are not unmounted yet' });
+  expect(node.state('a')).not.toHaveProperty('cleaned');
+  await node.volumes('a', undefined);
+  expect(node.undone).toEqual(['cgroup a']);
+  expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
+});
+
 test('nothing heard of a pod’s volumes means something only when all has been told', async () => {
   await node.work(pod);
   await node.volumes('a', mounted);

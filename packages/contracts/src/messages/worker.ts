@@ -12,6 +12,8 @@ export const podWorkerSchema = z.object({
   state: z.enum(workerStates),
   /** RFC 3339: since when. */
   since: z.string(),
+  /** Of `terminated`: its volumes, its cgroup and all but the last run of each container are gone. */
+  cleaned: z.boolean().optional(),
   /** What the last pass could not do; it will be tried again. */
   error: z.string().optional(),
 });

@@ -1,0 +1,130 @@
+import type { Pod, PodCondition, PodStatus } from '@kubus/contracts';
+import { DISRUPTION, OWNED_CONDITIONS, isTerminal } from '@kubus/pod-status';
+import { isMirror } from './mirror.ts';
+
+/** The fields of a status that the node writes. All others belong to somebody else, also those that do not exist yet. */
+export const NODE_FIELDS = [
+  'observedGeneration',
+  'phase',
+  'conditions',
+  'message',
+  'reason',
+  'hostIP',
+  'hostIPs',
+  'podIP',
+  'podIPs',
+  'startTime',
+  'initContainerStatuses',
+  'containerStatuses',
+  'ephemeralContainerStatuses',
+  'qosClass',
+  'allocatedResources',
+  'resources',
+] as const satisfies readonly (keyof PodStatus)[];
+
+export interface WantedInput {
+  /** The pod as the API server has it; of a static pod its mirror. */
+  readonly api: Pod;
+  /** The status as the node sees it: times in whole seconds, messages limited. */
+  readonly node: PodStatus;
+  /** Containers of the pod may still run. */
+  readonly mayRun: boolean;
+  /** RFC 3339, whole seconds. */
+  readonly now: string;
+}
+
+/**
+ * The status that the API server is to have: the node's, with what others have written kept (kubelet behaviour 1.12,
+ * status patch).
+ *
+ * - A terminal phase is withheld while containers may run: who waits for it takes what they used for free. Once it is
+ *   there it stays, except in a mirror pod, whose static pod may begin anew.
+ * - The start time and the QoS class never change, and the observed generation does not go back.
+ * - A pod that is over is not ready.
+ */
+export function wantedStatus(input: WantedInput): PodStatus {
+  const { api, node } = input;
+  const before = api.status ?? {};
+  const observedGeneration = Math.max(before.observedGeneration ?? 0, node.observedGeneration ?? 0);
+  const phase = phaseOf(input);
+  return {
+    ...before,
+    ...Object.fromEntries(NODE_FIELDS.map((field) => [field, node[field]])),
+    ...(observedGeneration > 0 && { observedGeneration }),
+    ...phase,
+    conditions: conditionsOf(input, phase.phase),
+    startTime: before.startTime ?? node.startTime,
+    qosClass: before.qosClass ?? node.qosClass,
+  };
+}
+
+/** Reason and message go with the phase. */
+function phaseOf({ api, node, mayRun }: WantedInput): Pick<PodStatus, 'phase' | 'reason' | 'message'> {
+  const { phase, reason, message } = api.status ?? {};
+  const withheld = isTerminal(node.phase) && !isTerminal(phase) && mayRun;
+  const over = isTerminal(phase) && !isTerminal(node.phase) && !isMirror(api);
+  if (withheld || over) return { phase, reason, message };
+  return { phase: node.phase, reason: node.reason, message: node.message };
+}
+
+/** In the API server's order, so that a patch has to move none; those that are new come after the others. */
+function conditionsOf(input: WantedInput, phase: string | undefined): PodCondition[] {
+  const before = input.api.status?.conditions ?? [];
+  const own = ownConditions(input, phase);
+  const find = (type: string) => own.find((condition) => condition.type === type);
+  const kept = before.flatMap((condition) => {
+    const replaced = find(condition.type);
+    if (replaced !== undefined) return [replaced];
+    return OWNED_CONDITIONS.includes(condition.type) ? [] : [condition];
+  });
+  const added = own.filter(({ type }) => !before.some((condition) => condition.type === type));
+  return [...kept, ...added];
+}
+
+function ownConditions(input: WantedInput, phase: string | undefined): PodCondition[] {
+  const { api, node, now } = input;
+  const before = api.status?.conditions ?? [];
+  const own = (node.conditions ?? [])
+    .filter(({ type }) => OWNED_CONDITIONS.includes(type))
+    .map((condition) => dated(over(condition, phase), before, now));
+  // What disrupts a pod is told together with its end: until then it may be called off.
+  const ends = isTerminal(phase) && !isTerminal(api.status?.phase);
+  const disruption = ends ? node.conditions?.find(({ type }) => type === DISRUPTION) : undefined;
+  return disruption === undefined ? own : [...own, dated(undated(disruption), before, now)];
+}
+
+/** A pod that is over is not ready, whatever its containers were when it ended. */
+function over(condition: PodCondition, phase: string | undefined): PodCondition {
+  const { type, status } = condition;
+  if (!isTerminal(phase) || status !== 'True' || !['Ready', 'ContainersReady'].includes(type)) return condition;
+  const { message: _, ...rest } = undated(condition);
+  return { ...rest, status: 'False', reason: phase === 'Failed' ? 'PodFailed' : 'PodCompleted' };
+}
+
+function undated({ lastTransitionTime: _, ...condition }: PodCondition): PodCondition {
+  return condition;
+}
+
+/**
+ * The time of a condition is that of its last change of status: now, if it says none. When the API server shows the same
+ * status, it is the later of the two times: the node may have lost when it changed, or the API server may have missed a
+ * change there and back.
+ */
+function dated(condition: PodCondition, before: readonly PodCondition[], now: string): PodCondition {
+  const known = before.find(({ type }) => type === condition.type);
+  const same = known?.status === condition.status;
+  const times = [condition.lastTransitionTime, same ? known.lastTransitionTime : undefined];
+  // The API server lets nobody take it back.
+  const observedGeneration = condition.observedGeneration || known?.observedGeneration;
+  return {
+    ...condition,
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    // Nobody else sets it, and the node does not.
+    ...(known?.lastProbeTime !== undefined && { lastProbeTime: known.lastProbeTime }),
+    lastTransitionTime:
+      times
+        .filter((time) => typeof time === 'string')
+        .sort()
+        .at(-1) ?? now,
+  };
+}

@@ -1,0 +1,244 @@
+import { type Bus, type Cause, formatTime } from '@kubus/bus';
+import { type PodRef, type StatusWrite, mirrorPod, podRefOf, statusWrite } from '@kubus/contracts';
+import type { Rate } from '@kubus/event-correlator';
+import { KubeError, type KubeRequester } from '@kubus/kube';
+import { type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
+import { failureScope, mirrorOf, mirrorStep, podNeed } from '@kubus/status-patch';
+import { type ApiPod, ApiPods, nameOf } from './api-pods.ts';
+import { NodePods } from './node-pods.ts';
+import { StatusFacts } from './status-facts.ts';
+import { type WriteError, WriteQueue } from './write-queue.ts';
+import { type Answer, PodWrites, type Write } from './writes.ts';
+
+/** How long the watch may take to tell of a new mirror, in milliseconds. What it has not told of by then is taken for gone. */
+const UNHEARD_MS = 30_000;
+
+export interface StatusManagerOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly client: KubeRequester;
+  /** Writes of pods; events have a rate of their own. */
+  readonly rate: Rate;
+}
+
+/**
+ * Brings what the API server has of the node's pods to what the node says: their statuses, the removal of those that have
+ * ended, the mirrors of static ones (kubelet behaviour 1.1 and 1.12). What is missing is decided by what is known now, not
+ * by what has happened, so that after an outage or a restart each pod is written once, and nothing that is there already.
+ */
+export class StatusManager {
+  readonly #options: StatusManagerOptions;
+  readonly #pods: NodePods;
+  readonly #api = new ApiPods();
+  readonly #facts: StatusFacts;
+  readonly #queue: WriteQueue<Write>;
+  readonly #writes: PodWrites;
+  readonly #ending = new AbortController();
+  /** By UID in the API: a patch after which the API server showed this version, and still not what the patch asks for. */
+  readonly #ignored = new Map<string, string>();
+  /** By name: the static pod whose mirror has been told. */
+  readonly #mirrored = new Map<string, PodRef>();
+  #ready = false;
+
+  constructor(options: StatusManagerOptions) {
+    const { bus, clock, ids, rate, client } = options;
+    this.#options = options;
+    this.#facts = new StatusFacts({ writes: bus.owner(statusWrite), mirrors: bus.owner(mirrorPod), clock });
+    this.#writes = new PodWrites(client, this.#ending.signal);
+    this.#queue = new WriteQueue<Write>({
+      ...{ clock, ids, rate },
+      plan: (name) => this.#plan(name),
+      perform: (write) => this.#perform(write),
+      delayed: (write) => this.#tell(write, 'waiting'),
+    });
+    this.#pods = new NodePods(bus, {
+      changed: (name) => this.#touch(name),
+      heard: (pod, cause) => {
+        this.#api.heard(pod, cause);
+        this.#touch(nameOf(pod.metadata), true);
+      },
+      gone: (ref) => {
+        this.#api.gone(ref);
+        this.#ignored.delete(ref.uid);
+        this.#touch(nameOf(ref), true);
+      },
+    });
+    void this.#begin();
+  }
+
+  /** Everything that was said before the start has been taken in. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** The API server does not answer, or serves nobody. */
+  get suspended(): boolean {
+    return this.#queue.suspended;
+  }
+
+  /** Names of which something is still to be written. */
+  get waiting(): number {
+    return this.#queue.waiting;
+  }
+
+  /** How many pods there are in each state. */
+  get counts(): ReadonlyMap<StatusWrite['state'], number> {
+    return this.#facts.counts;
+  }
+
+  /** `metadata.resourceVersion` of a pod, where the API server has it. */
+  resourceVersion(uid: string): string | undefined {
+    return this.#pods.resourceVersion(uid);
+  }
+
+  /** Writes nothing more. What is under way is left: whether it is done, the next life sees. */
+  async stop(): Promise<void> {
+    const stopped = this.#queue.stop();
+    this.#ending.abort(new KubusError('stopped', 'status-manager ends'));
+    await stopped;
+  }
+
+  async #begin(): Promise<void> {
+    await this.#pods.present();
+    this.#ready = true;
+    for (const name of new Set([...this.#pods.names, ...this.#api.names])) this.#queue.touch(name);
+    this.#facts.complete();
+  }
+
+  /** With only a part of what was said, it would look as if much had changed. */
+  #touch(name: string, news = false): void {
+    if (this.#ready) this.#queue.touch(name, news);
+  }
+
+  #plan(name: string): Write | undefined {
+    const api = this.#api.at(name);
+    this.#showMirror(name, api);
+    for (const uid of this.#facts.uidsOf(name)) if (!this.#pods.speaks(uid)) this.#facts.forget(uid);
+    return this.#planMirror(name, api) ?? (api && this.#planPod(api));
+  }
+
+  #planMirror(name: string, api: ApiPod | undefined): Write | undefined {
+    const { node } = this.#pods;
+    const current = this.#pods.current(name);
+    const pod = current?.value.pod;
+    const step = mirrorStep({ api: api?.pod, current: pod, claimed: this.#pods.claims(name), node });
+    const causes = [...(api?.causes ?? []), ...(current === undefined ? [] : [current.cause])];
+    if (step?.kind === 'create' && pod !== undefined) {
+      const ref = podRefOf(pod);
+      return { kind: 'createMirror', urgency: 'ready', uid: ref.uid, ref, pod: step.pod, causes };
+    }
+    if (step?.kind !== 'remove' || api === undefined) return undefined;
+    return { kind: 'removeMirror', urgency: 'ready', uid: uidOnNode(api), ref: podRefOf(api.pod), causes };
+  }
+
+  #planPod(api: ApiPod): Write | undefined {
+    const uid = uidOnNode(api);
+    const { pod } = api;
+    const ref = podRefOf(pod);
+    const status = this.#pods.status(uid)?.value.status;
+    const worker = this.#pods.worker(uid)?.value;
+    const now = `${formatTime(this.#options.clock.now()).slice(0, 19)}Z`;
+    const need = podNeed({ api: pod, status, worker, now });
+    const causes = [...this.#pods.causes(uid), ...api.causes];
+    switch (need?.kind) {
+      case 'write':
+        if (this.#ignored.get(ref.uid) === ignoredKey(need.patch, pod.metadata.resourceVersion)) break;
+        return { kind: 'status', urgency: need.urgency, uid, ref, patch: need.patch, causes };
+      case 'delete':
+        return { kind: 'delete', urgency: 'deletion', uid, ref, patch: need.patch, causes };
+      case 'refuse':
+        this.#refuse(uid, ref, need.container, causes);
+        return undefined;
+      default:
+        break;
+    }
+    // The API server has all of it.
+    const told = this.#facts.stateOf(uid);
+    if (status !== undefined && told !== 'written' && told !== 'deleted') {
+      this.#facts.tell(uid, { ref, state: 'written', resourceVersion: pod.metadata.resourceVersion }, causes);
+    }
+    return undefined;
+  }
+
+  #refuse(uid: string, ref: PodRef, container: string, causes: readonly Cause[]): void {
+    const error = `the status is not written: container ${container} has ended for good, and would be shown as alive again`;
+    if (this.#facts.stateOf(uid) !== 'failing') this.#options.logger.error({ ...podFields(ref) }, error);
+    this.#facts.tell(uid, { ref, state: 'failing', error }, causes);
+  }
+
+  async #perform(write: Write): Promise<WriteError | undefined> {
+    const { logger } = this.#options;
+    try {
+      this.#answered(write, await this.#writes.perform(write));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof KubeError)) throw error;
+      const scope = failureScope(error, write.kind === 'createMirror');
+      // Somebody else has been faster: the watch is about to tell.
+      if (scope === 'stale') logger.debug({ ...podFields(write.ref), err: error }, 'the pod is another one by now');
+      else if (!this.#ending.signal.aborted) {
+        logger.warn({ ...podFields(write.ref), write: write.kind, err: error }, 'the API server was not told');
+        this.#tell(write, 'failing', { error: error.message });
+      }
+      return { scope, error };
+    }
+  }
+
+  #answered(write: Write, pod: Answer): void {
+    const { ref } = write;
+    if (pod === undefined) this.#api.removed(ref);
+    else this.#api.answered(pod);
+    if (write.kind === 'status' && pod !== undefined) {
+      const { resourceVersion } = pod.metadata;
+      this.#ignored.set(ref.uid, ignoredKey(write.patch, resourceVersion));
+      this.#tell(write, 'written', { resourceVersion });
+    } else if (write.kind === 'delete') {
+      this.#tell(write, 'deleted');
+    } else if (write.kind === 'createMirror' && pod !== undefined) {
+      this.#expect(podRefOf(pod));
+    }
+  }
+
+  /** A mirror that was removed again before the watch could tell of it would be taken for there for ever. */
+  #expect(ref: PodRef): void {
+    this.#options.clock.after(UNHEARD_MS, () => {
+      this.#api.forgetUnheard(ref);
+      this.#touch(nameOf(ref));
+    });
+  }
+
+  #tell(write: Write, state: StatusWrite['state'], more: Pick<StatusWrite, 'resourceVersion' | 'error'> = {}): void {
+    // A mirror that has to go says nothing of the static pod.
+    if (write.kind !== 'removeMirror') this.#facts.tell(write.uid, { ref: write.ref, state, ...more }, write.causes);
+  }
+
+  /** Tells which copy of a static pod there is under the name. */
+  #showMirror(name: string, api: ApiPod | undefined): void {
+    const uid = api && mirrorOf(api.pod);
+    const before = this.#mirrored.get(name);
+    if (before !== undefined && before.uid !== uid) {
+      this.#facts.tellMirror(before, undefined, api?.causes ?? []);
+      this.#mirrored.delete(name);
+    }
+    if (api === undefined || uid === undefined) return;
+    const ref = { ...podRefOf(api.pod), uid };
+    this.#mirrored.set(name, ref);
+    this.#facts.tellMirror(ref, api.pod.metadata.uid, api.causes);
+  }
+}
+
+/** UID on the node of a pod that the API server has: that of the static pod if it is a mirror. */
+function uidOnNode({ pod }: ApiPod): string {
+  return mirrorOf(pod) ?? pod.metadata.uid;
+}
+
+/** The same patch is not sent again to a pod that has not changed since it was taken. */
+function ignoredKey(patch: object, resourceVersion: string | undefined): string {
+  return `${resourceVersion ?? ''} ${JSON.stringify(patch)}`;
+}
+
+function podFields({ namespace, name, uid }: PodRef) {
+  return { pod: `${namespace}/${name}`, podUid: uid };
+}
