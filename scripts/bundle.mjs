@@ -46,10 +46,11 @@ const credentials = {
   name: 'credentials',
   setup(context) {
     context.onResolve({ filter: /^(\.|@kubernetes\/client-node$|undici$)/ }, async ({ path, pluginData, ...args }) => {
-      if (pluginData === credentials) return undefined;
-      if (path === 'undici') return client.test(args.importer) ? { path, namespace: 'left-out' } : undefined;
+      const ofClient = client.test(args.importer);
+      if (pluginData === credentials || (!ofClient && !path.startsWith('@'))) return undefined;
+      if (path === 'undici') return { path, namespace: 'left-out' };
       const found = await context.resolve(path, { ...args, pluginData: credentials });
-      return client.test(found.path) ? { ...found, sideEffects: false } : undefined;
+      return { ...found, sideEffects: false };
     });
     context.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
   },
