@@ -1,6 +1,7 @@
 import type { AdmissionNode, AdmissionRecord } from '@kubus/admission';
 import {
   CONFIG_MIRROR,
+  type ClusterNode,
   type Pod,
   type PodRef,
   type PodStatus,

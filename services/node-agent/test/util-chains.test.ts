@@ -15,7 +15,9 @@ const clock = new ManualClock();
 
 beforeEach(async () => {
   // A network namespace of this test alone, which goes with the process that holds it.
-  namespace = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  namespace = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   if (namespace.stdout !== null) await once(namespace.stdout, 'data');
   calls = [];
   run = (program, args) => {
