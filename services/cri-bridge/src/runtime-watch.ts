@@ -1,7 +1,7 @@
 import type { Bus, FactOwner } from '@kubus/bus';
 import { type RuntimeCondition, runtimeCondition } from '@kubus/contracts';
 import { handlerWithShim } from '@kubus/cni-config';
-import type { EventsState } from '@kubus/cri';
+import { type EventsState, handlersOf } from '@kubus/cri';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { StatusResponse } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
@@ -239,17 +239,4 @@ function handlerFeatures({ runtimeHandlers = [] }: StatusResponse, own: string |
     };
   };
   return { handlers: Object.fromEntries(runtimeHandlers.map(({ name = '' }) => [name, features(name)])) };
-}
-
-/**
- * The handlers with which the runtime is configured. From containerd 2 on the status lists them; before, only the verbose
- * status shows the configuration. Undefined for a runtime that tells neither: it is taken at our configuration's word.
- */
-function handlersOf(status: StatusResponse): string[] | undefined {
-  const listed = status.runtimeHandlers ?? [];
-  if (listed.length > 0) return listed.map(({ name = '' }) => name);
-  const config = status.info?.['config'];
-  if (config === undefined) return undefined;
-  const { containerd } = JSON.parse(config) as { containerd?: { runtimes?: Record<string, unknown> } };
-  return containerd?.runtimes && Object.keys(containerd.runtimes);
 }
