@@ -164,6 +164,29 @@ describe('completeness', () => {
   });
 });
 
+describe('a pod that is said to be gone', () => {
+  const both = set(emptyConfig(['api']), [pod(), pod({ uid: 'u2', name: 'b' })], 'api').state;
+  const part = (pods: readonly Pod[], removed: readonly string[]) =>
+    merge(both, { source: 'api', pods, removed, complete: false });
+
+  test('is removed, and no other', () => {
+    const { updates, state } = part([], ['u1', 'unknown']);
+    expect(operations(updates)).toEqual([['REMOVE', 'u1']]);
+    expect([...(state.get('api')?.pods.keys() ?? [])]).toEqual(['u2']);
+  });
+
+  test('makes room for the next one of its name', () => {
+    expect(operations(part([pod({ uid: 'u3' })], ['u1']).updates)).toEqual([
+      ['REMOVE', 'u1'],
+      ['ADD', 'u3'],
+    ]);
+  });
+
+  test('stays when it is given as well', () => {
+    expect(operations(part([pod({ image: 'j' })], ['u1']).updates)).toEqual([['UPDATE', 'u1']]);
+  });
+});
+
 describe('any sequence of sets', () => {
   const parts = fc.record({
     uid: fc.constantFrom('u1', 'u2', 'u3', 'u4'),
@@ -184,6 +207,7 @@ describe('any sequence of sets', () => {
       source: fc.constantFrom('file', 'api'),
       pods: fc.array(parts.map(pod), { maxLength: 5 }),
       complete: fc.boolean(),
+      removed: fc.array(fc.constantFrom('u1', 'u2', 'u3', 'u4'), { maxLength: 2 }),
     }),
     { maxLength: 8 },
   );
@@ -232,6 +256,8 @@ describe('any sequence of sets', () => {
             expect(held?.status).toEqual(one.status);
           }
           if (step.complete) expect([...own.keys()].sort()).toEqual(kept.map((one) => one.metadata.uid).sort());
+          const wanted = new Set(kept.map((one) => one.metadata.uid));
+          for (const uid of step.removed) expect(own.has(uid)).toBe(wanted.has(uid));
           expect(merge(state, { ...step, pods: kept }).updates).toEqual([]);
         }
       }),

@@ -29,6 +29,8 @@ export interface SourceSet {
   readonly pods: readonly Pod[];
   /** True: these are all pods of the source, and others of it are gone. False: only these have changed. */
   readonly complete: boolean;
+  /** UIDs of pods that are gone, unless `pods` has them. */
+  readonly removed?: readonly string[] | undefined;
 }
 
 /** A pod that was left out because another one of its source has its name or UID. */
@@ -65,10 +67,11 @@ export function allSourcesComplete(state: ConfigState): boolean {
  *
  * Source: podStorage.merge of k8s.io/kubernetes/pkg/kubelet/config, except that resourceVersion follows the source.
  */
-export function merge(state: ConfigState, { source, pods, complete }: SourceSet): MergeResult {
+export function merge(state: ConfigState, { source, pods, complete, removed = [] }: SourceSet): MergeResult {
   const before = state.get(source) ?? { complete: false, pods: new Map<string, Pod>() };
   const { kept, dropped } = withoutDuplicates(pods, source);
   const after = new Map<string, Pod>(complete ? [] : before.pods);
+  for (const uid of removed) after.delete(uid);
   const updates: PodUpdate[] = [];
   for (const given of kept) {
     const pod = annotate(given, { [CONFIG_SOURCE]: source });

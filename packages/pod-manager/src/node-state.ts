@@ -1,5 +1,6 @@
 import type { AdmissionNode, AdmissionRecord } from '@kubus/admission';
 import {
+  CONFIG_MIRROR,
   type Pod,
   type PodRef,
   type PodStatus,
@@ -91,7 +92,12 @@ export class NodeState {
     this.#admissions.runtimeFeatures(features);
   }
 
+  /** A mirror pod is the API server's copy of a static pod of this node: it is nothing to run, and nothing to end. */
   desired(source: SourceName, update: PodUpdate): void {
+    if (source === 'api' && update.pod.metadata.annotations?.[CONFIG_MIRROR] !== undefined) {
+      this.undesired(source, update.pod.metadata.uid);
+      return;
+    }
     this.#desired.set(update.pod.metadata.uid, { source, update });
     this.#admissions.desired(update.pod);
   }

@@ -142,6 +142,24 @@ describe('NodeState', () => {
     expect(said(state.decide('v1', NOW))).toEqual(['v1 gone', 'v2 sync']);
   });
 
+  test('a mirror pod is nothing to run and nothing to end', () => {
+    everythingKnown();
+    want(pod('static', 'web'));
+    const mirrored = pod('mirror', 'web');
+    const annotations = { 'kubernetes.io/config.mirror': 'static' };
+    const mirror = { ...mirrored, metadata: { ...mirrored.metadata, annotations } };
+    const tell = (one: Pod) => state.desired('api', { operation: 'ADD', source: 'api', pod: one });
+    tell(mirror);
+    expect(said(state.decideAll(NOW))).toEqual(['static sync']);
+    state.undesired('api', 'mirror');
+    expect(said(state.decideAll(NOW))).toEqual([]);
+    // Whatever it was before.
+    tell(pod('other'));
+    expect(said(state.decide('other', NOW))).toEqual(['other sync']);
+    tell({ ...pod('other'), metadata: { ...pod('other').metadata, annotations } });
+    expect(said(state.decide('other', NOW))).toEqual(['other kill']);
+  });
+
   test('a restarted loop takes up what its workers are still ending', () => {
     everythingKnown();
     state.worker('a', report('a', 'terminating'));

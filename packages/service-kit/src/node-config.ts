@@ -176,12 +176,15 @@ export const nodeConfigSchema = z.strictObject({
   instances: z.partialRecord(z.enum(sharedServices), z.number().int().positive()).default({}),
   /** Fixed HTTP ports by instance name; others are chosen by the system. */
   httpPorts: z.record(z.string(), z.number().int().min(0).max(65535)).default({}),
-  manifests: z.strictObject({
-    /** A file or a folder of static pods. */
-    path: z.string(),
-    /** How often it is read again without a change being seen, in milliseconds (fileCheckFrequency). */
-    checkEveryMs: z.number().positive().default(20_000),
-  }),
+  /** Left out: the node has no static pods from files. */
+  manifests: z
+    .strictObject({
+      /** A file or a folder of static pods (staticPodPath). */
+      path: z.string(),
+      /** How often it is read again without a change being seen, in milliseconds (fileCheckFrequency). */
+      checkEveryMs: z.number().positive().default(20_000),
+    })
+    .optional(),
   /** Static pods from a web server. */
   manifestUrl: z
     .strictObject({

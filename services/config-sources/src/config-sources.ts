@@ -1,7 +1,17 @@
-import type { ManifestReport, Pod, PodRef, PodUpdate, SourceName } from '@kubus/contracts';
-import { type ConfigState, type DroppedPod, allSourcesComplete, emptyConfig, merge } from '@kubus/pod-config';
+import { type ManifestReport, type PodRef, type PodUpdate, type SourceName, sourceNames } from '@kubus/contracts';
+import type { KubeWatcher } from '@kubus/kube';
+import {
+  type ConfigState,
+  type DroppedPod,
+  type SourceSet,
+  allSourcesComplete,
+  emptyConfig,
+  merge,
+} from '@kubus/pod-config';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { ApiSource } from './api-source.ts';
 import { FileSource, type ManifestFolder } from './file-source.ts';
+import { HttpSource, type ManifestEndpoint } from './http-source.ts';
 import { podRef } from './manifest-files.ts';
 
 /** Where the results go. The calls come in the order in which they matter; none of them may throw. */
@@ -27,11 +37,15 @@ export interface ConfigSourcesOptions {
   readonly output: ConfigOutput;
   /** Left out: this node has no static pods from files. */
   readonly file?: { readonly folder: ManifestFolder; readonly fileCheckFrequency?: number | undefined } | undefined;
+  /** Left out: none from a URL. `checkEveryMs` in milliseconds. */
+  readonly http?: { readonly endpoint: ManifestEndpoint; readonly checkEveryMs: number } | undefined;
+  /** Left out: the node is a member of no cluster. See {@link ApiSource}. */
+  readonly api?: { readonly connect: () => Promise<KubeWatcher>; readonly random: () => number } | undefined;
 }
 
 /**
- * The pods that the sources of a node want, merged source by source. A source hands in its whole set and gets one update
- * for each pod that changed. The http and api sources have their place in the merge and are not there yet.
+ * The pods that the sources of a node want, merged source by source. A source hands in its whole set, or what has changed
+ * of it, and each pod that is another one by that is told once.
  */
 export class ConfigSources {
   /** The sources of this node: nothing may be cleaned up before all of them are complete. */
@@ -39,25 +53,47 @@ export class ConfigSources {
   readonly #output: ConfigOutput;
   readonly #logger: Logger;
   readonly #file: FileSource | undefined;
+  readonly #http: HttpSource | undefined;
+  readonly #api: ApiSource | undefined;
   #state: ConfigState;
   /** Pods left out of the last set of each source, so that each is told about once. */
   readonly #dropped = new Map<SourceName, ReadonlySet<string>>();
 
-  constructor({ file, output, logger, ...rest }: ConfigSourcesOptions) {
+  constructor({ file, http, api, output, records, ...rest }: ConfigSourcesOptions) {
     this.#output = output;
-    this.#logger = logger;
-    this.registered = file === undefined ? [] : ['file'];
+    this.#logger = rest.logger;
+    this.registered = sourceNames.filter((name) => ({ file, http, api })[name] !== undefined);
     this.#state = emptyConfig(this.registered);
+    const reports = {
+      manifest: (report: ManifestReport) => output.manifest(report.path, report),
+      manifestGone: (path: string) => output.manifestGone(path),
+    };
     this.#file =
       file &&
       new FileSource({
         ...rest,
         ...file,
-        logger,
+        records,
+        output: { ...reports, set: (pods) => this.#take({ source: 'file', pods, complete: true }) },
+      });
+    this.#http =
+      http &&
+      new HttpSource({
+        ...rest,
+        ...http,
+        output: { ...reports, set: (pods, complete) => this.#take({ source: 'http', pods, complete }) },
+      });
+    this.#api =
+      api &&
+      new ApiSource({
+        ...rest,
+        ...api,
+        held: (uid) => this.#state.get('api')?.pods.get(uid),
         output: {
-          set: (pods) => this.set('file', pods),
-          manifest: (report) => output.manifest(report.path, report),
-          manifestGone: (path) => output.manifestGone(path),
+          ...reports,
+          set: (pods) => this.#take({ source: 'api', pods, complete: true }),
+          changed: (pod) => this.#take({ source: 'api', pods: [pod], complete: false }),
+          removed: (uid) => this.#take({ source: 'api', pods: [], removed: [uid], complete: false }),
         },
       });
   }
@@ -67,18 +103,21 @@ export class ConfigSources {
     return allSourcesComplete(this.#state);
   }
 
-  /** Resolves when each source has been read once, with or without success. */
+  /** Resolves when the static pods have been read once, with or without success. */
   async start(): Promise<void> {
-    await this.#file?.start();
+    this.#api?.start();
+    await Promise.all([this.#file?.start(), this.#http?.start()]);
   }
 
   stop(): void {
     this.#file?.stop();
+    this.#http?.stop();
+    this.#api?.stop();
   }
 
-  /** Takes the whole set of one source. */
-  set(source: SourceName, pods: readonly Pod[]): void {
-    const { state, updates, dropped, completed } = merge(this.#state, { source, pods, complete: true });
+  #take(set: SourceSet & { readonly source: SourceName }): void {
+    const { source } = set;
+    const { state, updates, dropped, completed } = merge(this.#state, set);
     this.#state = state;
     for (const update of updates) {
       const { uid } = update.pod.metadata;
@@ -86,7 +125,7 @@ export class ConfigSources {
       else this.#output.pod(source, update);
     }
     if (completed) this.#output.complete(source);
-    this.#tell(source, dropped);
+    if (set.complete) this.#tell(source, dropped);
   }
 
   #tell(source: SourceName, dropped: readonly DroppedPod[]): void {

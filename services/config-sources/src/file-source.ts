@@ -139,7 +139,8 @@ export class FileSource {
         files.set(file.path, before);
         continue;
       }
-      const change = 'text' in file ? readFile(file, before, { node, now }) : failFile(file, before, now);
+      const change =
+        'text' in file ? readFile(file, before, { node, now, source: 'file' }) : failFile(file, before, now);
       changes.push(change);
       files.set(file.path, change.state);
     }

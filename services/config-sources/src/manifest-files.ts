@@ -1,8 +1,9 @@
 import type { ManifestReport, Pod, PodRef } from '@kubus/contracts';
 import { type ManifestNote, readManifest } from '@kubus/pod-manifest';
 
-/** What is known of one manifest file. */
+/** What is known of one manifest: of a file, or of what a URL gives. */
 export interface FileState {
+  /** The file, or the URL. */
   readonly path: string;
   /** What was read last, unless that failed. */
   readonly text?: string;
@@ -25,9 +26,9 @@ export interface FileChange {
 export function readFile(
   { path, text }: { path: string; text: string },
   before: FileState | undefined,
-  at: { node: string; now: string },
+  at: { node: string; now: string; source: 'file' | 'http' },
 ): FileChange {
-  const manifest = readManifest({ text, path, node: at.node, source: 'file', seenAt: at.now });
+  const manifest = readManifest({ text, path, node: at.node, source: at.source, seenAt: at.now });
   const broken = manifest.errors.length > 0;
   const kept = broken ? missingFrom(manifest.pods, before?.pods ?? []) : [];
   const pods = [...manifest.pods, ...kept];

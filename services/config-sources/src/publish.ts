@@ -10,30 +10,21 @@ import {
   sourceNames,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
-import type { Clock, Logger, RecordStore } from '@kubus/ports';
 import { EventRecorder, type PodEvents } from '@kubus/service-kit';
-import { type ConfigOutput, ConfigSources } from './config-sources.ts';
-import type { ManifestFolder } from './file-source.ts';
+import { type ConfigOutput, ConfigSources, type ConfigSourcesOptions } from './config-sources.ts';
 
-export interface PublishOptions {
+export interface PublishOptions extends Omit<ConfigSourcesOptions, 'output'> {
   readonly bus: Bus;
-  readonly node: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly records: RecordStore;
-  readonly folder: ManifestFolder;
-  /** Milliseconds between full reads. */
-  readonly fileCheckFrequency: number;
   /** See {@link EventRecorder}. */
   readonly eventRate?: Rate | undefined;
 }
 
 /** Wires the sources to the bus: each pod is a fact of its source, each manifest file a report. */
 export function publishSources(options: PublishOptions): ConfigSources {
-  const { bus, folder, fileCheckFrequency, eventRate, ...rest } = options;
+  const { bus, eventRate, ...rest } = options;
   const events = new EventRecorder({ bus, clock: rest.clock, rate: eventRate }).ofPods(configEvent);
   const output = new SourcesOnBus(bus, events);
-  const sources = new ConfigSources({ ...rest, output, file: { folder, fileCheckFrequency } });
+  const sources = new ConfigSources({ ...rest, output });
   output.configured(sources.registered);
   return sources;
 }
@@ -62,6 +53,7 @@ class SourcesOnBus implements ConfigOutput {
     this.#sources.put('sources', { sources: [...sources] });
     // A source that this node does not have is complete with nothing in it: what it left in an earlier life goes.
     for (const source of sourceNames) if (!sources.includes(source)) this.#pods[source].complete();
+    if (!sources.includes('file')) this.#manifests.complete();
   }
 
   pod(source: SourceName, update: PodUpdate): void {
@@ -77,7 +69,7 @@ class SourcesOnBus implements ConfigOutput {
 
   complete(source: SourceName): void {
     this.#pods[source].complete();
-    this.#manifests.complete();
+    if (source === 'file') this.#manifests.complete();
   }
 
   manifest(path: string, report: ManifestReport): void {

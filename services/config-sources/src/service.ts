@@ -1,29 +1,56 @@
+import type { Bus } from '@kubus/bus';
+import { clusterNode } from '@kubus/contracts';
+import { type KubeClient, openKubeClient } from '@kubus/kube';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { FileManifestFolder } from './manifest-folder.ts';
+import { ManifestUrl } from './manifest-url.ts';
 import { publishSources } from './publish.ts';
 
 /** The service `config-sources`. */
 export const configSources: ServiceDefinition = {
   name: 'config-sources',
-  start: async ({ config, bus, clock, logger, health, stateDir }) => {
+  start: async ({ config, bus, clock, ids, logger, health, stateDir }) => {
+    const { manifests, manifestUrl, apiServer } = config;
+    const stopped = new AbortController();
+    let client: KubeClient | undefined;
+    const connect = async () => {
+      await nodeObject(bus, config.node);
+      client = await openKubeClient(config, 'config-sources', { clock, logger, signal: stopped.signal });
+      return client;
+    };
     const sources = publishSources({
       bus,
       node: config.node,
       clock,
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'files'), logger }),
-      folder: new FileManifestFolder({ path: config.manifests.path, logger }),
-      fileCheckFrequency: config.manifests.checkEveryMs,
+      file: manifests && {
+        folder: new FileManifestFolder({ path: manifests.path, logger }),
+        fileCheckFrequency: manifests.checkEveryMs,
+      },
+      http: manifestUrl && {
+        endpoint: new ManifestUrl({ ...manifestUrl, clock }),
+        checkEveryMs: manifestUrl.checkEveryMs,
+      },
+      api: apiServer && { connect, random: () => ids.fraction() },
       eventRate: config.events,
     });
     health.ready('sources', () => (sources.ready ? undefined : 'not every source has been read yet'));
     await sources.start();
     return {
-      stop: () => {
+      stop: async () => {
         sources.stop();
-        return Promise.resolve();
+        stopped.abort();
+        await client?.close();
       },
     };
   },
 };
+
+/** Resolves once the Node object is known: pods of the API are admitted by it (kubelet behaviour 1.1). */
+function nodeObject(bus: Bus, node: string): Promise<void> {
+  return new Promise((resolve) => {
+    bus.reader(clusterNode, { changed: ({ key }) => key === node && resolve() });
+  });
+}

@@ -1,0 +1,123 @@
+import type { ManifestReport, Pod } from '@kubus/contracts';
+import { type KubeWatcher, Reflector, kubePath } from '@kubus/kube';
+import { type Clock, type Logger, toError } from '@kubus/ports';
+import { type ApiPod, readApiPod } from './api-pod.ts';
+
+export interface ApiSourceOutput {
+  /** All pods that are bound to the node. */
+  set(pods: readonly Pod[]): void;
+  changed(pod: Pod): void;
+  removed(uid: string): void;
+  /** A pod that can not be taken for one. */
+  manifest(report: ManifestReport): void;
+  manifestGone(path: string): void;
+}
+
+export interface ApiSourceOptions {
+  readonly node: string;
+  /** Resolves when the API server may be asked: with the node object there, and credentials. */
+  readonly connect: () => Promise<KubeWatcher>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Between 0 and 1. */
+  readonly random: () => number;
+  /** The pod as it was handed on last. */
+  readonly held: (uid: string) => Pod | undefined;
+  readonly output: ApiSourceOutput;
+}
+
+/**
+ * The pods that the API server has bound to this node. Each list is a whole set, each event of the watch one pod; while the
+ * server is away nothing is said, and so nothing is removed. A pod that the node can not read stays as it was, and is
+ * reported as a faulty manifest is.
+ */
+export class ApiSource {
+  readonly #options: ApiSourceOptions;
+  /** Of each pod that can not be read: under which name that is reported. */
+  readonly #faulty = new Map<string, string>();
+  #reflector: Reflector<ApiPod> | undefined;
+  #stopped = false;
+
+  constructor(options: ApiSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Begins as soon as the API server may be asked. */
+  start(): void {
+    const { connect, logger } = this.#options;
+    connect().then(
+      (client) => this.#follow(client),
+      (thrown: unknown) => {
+        if (!this.#stopped)
+          logger.error({ err: toError(thrown) }, 'no way to the API server: its pods stay as they are');
+      },
+    );
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#reflector?.stop();
+  }
+
+  #follow(client: KubeWatcher): void {
+    if (this.#stopped) return;
+    const { node, clock, logger, random } = this.#options;
+    this.#reflector = new Reflector({
+      client,
+      path: kubePath({ version: 'v1', resource: 'pods' }),
+      query: { fieldSelector: `spec.nodeName=${node}` },
+      parse: (object) => readApiPod(object, this.#now()),
+      clock,
+      logger,
+      random,
+      listener: {
+        replaced: (pods) => this.#replaced(pods),
+        changed: (pod) => this.#changed(pod),
+        removed: ({ ref }) => this.#removed(ref.uid),
+      },
+    });
+    this.#reflector.start();
+  }
+
+  #replaced(pods: readonly ApiPod[]): void {
+    const { held, output } = this.#options;
+    const present = new Set(pods.map(({ ref }) => ref.uid));
+    for (const uid of this.#faulty.keys()) if (!present.has(uid)) this.#sound(uid);
+    for (const pod of pods) this.#report(pod);
+    output.set(pods.flatMap(({ ref, pod }) => pod ?? held(ref.uid) ?? []));
+  }
+
+  #changed(pod: ApiPod): void {
+    this.#report(pod);
+    if (pod.pod !== undefined) this.#options.output.changed(pod.pod);
+  }
+
+  #removed(uid: string): void {
+    this.#sound(uid);
+    this.#options.output.removed(uid);
+  }
+
+  #report({ ref, errors }: ApiPod): void {
+    if (errors.length === 0) {
+      this.#sound(ref.uid);
+      return;
+    }
+    const { output, logger, held } = this.#options;
+    const path = `api:${ref.namespace}/${ref.name}`;
+    this.#faulty.set(ref.uid, path);
+    logger.warn({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid, errors }, 'a pod of the API server is faulty');
+    const kept = held(ref.uid) === undefined ? [] : [ref];
+    output.manifest({ path, readAt: this.#now(), pods: kept, errors, warnings: [] });
+  }
+
+  #sound(uid: string): void {
+    const path = this.#faulty.get(uid);
+    if (path === undefined) return;
+    this.#faulty.delete(uid);
+    this.#options.output.manifestGone(path);
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString();
+  }
+}

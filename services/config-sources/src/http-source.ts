@@ -1,0 +1,85 @@
+import type { ManifestReport, Pod } from '@kubus/contracts';
+import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
+import { type FileState, failFile, readFile } from './manifest-files.ts';
+
+/** A manifest that a web server gives. */
+export interface ManifestEndpoint {
+  /** For people: the URL, without a password in it. */
+  readonly url: string;
+  /** Its text. Rejects when there is none to be had; then nothing is known about any pod. */
+  read(): Promise<string>;
+}
+
+export interface HttpSourceOutput {
+  /** The pods that the manifest wants now; all of them, if `complete`. */
+  set(pods: readonly Pod[], complete: boolean): void;
+  /** The manifest was read anew, or can not be read. */
+  manifest(report: ManifestReport): void;
+}
+
+export interface HttpSourceOptions {
+  readonly node: string;
+  readonly endpoint: ManifestEndpoint;
+  /** Milliseconds between reads. */
+  readonly checkEveryMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly output: HttpSourceOutput;
+}
+
+/**
+ * Static pods from a URL (kubelet behaviour 1.1), read at the start and every `checkEveryMs`; bytes that are the same as
+ * before are not looked at. When there is no answer, a refusal, or something faulty in it, the pods stay. The source is
+ * complete with the first answer that is sound, or empty, as in the reference.
+ */
+export class HttpSource {
+  readonly #options: HttpSourceOptions;
+  #state: FileState;
+  #complete = false;
+  #stopped = false;
+  #timer: Cancel = () => undefined;
+
+  constructor(options: HttpSourceOptions) {
+    this.#options = options;
+    this.#state = { path: options.endpoint.url, pods: [] };
+  }
+
+  /** Resolves when it was read once, with or without success. */
+  async start(): Promise<void> {
+    await this.#read();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer();
+  }
+
+  async #read(): Promise<void> {
+    const { endpoint, clock, checkEveryMs } = this.#options;
+    const outcome = await endpoint.read().then(
+      (text) => ({ text }),
+      (thrown: unknown) => ({ error: toError(thrown) }),
+    );
+    if (this.#stopped) return;
+    this.#take(outcome);
+    this.#timer = clock.after(checkEveryMs, () => void this.#read());
+  }
+
+  #take(outcome: { text: string } | { error: Error }): void {
+    const { node, endpoint, clock, logger, output } = this.#options;
+    const isNews = 'text' in outcome ? this.#state.text !== outcome.text : this.#state.fault !== outcome.error.message;
+    if (!isNews) return;
+    const now = new Date(clock.now()).toISOString();
+    const path = endpoint.url;
+    const { state, report } =
+      'text' in outcome
+        ? readFile({ path, text: outcome.text }, this.#state, { node, now, source: 'http' })
+        : failFile({ path, error: outcome.error }, this.#state, now);
+    this.#state = state;
+    if (report.errors.length > 0) logger.warn({ url: path, errors: report.errors }, 'faulty manifest');
+    output.manifest(report);
+    if ('error' in outcome) return;
+    this.#complete ||= report.errors.length === 0 || outcome.text.trim() === '';
+    output.set(state.pods, this.#complete);
+  }
+}
