@@ -130,6 +130,15 @@ test('values are in the containers that ask for them as soon as they are there, 
   const { stdout } = await node.kubus('exec', 'using', '--', 'cat', '/proc/1/cmdline');
   expect(stdout).toContain(`${marks.key}\0${marks.config}`);
 
+  // What the runtime says of a command that is no program quotes it.
+  const failing = await run(
+    'failing',
+    { containers: [container({ name: 'main', env, command: ['$(TOKEN)'] })] },
+    (one) => containerStatus(one)?.restartCount === 1,
+  );
+  const { state, lastState } = containerStatus(failing) ?? {};
+  expect((state?.terminated ?? lastState?.terminated)?.message).toMatch(/exec: "<redacted>"/);
+
   // Lives that have asked for nothing yet, and a container that restarts while the API server is away.
   await node.restart('cri-bridge-0');
   await node.restart('pod-workers-0');
