@@ -1,6 +1,6 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readRecords } from '@kubus/launcher';
+import { isRunning, readRecords } from '@kubus/launcher';
 import type { TestNode } from '@kubus/harness';
 
 /**
@@ -14,7 +14,10 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
   });
   const found = messages.map(({ message }) => `message ${message.subject}`);
   for (const file of await filesOf(node)) if (has(await readFile(file))) found.push(`file ${file}`);
-  for (const { what, pid } of await readRecords(node.dir.processes)) {
+  for (const record of await readRecords(node.dir.processes)) {
+    // One that has been killed is on record until its next life has begun.
+    if (!(await isRunning(record))) continue;
+    const { what, pid } = record;
     if (has(await readFile(`/proc/${pid}/cmdline`))) found.push(`command line of ${what}`);
     const { http } = node.watch.instance(what) ?? {};
     if (http !== undefined && has((await node.http(what, 'metrics')).body)) found.push(`metrics of ${what}`);

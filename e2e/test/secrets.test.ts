@@ -1,17 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Pod, type PodSpec, clusterNode } from '@kubus/contracts';
-import {
-  type ServicePlace,
-  type TestNode,
-  TestRegistry,
-  type WatchedPod,
-  isReady,
-  registryLogin,
-  startNode,
-  takePlace,
-} from '@kubus/harness';
+import type { Pod, PodSpec } from '@kubus/contracts';
+import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin, startNode } from '@kubus/harness';
 import { TestApiServer } from '@kubus/kube-fixture';
 import { buildBusybox } from '@kubus/node-images';
 import { containerStatus, toldMessages, waitingReason } from '../src/pod-facts.ts';
@@ -31,31 +22,15 @@ const REGISTRY_PORT = 5001;
 
 let api: TestApiServer;
 let node: TestNode;
-let place: ServicePlace;
 let registry: TestRegistry;
 
 beforeAll(async () => {
   api = await TestApiServer.start();
-  node = await startNode({ kubeconfig: await api.kubeconfig(), elsewhere: ['node-agent'] });
-  place = await takePlace(node, 'node-agent');
-  const { name } = node;
-  const nothing = {
-    labels: {},
-    annotations: {},
-    taints: [],
-    podCIDRs: [],
-    addresses: [],
-    capacity: {},
-    allocatable: {},
-  };
-  const owner = place.bus.owner(clusterNode);
-  owner.put(name, { name, uid: 'u', resourceVersion: '1', unschedulable: false, deleting: false, ...nothing });
-  owner.complete();
+  node = await startNode({ kubeconfig: await api.kubeconfig() });
   registry = await TestRegistry.start(node, { port: REGISTRY_PORT, login: true });
 });
 
 afterAll(async () => {
-  await (place as ServicePlace | undefined)?.leave();
   await (node as TestNode | undefined)?.stop();
   await (api as TestApiServer | undefined)?.close();
 });
