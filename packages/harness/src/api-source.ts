@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FactOwner } from '@kubus/bus';
 import {
   CONFIG_SEEN,
+  clusterNode,
   type EphemeralContainer,
   type Pod,
   type PodUpdate,
@@ -52,6 +53,8 @@ export class ApiSource {
     };
     bus.owner(configuredSources).put('sources', { sources: ['file', 'api'] });
     bus.owner(manifestReport).complete();
+    // Its pods need no Node object.
+    bus.reader(clusterNode);
     for (const source of sourceNames) this.#owners[source].complete();
     this.#unfollow = node.watch.follow(() => this.#hear());
   }
