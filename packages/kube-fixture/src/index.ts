@@ -1,5 +1,6 @@
 export { Authority, type KeyPair } from './authority.ts';
 export type { AccessAttributes } from './authorization.ts';
+export { Cluster, type ObjectName, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
 export { KubeFixtureError } from './errors.ts';
 export type { AttributedRequest, Fault, FaultRule, InjectedFault } from './faults.ts';
 export { ADMIN, type User, nodeUser } from './identity.ts';
@@ -9,5 +10,5 @@ export type { KubeletAddress } from './pod-log.ts';
 export type { DeleteOptions, PatchKind } from './registry.ts';
 export type { LoggedRequest } from './request-log.ts';
 export { StatusError } from './status.ts';
-export { type ObjectName, TestApiServer, type TestApiServerOptions } from './test-api-server.ts';
+export { TestApiServer, type TestApiServerOptions } from './test-api-server.ts';
 export type { Watch } from './watch.ts';

@@ -3,7 +3,7 @@ import type { KubeObject } from './object.ts';
 import type { RequestInfo } from './request-info.ts';
 import { type Resource, apiVersionOf, tableOf } from './resources.ts';
 import { type Selector, fieldSelector, labelSelector } from './selectors.ts';
-import { badRequest, expired, tooLargeVersion } from './status.ts';
+import { type FieldProblem, badRequest, expired, failure, invalid, tooLargeVersion } from './status.ts';
 import type { Store } from './store.ts';
 
 const CONTINUE_EXPIRED =
@@ -20,13 +20,54 @@ export function selectorOf(resource: Resource, { namespace, query, name }: Reque
     labels(object);
 }
 
-/** The version that a list or watch names; undefined: any. @throws StatusError 400. */
-export function versionOf(query: URLSearchParams): number | undefined {
+/**
+ * The version that a list or watch names; undefined: any.
+ *
+ * @throws StatusError 400, or 500 for a watch, as the reference has it.
+ */
+export function versionOf({ query, verb }: RequestInfo): number | undefined {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return undefined;
-  if (!/^\d+$/.test(text))
-    throw badRequest(`Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`);
-  return Number(text);
+  if (/^\d+$/.test(text)) return Number(text);
+  const message = `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`;
+  throw verb === 'watch' ? failure(500, '', message) : badRequest(`invalid resource version: ${message}`);
+}
+
+/**
+ * What speaks against how a list or watch names its version. Source: ValidateListOptions of apimachinery, KEP-3157.
+ *
+ * @throws StatusError 422.
+ */
+export function checkVersionMatch({ query, verb }: RequestInfo): void {
+  const field = 'resourceVersionMatch';
+  const match = query.get(field) ?? '';
+  const version = query.get('resourceVersion') ?? '';
+  const initial = query.get('sendInitialEvents') !== null;
+  const watch = verb === 'watch';
+  const problems: FieldProblem[] = [];
+  const forbid = (message: string, of = field) =>
+    problems.push({ field: of, type: 'FieldValueForbidden', message: `Forbidden: ${message}` });
+  const expect = (...allowed: string[]) => {
+    const supported = allowed.map((one) => `"${one}"`).join(', ');
+    const message = `Unsupported value: "${match}": supported values: ${supported}`;
+    if (!allowed.includes(match)) problems.push({ field, type: 'FieldValueNotSupported', message });
+  };
+  if (watch && initial) {
+    if (match !== 'NotOlderThan') forbid('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
+    if (match !== '') expect('NotOlderThan');
+  } else if (watch && match !== '') {
+    forbid('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
+  } else if (!watch && match !== '') {
+    if (version === '') forbid('resourceVersionMatch is forbidden unless resourceVersion is provided');
+    if (query.has('continue')) forbid('resourceVersionMatch is forbidden when continue is provided');
+    expect('Exact', 'NotOlderThan', '');
+    if (match === 'Exact' && version === '0') {
+      forbid('resourceVersionMatch "exact" is forbidden for resourceVersion "0"');
+    }
+  }
+  if (!watch && initial) forbid('sendInitialEvents is forbidden for list', 'sendInitialEvents');
+  const subject = { group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions' };
+  if (problems.length > 0) throw invalid(subject, '', problems);
 }
 
 /**
@@ -38,7 +79,8 @@ export function listObjects(store: Store, resource: Resource, info: RequestInfo)
   const { query } = info;
   const limit = Number(query.get('limit') ?? 0);
   const page = pageOf(query.get('continue') ?? '');
-  const asked = versionOf(query);
+  checkVersionMatch(info);
+  const asked = versionOf(info);
   if (asked !== undefined && asked > store.version) throw tooLargeVersion(asked, store.version);
   const exact = query.get('resourceVersionMatch') === 'Exact' || (limit > 0 && asked !== 0);
   const version = page?.version ?? (exact ? asked : undefined) ?? store.version;
@@ -77,6 +119,7 @@ interface Page {
 function pageOf(token: string): Page | undefined {
   if (token === '') return undefined;
   const [, version, from] = /^\{"version":(\d+),"from":(\d+)\}$/.exec(Buffer.from(token, 'base64url').toString()) ?? [];
-  if (version === undefined) throw badRequest('continue key is not valid: it was not given out by this server');
+  if (version === undefined)
+    throw badRequest('invalid continue token: continue key is not valid: it was not given out by this server');
   return { version: Number(version), from: Number(from) };
 }

@@ -12,6 +12,7 @@ import {
   badRequest,
   conflict,
   deletedStatus,
+  failure,
   forbidden,
   invalid,
   notFound,
@@ -86,7 +87,7 @@ export class Registry {
     if (resource.namespaced) this.#checkNamespace(resource, name, namespace, asText(given['namespace']));
     checkName(resource, name);
     if (asText(given['resourceVersion']) !== '') {
-      throw badRequest('resourceVersion should not be set on objects to be created');
+      throw failure(500, '', 'resourceVersion should not be set on objects to be created');
     }
     const now = this.now();
     const { rules } = resource;
@@ -127,7 +128,9 @@ export class Registry {
     if (previous === undefined) throw notFound(resource, name);
     if (!resource.rules.unconditionalUpdate && asText(given['resourceVersion']) === '') {
       const message = 'Invalid value: 0: must be specified for an update';
-      throw invalid(resource, name, [{ field: 'metadata.resourceVersion', type: 'FieldValueInvalid', message }]);
+      // The reference names the resource here, not the kind.
+      const subject = { ...resource, kind: resource.plural };
+      throw invalid(subject, name, [{ field: 'metadata.resourceVersion', type: 'FieldValueInvalid', message }]);
     }
     const uid = asText(given['uid']);
     if (uid !== '' && uid !== previous.metadata.uid) {
@@ -144,8 +147,8 @@ export class Registry {
     checkType(target.resource, patched);
     const uid = asText(asObject(patched['metadata'])['uid']);
     if (uid !== previous.metadata.uid) {
-      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${previous.metadata.uid}`;
-      throw conflict(target.resource, target.name, why);
+      const message = `Invalid value: "${uid}": field is immutable`;
+      throw invalid(target.resource, target.name, [{ field: 'metadata.uid', type: 'FieldValueInvalid', message }]);
     }
     return this.#change(target, patched, previous, options);
   }
@@ -165,18 +168,22 @@ export class Registry {
       const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`;
       throw conflict(subject, name, why);
     }
-    const kept = (object.metadata.finalizers ?? []).length > 0;
-    const seconds = rules.grace?.(object, options.graceSeconds) ?? 0;
-    if (deletionTimestamp === undefined && (seconds > 0 || kept)) {
-      return this.#answer(resource, this.#put(target, this.#deleting(object, seconds), options), false);
-    }
-    if (deletionTimestamp !== undefined) {
-      const shorter = this.#shortened(object, options.graceSeconds);
-      const graceLeft = shorter.metadata.deletionGracePeriodSeconds ?? 0;
-      if (graceLeft > 0 || kept) return this.#answer(resource, this.#put(target, shorter, options), false);
-    }
-    const last = rules.grace && deletionTimestamp === undefined ? this.#deleting(object, 0) : object;
-    return this.#answer(resource, this.#remove(target, last, options), true);
+    const next =
+      deletionTimestamp === undefined ? this.#begun(object, resource, options) : this.#shortened(object, options);
+    // What ends gracefully is stored once more before it goes, so that watches see how it was asked for.
+    const stored = next === object ? object : this.#put(target, next, options);
+    const ended = next === object && deletionTimestamp === undefined;
+    const over = ended || (stored.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+    const gone = over && (stored.metadata.finalizers ?? []).length === 0;
+    const last = gone ? this.#remove(target, stored, options) : stored;
+    const answer = rules.returnsDeleted || !gone ? last : deletedStatus(resource, name, uid);
+    return { answer, gone };
+  }
+
+  /** The object with the beginning of its deletion; itself when it goes at once. */
+  #begun(object: KubeObject, { rules }: Resource, { graceSeconds }: DeleteOptions): KubeObject {
+    if (rules.grace !== undefined) return this.#deleting(object, rules.grace(object, graceSeconds));
+    return (object.metadata.finalizers ?? []).length > 0 ? this.#deleting(object, 0) : object;
   }
 
   /** Stores what the server itself has changed, past the rules for requests. */
@@ -199,13 +206,6 @@ export class Registry {
     return this.store.put(tableOf(resource), keyOf(resource, namespace, name), object);
   }
 
-  #answer(resource: Resource, object: KubeObject, gone: boolean): { answer: JsonObject; gone: boolean } {
-    const { name, uid } = object.metadata;
-    const whole = resource.rules.returnsDeleted || !gone;
-    return { answer: whole ? object : deletedStatus(resource, name, uid), gone };
-  }
-
-  /** The object with the beginning of its deletion. */
   #deleting(object: KubeObject, seconds: number): KubeObject {
     const { generation } = object.metadata;
     return {
@@ -220,7 +220,7 @@ export class Registry {
   }
 
   /** A further request to delete can only make the time shorter. */
-  #shortened(object: KubeObject, asked: number | undefined): KubeObject {
+  #shortened(object: KubeObject, { graceSeconds: asked }: DeleteOptions): KubeObject {
     const { deletionTimestamp = '', deletionGracePeriodSeconds: before = 0 } = object.metadata;
     const seconds = asked !== undefined && asked < 0 ? 1 : asked;
     if (seconds === undefined || seconds >= before) return object;
@@ -266,7 +266,7 @@ export class Registry {
     const object = withGeneration(resource, prepared, previous);
     const { metadata } = object;
     const over = metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
-    if (over && (metadata.finalizers ?? []).length === 0) return this.#remove(target, object, options);
+    if (over && (metadata.finalizers ?? []).length === 0) return this.#remove(target, previous, options);
     return this.#put(target, object, options);
   }
 
@@ -305,7 +305,11 @@ const NOBODY = { username: '', groups: [] };
 /** @throws StatusError for what is no patch, or does not apply. */
 function applyPatch(target: KubeObject, patch: Json, kind: PatchKind): Json {
   if (kind === 'json') return jsonPatch(target, patch);
-  if (!isObject(patch)) throw badRequest('error decoding patch: an object is needed');
+  if (!isObject(patch)) {
+    throw badRequest(
+      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    );
+  }
   if (kind === 'merge') return mergePatch(target, patch);
   return strategicMerge(target, patch, mergeRule(target.kind));
 }
@@ -314,10 +318,7 @@ function applyPatch(target: KubeObject, patch: Json, kind: PatchKind): Json {
 export function patchKind(contentType: string): PatchKind {
   const [, kind] = /^application\/(merge|json|strategic-merge)-patch\+json(?:;|$)/.exec(contentType) ?? [];
   if (kind === 'merge' || kind === 'json' || kind === 'strategic-merge') return kind;
-  const accepted = ['json-patch', 'merge-patch', 'strategic-merge-patch'].map((one) => `application/${one}+json`);
-  throw unsupportedMediaType(
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
-  );
+  throw unsupportedMediaType('415: Unsupported Media Type');
 }
 
 const typeOf = (resource: Resource) => ({ kind: resource.kind, apiVersion: apiVersionOf(resource) });

@@ -1,8 +1,17 @@
 import { csrRules } from './rules/csr-rules.ts';
 import { nodeRules } from './rules/node-rules.ts';
 import { podRules } from './rules/pod-rules.ts';
-import { leaseRules, namespaceRules, plainRules, secretRules, serviceRules } from './rules/plain-rules.ts';
+import {
+  EVENT_FIELDS,
+  eventRules,
+  leaseRules,
+  namespaceRules,
+  plainRules,
+  secretRules,
+  serviceRules,
+} from './rules/plain-rules.ts';
 import type { Rules } from './rules/rules.ts';
+import type { JsonObject } from './json.ts';
 import type { ErrorSubject } from './status.ts';
 
 /** A kind of objects, as discovery tells of it. */
@@ -18,6 +27,8 @@ export interface Resource extends ErrorSubject {
   readonly subresources: readonly string[];
   /** Fields besides name and namespace that lists and watches can be selected by. */
   readonly selectable?: readonly string[];
+  /** What is in a bookmark besides its metadata: the fields that the API always writes. */
+  readonly always?: JsonObject;
   readonly rules: Rules;
 }
 
@@ -45,6 +56,7 @@ export const resources: readonly Resource[] = [
       'status.podIP',
       'status.nominatedNodeName',
     ],
+    always: { spec: { containers: null }, status: {} },
     rules: podRules,
   },
   {
@@ -56,6 +68,7 @@ export const resources: readonly Resource[] = [
     namespaced: false,
     subresources: ['status'],
     selectable: ['spec.unschedulable'],
+    always: { spec: {}, status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} } },
     rules: nodeRules,
   },
   {
@@ -67,6 +80,7 @@ export const resources: readonly Resource[] = [
     namespaced: false,
     subresources: ['status'],
     selectable: ['status.phase'],
+    always: { spec: {}, status: {} },
     rules: namespaceRules,
   },
   {
@@ -90,7 +104,8 @@ export const resources: readonly Resource[] = [
       'source',
       'type',
     ],
-    rules: { ...plainRules, createOnUpdate: true, returnsDeleted: false },
+    always: EVENT_FIELDS,
+    rules: eventRules,
   },
   {
     ...core,
@@ -121,6 +136,7 @@ export const resources: readonly Resource[] = [
     namespaced: true,
     subresources: ['status'],
     selectable: ['spec.clusterIP', 'spec.type'],
+    always: { spec: {}, status: { loadBalancer: {} } },
     rules: serviceRules,
   },
   {
@@ -141,6 +157,7 @@ export const resources: readonly Resource[] = [
     kind: 'Lease',
     namespaced: true,
     subresources: [],
+    always: { spec: {} },
     rules: leaseRules,
   },
   {
@@ -151,6 +168,7 @@ export const resources: readonly Resource[] = [
     kind: 'RuntimeClass',
     namespaced: false,
     subresources: [],
+    always: { handler: '' },
     rules: { ...plainRules, unconditionalUpdate: false },
   },
   {
@@ -163,6 +181,7 @@ export const resources: readonly Resource[] = [
     namespaced: false,
     subresources: ['status', 'approval'],
     selectable: ['spec.signerName'],
+    always: { spec: { request: null, signerName: '' }, status: {} },
     rules: csrRules,
   },
 ];

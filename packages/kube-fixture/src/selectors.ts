@@ -17,9 +17,11 @@ export function fieldSelector(text: string, fields: readonly string[]): Selector
   const checks = parts.map((part): Selector => {
     const [, field = '', operator = '', value = ''] = /^([^=!]+)(!=|==|=)(.*)$/.exec(part) ?? [];
     if (operator === '') {
-      throw badRequest(`Unable to find selector: invalid selector: '${text}'; can't understand '${part}'`);
+      throw badRequest(`invalid selector: '${text}'; can't understand '${part}'`);
     }
-    if (![...COMMON_FIELDS, ...fields].includes(field)) throw badRequest(`field label not supported: ${field}`);
+    if (![...COMMON_FIELDS, ...fields].includes(field)) {
+      throw badRequest(`field label not supported: ${field}`);
+    }
     const path = field.split('.');
     return (object) => {
       const found = at(object, ...path);
@@ -51,7 +53,7 @@ function labelRequirement(part: string): (labels: Readonly<Record<string, string
       return operator === 'in' ? value !== undefined && values.has(value) : value === undefined || !values.has(value);
     };
   }
-  const equality = /^([^\s=!]+)\s*(!=|==|=)\s*(\S*)$/.exec(part);
+  const equality = /^([^\s=!]+)\s*(!=|==|=)\s*([^\s=!]*)$/.exec(part);
   if (equality) {
     const [, key = '', operator = '', value = ''] = equality;
     return (labels) => (operator === '!=' ? labels[key] !== value : labels[key] === value);

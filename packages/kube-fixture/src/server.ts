@@ -220,9 +220,9 @@ function send(response: ServerResponse, { code, body }: Answer, fault: Fault | u
 function payloadOf(contentType: string, body: Buffer): Payload {
   if (body.length === 0) return { contentType, body: undefined };
   if (contentType.includes('protobuf') || contentType.includes('cbor')) {
-    const message =
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml';
-    throw failure(415, 'UnsupportedMediaType', message, {});
+    const accepted = 'application/json, application/yaml';
+    const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
+    throw failure(415, 'UnsupportedMediaType', message);
   }
   try {
     const text = body.toString();

@@ -37,6 +37,7 @@ export interface FieldProblem {
   readonly message: string;
 }
 
+/** @param reason empty: none, as for errors that the server has no word for. */
 export function failure(code: number, reason: string, message: string, details?: JsonObject): StatusError {
   return new StatusError({
     kind: 'Status',
@@ -44,7 +45,7 @@ export function failure(code: number, reason: string, message: string, details?:
     metadata: {},
     status: 'Failure',
     message,
-    reason,
+    ...(reason !== '' && { reason }),
     ...(details && { details }),
     code,
   });

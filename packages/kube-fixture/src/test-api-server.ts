@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Authority, type KeyPair } from './authority.ts';
 import type { AccessAttributes } from './authorization.ts';
+import type { ObjectName } from './cluster.ts';
 import { startScheduler, startSigner } from './controllers.ts';
 import { KubeFixtureError } from './errors.ts';
 import type { FaultRule, InjectedFault } from './faults.ts';
@@ -40,13 +41,6 @@ export interface TestApiServerOptions {
   readonly schedule?: boolean;
   /** Where a node's server is reached; left out: where its Node object says. */
   readonly kubelet?: (node: KubeObject) => Promise<KubeletAddress>;
-}
-
-/** Which object: its kind, namespace (where it has one) and name. */
-export interface ObjectName {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { JsonObject } from './json.ts';
-import { selectorOf, tooOld, versionOf } from './lists.ts';
+import { checkVersionMatch, selectorOf, tooOld, versionOf } from './lists.ts';
 import type { KubeObject } from './object.ts';
 import type { RequestInfo } from './request-info.ts';
 import { type Resource, apiVersionOf, tableOf } from './resources.ts';
 import type { Selector } from './selectors.ts';
-import { expired, invalid } from './status.ts';
+import { expired } from './status.ts';
 import type { Change, Store } from './store.ts';
 
 export interface WatchEvent extends JsonObject {
@@ -46,14 +46,14 @@ export class Watch {
     this.#output = output;
     this.#matches = selectorOf(resource, info);
     this.#bookmarks = info.query.get('allowWatchBookmarks') === 'true';
-    versionOf(info.query);
-    checkInitialEvents(info.query);
+    checkVersionMatch(info);
+    versionOf(info);
   }
 
   /** Sends what the watch begins with, and from then on each change. */
   start(): void {
     const { query } = this.info;
-    const version = versionOf(query) ?? 0;
+    const version = versionOf(this.info) ?? 0;
     const initial = query.get('sendInitialEvents') === 'true';
     const from = initial || version === 0 ? this.#store.version : version;
     if (initial || version === 0) this.#sendState(initial);
@@ -71,13 +71,10 @@ export class Watch {
   /** Tells which version has been reached, if the client takes that. */
   bookmark(annotations?: JsonObject): void {
     if (!this.#bookmarks) return;
-    const metadata = {
-      resourceVersion: String(this.#store.version),
-      creationTimestamp: null,
-      ...(annotations && { annotations }),
-    };
-    const { kind } = this.#resource;
-    this.#send({ type: 'BOOKMARK', object: { kind, apiVersion: apiVersionOf(this.#resource), metadata } });
+    const metadata = { resourceVersion: String(this.#store.version), ...(annotations && { annotations }) };
+    const { kind, always } = this.#resource;
+    const object = { kind, apiVersion: apiVersionOf(this.#resource), metadata, ...always };
+    this.#send({ type: 'BOOKMARK', object });
   }
 
   /** From now on nothing is sent, and the connection stays open. */
@@ -141,20 +138,4 @@ export function watchEvent(change: Change, matches: Selector): WatchEvent | unde
 /** As it was when it still matched, at the version of the change. */
 function atVersionOf(previous: KubeObject, { metadata: { resourceVersion } }: KubeObject): KubeObject {
   return { ...previous, metadata: { ...previous.metadata, resourceVersion } };
-}
-
-/** Source: KEP-3157 and ValidateListOptions of apimachinery. */
-function checkInitialEvents(query: URLSearchParams): void {
-  const match = query.get('resourceVersionMatch');
-  const initial = query.get('sendInitialEvents');
-  const forbid = (message: string) => {
-    const subject = { group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions' };
-    const field = 'resourceVersionMatch';
-    return invalid(subject, '', [{ field, type: 'FieldValueForbidden', message: `Forbidden: ${message}` }]);
-  };
-  if (initial === null && match !== null)
-    throw forbid('resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided');
-  if (initial !== null && match !== 'NotOlderThan') {
-    throw forbid('sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
-  }
 }

@@ -9,7 +9,9 @@ import { badRequest, failure } from '../status.ts';
  */
 export function jsonPatch(target: JsonObject, patch: Json): Json {
   if (!isList(patch) || !patch.every(isObject))
-    throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+    throw badRequest(
+      'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    );
   const patched = plainJson(target);
   const problems = applyPatch(patched, patch as readonly unknown[] as Operation[]).filter((error) => error !== null);
   if (problems.length > 0) {

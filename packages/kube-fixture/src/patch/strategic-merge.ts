@@ -1,5 +1,5 @@
-import { type Json, type JsonObject, asList, asObject, isList, isObject, sameJson } from '../json.ts';
-import { badRequest } from '../status.ts';
+import { type Json, type JsonObject, asList, asObject, asText, isList, isObject, sameJson } from '../json.ts';
+import { failure } from '../status.ts';
 import type { MergeRule } from './merge-keys.ts';
 
 const DIRECTIVE = '$patch';
@@ -12,7 +12,7 @@ const DELETE_VALUES = '$deleteFromPrimitiveList/';
  * `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`.
  * Source: kubernetes/community, sig-api-machinery/strategic-merge-patch.md.
  *
- * @throws StatusError 400 for a directive or an item that can not be read.
+ * @throws StatusError 500, as the reference has it, for a directive or an item that can not be read, or an order that is not kept.
  */
 export function strategicMerge(target: JsonObject, patch: JsonObject, rule: MergeRule = {}): JsonObject {
   switch (patch[DIRECTIVE]) {
@@ -24,7 +24,7 @@ export function strategicMerge(target: JsonObject, patch: JsonObject, rule: Merg
     case 'delete':
       return {};
     default:
-      throw badRequest(`Unknown patch type found: ${JSON.stringify(patch[DIRECTIVE])}`);
+      throw failure(500, '', `unknown patch type: ${asText(patch[DIRECTIVE])} in map: ${JSON.stringify(patch)}`);
   }
   const merged = new Map(Object.entries(target));
   for (const [field, value] of Object.entries(patch)) {
@@ -43,6 +43,7 @@ export function strategicMerge(target: JsonObject, patch: JsonObject, rule: Merg
     const field = directive.slice(ORDER.length);
     const list = merged.get(field);
     const key = rule.fields?.[field]?.key ?? '';
+    checkOrder(asList(patch[field]), asList(value), key);
     if (list !== undefined) merged.set(field, inOrder(asList(list), asList(value), asList(target[field]), key));
   }
   const kept = patch[RETAIN_KEYS];
@@ -61,7 +62,7 @@ function mergeField(target: Json | undefined, value: Json, rule: MergeRule | und
 
 function united(target: readonly Json[], values: readonly Json[]): Json[] {
   const added = values.filter((value, i) => !target.includes(value) && values.indexOf(value) === i);
-  return [...target, ...added];
+  return inOrder([...target, ...added], values, target, '');
 }
 
 function mergeList(target: readonly Json[], items: readonly Json[], key: string, rule: MergeRule): Json[] {
@@ -70,7 +71,7 @@ function mergeList(target: readonly Json[], items: readonly Json[], key: string,
   const merged = [...target];
   for (const item of items) {
     if (!isObject(item) || item[key] === undefined) {
-      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
+      throw failure(500, '', `map: ${JSON.stringify(item)} does not contain declared merge key: ${key}`);
     }
     const place = merged.findIndex((one) => sameJson(asObject(one)[key], item[key]));
     if (item[DIRECTIVE] === 'delete') {
@@ -81,15 +82,15 @@ function mergeList(target: readonly Json[], items: readonly Json[], key: string,
     if (place === -1) merged.push(result);
     else merged[place] = result;
   }
-  return merged;
+  const given = items.filter((item) => asObject(item)[DIRECTIVE] === undefined);
+  return inOrder(merged, given, target, key);
 }
 
 /**
- * The items in the order that the patch gives. Items that the patch does not name stay before those that they stood before,
- * and items that are new come after them.
+ * The items in the order that the patch gives, by a directive or by its own list. Items that the patch does not name stay before those that they stood before.
  */
 function inOrder(items: readonly Json[], order: readonly Json[], before: readonly Json[], key: string): Json[] {
-  const identity = (item: Json) => JSON.stringify(key === '' ? item : asObject(item)[key]);
+  const identity = identityBy(key);
   const wanted = order.map(identity);
   const had = before.map(identity);
   const unnamed = items.filter((item) => !wanted.includes(identity(item)));
@@ -99,12 +100,26 @@ function inOrder(items: readonly Json[], order: readonly Json[], before: readonl
   const result: Json[] = [];
   for (const item of named) {
     const place = had.indexOf(identity(item));
-    while (unnamed[0] !== undefined && (place === -1 || had.indexOf(identity(unnamed[0])) < place)) {
+    while (unnamed[0] !== undefined && had.indexOf(identity(unnamed[0])) < place) {
       result.push(...unnamed.splice(0, 1));
     }
     result.push(item);
   }
   return [...result, ...unnamed];
+}
+
+/** The items that a patch brings stand in the order that it gives. */
+function checkOrder(items: readonly Json[], order: readonly Json[], key: string): void {
+  const wanted = order.map(identityBy(key));
+  const brought = items.filter((item) => asObject(item)[DIRECTIVE] === undefined).map(identityBy(key));
+  const places = brought.map((item) => wanted.indexOf(item));
+  if (places.every((place, i) => place !== -1 && place > (places[i - 1] ?? -1))) return;
+  const message = `The order in patch list:\n${JSON.stringify(items)}\n doesn't match $setElementOrder list:\n${JSON.stringify(order)}\n`;
+  throw failure(500, '', message);
+}
+
+function identityBy(key: string): (item: Json) => string {
+  return (item) => JSON.stringify(key === '' ? item : asObject(item)[key]);
 }
 
 function plain(value: Json): Json {

@@ -1,4 +1,4 @@
-import { type JsonObject, asList, asObject } from '../json.ts';
+import { type JsonObject, asList, asObject, at } from '../json.ts';
 import { type KubeObject, wholeSeconds } from '../object.ts';
 import { plainRules } from './plain-rules.ts';
 import type { RuleContext, Rules } from './rules.ts';
@@ -17,6 +17,14 @@ export const csrRules: Rules = {
     status: {},
   }),
   update: (next, { spec = {}, status = {} }) => ({ ...next, spec, status }),
+  validate: (csr, previous) =>
+    ['Approved', 'Denied', 'Failed']
+      .filter((type) => hasCondition(previous, type) && !hasCondition(csr, type))
+      .map((type) => ({
+        field: 'status.conditions',
+        type: 'FieldValueForbidden',
+        message: `Forbidden: updates may not remove a condition of type "${type}"`,
+      })),
   subresources: {
     status: (next, { spec = {} }, context) => ({ ...next, spec, status: stamped(next, context) }),
     approval: (next, { spec = {}, status = {} }, context) => ({
@@ -26,6 +34,10 @@ export const csrRules: Rules = {
     }),
   },
 };
+
+function hasCondition(csr: KubeObject | undefined, type: string): boolean {
+  return asList(at(csr, 'status', 'conditions')).some((condition) => at(condition, 'type') === type);
+}
 
 function stamped({ status = {} }: KubeObject, { now }: RuleContext): JsonObject {
   const time = wholeSeconds(now);

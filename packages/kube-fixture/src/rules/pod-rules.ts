@@ -59,8 +59,16 @@ function defaulted(object: KubeObject): KubeObject {
     const wrong = errors.map(({ field = '', message }) => `${field}: ${message}`).join('; ');
     throw badRequest(`Pod in version "v1" cannot be handled as a Pod: ${wrong}`);
   }
-  return plainJson(defaultPod(decoded.pod) as unknown as KubeObject);
+  const pod = plainJson(defaultPod(decoded.pod) as unknown as KubeObject);
+  const lists = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((list) => {
+    const containers = pod.spec?.[list];
+    return containers === undefined ? [] : [[list, asList(containers).map(withResources)] as const];
+  });
+  return { ...pod, spec: { ...pod.spec, ...Object.fromEntries(lists) } };
 }
+
+/** The API always writes a container's resources. */
+const withResources = (container: Json): Json => ({ resources: {}, ...asObject(container) });
 
 /** Only for what has been decoded. */
 function asPod(object: KubeObject): Pod {
