@@ -1,3 +1,4 @@
+export { ApiObjects } from './api-objects.ts';
 export { Authority, type KeyPair } from './authority.ts';
 export type { AccessAttributes } from './authorization.ts';
 export { Cluster, type ObjectName, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
