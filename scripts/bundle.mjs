@@ -1,4 +1,4 @@
-// Bundles a program: node ../../scripts/bundle.mjs src/main.ts   (writes dist/main.mjs and its source map)
+// Bundles programs: node ../../scripts/bundle.mjs src/main.ts ...   (writes dist/main.mjs and its source map)
 //
 // - What is loaded by a dynamic import lies in files of its own beside it: who does not come there pays nothing for it.
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
@@ -12,9 +12,9 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
-const [entry, ...more] = process.argv.slice(2);
-if (entry === undefined || more.length > 0) {
-  console.error('usage: node bundle.mjs ENTRY');
+const entries = process.argv.slice(2);
+if (entries.length === 0) {
+  console.error('usage: node bundle.mjs ENTRY...');
   process.exit(2);
 }
 
@@ -73,7 +73,7 @@ function withAssets(text, path) {
 
 await rm(outdir, { recursive: true, force: true });
 const { outputFiles } = await build({
-  entryPoints: [entry],
+  entryPoints: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), entry])),
   outdir,
   outExtension: { '.js': '.mjs' },
   bundle: true,

@@ -4,7 +4,7 @@ import { nodeDir } from '@kubus/launcher/node-dir';
 import { defaultNode } from './node-option.ts';
 
 /** These make or remove the namespace, go into it themselves, or need no node. */
-const outside = new Set(['up', 'down', 'debug', 'graph', 'identities', 'help', 'version']);
+const outside = new Set(['up', 'down', 'debug', 'graph', 'identities', 'kubelet', 'help', 'version']);
 
 /**
  * Starts this program once more in the network namespace of the node that the arguments name, if the command needs it

@@ -9,6 +9,7 @@ import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
+import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
     addRestart,
     addScale,
     addDebug,
+    addKubelet,
   ]) {
     add(program);
   }

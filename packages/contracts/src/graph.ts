@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent } from './messages/cluster-node.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { findImage, imagePull, imagePulled, pullImage, runtimeNodeEvent } from './messages/image.ts';
+import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass } from './messages/object.ts';
@@ -63,6 +63,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       networkCondition,
       configuredSources,
       cachedObject,
+      clusterNode,
       namespaceServices,
       runtimeClass,
       serviceShare,
@@ -91,8 +92,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'cri-bridge': {
     about: 'The one connection to the container runtime: commands in lanes, PLEG.',
-    owns: [runtimePod, runtimeCondition, imagePull],
-    reads: [],
+    owns: [runtimePod, runtimeCondition, runtimeImages, imagePull],
+    reads: [clusterNode],
     serves: [fencePod, readPod, findImage, pullImage, ...Object.values(criCommands)],
     calls: [],
     publishes: [runtimeHint, imagePulled, runtimeNodeEvent],
@@ -101,7 +102,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'cni-bridge': {
     about: 'Runs the CNI plugin chains that the runtime asks for through the shim.',
     owns: [networkCondition, podNetwork],
-    reads: [runtimePod],
+    reads: [runtimePod, clusterNode],
     serves: [],
     calls: [],
     publishes: [pluginRun],
@@ -147,7 +148,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-agent': {
     about: 'The Node object of this node: registration, conditions, lease.',
     owns: [clusterNode],
-    reads: [runtimeCondition, networkCondition, podVolumes, podWork],
+    reads: [runtimeCondition, networkCondition, runtimeImages],
     serves: [],
     calls: [],
     publishes: [nodeAgentEvent],
@@ -189,6 +190,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       podWork,
       podWorker,
       runtimeCondition,
+      runtimeImages,
       runtimePod,
       serviceInstance,
       serviceShare,

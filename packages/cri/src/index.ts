@@ -5,4 +5,5 @@ export { type ContainerHint, type EventSource } from './event-sources.ts';
 export { REQUEST_TIMEOUT_MS, defaultDeadlineMs } from './deadlines.ts';
 export { type CallSubject, type CriCode, CriError } from './errors.ts';
 export { type RelayOptions } from './relay.ts';
+export { handlersOf } from './runtime-handlers.ts';
 export { type CriSituation, reservedFor, situationOf } from './situations.ts';

@@ -1,7 +1,7 @@
 export { ApiSource } from './api-source.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
-export { type Outcome, type RunningCommand, checkout, startCommand } from './kubus-command.ts';
+export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';
 export { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
 export type { NodeMessage, NodeMessages } from './node-messages.ts';
 export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';

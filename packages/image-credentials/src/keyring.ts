@@ -1,8 +1,9 @@
 import type { DockerConfig, Login } from './docker-config.ts';
 import { DEFAULT_REGISTRY, isOnDefaultRegistry, matchesRepository } from './registry-match.ts';
 
-/** The Secret that a login is from. */
-export interface SecretSource {
+/** The Secret that a login is from, or the service account whose token has opened it. */
+export interface CredentialSource {
+  readonly kind: 'Secret' | 'ServiceAccount';
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
@@ -11,13 +12,13 @@ export interface SecretSource {
 /** A docker configuration; one without a source is the node's, for every pod. */
 export interface KeyringPart {
   readonly config: DockerConfig;
-  readonly source?: SecretSource | undefined;
+  readonly source?: CredentialSource | undefined;
 }
 
 /** A login that may open a repository. */
 export interface Credential extends Login {
   /** Undefined: every pod of the node may use it. */
-  readonly source?: SecretSource | undefined;
+  readonly source?: CredentialSource | undefined;
 }
 
 /**

@@ -15,17 +15,56 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const providerSchema = z.strictObject({
-  /** The program's name in the folder of plugins. */
-  name: z.string().regex(/^(?!\.{1,2}$)[^/ ]+$/, { error: 'must be a file name without spaces' }),
-  /** Which images it has credentials for; see `matchesRepository`. */
-  matchImages: z.array(z.string()).min(1),
-  /** Milliseconds; for answers that name none. */
-  defaultCacheDuration: duration,
-  apiVersion: z.enum(pluginApiVersions),
-  args: z.array(z.string()).default([]),
-  env: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
-});
+/** An annotation's key: a name, with or without a DNS subdomain before it. */
+const annotationKey = z
+  .string()
+  .regex(/^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[a-z0-9]([-a-z0-9_.]{0,61}[a-z0-9])?$/i, { error: 'is no key' });
+const annotationKeys = z
+  .array(annotationKey)
+  .refine((keys) => new Set(keys).size === keys.length, { error: 'must name each key once' })
+  .default([]);
+
+const tokenAttributesSchema = z
+  .strictObject({
+    /** Who takes the token. */
+    serviceAccountTokenAudience: z.string().min(1),
+    /** What an answer may be kept for: every pod of the account, or the pod's token alone. */
+    cacheType: z.enum(['ServiceAccount', 'Token']),
+    /** False: it is asked for pods without an account too, without a token. */
+    requireServiceAccount: z.boolean(),
+    /** It is not asked for accounts without these annotations. */
+    requiredServiceAccountAnnotationKeys: annotationKeys,
+    optionalServiceAccountAnnotationKeys: annotationKeys,
+  })
+  .refine((it) => it.requireServiceAccount || it.requiredServiceAccountAnnotationKeys.length === 0, {
+    error: 'must be empty where requireServiceAccount is false',
+    path: ['requiredServiceAccountAnnotationKeys'],
+  })
+  .refine(
+    ({ requiredServiceAccountAnnotationKeys: required, optionalServiceAccountAnnotationKeys: optional }) =>
+      !required.some((key) => optional.includes(key)),
+    { error: 'a key can not be both required and optional' },
+  );
+export type TokenAttributes = z.infer<typeof tokenAttributesSchema>;
+
+const providerSchema = z
+  .strictObject({
+    /** The program's name in the folder of plugins. */
+    name: z.string().regex(/^(?!\.{1,2}$)[^/ ]+$/, { error: 'must be a file name without spaces' }),
+    /** Which images it has credentials for; see `matchesRepository`. */
+    matchImages: z.array(z.string()).min(1),
+    /** Milliseconds; for answers that name none. */
+    defaultCacheDuration: duration,
+    apiVersion: z.enum(pluginApiVersions),
+    args: z.array(z.string()).default([]),
+    env: z.array(z.strictObject({ name: z.string(), value: z.string() })).default([]),
+    /** It is given a token of the pod's service account (KEP-4412). */
+    tokenAttributes: tokenAttributesSchema.optional(),
+  })
+  .refine(({ tokenAttributes, apiVersion }) => tokenAttributes === undefined || apiVersion === pluginApiVersions[0], {
+    error: `is supported by ${pluginApiVersions[0]} only`,
+    path: ['tokenAttributes'],
+  });
 export type CredentialProvider = z.infer<typeof providerSchema>;
 
 const configSchema = z.strictObject({
@@ -35,8 +74,7 @@ const configSchema = z.strictObject({
 });
 
 /**
- * The credential providers of CredentialProviderConfig documents, by the names of their files (KEP-2133). Service account
- * tokens for plugins (`tokenAttributes`) are refused like every field that is not known.
+ * The credential providers of CredentialProviderConfig documents, by the names of their files (KEP-2133, KEP-4412).
  *
  * @throws CredentialsError `bad-provider-config` that names file and field.
  */

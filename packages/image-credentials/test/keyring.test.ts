@@ -27,7 +27,7 @@ describe('logins for a repository', () => {
   ])('%j, %s: %j', (logins, repository, expected) => expect(users([part(logins)], repository)).toEqual(expected));
 
   test('of several documents for one registry stay in the documents’ order, with where each is from', () => {
-    const first = { uid: '1', namespace: 'n', name: 'first' };
+    const first = { kind: 'Secret' as const, uid: '1', namespace: 'n', name: 'first' };
     const parts = [part({ 'r.io': 'a' }, first), part({ 'r.io': 'b' })];
     expect(lookUp(parts, 'r.io/x')).toEqual([
       { username: 'a', password: 'p', source: first },

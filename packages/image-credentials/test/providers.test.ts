@@ -6,10 +6,17 @@ import {
   pluginRequest,
   readPluginAnswer,
   readProviders,
+  wantedAnnotations,
 } from '../src/index.ts';
 
 const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
 const provider = { name: 'ecr', matchImages: ['*.ecr.io', 'r.io/team'], defaultCacheDuration: '12h', apiVersion };
+const tokens = {
+  serviceAccountTokenAudience: 'registry',
+  cacheType: 'ServiceAccount',
+  requireServiceAccount: true,
+  requiredServiceAccountAnnotationKeys: ['a/b'],
+};
 const config = (...providers: object[]) => ({
   apiVersion: 'kubelet.config.k8s.io/v1',
   kind: 'CredentialProviderConfig',
@@ -41,7 +48,14 @@ describe('the configuration of credential providers', () => {
     [{ apiVersion: 'v1' }, '0.yaml: providers.0.apiVersion'],
     [{ defaultCacheDuration: '1 day' }, '0.yaml: providers.0.defaultCacheDuration'],
     [{ defaultCacheDuration: undefined }, '0.yaml: providers.0.defaultCacheDuration'],
-    [{ tokenAttributes: {} }, 'tokenAttributes'],
+    [{ tokenAttributes: {} }, 'tokenAttributes.serviceAccountTokenAudience'],
+    [{ tokenAttributes: { ...tokens, cacheType: 'Pod' } }, 'tokenAttributes.cacheType'],
+    [{ tokenAttributes: { ...tokens, requireServiceAccount: undefined } }, 'tokenAttributes.requireServiceAccount'],
+    [{ tokenAttributes: { ...tokens, requireServiceAccount: false } }, 'tokenAttributes.requiredServiceAccountAnnot'],
+    [{ tokenAttributes: { ...tokens, optionalServiceAccountAnnotationKeys: ['a/b'] } }, 'both required and optional'],
+    [{ tokenAttributes: { ...tokens, optionalServiceAccountAnnotationKeys: ['c', 'c'] } }, 'must name each key once'],
+    [{ tokenAttributes: { ...tokens, optionalServiceAccountAnnotationKeys: ['a/b/c'] } }, 'is no key'],
+    [{ tokenAttributes: tokens, apiVersion: apiVersion.replace('v1', 'v1beta1') }, 'is supported by'],
   ])('with %j is refused, naming file and field', (change, text) => {
     expect(() => read(config({ ...provider, ...change }))).toThrow(text);
   });
@@ -99,5 +113,28 @@ describe('a plugin', () => {
   ])('that answers with %j is not understood, and what it said stays out of the error', (change) => {
     expect(() => take(change)).toThrow(/^the answer of credential provider ecr /);
     expect(() => take(change)).not.toThrow(/secret/);
+  });
+
+  const bearer = { token: 'secret-token', annotations: { 'a/b': '1' } };
+
+  test('that wants tokens is given the pod’s, with the annotations that it wants', () => {
+    expect(JSON.parse(pluginRequest(ecr, 'eu.ecr.io/a', bearer))).toMatchObject({
+      serviceAccountToken: 'secret-token',
+      serviceAccountAnnotations: { 'a/b': '1' },
+    });
+    const wanted = { requiredServiceAccountAnnotationKeys: ['a/b'], optionalServiceAccountAnnotationKeys: ['c', 'd'] };
+    expect(wantedAnnotations(wanted, { 'a/b': '1', c: '2', other: '3' })).toEqual({ 'a/b': '1', c: '2' });
+    expect(wantedAnnotations(wanted, { c: '2' })).toBeUndefined();
+  });
+
+  test.each([
+    ['Token', false],
+    ['ServiceAccount', true],
+  ])('that answers with the token itself, with the cache type %s: refused %s', (cacheType, refused) => {
+    const [made] = read(config({ ...provider, tokenAttributes: { ...tokens, cacheType } }));
+    const text = JSON.stringify(answer({ auth: { r: { username: 'u', password: bearer.token } } }));
+    const take = () => readPluginAnswer(made as CredentialProvider, 'eu.ecr.io/a', text, bearer);
+    if (refused) expect(take).toThrow('needs the cacheType Token');
+    else expect(take().config.size).toBe(1);
   });
 });

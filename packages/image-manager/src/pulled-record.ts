@@ -3,12 +3,13 @@
  * else could. What is kept of a credential is the Secret that it was in and a hash.
  */
 
-/** A credential of a pod, or one with which an image was pulled. */
+/** Where a credential of a pod is from, or one with which an image was pulled: a Secret, or a service account. */
 export interface PullSecret {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  readonly hash: string;
+  /** Missing for a service account, which has another credential each time. */
+  readonly hash?: string | undefined;
 }
 
 /** With what an image was pulled: with these Secrets, or so that every pod of the node may use it. */
@@ -69,9 +70,9 @@ function isVerified(name: string, pulledByUs: boolean, { policy, allowlist }: Ve
   }
 }
 
-/** The same Secret, whose content may have changed, or the same content, wherever it is. */
+/** The same object, whose content may have changed, or the same content, wherever it is. */
 function isSame(a: PullSecret, b: PullSecret): boolean {
-  return a.hash === b.hash || isSameObject(a, b);
+  return (a.hash !== undefined && a.hash === b.hash) || isSameObject(a, b);
 }
 
 function isSameObject(a: PullSecret, b: PullSecret): boolean {

@@ -18,9 +18,11 @@ const secret = (id: string, hash = `hash of ${id}`): PullSecret => ({
   name: id,
   hash,
 });
+const account = (id: string): PullSecret => ({ uid: `uid-${id}`, namespace: 'n', name: id });
 const preloaded: Verification = { policy: 'NeverVerifyPreloadedImages', allowlist: [] };
 const open = recordPull(undefined, { imageRef, name, secret: undefined });
 const withA = recordPull(undefined, { imageRef, name, secret: secret('a') });
+const withAccount = recordPull(undefined, { imageRef, name, secret: account('a') });
 
 describe('an image that is there', () => {
   test.each<[string, PulledRecord | undefined, boolean, readonly PullSecret[], boolean]>([
@@ -40,6 +42,8 @@ describe('an image that is there', () => {
     ['for a pod with another one', withA, false, [secret('b')], false],
     ['for a pod with another one of the same content', withA, false, [secret('b', 'hash of a')], true],
     ['for a pod with the same one of new content', withA, false, [secret('a', 'new')], true],
+    ['that a service account has opened, for a pod with that account', withAccount, false, [account('a')], true],
+    ['that a service account has opened, for a pod with another one', withAccount, false, [account('b')], false],
     ['for a pod with several', withA, false, [secret('b'), secret('a')], true],
   ])('%s', (_what, record, pullBegan, podSecrets, expected) => {
     expect(mayUse({ name, record, pullBegan, podSecrets }, preloaded)).toBe(expected);

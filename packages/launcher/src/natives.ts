@@ -10,31 +10,42 @@ const shimParts = [
 ];
 const relaySource = fileURLToPath(new URL('../../cri/relay/relay.c', import.meta.url));
 const natsRelaySource = fileURLToPath(new URL('../relay/nats-relay.c', import.meta.url));
+const sdNotifySource = fileURLToPath(new URL('../native/sd-notify.c', import.meta.url));
+const holdLockSource = fileURLToPath(new URL('../native/hold-lock.c', import.meta.url));
 
 export interface Natives {
   /** The holding relay between cri-bridge and the runtime. */
   readonly relay: string;
   /** The relay between the node's network namespace and a NATS server outside of it. */
   readonly natsRelay: string;
+  /** Speaks to systemd. */
+  readonly sdNotify: string;
+  /** Holds the lock on a file. */
+  readonly holdLock: string;
 }
 
 /** Compiles the native programs; a second time this only looks whether they are there. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, natsRelay] = await Promise.all([
+  const [shim, relay, natsRelay, sdNotify, holdLock] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
     compileStatic(natsRelaySource, cache),
+    compileStatic(sdNotifySource, cache),
+    compileStatic(holdLockSource, cache),
   ]);
-  return { shim, relay, natsRelay };
+  return { shim, relay, natsRelay, sdNotify, holdLock };
 }
 
 /**
  * Compiles the native programs and installs the CNI shim under both names that a runtime calls,
  * with the link to cni-bridge's socket.
  */
-export async function installNatives(dir: NodeDir, cache: string): Promise<Natives> {
-  const { shim, relay, natsRelay } = await compileNatives(cache);
+export async function installNatives(
+  dir: Pick<NodeDir, 'socket'> & { readonly cni: Pick<NodeDir['cni'], 'bin'> },
+  cache: string,
+): Promise<Natives> {
+  const { shim, ...natives } = await compileNatives(cache);
   await installShim(shim, dir.cni.bin);
   await linkShimSocket(dir.cni.bin, dir.socket('cni'));
-  return { relay, natsRelay };
+  return natives;
 }

@@ -66,7 +66,7 @@ export async function identitiesOf(folder: NatsFolder, node: string, counts: Ins
 }
 
 /** Gives a node the identities in that folder, under which the server knows it. */
-export async function takeIdentities(identities: string, dir: NodeDir): Promise<void> {
+export async function takeIdentities(identities: string, dir: Pick<NodeDir, 'config'>): Promise<void> {
   const own = identitiesFolder(dir);
   await mkdir(own, { recursive: true, mode: 0o700 });
   for (const file of await readdir(identities)) {

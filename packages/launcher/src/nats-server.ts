@@ -21,15 +21,19 @@ export function serverNode(node: string, identities: readonly KeyedIdentity[]): 
 }
 
 /** The file that holds the server's configuration: keys and permissions of this node's identities. */
-export function natsConfigFile(dir: NodeDir): string {
+export function natsConfigFile(dir: Pick<NodeDir, 'config'>): string {
   return join(dir.config, 'nats.conf');
 }
 
-/** Writes the configuration of a NATS server for this node. */
-export async function writeNatsConfig(dir: NodeDir, identities: readonly KeyedIdentity[]): Promise<void> {
+/** Writes the configuration of a NATS server for this node alone. */
+export async function writeNatsConfig(
+  dir: Pick<NodeDir, 'node' | 'config' | 'root'>,
+  identities: readonly KeyedIdentity[],
+  port: number,
+): Promise<void> {
   const config = serverConfig({
     host: '127.0.0.1',
-    port: NATS_PORT,
+    port,
     storeDir: join(dir.root, 'nats'),
     serverName: dir.node,
     nodes: [serverNode(dir.node, identities)],

@@ -56,12 +56,12 @@ export async function writeSettings(dir: NodeDir, settings: NodeSettings): Promi
 }
 
 /** The file that the services read at their start. */
-export function nodeConfigFile(dir: NodeDir): string {
+export function nodeConfigFile(dir: Pick<NodeDir, 'config'>): string {
   return join(dir.config, 'node.json');
 }
 
 /** Folder of the identities' secret keys. */
-export function identitiesFolder(dir: NodeDir): string {
+export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
   return join(dir.config, 'identities');
 }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import type { Command } from './command.ts';
 import { LauncherError } from './errors.ts';
 import type { NodeDir } from './node-dir.ts';
@@ -19,9 +20,12 @@ export interface StartOptions {
   readonly command: Command;
   /** Added to this process's own environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The file that its output is appended to. */
-  readonly log: string;
+  /** The file that its output is appended to, or who is told each line. A process whose lines nobody reads any more ends. */
+  readonly log: string | LineReader;
 }
+
+/** Told each line that a process writes, without the end of the line. */
+export type LineReader = (line: string) => void;
 
 /**
  * Starts a process in a session of its own, so that no signal meant for the launcher's terminal reaches it, marks and
@@ -31,25 +35,34 @@ export interface StartOptions {
  * @throws LauncherError `StartFailed` when the program cannot be run or ends at once.
  */
 export async function startProcess({ dir, what, command, env, log }: StartOptions): Promise<StartedProcess> {
-  const [program, ...args] = command;
-  const output = await open(log, 'a', 0o640);
+  const file = typeof log === 'string' ? await open(log, 'a', 0o640) : undefined;
   try {
+    const [program, ...args] = command;
+    const output = file?.fd ?? 'pipe';
     const child = spawn(program, args, {
       detached: true,
-      stdio: ['ignore', output.fd, output.fd],
+      stdio: ['ignore', output, output],
       env: { ...process.env, ...env, [nodeMark]: dir.root },
     });
     const exited = exitOf(child);
     await spawned(child);
+    if (typeof log !== 'string') readLines(child, log);
     const record = await recordOf(child.pid ?? 0, what);
     if (!record) {
-      throw new LauncherError('StartFailed', `${what} ended at once (${await exited}): see ${log}`);
+      const where = typeof log === 'string' ? `: see ${log}` : '';
+      throw new LauncherError('StartFailed', `${what} ended at once (${await exited})${where}`);
     }
     await writeRecord(dir.processes, record);
     void exited.then(() => removeRecord(dir.processes, record));
     return { record, exited };
   } finally {
-    await output.close();
+    await file?.close();
+  }
+}
+
+function readLines({ stdout, stderr }: ChildProcess, read: LineReader): void {
+  for (const input of [stdout, stderr]) {
+    if (input !== null) createInterface({ input, crlfDelay: Infinity }).on('line', read);
   }
 }
 

@@ -1,41 +1,35 @@
-import { type Quantity, type ResourceList, formatQuantity, parseQuantity } from '@kubus/contracts';
+import type { ResourceList } from '@kubus/contracts';
+import { allocatableOf, binaryQuantity } from '@kubus/node-status';
 import { hasErrno } from '@kubus/ports';
 import { readFileSync, readdirSync, statfsSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { arch, cpus, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import type { NodeConfig } from './node-config.ts';
 
 const HUGEPAGES = '/sys/kernel/mm/hugepages';
 
-/** What the node has for its pods (kubelet behaviour 1.16): what the machine has, without what is kept back. */
-export function nodeResources({ pods, reserved }: Pick<NodeConfig, 'pods' | 'reserved'>): ResourceList {
-  const capacity = {
-    cpu: String(availableParallelism()),
+/** How Go, and so Kubernetes, names what Node calls otherwise. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+
+/** The machine's architecture in Kubernetes' words: `amd64`, `arm64`. */
+export function architecture(): string {
+  return ARCHITECTURES[arch()] ?? arch();
+}
+
+/** What the machine has, whoever may use it (kubelet behaviour 1.16, Capacity). */
+export function nodeCapacity({ pods }: Pick<NodeConfig, 'pods'>): ResourceList {
+  return {
+    cpu: String(cpus().length),
     memory: kibibytes(BigInt(totalmem())),
     'ephemeral-storage': kibibytes(storageOf(pods.root)),
     pods: String(pods.max),
     ...hugepages(),
   };
-  return allocatable(capacity, [reserved.system, reserved.kube]);
 }
 
-/** Never less than nothing; memory also without what is set aside as huge pages. */
-export function allocatable(capacity: ResourceList, reserved: readonly ResourceList[]): ResourceList {
-  const setAside = Object.entries(capacity).flatMap(([name, amount]) =>
-    name.startsWith('hugepages-') ? [amount] : [],
-  );
-  return Object.fromEntries(
-    Object.entries(capacity).map(([name, text]) => {
-      const { nano, format } = quantity(text);
-      const kept = [...reserved.map((list) => list[name] ?? '0'), ...(name === 'memory' ? setAside : [])];
-      const left = kept.reduce((rest, amount) => rest - quantity(amount).nano, nano);
-      return [name, formatQuantity({ nano: left < 0n ? 0n : left, format })];
-    }),
-  );
-}
-
-function quantity(text: string): Quantity {
-  return parseQuantity(text) ?? { nano: 0n, format: 'DecimalSI' };
+/** What the node has for its pods: what the machine has, without what is kept back. */
+export function nodeResources(config: Pick<NodeConfig, 'pods' | 'reserved'>): ResourceList {
+  return allocatableOf(nodeCapacity(config), config.reserved);
 }
 
 function kibibytes(bytes: bigint): string {
@@ -67,8 +61,7 @@ function hugepages(): ResourceList {
       if (size === undefined) return [];
       const bytes = BigInt(size) * 1024n;
       const count = BigInt(readFileSync(`${HUGEPAGES}/${name}/nr_hugepages`, 'utf8').trim());
-      const binary = (amount: bigint) => formatQuantity({ nano: amount * 1_000_000_000n, format: 'BinarySI' });
-      return [[`hugepages-${binary(bytes)}`, binary(bytes * count)]];
+      return [[`hugepages-${binaryQuantity(bytes)}`, binaryQuantity(bytes * count)]];
     }),
   );
 }

@@ -229,7 +229,7 @@ export class SimulatedNode {
           },
         };
         const records = this.disk.store('config-sources', guard);
-        const options = { bus, node: NODE, clock, logger, records, folder, fileCheckFrequency: 20_000 };
+        const options = { bus, node: NODE, clock, logger, records, file: { folder } };
         await publishSources(options).start();
         return undefined;
       }

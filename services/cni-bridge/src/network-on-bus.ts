@@ -4,6 +4,7 @@ import {
   NO_KEY,
   type NetworkCondition,
   type RuntimePod,
+  clusterNode,
   networkCondition,
   pluginRun,
   podNetwork,
@@ -27,6 +28,8 @@ export interface NetworkOnBusOptions {
   readonly journal: RecordStore;
   readonly plugins: PluginRunner;
   readonly limits: Partial<BridgeLimits>;
+  /** Address ranges of the node's pods where the Node has none. */
+  readonly podCidrs: readonly string[];
 }
 
 /**
@@ -48,7 +51,7 @@ export class NetworkOnBus {
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
-    const { bus, clock, ...rest } = options;
+    const { bus, clock, podCidrs, ...rest } = options;
     this.#bus = bus;
     this.#clock = clock;
     this.#condition = bus.owner(networkCondition);
@@ -69,6 +72,10 @@ export class NetworkOnBus {
       changed: ({ key, value }) => this.#pods.set(key, value),
       removed: ({ key }) => this.#pods.delete(key),
       complete: () => this.#lookAfter(0),
+    });
+    this.bridge.usePodCidrs(podCidrs);
+    bus.reader(clusterNode, {
+      changed: ({ value }) => this.bridge.usePodCidrs(value.podCIDRs.length > 0 ? value.podCIDRs : podCidrs),
     });
     this.#publishNetwork(this.bridge.network);
   }

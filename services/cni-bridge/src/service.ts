@@ -17,9 +17,9 @@ export const cniBridge: ServiceDefinition = {
       journal: new FileRecordStore({ dir: join(stateDir, 'attachments'), logger }),
       plugins,
       limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
+      podCidrs,
     });
     const { bridge } = network;
-    bridge.usePodCidrs(podCidrs);
     health.ready('network', () => (bridge.network.ready ? undefined : bridge.network.message));
     metrics.add({
       type: 'gauge',

@@ -1,19 +1,27 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   type CredentialProvider,
+  type CredentialSource,
   type DockerConfig,
   CredentialsError,
+  type KeyringPart,
+  type TokenAttributes,
+  type TokenBearer,
   cacheKeys,
   isFor,
   pluginRequest,
   readPluginAnswer,
   readProviders,
+  wantedAnnotations,
 } from '@kubus/image-credentials';
+import { type ObjectClient, ObjectError } from '@kubus/object-socket';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import { parse } from 'yaml';
+import type { AccountOfPod } from './pull-credentials.ts';
 
 const run = promisify(execFile);
 
@@ -51,61 +59,143 @@ interface Kept {
   readonly until: number;
 }
 
-/** Asks the node's credential provider plugins (KEP-2133) and keeps their answers for as long as they say. */
+/** One question to a plugin. */
+interface Question {
+  readonly provider: CredentialProvider;
+  readonly repository: string;
+  /** Whose answers these are; empty: everybody's. */
+  readonly scope: string;
+  readonly source?: CredentialSource;
+  readonly bearer?: TokenBearer;
+}
+
+export interface CredentialPluginsOptions {
+  readonly providers: readonly CredentialProvider[];
+  /** Where the plugins are. */
+  readonly folder: string;
+  /** Tells of service accounts and their tokens. Left out: the node has no object-cache, and no pod an account. */
+  readonly accounts?: Pick<ObjectClient, 'serviceAccount' | 'token'> | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Asks the node's credential provider plugins (KEP-2133, KEP-4412) and keeps their answers for as long as they say. */
 export class CredentialPlugins {
-  readonly #providers: readonly CredentialProvider[];
-  readonly #folder: string;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
+  readonly #options: CredentialPluginsOptions;
   readonly #kept = new Map<string, Kept>();
   /** Questions under way: who asks the same waits for the answer. */
   readonly #asking = new Map<string, Promise<DockerConfig | undefined>>();
 
-  constructor(options: { providers: readonly CredentialProvider[]; folder: string; clock: Clock; logger: Logger }) {
-    this.#providers = options.providers;
-    this.#folder = options.folder;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
+  constructor(options: CredentialPluginsOptions) {
+    this.#options = options;
   }
 
-  /** What the plugins for this repository say, in the order of the configuration. One that fails is left out. */
-  async for(repository: string): Promise<DockerConfig[]> {
-    const asked = this.#providers.filter((provider) => isFor(provider, repository));
-    const answers = await Promise.all(asked.map((provider) => this.#answerOf(provider, repository)));
+  /**
+   * What the plugins for this repository say, in the order of the configuration. One that fails is left out.
+   *
+   * @throws ObjectError `ObjectsUnavailable` when a plugin wants a token and nobody can be asked for it.
+   */
+  async for(repository: string, account?: AccountOfPod): Promise<KeyringPart[]> {
+    const asked = this.#options.providers.filter((provider) => isFor(provider, repository));
+    const answers = await Promise.all(asked.map((provider) => this.#part(provider, repository, account)));
     return answers.filter((answer) => answer !== undefined);
   }
 
-  async #answerOf(provider: CredentialProvider, repository: string): Promise<DockerConfig | undefined> {
-    this.#forgetOld();
-    const keys = cacheKeys(repository).map((key) => `${provider.name} ${key}`);
-    const kept = keys.map((key) => this.#kept.get(key)).find((entry) => entry !== undefined);
-    if (kept !== undefined) return kept.config;
-    const question = `${provider.name} ${repository}`;
-    const asking = this.#asking.get(question) ?? this.#ask(provider, repository);
-    this.#asking.set(question, asking);
+  async #part(
+    provider: CredentialProvider,
+    repository: string,
+    account: AccountOfPod | undefined,
+  ): Promise<KeyringPart | undefined> {
+    const question = await this.#question(provider, repository, account);
+    const config = question && (await this.#answerTo(question));
+    return config && { config, source: question.source };
+  }
+
+  /** Undefined when the plugin is not to be asked. */
+  async #question(
+    provider: CredentialProvider,
+    repository: string,
+    account: AccountOfPod | undefined,
+  ): Promise<Question | undefined> {
+    const { tokenAttributes: wanted } = provider;
+    const plain = { provider, repository, scope: '' };
+    if (wanted === undefined) return plain;
+    if (account === undefined) return wanted.requireServiceAccount ? undefined : plain;
     try {
-      return await asking;
-    } finally {
-      this.#asking.delete(question);
+      return await this.#questionFor(provider, repository, { account, wanted });
+    } catch (error) {
+      // Only the API server's refusal is an answer; else it is asked again later.
+      if (!(error instanceof ObjectError && error.code === 'Refused')) throw error;
+      const { logger } = this.#options;
+      const whose = `${account.namespace}/${account.name}`;
+      logger.error({ provider: provider.name, account: whose, err: error.message }, 'a service account is refused');
+      return undefined;
     }
   }
 
-  async #ask(provider: CredentialProvider, repository: string): Promise<DockerConfig | undefined> {
-    const { name } = provider;
+  async #questionFor(
+    provider: CredentialProvider,
+    repository: string,
+    { account, wanted }: { account: AccountOfPod; wanted: TokenAttributes },
+  ): Promise<Question | undefined> {
+    const { accounts, logger } = this.#options;
+    const { namespace, name, pod } = account;
+    if (accounts === undefined) return undefined;
+    const { uid, annotations: all } = await accounts.serviceAccount({ namespace, name });
+    const annotations = wantedAnnotations(wanted, all);
+    if (annotations === undefined) {
+      logger.debug({ provider: provider.name, namespace, account: name }, 'a service account lacks an annotation');
+      return undefined;
+    }
+    const { token } = await accounts.token(
+      { namespace, name },
+      { audiences: [wanted.serviceAccountTokenAudience], pod, serviceAccountUid: uid },
+    );
+    const perToken = wanted.cacheType === 'Token' ? [createHash('sha256').update(token).digest('hex')] : [];
+    return {
+      provider,
+      repository,
+      scope: JSON.stringify([namespace, name, uid, Object.entries(annotations).sort(), ...perToken]),
+      source: { kind: 'ServiceAccount', uid, namespace, name },
+      bearer: { token, annotations },
+    };
+  }
+
+  async #answerTo(question: Question): Promise<DockerConfig | undefined> {
+    this.#forgetOld();
+    const { provider, repository, scope } = question;
+    const keys = cacheKeys(repository).map((key) => keyOf(provider, scope, key));
+    const kept = keys.map((key) => this.#kept.get(key)).find((entry) => entry !== undefined);
+    if (kept !== undefined) return kept.config;
+    const same = keyOf(provider, scope, repository);
+    const asking = this.#asking.get(same) ?? this.#ask(question);
+    this.#asking.set(same, asking);
     try {
-      const output = await this.#run(provider, pluginRequest(provider, repository));
-      const { config, cacheKey, keepMs } = readPluginAnswer(provider, repository, output);
-      if (keepMs > 0) this.#kept.set(`${name} ${cacheKey}`, { config, until: this.#clock.now() + keepMs });
+      return await asking;
+    } finally {
+      this.#asking.delete(same);
+    }
+  }
+
+  async #ask({ provider, repository, scope, bearer }: Question): Promise<DockerConfig | undefined> {
+    const { clock, logger } = this.#options;
+    try {
+      const output = await this.#run(provider, pluginRequest(provider, repository, bearer));
+      const { config, cacheKey, keepMs } = readPluginAnswer(provider, repository, output, bearer);
+      if (keepMs > 0) this.#kept.set(keyOf(provider, scope, cacheKey), { config, until: clock.now() + keepMs });
       return config;
     } catch (error) {
-      this.#logger.error({ provider: name, repository, err: whatFailed(error) }, 'a credential provider gave nothing');
+      logger.error(
+        { provider: provider.name, repository, err: whatFailed(error, bearer?.token) },
+        'a credential provider gave nothing',
+      );
       return undefined;
     }
   }
 
   /** The plugin dies with this process (setpriv(1)). */
   async #run({ name, args, env }: CredentialProvider, request: string): Promise<string> {
-    const running = run('setpriv', ['--pdeathsig', 'KILL', '--', join(this.#folder, name), ...args], {
+    const running = run('setpriv', ['--pdeathsig', 'KILL', '--', join(this.#options.folder, name), ...args], {
       env: { ...process.env, ...Object.fromEntries(env.map((variable) => [variable.name, variable.value])) },
       timeout: LIMIT_MS,
       killSignal: 'SIGKILL',
@@ -118,15 +208,20 @@ export class CredentialPlugins {
   }
 
   #forgetOld(): void {
-    const now = this.#clock.now();
+    const now = this.#options.clock.now();
     for (const [key, { until }] of this.#kept) if (until <= now) this.#kept.delete(key);
   }
 }
 
-/** Why a program or its answer is no good. Its output, which may hold a credential, is no part of it. */
-function whatFailed(error: unknown): string {
+function keyOf({ name }: CredentialProvider, scope: string, key: string): string {
+  return JSON.stringify([name, scope, key]);
+}
+
+/** Why a program or its answer is no good. Its output, which may hold a credential, is no part of it, nor is the token. */
+function whatFailed(error: unknown, token = ''): string {
   if (error instanceof CredentialsError) return error.message;
   const { killed, code, stderr = '' } = error as { killed?: boolean; code?: unknown; stderr?: string };
   const how = killed === true ? `it did not end within ${LIMIT_MS / 1000} s` : `it ended with ${String(code)}`;
-  return `${how}: ${stderr.trim().slice(0, 1000)}`;
+  const said = token === '' ? stderr : stderr.replaceAll(token, '<token>');
+  return `${how}: ${said.trim().slice(0, 1000)}`;
 }

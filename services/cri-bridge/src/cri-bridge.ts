@@ -1,8 +1,9 @@
 import type { Bus } from '@kubus/bus';
-import { runtimeNodeEvent } from '@kubus/contracts';
+import { clusterNode, runtimeNodeEvent } from '@kubus/contracts';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
 import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
+import { ImageList } from './image-list.ts';
 import { Images, type ImagesOptions } from './images.ts';
 import { type ObjectReader, noObjects } from './objects.ts';
 import { servePlainCommands } from './plain-commands.ts';
@@ -25,7 +26,7 @@ export interface CriBridgeOptions {
   readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
   /** Left out: the node has no object-cache. */
   readonly objects?: ObjectReader | undefined;
-  /** Address ranges of the node's pods, for a runtime that runs CNI itself. */
+  /** Address ranges of the node's pods, for a runtime that runs CNI itself, where the Node has none. */
   readonly podCidrs: readonly string[];
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
@@ -38,9 +39,13 @@ export class CriBridge {
   readonly #commands: PodCommands;
   readonly #images: Images;
   readonly #collector: ImageCollector;
+  readonly #list: ImageList;
 
   constructor(options: CriBridgeOptions) {
-    const { runtime, bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
+    const { bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
+    const list = new ImageList({ runtime: options.runtime, bus, clock, logger });
+    const runtime = list.heardFrom(options.runtime);
+    this.#list = list;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler, podCidrs });
     this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps });
@@ -55,10 +60,14 @@ export class CriBridge {
     this.#collector = collector;
     this.#images = new Images({ ...shared, ...options.images, onGiven: (id) => collector.given(id) });
     this.#images.serve();
+    bus.reader(clusterNode, {
+      changed: ({ value }) => this.#watch.usePodCidrs(value.podCIDRs.length > 0 ? value.podCIDRs : podCidrs),
+    });
     this.#watch.start();
     this.#watch.onceConnected(() => {
       void this.#images.settleBegun();
       collector.start();
+      list.start();
     });
     this.#pleg.start((state) => this.#watch.eventsChanged(state));
   }
@@ -85,6 +94,7 @@ export class CriBridge {
 
   stop(): void {
     this.#collector.stop();
+    this.#list.stop();
     this.#pleg.stop();
     this.#watch.stop();
   }

@@ -73,7 +73,8 @@ export class Images {
     }
   }
 
-  async #find({ image: asked, pullSecrets }: ImageRequest): Promise<{ image?: Image; mayUse: boolean }> {
+  async #find(request: ImageRequest): Promise<{ image?: Image; mayUse: boolean }> {
+    const { image: asked, pullSecrets, serviceAccount } = request;
     const { credentials, pulled, verification } = this.#options;
     const image = await this.#status(asked);
     if (image?.id === undefined) return { mayUse: false };
@@ -81,9 +82,10 @@ export class Images {
     const name = bareImageName(asked) ?? asked;
     const present = { name, record, pullBegan: pulled.isBegun(asked), podSecrets: [] };
     let allowed = mayUse(present, verification);
-    // The pod's Secrets are read only where they decide.
-    if (!allowed && record?.names[name] !== undefined && pullSecrets.length > 0) {
-      const own = await credentials.ofPod(asked, pullSecrets).catch(noneOfBad);
+    const hasOwn = pullSecrets.length > 0 || serviceAccount !== undefined;
+    // The pod's own credentials are read only where they decide.
+    if (!allowed && record?.names[name] !== undefined && hasOwn) {
+      const own = await credentials.ofPod(request).catch(noneOfBad);
       const podSecrets = own.map(pullSecretOf).filter((secret) => secret !== undefined);
       allowed = mayUse({ ...present, podSecrets }, verification);
       if (allowed) await pulled.used(record, name, podSecrets);
@@ -93,7 +95,7 @@ export class Images {
   }
 
   async #pull({ request, cause }: CommandContext<PullRequest>): Promise<Pulled> {
-    const credentials = await this.#options.credentials.all(request.image, request.pullSecrets).catch(asFailure);
+    const credentials = await this.#options.credentials.all(request).catch(asFailure);
     return this.#pulls.pull({ request, credentials, cause });
   }
 

@@ -7,13 +7,13 @@ import { FileRecordStore, type ServiceContext, type ServiceDefinition } from '@k
 import { CredentialPlugins, readProviderFiles } from './credential-plugins.ts';
 import { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
 import { nodeCredentials } from './node-credentials.ts';
-import { noObjects, type ObjectReader } from './objects.ts';
+import { noObjects } from './objects.ts';
 import { PullCredentials } from './pull-credentials.ts';
 import { PulledImages } from './pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
 export type { ObjectReader } from './objects.ts';
-export { type NodeCredentials, PullCredentials } from './pull-credentials.ts';
+export { type AccountOfPod, type NodeCredentials, PullCredentials } from './pull-credentials.ts';
 export { PulledImages, type PulledImagesOptions } from './pulled-images.ts';
 export type { Runtime } from './runtime.ts';
 
@@ -23,7 +23,7 @@ export const criBridge: ServiceDefinition = {
   start: async (context) => {
     const { config, bus, clock, ids, logger, health, metrics, stateDir } = context;
     const objects = config.objects && new ObjectClient(config.objects.socket);
-    const images = await imagesOf(context, objects ?? noObjects);
+    const images = await imagesOf(context, objects);
     const { podCidrs } = config.network;
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
@@ -86,7 +86,7 @@ export const criBridge: ServiceDefinition = {
 /** The image side of the configuration, and what it needs of the machine. */
 async function imagesOf(
   context: ServiceContext,
-  objects: ObjectReader,
+  objects: ObjectClient | undefined,
 ): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
   const { config, clock, logger, stateDir } = context;
   const { pullQps, pullBurst, maxParallel, serialize, providers, verification, gc } = config.images;
@@ -96,14 +96,14 @@ async function imagesOf(
     new CredentialPlugins({
       providers: await readProviderFiles(providers.config),
       folder: providers.binDir,
-      ...{ clock, logger },
+      ...{ accounts: objects, clock, logger },
     });
   const folders = { root: config.pods.root, work: process.cwd(), home: homedir() };
   const { keep, ...policy } = gc;
   return {
     images: {
       credentials: new PullCredentials({
-        objects,
+        objects: objects ?? noObjects,
         node: nodeCredentials({ folders, plugins, logger }),
       }),
       pulled: await PulledImages.load({ pulling: store('pulling'), pulled: store('pulled'), logger }),

@@ -11,9 +11,12 @@ export function nodeCredentials(options: {
 }): NodeCredentials {
   const { folders, plugins, logger } = options;
   return {
-    for: async (repository) => {
-      const [file, answers = []] = await Promise.all([readDockerConfig(folders, logger), plugins?.for(repository)]);
-      return file === undefined ? answers : [file, ...answers];
+    for: async (repository, account) => {
+      const [file, answers = []] = await Promise.all([
+        readDockerConfig(folders, logger),
+        plugins?.for(repository, account),
+      ]);
+      return file === undefined ? answers : [{ config: file }, ...answers];
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ObjectVersion, repositoryOf } from '@kubus/contracts';
+import { type ImageRequest, type ObjectVersion, repositoryOf } from '@kubus/contracts';
 import {
   type Credential,
   type DockerConfig,
@@ -11,10 +11,23 @@ import {
 import type { PullSecret } from '@kubus/image-manager';
 import type { ObjectReader } from './objects.ts';
 
-/** The node's own credentials, which every pod may use. */
+/** A pod with a service account, whose tokens open registries. */
+export interface AccountOfPod {
+  readonly namespace: string;
+  /** The account's. */
+  readonly name: string;
+  readonly pod: { readonly name: string; readonly uid: string };
+}
+
+/** The credentials that the node has by itself: for every pod, or, with a source, for those of a service account. */
 export interface NodeCredentials {
-  /** Documents whose credentials may be for this repository (registry and path). Never rejects. */
-  for(repository: string): Promise<readonly DockerConfig[]>;
+  /**
+   * Documents whose credentials may be for this repository (registry and path).
+   *
+   * @param account left out: the pod has none.
+   * @throws ObjectError `ObjectsUnavailable` when object-cache or the API server can not be asked for the account.
+   */
+  for(repository: string, account?: AccountOfPod): Promise<readonly KeyringPart[]>;
 }
 
 /** Finds the credentials for a pull: the pod's, then the node's (kubelet behaviour 1.8, credentials). */
@@ -32,18 +45,32 @@ export class PullCredentials {
    *
    * @throws CredentialsError when a Secret is no docker configuration.
    */
-  async all(image: string, secrets: readonly ObjectVersion[]): Promise<Credential[]> {
-    const repository = repositoryOf(image) ?? image;
-    const [own, shared] = await Promise.all([this.ofPod(image, secrets), this.#node.for(repository)]);
-    return [...own, ...shared.flatMap((config) => lookUp([{ config }], repository))];
+  async all(request: ImageRequest): Promise<Credential[]> {
+    const repository = repositoryOf(request.image) ?? request.image;
+    const [own, others] = await Promise.all([
+      this.#ofSecrets(repository, request.pullSecrets),
+      this.#node.for(repository, accountOf(request)),
+    ]);
+    return [...own, ...others.flatMap((part) => lookUp([part], repository))];
   }
 
-  /** Those from the pod's own Secrets. */
-  async ofPod(image: string, secrets: readonly ObjectVersion[]): Promise<Credential[]> {
+  /** Those that not every pod has: from its own Secrets, and by its service account. */
+  async ofPod(request: ImageRequest): Promise<Credential[]> {
+    const repository = repositoryOf(request.image) ?? request.image;
+    const account = accountOf(request);
+    const [own, others] = await Promise.all([
+      this.#ofSecrets(repository, request.pullSecrets),
+      account === undefined ? [] : this.#node.for(repository, account),
+    ]);
+    const byAccount = others.filter(({ source }) => source !== undefined);
+    return [...own, ...byAccount.flatMap((part) => lookUp([part], repository))];
+  }
+
+  async #ofSecrets(repository: string, secrets: readonly ObjectVersion[]): Promise<Credential[]> {
     const parts = await Promise.all(secrets.map((secret) => this.#part(secret)));
     return lookUp(
       parts.filter((part) => part !== undefined),
-      repositoryOf(image) ?? image,
+      repository,
     );
   }
 
@@ -53,8 +80,16 @@ export class PullCredentials {
     const form = forms[type ?? ''];
     const text = values.get(form?.key ?? '')?.toString('utf8') ?? '';
     if (form === undefined || text === '') return undefined;
-    return { config: form.parse(text, `Secret ${namespace}/${name}`), source: { uid, namespace, name } };
+    return {
+      config: form.parse(text, `Secret ${namespace}/${name}`),
+      source: { kind: 'Secret', uid, namespace, name },
+    };
   }
+}
+
+function accountOf({ pod, serviceAccount }: ImageRequest): AccountOfPod | undefined {
+  const { namespace, name, uid } = pod;
+  return serviceAccount === undefined ? undefined : { namespace, name: serviceAccount, pod: { name, uid } };
 }
 
 /** How the types of Secrets that hold docker configurations hold them. */
@@ -73,5 +108,7 @@ export function credentialHash({ username, password }: Pick<Credential, 'usernam
 /** What is remembered of a credential; undefined for one that every pod of the node may use. */
 export function pullSecretOf(credential: Credential | undefined): PullSecret | undefined {
   const source = credential?.source;
-  return credential === undefined || source === undefined ? undefined : { ...source, hash: credentialHash(credential) };
+  if (credential === undefined || source === undefined) return undefined;
+  const { kind, ...object } = source;
+  return kind === 'Secret' ? { ...object, hash: credentialHash(credential) } : object;
 }

@@ -3,7 +3,12 @@ import { type PullSecret, type PulledRecord, learnSecrets, recordPull, recordUnk
 import { type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
 
-const secretSchema = z.object({ uid: z.string(), namespace: z.string(), name: z.string(), hash: z.string() });
+const secretSchema = z.object({
+  uid: z.string(),
+  namespace: z.string(),
+  name: z.string(),
+  hash: z.string().optional(),
+});
 const recordSchema = z.object({
   imageRef: z.string(),
   names: z.record(z.string(), z.object({ everybody: z.boolean(), secrets: z.array(secretSchema) })),

@@ -1,7 +1,7 @@
 import type { Bus, FactOwner } from '@kubus/bus';
 import { type RuntimeCondition, runtimeCondition } from '@kubus/contracts';
 import { handlerWithShim } from '@kubus/cni-config';
-import type { EventsState } from '@kubus/cri';
+import { type EventsState, handlersOf } from '@kubus/cri';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { StatusResponse } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
@@ -20,7 +20,7 @@ export class RuntimeWatch {
   readonly #logger: Logger;
   readonly #facts: FactOwner<RuntimeCondition>;
   readonly #wantedHandler: string | undefined;
-  readonly #podCidrs: readonly string[];
+  #podCidrs: readonly string[];
   #handler: string | undefined;
   /** All that the runtime has, if it tells. */
   #handlers: readonly string[] | undefined;
@@ -103,6 +103,14 @@ export class RuntimeWatch {
     });
   }
 
+  /** The address ranges of the node's pods are these from now on: the runtime is told with a look at once. */
+  usePodCidrs(podCidrs: readonly string[]): void {
+    if (podCidrs.join() === this.#podCidrs.join()) return;
+    this.#podCidrs = podCidrs;
+    this.#hasPodCidrs = false;
+    if (this.#isLearned) void this.#look();
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.();
@@ -124,6 +132,7 @@ export class RuntimeWatch {
       this.#publishLost(toError(error).message);
       wait = RETRY_MS;
     }
+    this.#timer?.();
     if (!this.#stopped) this.#timer = this.#clock.after(wait, () => void this.#look());
   }
 
@@ -153,8 +162,9 @@ export class RuntimeWatch {
    * whether it needs them.
    */
   async #tellPodCidrs(): Promise<void> {
-    if (this.#podCidrs.length > 0 && this.#handler === undefined) {
-      const podCidr = this.#podCidrs.join(',');
+    const podCidrs = this.#podCidrs;
+    if (podCidrs.length > 0 && this.#handler === undefined) {
+      const podCidr = podCidrs.join(',');
       try {
         await this.#runtime.call('UpdateRuntimeConfig', { runtimeConfig: { networkConfig: { podCidr } } }, ANSWER);
       } catch (error) {
@@ -162,7 +172,7 @@ export class RuntimeWatch {
         return;
       }
     }
-    this.#hasPodCidrs = true;
+    this.#hasPodCidrs = podCidrs === this.#podCidrs;
   }
 
   /** The runtime that comes back may be another one. */
@@ -185,7 +195,9 @@ export class RuntimeWatch {
       networkReady: network?.status === true,
       ...(network?.reason !== undefined && network.reason !== '' && { networkReason: network.reason }),
       ...(network?.message !== undefined && network.message !== '' && { networkMessage: network.message }),
-      ...(response.features?.supplementalGroupsPolicy === true && { strictSupplementalGroups: true }),
+      ...(response.features !== undefined && {
+        strictSupplementalGroups: response.features.supplementalGroupsPolicy === true,
+      }),
       ...handlerFeatures(response, this.#handler),
       events: this.#events,
     });
@@ -218,22 +230,13 @@ export class RuntimeWatch {
  */
 function handlerFeatures({ runtimeHandlers = [] }: StatusResponse, own: string | undefined) {
   if (runtimeHandlers.length === 0) return undefined;
-  const able = new Set(runtimeHandlers.filter((one) => one.features?.userNamespaces === true).map((one) => one.name));
-  const features = (name: string) => ({
-    userNamespaces: able.has(own === undefined ? name : handlerWithShim(own, name)),
-  });
+  const features = (name: string) => {
+    const used = own === undefined ? name : handlerWithShim(own, name);
+    const able = runtimeHandlers.find((one) => (one.name ?? '') === used)?.features;
+    return {
+      userNamespaces: able?.userNamespaces === true,
+      recursiveReadOnlyMounts: able?.recursiveReadOnlyMounts === true,
+    };
+  };
   return { handlers: Object.fromEntries(runtimeHandlers.map(({ name = '' }) => [name, features(name)])) };
-}
-
-/**
- * The handlers with which the runtime is configured. From containerd 2 on the status lists them; before, only the verbose
- * status shows the configuration. Undefined for a runtime that tells neither: it is taken at our configuration's word.
- */
-function handlersOf(status: StatusResponse): string[] | undefined {
-  const listed = status.runtimeHandlers ?? [];
-  if (listed.length > 0) return listed.map(({ name = '' }) => name);
-  const config = status.info?.['config'];
-  if (config === undefined) return undefined;
-  const { containerd } = JSON.parse(config) as { containerd?: { runtimes?: Record<string, unknown> } };
-  return containerd?.runtimes && Object.keys(containerd.runtimes);
 }

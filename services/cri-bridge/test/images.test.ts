@@ -69,7 +69,9 @@ async function start(change: Partial<ImagesOptions> = {}): Promise<Images> {
           return Promise.resolve({ uid: `uid of ${name}`, version: '1', type, values });
         },
       },
-      node: { for: () => Promise.resolve(onNode === undefined ? [] : [parseDockerConfigJson(onNode, 'node')]) },
+      node: {
+        for: () => Promise.resolve(onNode === undefined ? [] : [{ config: parseDockerConfigJson(onNode, 'node') }]),
+      },
     }),
     pulled: await PulledImages.load({ pulling, pulled, logger: silentLogger }),
     limits: { rate: undefined, atOnce: Infinity },

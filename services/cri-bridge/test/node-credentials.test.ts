@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ObjectError, type TokenQuestion } from '@kubus/object-socket';
 import { type LogFields, silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { CredentialPlugins, readProviderFiles } from '../src/credential-plugins.ts';
@@ -36,15 +37,30 @@ const answer = (user: string, change: object = {}) => ({
   ...change,
 });
 
+/** Object-cache, as far as plugins want tokens. */
+const accounts = {
+  annotations: { role: 'puller' } as Record<string, string>,
+  failure: undefined as ObjectError | undefined,
+  serviceAccount({ name }: { name: string }) {
+    const { annotations, failure } = accounts;
+    return failure === undefined ? Promise.resolve({ uid: `uid of ${name}`, annotations }) : Promise.reject(failure);
+  },
+  token: (_account: object, { pod, audiences, serviceAccountUid }: TokenQuestion) =>
+    Promise.resolve({
+      token: `hunter2 of ${pod.uid} for ${(audiences ?? []).join()} by ${serviceAccountUid ?? ''}`,
+      expirationTimestamp: '2030-01-01T00:00:00Z',
+    }),
+};
+
 async function pluginsOf(...providers: object[]): Promise<CredentialPlugins> {
   const file = join(folder, 'config.yaml');
   const head = { apiVersion: 'kubelet.config.k8s.io/v1', kind: 'CredentialProviderConfig' };
   writeFileSync(file, JSON.stringify({ ...head, providers }));
-  return new CredentialPlugins({ providers: await readProviderFiles(file), folder, clock, logger });
+  return new CredentialPlugins({ providers: await readProviderFiles(file), folder, accounts, clock, logger });
 }
 
 const users = async (plugins: CredentialPlugins, repository: string) =>
-  (await plugins.for(repository)).map((config) => config.get('r.io')?.username);
+  (await plugins.for(repository)).map(({ config }) => config.get('r.io')?.username);
 const calls = (name: string) =>
   readFileSync(join(folder, `${name}.called`), 'utf8')
     .trim()
@@ -82,6 +98,75 @@ describe('credential provider plugins', () => {
     expect(await users(plugins, 'r.io/x')).toEqual(['a']);
     expect(logged.map(({ provider }) => provider).sort()).toEqual(['absent', 'bad']);
     expect(JSON.stringify(logged)).not.toContain('hunter2');
+  });
+
+  describe('that want tokens', () => {
+    const tokenAttributes = {
+      serviceAccountTokenAudience: 'registry',
+      cacheType: 'ServiceAccount',
+      requireServiceAccount: true,
+      requiredServiceAccountAnnotationKeys: ['role'],
+    };
+    const podOf = (uid: string, name = 'robot') => ({ namespace: 'n', name, pod: { name: uid, uid } });
+    const asked = (name: string) => readFileSync(join(folder, `${name}.asked`), 'utf8');
+    const started = (name: string) => (existsSync(join(folder, `${name}.called`)) ? calls(name).length : 0);
+
+    beforeEach(() => {
+      accounts.annotations = { role: 'puller' };
+      accounts.failure = undefined;
+    });
+
+    test('are given the pod’s, and their answers are for the pods of its account', async () => {
+      const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes }));
+      const [part] = await plugins.for('r.io/x', podOf('p'));
+      expect(part?.source).toEqual({ kind: 'ServiceAccount', uid: 'uid of robot', namespace: 'n', name: 'robot' });
+      expect(JSON.parse(asked('one'))).toMatchObject({
+        serviceAccountToken: 'hunter2 of p for registry by uid of robot',
+        serviceAccountAnnotations: { role: 'puller' },
+      });
+      await plugins.for('r.io/x', podOf('q'));
+      expect(started('one')).toBe(1);
+      await plugins.for('r.io/x', podOf('q', 'other'));
+      expect(started('one')).toBe(2);
+      accounts.annotations = { role: 'another' };
+      await plugins.for('r.io/x', podOf('q'));
+      expect(started('one')).toBe(3);
+    });
+
+    test('may have answers that are for one token', async () => {
+      const attributes = { ...tokenAttributes, cacheType: 'Token' };
+      const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes: attributes }));
+      for (const uid of ['p', 'q', 'p']) await plugins.for('r.io/x', podOf(uid));
+      expect(started('one')).toBe(2);
+    });
+
+    test('are not asked for pods without an account, or with one that lacks an annotation, unless they take that', async () => {
+      const lax = { ...tokenAttributes, requireServiceAccount: false, requiredServiceAccountAnnotationKeys: [] };
+      const strict = plugin('strict', answer('a'), { tokenAttributes });
+      const plugins = await pluginsOf(strict, plugin('lax', answer('b'), { tokenAttributes: lax }));
+      expect(await users(plugins, 'r.io/x')).toEqual(['b']);
+      expect(asked('lax')).not.toContain('serviceAccount');
+      accounts.annotations = {};
+      expect((await plugins.for('r.io/x', podOf('p'))).map(({ source }) => source?.name)).toEqual(['robot']);
+      expect(started('strict')).toBe(0);
+    });
+
+    test('are left out where the account is refused, and waited for where nobody can be asked', async () => {
+      const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes }));
+      accounts.failure = new ObjectError('Refused', 'serviceaccounts "robot" not found');
+      expect(await plugins.for('r.io/x', podOf('p'))).toEqual([]);
+      expect(logged).toMatchObject([{ provider: 'one', err: 'serviceaccounts "robot" not found' }]);
+      accounts.failure = new ObjectError('ObjectsUnavailable', 'object-cache can not be asked');
+      await expect(plugins.for('r.io/x', podOf('p'))).rejects.toMatchObject({ code: 'ObjectsUnavailable' });
+    });
+
+    test('and tell them in their errors do not bring them into the log', async () => {
+      const bad = plugin('bad', '', { tokenAttributes });
+      writeFileSync(join(folder, 'bad'), '#!/bin/sh\ncat >&2\nexit 1\n', { mode: 0o755 });
+      expect(await (await pluginsOf(bad)).for('r.io/x', podOf('p'))).toEqual([]);
+      expect(JSON.stringify(logged)).toContain('<token>');
+      expect(JSON.stringify(logged)).not.toContain('hunter2');
+    });
   });
 
   test('of a folder are those of its files, in the order of their names', async () => {

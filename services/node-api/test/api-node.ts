@@ -181,11 +181,11 @@ export class ApiNode {
     return this.#nats.kill();
   }
 
-  /** Resolves when the stream events are as they should be. */
-  async untilEvents(condition: (events: readonly StreamEvent[]) => boolean): Promise<void> {
+  /** Resolves when that holds; it is looked at after each stream event. */
+  async untilEvents(condition: () => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
       const look = () => {
-        if (!condition(this.events)) return;
+        if (!condition()) return;
         this.#waiting.delete(look);
         resolve();
       };

@@ -1,4 +1,3 @@
-import { CommandFailed } from '@kubus/bus';
 import { ContainerConfigError, containerTemplate } from '@kubus/container-config';
 import { type Pod, podRefOf } from '@kubus/contracts';
 import {
@@ -16,8 +15,8 @@ import { HookFailed, runHook } from './hooks.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { knownServices, processToComplete } from './objects.ts';
 import { ownUsers } from './own-users.ts';
-import { type Pass, RETRY_MS, TryAgain, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
-import { isAnswer } from './runtime-answer.ts';
+import { type Pass, checkCancelled, recordEvent, unlessCancelled } from './pass.ts';
+import { isAnswer, throwIfObjectsAwaited } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { recordSize } from './resize.ts';
@@ -39,9 +38,6 @@ const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
 
 /** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
-
-/** Codes of `ObjectError`: the bridge could not have the objects as they were known here. */
-const OBJECTS_AWAITED = ['ObjectChanged', 'ObjectsUnavailable'];
 
 /**
  * Starts one container: back-off, image, create, start, postStart handler (kubelet behaviour 1.5, startContainer). On
@@ -229,9 +225,7 @@ async function attempt<T>(reason: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
-    if (error instanceof CommandFailed && OBJECTS_AWAITED.includes(error.code)) {
-      throw new TryAgain(error.message, RETRY_MS, { cause: error });
-    }
+    throwIfObjectsAwaited(error);
     // What only the bridge could see is the pod's fault all the same.
     if (isAnswer(error) && error.code === 'CreateContainerConfigError') {
       throw new StartFailed(error.code, error.message, { cause: error });

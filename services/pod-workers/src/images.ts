@@ -7,7 +7,7 @@ import { KubusError } from '@kubus/ports';
 import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
 import { presentPullSecrets } from './objects.ts';
 import { type Pass, recordEvent, unlessCancelled } from './pass.ts';
-import { isAnswer } from './runtime-answer.ts';
+import { isAnswer, throwIfObjectsAwaited } from './runtime-answer.ts';
 
 /** The container can not have its image now. `code` is the waiting reason that users know. */
 export class ImageError extends KubusError {
@@ -71,6 +71,7 @@ async function findUsable(pass: Pass, { container, request }: Wanted): Promise<I
     const { result } = await pass.deps.bus.call(findImage, pass.ref.uid, request, { causes: pass.runtime.cause });
     return result.mayUse ? result.image : undefined;
   } catch (error) {
+    throwIfObjectsAwaited(error);
     if (!isAnswer(error)) throw error;
     const message = `Failed to inspect image "${container.image ?? ''}": ${error.message}`;
     recordEvent(pass, { type: 'Warning', reason: 'InspectFailed', message, container });
@@ -99,6 +100,7 @@ async function pull(pass: Pass, wanted: Wanted): Promise<ContainerImage> {
     recordEvent(pass, { type: 'Normal', reason: 'Pulled', message, container });
     return described(image, imageRef);
   } catch (error) {
+    throwIfObjectsAwaited(error);
     // Only the runtime's own answer is a failed pull; a lost bus or bridge is waited for inside of the call.
     if (!(error instanceof CommandFailed && error.code === 'pull-failed')) throw error;
     const message = `Failed to pull image "${name}": ${error.message}`;

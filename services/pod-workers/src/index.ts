@@ -1,6 +1,13 @@
 import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { criCommands, parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
-import { FileRecordStore, type ServiceDefinition, configuredShare, nodeResources } from '@kubus/service-kit';
+import { withoutReserved } from '@kubus/node-status';
+import {
+  FileRecordStore,
+  type ServiceDefinition,
+  configuredShare,
+  nodeCapacity,
+  nodeResources,
+} from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
@@ -19,8 +26,10 @@ const FIRST = 'pod-workers-0';
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   start: async ({ config, instance, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
-    const allocatable = nodeResources(config);
-    const [cpu, memory] = [allocatable['cpu'], allocatable['memory']].map((text) => parseQuantity(text ?? ''));
+    const { system, kube } = config.reserved;
+    // What a hard eviction keeps free is kept free by eviction, not by the limit of all pods.
+    const enforced = withoutReserved(nodeCapacity(config), [system, kube]);
+    const [cpu, memory] = [enforced['cpu'], enforced['memory']].map((text) => parseQuantity(text ?? ''));
     const workers = await PodWorkers.start({
       bus,
       clock,
@@ -45,7 +54,7 @@ export const podWorkers: ServiceDefinition = {
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
       kernel: await kernelMemory(await cgroupMounts()),
-      allocatable,
+      allocatable: nodeResources(config),
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
     });

@@ -10,6 +10,7 @@ import {
   type RuntimeCondition,
   type RuntimePod,
   type ServiceShare,
+  clusterNode,
   networkCondition,
   podEvent,
   podProbes,
@@ -23,6 +24,7 @@ import {
   workerNodeEvent,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
+import { hostIpsOf } from '@kubus/node-status';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
@@ -50,12 +52,13 @@ export interface PodWorkersOptions {
   readonly hooks: HookRequests;
   /** Takes a further epoch, greater than all that were given before (see `Slot`). */
   readonly nextEpoch: () => number;
+  /** The node's addresses where there is no Node that says them. */
   readonly nodeIps: readonly string[];
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
   /** Bytes. */
   readonly memoryCapacity: bigint;
   readonly kernel?: KernelMemory | undefined;
-  /** The node's resources for pods. */
+  /** The node's resources for pods where there is no Node that says them. */
   readonly allocatable: ResourceList;
   /** Left out: the reference kubelet's waits. */
   readonly crashLoop?: CrashLoopOptions | undefined;
@@ -108,8 +111,18 @@ export class PodWorkers {
     const recorder = new EventRecorder({ bus, clock, rate: eventRate });
     this.#options = options;
     this.#epoch = bus.epoch;
+    const node = bus.reader(clusterNode);
+    const nodeIps = () => hostIpsOf(node.get(bus.node)?.value.addresses ?? []);
+    const allocatable = () => node.get(bus.node)?.value.allocatable ?? {};
     this.#deps = {
       ...options,
+      get nodeIps() {
+        const ips = nodeIps();
+        return ips.length > 0 ? ips : options.nodeIps;
+      },
+      get allocatable() {
+        return { ...options.allocatable, ...allocatable() };
+      },
       events: recorder.ofPods(podEvent),
       nodeEvents: recorder.ofNode(workerNodeEvent),
       records: new SharedRecords(options.records, bus.instance),

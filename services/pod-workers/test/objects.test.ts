@@ -138,6 +138,21 @@ describe('a pod of the API server', () => {
     expect(node.events('a').filter((event) => event.startsWith('Failed'))).toEqual([]);
   });
 
+  test('whose token for a registry can not be had waits, without a failed pull', async () => {
+    await cluster.read();
+    node.bridge.before = (what) => {
+      if (!what.startsWith('pullImage')) return Promise.resolve();
+      node.bridge.before = () => Promise.resolve();
+      return Promise.reject(new KubusError('ObjectsUnavailable', 'not now'));
+    };
+    await node.work(apiPodOf('a', { serviceAccountName: 'robot' }, { image: 'registry/app:1' }));
+    expect([waiting()?.reason, node.state('a')?.error]).toEqual(['ContainerCreating', 'not now']);
+    await node.pass(15_000);
+    expect(requests(pullImage as AnyCommand)).toMatchObject([{ serviceAccount: 'robot' }, { serviceAccount: 'robot' }]);
+    expect(node.events('a').filter((event) => event.startsWith('Failed'))).toEqual([]);
+    expect(node.status('a')?.phase).toBe('Running');
+  });
+
   test('has its images pulled with its Secrets; one that is missing is told of', async () => {
     await cluster.read();
     await cluster.has(secret, {}, '3');

@@ -1,3 +1,4 @@
+import type { PodRef } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
 import type { KubeError } from '@kubus/kube';
 import type { Cancel, Clock, Ids } from '@kubus/ports';
@@ -12,6 +13,8 @@ const CALM_MS = 100;
 /** Something that is to be written under a name. */
 export interface Task {
   readonly urgency: Urgency;
+  /** UID of the object: another one of the name does not wait because a write of this one has failed. */
+  readonly ref: Pick<PodRef, 'uid'>;
 }
 
 export interface WriteQueueOptions<T extends Task> {
@@ -41,6 +44,8 @@ interface Candidate<T extends Task = Task> {
 }
 
 interface BackOff {
+  /** UID of the object. */
+  readonly of: string;
   readonly scope: FailureScope;
   readonly failures: number;
   /** Milliseconds since the Unix epoch. */
@@ -110,6 +115,7 @@ export class WriteQueue<T extends Task> {
       this.#backOffs.delete(name);
       return;
     }
+    if (this.#backOffs.get(name)?.of !== task.ref.uid) this.#backOffs.delete(name);
     this.#tasks.set(name, { task, since: this.#tasks.get(name)?.since ?? clock.now() });
     if (this.#outage !== undefined) delayed(task);
   }
@@ -155,19 +161,19 @@ export class WriteQueue<T extends Task> {
       this.#backOffs.delete(name);
       this.#outage = undefined;
     } else {
-      this.#failed(name, failed, running.news);
+      this.#failed(name, task, failed, running.news);
     }
     this.#plan(name);
     if (this.#running.size === 0) for (const end of this.#ends) end();
     this.#pump();
   }
 
-  #failed(name: string, { scope, error }: WriteError, news: boolean): void {
+  #failed(name: string, { ref }: T, { scope, error }: WriteError, news: boolean): void {
     const { clock, ids, delayed } = this.#options;
     const before = scope === 'server' ? this.#outage : this.#backOffs.get(name);
     const failures = (before?.failures ?? 0) + 1;
     const waitMs = Math.max(retryMs(scope, failures, ids.fraction()), error.retryAfterMs ?? 0);
-    const backOff = { scope, failures, until: clock.now() + waitMs };
+    const backOff = { of: ref.uid, scope, failures, until: clock.now() + waitMs };
     if (scope !== 'server') {
       // The API server answers.
       this.#outage = undefined;

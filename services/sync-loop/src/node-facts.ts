@@ -1,26 +1,19 @@
 import { type AdmissionNode, safeSysctls, sysctlNamespace } from '@kubus/admission';
-import { ConfigError, type NodeConfig, nodeResources } from '@kubus/service-kit';
+import { defaultLabels } from '@kubus/node-status';
+import { ConfigError, type NodeConfig, architecture, nodeResources } from '@kubus/service-kit';
 import { readFileSync } from 'node:fs';
-import { arch, release } from 'node:os';
-
-/** How Go, and so Kubernetes, names what Node calls otherwise. */
-const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+import { release } from 'node:os';
 
 /** What is known of the node from its configuration and its machine. Throws ConfigError. */
 export function nodeFacts(config: NodeConfig): AdmissionNode {
-  const { node, labels, pods, taints } = config;
+  const { node, nodeObject, labels, pods, taints } = config;
   const own = pods.unsafeSysctls.find((pattern) => sysctlNamespace(pattern) === undefined);
   if (own !== undefined) {
     throw new ConfigError('bad-config', `pods.unsafeSysctls: the sysctls "${own}" are not known to be namespaced`);
   }
   return {
     name: node,
-    labels: {
-      'kubernetes.io/hostname': node,
-      'kubernetes.io/os': 'linux',
-      'kubernetes.io/arch': ARCHITECTURES[arch()] ?? arch(),
-      ...labels,
-    },
+    labels: { ...defaultLabels({ hostname: nodeObject.hostname ?? node, architecture: architecture() }), ...labels },
     taints,
     allocatable: nodeResources(config),
     sysctls: [...safeSysctls(release()), ...pods.unsafeSysctls],

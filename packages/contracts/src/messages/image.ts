@@ -101,6 +101,24 @@ export const imagePulled = event({
   about: 'A pull has ended.',
 });
 
+export const runtimeImages = fact({
+  area: 'runtime',
+  name: 'images',
+  key: 'name',
+  owner: 'cri-bridge',
+  payload: z.object({
+    images: z.array(
+      z.object({
+        /** References by digest first, then by tag. */
+        names: z.array(z.string()),
+        sizeBytes: z.number().nonnegative(),
+      }),
+    ),
+  }),
+  about:
+    'The images that the runtime has, keyed by the node’s name. Read anew every 30 s and after each pull or removal.',
+});
+
 export const runtimeNodeEvent = event({
   area: 'runtime',
   name: 'nodeRecorded',

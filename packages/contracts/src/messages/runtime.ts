@@ -88,13 +88,18 @@ export const runtimeConditionSchema = z.object({
   networkReady: z.boolean(),
   networkReason: z.string().optional(),
   networkMessage: z.string().optional(),
-  /** Whether the runtime can leave out the groups that an image gives its user (supplementalGroupsPolicy `Strict`). */
+  /**
+   * Whether the runtime can leave out the groups that an image gives its user (supplementalGroupsPolicy `Strict`); missing
+   * where it does not tell (containerd before 2).
+   */
   strictSupplementalGroups: z.boolean().optional(),
   /**
    * What pods of a runtime handler can have, by the name that a RuntimeClass gives the handler; the default one has the empty
    * name. Missing where the runtime does not tell (containerd before 2).
    */
-  handlers: z.record(z.string(), z.object({ userNamespaces: z.boolean() })).optional(),
+  handlers: z
+    .record(z.string(), z.object({ userNamespaces: z.boolean(), recursiveReadOnlyMounts: z.boolean().optional() }))
+    .optional(),
   /** Where the runtime’s events come from; `none` means that only relists find changes. */
   events: z.enum(['cri', 'containerd', 'none']),
 });

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { RunningCommand } from '@kubus/harness';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KubeletMachine } from '../src/kubelet-machine.ts';
+import { pod } from '../src/pods.ts';
+
+let machine: KubeletMachine;
+let flags: string[];
+let agent: RunningCommand;
+
+const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfiguration' };
+
+beforeAll(async () => {
+  machine = await KubeletMachine.start();
+  const { folder, runtime } = machine;
+  const config = await machine.write('kubelet.yaml', {
+    ...head,
+    staticPodPath: 'manifests',
+    podLogsDir: 'logs/pods',
+    containerRuntimeEndpoint: `unix://${runtime.socket}`,
+    failCgroupV1: false,
+    failSwapOn: false,
+    resolvConf: '',
+    clusterDomain: 'of.the.file',
+    maxPods: 5,
+  });
+  await machine.write('conf.d/10-cluster.conf', { ...head, clusterDomain: 'of.the.drop.in', maxPods: 6 });
+  await machine.write('conf.d/README', 'no configuration');
+  await machine.write('manifests/hello.yaml', pod('hello'));
+  flags = [
+    `--config=${config}`,
+    `--config-dir=${join(folder, 'conf.d')}`,
+    `--cgroup-root=${runtime.dir.cgroupRoot}`,
+    '--hostname-override=Machine-1',
+    '--node-ip=10.88.0.1',
+    '--max-pods=7',
+    `--cni-conf-dir=${join(folder, 'networks')}`,
+  ];
+});
+afterAll(() => machine.remove());
+
+/** The log, line by line. */
+function lines({ written }: RunningCommand): string[] {
+  return written.stderr.trimEnd().split('\n');
+}
+
+test('runs the static pods of the configuration, and tells the service manager', async () => {
+  agent = machine.kubelet(...flags, '--runtime-handler=', '-v=4');
+  await machine.told(agent, 'READY=1');
+  await machine.containerOf('hello-machine-1');
+  await machine.told(agent, 'WATCHDOG=1');
+
+  const own = join(machine.folder, 'kubelet/kubus/config');
+  const node = JSON.parse(await readFile(join(own, 'node.json'), 'utf8')) as object;
+  expect(node).toMatchObject({
+    node: 'machine-1',
+    nodeIps: ['10.88.0.1'],
+    dns: { domain: 'of.the.drop.in' },
+    pods: { max: 7, logs: join(machine.folder, 'logs/pods'), logLinks: join(machine.folder, 'logs/containers') },
+  });
+  const { kubeletconfig } = JSON.parse(await readFile(join(own, 'configz.json'), 'utf8')) as { kubeletconfig: object };
+  expect(kubeletconfig).toMatchObject({ ...head, clusterDomain: 'of.the.drop.in', maxPods: 7 });
+});
+
+test('writes every line as klog does, those of the services too', () => {
+  const klog = /^[IWE]\d{4} \d{2}:\d{2}:\d{2}\.\d{6} +\d+ [a-z-]+:\d+\] ".*"( [\w.]+=\S.*)?$/;
+  const all = lines(agent);
+  expect(all.filter((line) => !klog.test(line))).toEqual([]);
+  for (const source of ['kubelet', 'nats-server', 'cri-bridge', 'pod-workers', 'config-sources']) {
+    expect(all.some((line) => line.includes(` ${source}:0] `))).toBe(true);
+  }
+});
+
+test('ends cleanly at SIGTERM; started again it goes on with the same container, and has pods through cni-bridge', async () => {
+  const container = await machine.containerOf('hello-machine-1');
+  expect((await agent.end()).code).toBe(0);
+  expect(machine.notifications(agent.child.pid).at(-1)).toBe('STOPPING=1');
+  expect(await machine.containerOf('hello-machine-1')).toBe(container);
+
+  const again = machine.kubelet(...flags, '--logging-format=json');
+  await machine.told(again, 'READY=1');
+  await machine.write('manifests/bridged.yaml', pod('bridged'));
+  await machine.containerOf('bridged-machine-1');
+  expect(await machine.containerOf('hello-machine-1')).toBe(container);
+  const entries = lines(again).map((line) => JSON.parse(line) as Record<string, unknown>);
+  for (const entry of entries) {
+    expect(entry).toMatchObject({ ts: expect.any(Number), caller: expect.any(String), msg: expect.any(String) });
+  }
+  expect(entries).toContainEqual(expect.objectContaining({ network: 'of cni-bridge, through the handler kubus' }));
+
+  const second = await machine.kubelet(...flags).outcome;
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is held by another process') });
+
+  // Killed, it leaves its services behind for the next one to replace.
+  await again.end('SIGKILL');
+  const third = machine.kubelet(...flags);
+  await machine.told(third, 'READY=1');
+  expect(await machine.containerOf('hello-machine-1')).toBe(container);
+  expect((await third.end('SIGINT')).code).toBe(0);
+});
+
+test.each([
+  [['--max-pods=many'], 'invalid argument \\"many\\" for \\"--max-pods\\" flag'],
+  [['--nonsense'], 'unknown flag: --nonsense'],
+  [['--cpu-manager-policy=static'], 'cpuManagerPolicy \\"static\\" is not supported'],
+  [['--container-runtime-endpoint=unix:///nowhere'], 'validate CRI v1 runtime API for endpoint \\"unix:///nowhere\\"'],
+])('%j is one line and exit code 1', async (wrong, problem) => {
+  const { code, stderr } = await machine.kubelet(...flags, ...wrong).outcome;
+  expect(code).toBe(1);
+  const errors = stderr.split('\n').filter((line) => line.startsWith('E'));
+  expect(errors).toEqual([expect.stringContaining('"command failed" err="')]);
+  expect(errors[0]).toContain(problem);
+});
+
+test('a wrong field is named with its file', async () => {
+  const path = await machine.write('wrong.yaml', { ...head, maxPod: 1 });
+  const { code, stderr } = await machine.kubelet(`--config=${path}`).outcome;
+  expect(code).toBe(1);
+  expect(stderr).toContain(`path: ${path}, error: strict decoding error: unknown field \\"maxPod\\"`);
+});

@@ -1,0 +1,84 @@
+import { toError } from '@kubus/ports';
+import { configError } from './errors.ts';
+import { configFlags, otherFlags } from './flag-table.ts';
+import { type Kind, bool } from './kinds.ts';
+import { fieldsByPath } from './values.ts';
+
+/** What a command line says. */
+export interface CommandLine {
+  /** Fields of the configuration that flags set, by path. */
+  readonly fields: ReadonlyMap<string, unknown>;
+  /** Flags that are no fields and were given. */
+  readonly flags: ReadonlyMap<string, unknown>;
+  /** The names of all flags that were given, once each. */
+  readonly given: readonly string[];
+}
+
+/** One-letter forms. `v` is its own. */
+const shorthands: Readonly<Record<string, string>> = { h: 'help', v: 'v' };
+
+/** What a flag is set to when it has no value of its own. */
+function implied(name: string, kind: Kind<unknown>): string | undefined {
+  return kind === bool || name === 'version' ? 'true' : undefined;
+}
+
+/**
+ * Reads a command line as the reference does (spf13/pflag): `--name=value`, `--name value`, `-v 2`, `-v=2`; `_` is `-`.
+ * Lists and maps gather what comes in several flags; of everything else the last one counts.
+ *
+ * @throws KubeletConfigError with pflag's text.
+ */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const texts = new Map<string, string[]>();
+  const rest = [...args];
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    if (!arg.startsWith('-') || arg === '-' || arg === '--') {
+      const word = arg === '--' ? rest[0] : arg;
+      if (word === undefined) break;
+      throw configError(`unknown command ${word}`);
+    }
+    const { name, shown, value } = nameOf(arg);
+    const kind = kindOf(name);
+    if (kind === undefined) throw configError(arg.startsWith('--') ? `unknown flag: ${shown}` : unknownShorthand(arg));
+    const text = value ?? implied(name, kind) ?? rest.shift();
+    if (text === undefined) throw configError(`flag needs an argument: ${shown}`);
+    texts.set(name, [...(texts.get(name) ?? []), text]);
+  }
+  const fields = new Map<string, unknown>();
+  const flags = new Map<string, unknown>();
+  for (const [name, given] of texts) {
+    const path = configFlags[name];
+    if (path === undefined) flags.set(name, parse(name, given));
+    else fields.set(path, parse(name, given));
+  }
+  return { fields, flags, given: [...texts.keys()] };
+}
+
+function nameOf(arg: string): { name: string; shown: string; value: string | undefined } {
+  const [, dashes = '', shown = '', value] = /^(--?)([^=]*)(?:=(.*))?$/s.exec(arg) ?? [];
+  if (dashes === '--') return { name: shown.replaceAll('_', '-'), shown: `--${shown}`, value };
+  // The letter may stand right before its value: -v2.
+  const letter = shown.slice(0, 1);
+  const attached = shown.length > 1 ? shown.slice(1) + (value === undefined ? '' : `=${value}`) : value;
+  return { name: shorthands[letter] ?? '', shown: `-${letter}`, value: attached };
+}
+
+function unknownShorthand(arg: string): string {
+  const letters = arg.slice(1);
+  return `unknown shorthand flag: '${letters.slice(0, 1)}' in -${letters}`;
+}
+
+/** Undefined: there is no such flag. */
+export function kindOf(name: string): Kind<unknown> | undefined {
+  const path = Object.hasOwn(configFlags, name) ? configFlags[name] : undefined;
+  return (path === undefined ? otherFlags.get(name) : fieldsByPath.get(path))?.kind;
+}
+
+function parse(name: string, texts: readonly string[]): unknown {
+  try {
+    return kindOf(name)?.parse(texts);
+  } catch (error) {
+    const text = JSON.stringify(texts.at(-1));
+    throw configError(`invalid argument ${text} for "--${name}" flag: ${toError(error).message}`, error);
+  }
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NodeDir } from '../node-dir.ts';
+
+/** Where things of a node lie that runs in the place of the kubelet. */
+export interface KubeletDir extends Pick<
+  NodeDir,
+  'node' | 'root' | 'config' | 'state' | 'run' | 'socket' | 'processes'
+> {
+  /** `--root-dir`: what the reference has there lies there too. */
+  readonly kubeletRoot: string;
+  readonly cni: Pick<NodeDir['cni'], 'bin' | 'handlerConf'>;
+  /** A folder that stays empty, for what is not configured. */
+  readonly nothing: string;
+}
+
+/**
+ * The layout: what is Kubus' own lies in `kubus` of the root folder, sockets in a folder of `/run/kubus` whose name belongs to
+ * the root folder.
+ *
+ * @param runBase default: the environment variable KUBUS_RUN_DIR, or `/run/kubus`
+ */
+export function kubeletDir(
+  node: string,
+  kubeletRoot: string,
+  runBase = process.env['KUBUS_RUN_DIR'] ?? '/run/kubus',
+): KubeletDir {
+  const root = join(kubeletRoot, 'kubus');
+  // A node of `kubus up` can not have that name.
+  const run = join(runBase, `kubelet@${createHash('sha256').update(kubeletRoot).digest('hex').slice(0, 8)}`);
+  return {
+    node,
+    kubeletRoot,
+    root,
+    config: join(root, 'config'),
+    state: (service) => join(root, 'state', service),
+    cni: { bin: join(root, 'cni', 'bin'), handlerConf: join(root, 'cni', 'handler') },
+    nothing: join(root, 'nothing'),
+    run,
+    socket: (name) => join(run, `${name}.sock`),
+    processes: join(run, 'processes'),
+  };
+}
+
+/** Makes the folders; harmless when they are there. */
+export async function createKubeletDir(dir: KubeletDir, podLogs: string): Promise<void> {
+  const folders: (readonly [path: string, mode: number])[] = [
+    [dir.kubeletRoot, 0o750],
+    [dir.root, 0o711],
+    [dir.config, 0o700],
+    [dir.state('.'), 0o700],
+    [dir.cni.bin, 0o755],
+    [dir.cni.handlerConf, 0o755],
+    [dir.nothing, 0o755],
+    [dir.run, 0o700],
+    [dir.processes, 0o700],
+  ];
+  for (const [path, mode] of folders) {
+    await mkdir(path, { recursive: true });
+    await chmod(path, mode);
+  }
+  await mkdir(podLogs, { recursive: true, mode: 0o755 });
+}

@@ -1,0 +1,274 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@kubus/bus';
+import { connectNats, defaultRecordLimits, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
+import {
+  type ServiceName,
+  processEvent,
+  restartService,
+  runElsewhere,
+  scaleService,
+  serviceNames,
+  serviceShare,
+  sharedServices,
+  supportProcesses,
+} from '@kubus/contracts';
+import { type Logger, toError } from '@kubus/ports';
+import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds } from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { apiRelay } from './api-relay.ts';
+import { LauncherError } from './errors.ts';
+import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
+import { natsRelay } from './nats-relay.ts';
+import type { NodeDir } from './node-dir.ts';
+import { type NodeShape, checkOwnProcess, hostProcess, instancesIn, serviceProcesses } from './node-services.ts';
+import { endProcesses, findProcesses } from './process-record.ts';
+import { ServiceShares } from './service-shares.ts';
+import type { StartedProcess } from './start-process.ts';
+import { Supervisor } from './supervisor.ts';
+
+/** How often marks of removed facts are looked for, and how old they have to be, in milliseconds. */
+const PURGE_EVERY_MS = 600_000;
+const PURGE_AGE_MS = 300_000;
+
+/** How long what an earlier launcher left behind may take to end. */
+const GRACE_MS = 2_000;
+
+/** What the services are started with, besides the runtime. */
+const helpers: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay]);
+
+/** The identity of the process that starts the others. */
+export const launcherInstance = 'launcher-0';
+
+export interface ServiceProcessesOptions {
+  readonly dir: Pick<NodeDir, 'node' | 'root' | 'processes' | 'state'>;
+  readonly logger: Logger;
+  readonly shape: NodeShape;
+  /** Services that somebody else runs, see `runElsewhere` of the contracts. */
+  readonly elsewhere: readonly string[];
+  /** Starts the process that {@link serviceProcesses} names. */
+  readonly start: (process: string) => Promise<StartedProcess>;
+  /** Makes a change of the numbers of instances possible and lasting. */
+  readonly scale: (instances: InstanceCounts) => Promise<void>;
+}
+
+/**
+ * The processes of a node's services and the launcher's own part on the bus: starts them again when they end, does what
+ * people ask for on the bus, makes the streams, tells which instances share the pods.
+ */
+export class ServiceProcesses {
+  readonly #options: ServiceProcessesOptions;
+  readonly #supervisor: Supervisor;
+  readonly #slot: Slot;
+  #shape: NodeShape;
+  #shares: ServiceShares | undefined;
+  /** Changes of the number of instances, one at a time. */
+  #scaling: Promise<unknown> = Promise.resolve();
+  #connection: NatsConnection | undefined;
+  #bus: Bus | undefined;
+  #purging: NodeJS.Timeout | undefined;
+
+  /** Throws `SlotTaken` when the node has a launcher already. */
+  constructor(options: ServiceProcessesOptions) {
+    this.#options = options;
+    this.#shape = options.shape;
+    this.#slot = claimSlot(options.dir.state('launcher'), 0);
+    this.#supervisor = new Supervisor({
+      logger: options.logger,
+      events: {
+        started: (what, pid) => this.#emit(what, { what: 'started', pid }),
+        ended: (what, pid, status) => {
+          for (const instance of instancesIn(what, this.#shape)) this.#shares?.ended(instance);
+          this.#emit(what, { what: 'ended', pid, status });
+        },
+      },
+    });
+  }
+
+  /** Services that a killed launcher left are replaced; a runtime and its pods are kept. */
+  async endLeftovers(): Promise<void> {
+    const { dir } = this.#options;
+    const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
+    const own = left.filter(({ what }) => helpers.has(what) || what === hostProcess || /-\d+$/.test(what));
+    await endProcesses(own, GRACE_MS);
+  }
+
+  /** Starts another process that the services need, and keeps it running. See {@link Supervisor.keep}. */
+  keep(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): void {
+    this.#supervisor.keep(what, start, first);
+  }
+
+  /** The pid of a process that runs now. */
+  pid(what: string): number | undefined {
+    return this.#supervisor.pid(what);
+  }
+
+  /** Starts the services. */
+  startServices(): void {
+    for (const name of serviceProcesses(this.#shape)) {
+      const start = () => this.#options.start(name);
+      if (this.#options.elsewhere.includes(serviceOf(name))) this.#supervisor.know(name, start);
+      else this.#supervisor.keep(name, start);
+    }
+  }
+
+  /**
+   * Whether every service runs and serves: what was started last has announced itself on the bus. Those that run
+   * elsewhere do not count.
+   */
+  get serving(): boolean {
+    const announced = new Map([...(this.#bus?.peers ?? [])].map(({ instance, pid }) => [instance, pid]));
+    return serviceProcesses(this.#shape)
+      .filter((name) => !this.#options.elsewhere.includes(serviceOf(name)))
+      .every((name) => {
+        const pid = this.#supervisor.pid(name);
+        return pid !== undefined && instancesIn(name, this.#shape).every((instance) => announced.get(instance) === pid);
+      });
+  }
+
+  /** Resolves when every service serves. */
+  async untilServing(): Promise<void> {
+    const served = Promise.withResolvers<undefined>();
+    this.#bus?.onPeer(() => {
+      if (this.serving) served.resolve(undefined);
+    });
+    await served.promise;
+  }
+
+  /** Connects to NATS, as soon as it is there. */
+  async joinBus(options: { url: string; seed: string }): Promise<void> {
+    const { dir, logger } = this.#options;
+    const connection = await connectNats({ servers: options.url, instance: launcherInstance, seed: options.seed });
+    this.#connection = connection;
+    await this.#keepStreams(connection);
+    this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);
+    const { bus } = joinBus({
+      connection,
+      node: dir.node,
+      service: 'launcher',
+      identity: launcherInstance,
+      epoch: this.#slot.epoch,
+      logger,
+    });
+    this.#serve(bus);
+    this.#share(bus);
+    announceInstance(connection, bus, 'launcher');
+    this.#bus = bus;
+  }
+
+  /** Ends the launcher's own part; the processes go on without it. */
+  async stop(): Promise<void> {
+    this.#supervisor.stop();
+    clearInterval(this.#purging);
+    await this.#connection?.close();
+    this.#slot.release();
+  }
+
+  #serve(bus: Bus): void {
+    bus.serve(restartService, async ({ key }) => {
+      const instances = this.#named(key);
+      const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
+      return {
+        instances: instances.filter((_, index) => restarted[index]).flatMap((what) => instancesIn(what, this.#shape)),
+      };
+    });
+    bus.serve(runElsewhere, async ({ key, request }) => {
+      const instances = this.#named(key);
+      for (const name of instances) {
+        if (request.elsewhere) await this.#supervisor.letGo(name);
+        else this.#supervisor.takeBack(name);
+      }
+      return { instances };
+    });
+    bus.serve(scaleService, ({ key, request }) => {
+      const scaled = this.#scaling.then(() => this.#scale(key, request.count));
+      this.#scaling = scaled.catch(() => undefined);
+      return scaled;
+    });
+  }
+
+  /** Tells which instances share the pods, from now on. */
+  #share(bus: Bus): void {
+    const facts = bus.owner(serviceShare);
+    const shares = new ServiceShares({ facts, clock: systemClock, epoch: bus.epoch });
+    for (const service of sharedServices) shares.set(service, instancesOf(service, this.#shape.instances));
+    facts.complete();
+    bus.onPeer((_service, instance) => shares.serves(instance));
+    this.#shares = shares;
+  }
+
+  /** Instances that come have pods when they serve; those that go have ended in order before others have theirs. */
+  async #scale(service: string, count: number): Promise<{ instances: string[] }> {
+    if (!isShared(service)) {
+      const names = sharedServices.join(' and ');
+      throw new LauncherError('NotScalable', `${service} runs once on a node; ${names} run in any number of instances`);
+    }
+    const before = instancesOf(service, this.#shape.instances);
+    const counts = { ...this.#shape.instances, [service]: count };
+    const instances = instancesOf(service, counts);
+    await this.#options.scale(counts);
+    this.#shape = { ...this.#shape, instances: counts };
+    for (const instance of instances) {
+      if (!before.includes(instance)) this.#supervisor.keep(instance, () => this.#options.start(instance));
+    }
+    const many = before.filter((instance) => !instances.includes(instance));
+    await Promise.all(many.map((instance) => this.#supervisor.drop(instance)));
+    this.#shares?.set(service, instances);
+    return { instances };
+  }
+
+  /** What is kept under the name of a service, or of one of its instances. */
+  #named(key: string): string[] {
+    checkOwnProcess(key, this.#shape);
+    return this.#supervisor.names.filter((name) => name === key || serviceOf(name) === key);
+  }
+
+  /** The streams are in memory: a NATS server that was started again has none. */
+  async #keepStreams(connection: NatsConnection): Promise<void> {
+    const { dir, logger } = this.#options;
+    const ensure = async () => {
+      for (let made = false; !made && !connection.isClosed();) {
+        try {
+          await ensureStreams(connection, dir.node, defaultRecordLimits);
+          made = true;
+        } catch (error) {
+          logger.warn({ err: toError(error) }, 'the streams could not be made yet');
+          await wait(100);
+        }
+      }
+    };
+    await ensure();
+    void (async () => {
+      for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
+    })();
+  }
+
+  /** What can not be purged now is found the next time. */
+  async #purge(connection: NatsConnection): Promise<void> {
+    const { dir, logger } = this.#options;
+    const before = systemClock.now() - PURGE_AGE_MS;
+    const instance = launcherInstance;
+    try {
+      const count = await purgeRemovalMarks({ connection, node: dir.node, instance, before, id: systemIds.hex(8) });
+      logger.debug({ count }, 'marks of removed facts are purged');
+    } catch (error) {
+      logger.warn({ err: toError(error) }, 'marks of removed facts could not be purged');
+    }
+  }
+
+  #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
+    const service = serviceOf(what);
+    if (!isNamed(service)) return;
+    this.#bus?.emit(processEvent, what, { ...event, service });
+  }
+}
+
+/** The name of an instance's service; of another process, its own. */
+export function serviceOf(name: string): string {
+  return name.replace(/-\d+$/, '');
+}
+
+type ProcessName = ServiceName | (typeof supportProcesses)[number];
+
+function isNamed(what: string): what is ProcessName {
+  return ([...serviceNames, ...supportProcesses] as readonly string[]).includes(what);
+}

@@ -1,0 +1,126 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type LogEntry, formatEntry, klogLogger, readEntry } from '../../src/kubelet/klog.ts';
+
+const time = new Date(2026, 10, 21, 0, 41, 52, 123).getTime();
+const entry: LogEntry = {
+  severity: 'info',
+  time,
+  pid: 345,
+  source: 'pod-workers',
+  number: 1,
+  message: 'it "runs"\nagain',
+  fields: { pod: 'default/hello', count: 3, ips: ['10.0.0.1'] },
+};
+const from = { name: 'cri-bridge-0', pid: 7 };
+
+describe('a line', () => {
+  test('of klog', () => {
+    expect(formatEntry(entry, 'text')).toBe(
+      String.raw`I1121 00:41:52.123000     345 pod-workers:1] "it \"runs\"\nagain" pod="default/hello" count=3 ips=["10.0.0.1"]`,
+    );
+  });
+
+  test('of klog has one more letter for what is wrong, and errors by their message', () => {
+    const fields = {
+      err: new Error('no "x"'),
+      cause: { type: 'Error', message: 'lost', stack: 'at' },
+      nothing: undefined,
+    };
+    expect(formatEntry({ ...entry, severity: 'error', message: 'm', fields }, 'text')).toMatch(
+      /^E1121 .*\] "m" err="no \\"x\\"" cause="lost" nothing=""$/,
+    );
+    expect(formatEntry({ ...entry, severity: 'warn' }, 'text')).toMatch(/^W1121/);
+    expect(formatEntry({ ...entry, severity: 'debug' }, 'text')).toMatch(/^I1121/);
+  });
+
+  test('of JSON has the names of the reference', () => {
+    expect(JSON.parse(formatEntry(entry, 'json'))).toEqual({
+      ts: time,
+      caller: 'pod-workers:1',
+      msg: 'it "runs"\nagain',
+      v: 0,
+      pod: 'default/hello',
+      count: 3,
+      ips: ['10.0.0.1'],
+    });
+    const wrong = { ...entry, severity: 'error' as const, fields: { err: new Error('lost') } };
+    expect(JSON.parse(formatEntry(wrong, 'json'))).toEqual({
+      ts: time,
+      caller: 'pod-workers:1',
+      msg: entry.message,
+      err: 'lost',
+    });
+    expect(JSON.parse(formatEntry({ ...entry, severity: 'debug' }, 'json'))).toMatchObject({ v: 4 });
+  });
+
+  test('is one line, whatever is said', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.dictionary(fc.stringMatching(/^[a-z]+$/), fc.jsonValue()), (message, fields) => {
+        expect(formatEntry({ ...entry, message, fields }, 'text')).toMatch(
+          /^I1121 \S+ +345 pod-workers:1\] ".*"[^\n]*$/,
+        );
+        expect(JSON.parse(formatEntry({ ...entry, message }, 'json'))).toMatchObject({ msg: message });
+      }),
+    );
+  });
+});
+
+describe('what a process wrote', () => {
+  test('is read where a service’s logger wrote it', () => {
+    const at = '2026-11-20T23:41:52.123Z';
+    const line = `{"level":"warn","time":"${at}","service":"prober","instance":"prober-2","pid":9,"pod":"a/b","msg":"late"}`;
+    expect(readEntry(line, from, 1)).toEqual({
+      severity: 'warn',
+      time: Date.parse(at),
+      pid: 9,
+      source: 'prober',
+      number: 2,
+      message: 'late',
+      fields: { pod: 'a/b' },
+    });
+  });
+
+  test.each([
+    ['[12] 2026/11/21 01:35:01.146698 [INF]   Version:  2.9.10', 'debug', 'Version:  2.9.10'],
+    ['[12] 2026/11/21 01:35:01.146698 [WRN] slow', 'warn', 'slow'],
+    ['[12] 2026/11/21 01:35:01.146698 [FTL] port in use', 'error', 'port in use'],
+  ])('is read where nats-server wrote it: %s', (line, severity, message) => {
+    expect(readEntry(line, { name: 'nats-server', pid: 7 }, 1)).toEqual({
+      severity,
+      time: 1,
+      pid: 12,
+      source: 'nats-server',
+      number: 0,
+      message,
+      fields: {},
+    });
+  });
+
+  test.each(['{"a":1}', '{not json', '    at file.ts:1', ''])('is an error of that process otherwise: %j', (line) => {
+    expect(readEntry(line, from, 1)).toEqual({
+      severity: 'error',
+      time: 1,
+      pid: 7,
+      source: 'cri-bridge',
+      number: 0,
+      message: line,
+      fields: {},
+    });
+  });
+});
+
+test('the logger of this process leaves out details below verbosity 4', () => {
+  const said: string[] = [];
+  const options = {
+    source: 'kubelet',
+    pid: 1,
+    now: () => time,
+    write: (one: LogEntry) => said.push(formatEntry(one, 'text')),
+  };
+  klogLogger({ ...options, verbosity: 3 }).debug({}, 'detail');
+  klogLogger({ ...options, verbosity: 4 })
+    .child({ pod: 'a' })
+    .debug({ b: 1 }, 'detail');
+  expect(said).toEqual([expect.stringMatching(/kubelet:0\] "detail" pod="a" b=1$/)]);
+});

@@ -1,0 +1,21 @@
+export { AddressError, type AddressInput, PROVIDED_IPS, nodeAddresses, providedIps } from './addresses.ts';
+export { type NodeImage } from './images.ts';
+export { type InitialSettings, type NodeIdentity, defaultLabels, initialNode } from './initial-node.ts';
+export { LEASE_NAMESPACE, type Lease, leaseSchema, renewedLease } from './lease.ts';
+export {
+  type NodeAddress,
+  type NodeCondition,
+  type NodeObject,
+  clusterNodeOf,
+  hostIpsOf,
+  isNewer,
+  isReady,
+  nodeObjectSchema,
+} from './node-object.ts';
+export { type MachineInfo, type StatusEvent, type StatusInput, statusEvent, withStatus } from './node-status.ts';
+export { RUNTIME_AWAY_MS, type RuntimeView, isAnswer, readinessProblems } from './readiness.ts';
+export { reconciled } from './reconcile.ts';
+export { DECLARED_FEATURES, KUBERNETES_RELEASE, nodeVersion } from './release.ts';
+export { type ReportPlan, isReportDue, noReport, planAfterWrite } from './report.ts';
+export { type Reserved, allocatableOf, binaryQuantity, withoutReserved } from './resources.ts';
+export { saysSomethingNew, statusPatch } from './status-patch.ts';

@@ -1,0 +1,87 @@
+import { type ClusterNode, taintSchema } from '@kubus/contracts';
+import * as z from 'zod';
+
+const strings = z.record(z.string(), z.string());
+
+/** One of a Node's `status.conditions`. Times are RFC 3339 in whole seconds. */
+export const nodeConditionSchema = z.looseObject({
+  type: z.string(),
+  status: z.string(),
+  lastHeartbeatTime: z.string().nullish(),
+  lastTransitionTime: z.string().nullish(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+export type NodeCondition = z.infer<typeof nodeConditionSchema>;
+
+const nodeAddressSchema = z.object({ type: z.string(), address: z.string() });
+export type NodeAddress = z.infer<typeof nodeAddressSchema>;
+
+const nodeStatusSchema = z.looseObject({
+  capacity: strings.optional(),
+  allocatable: strings.optional(),
+  conditions: z.array(nodeConditionSchema).optional(),
+  addresses: z.array(nodeAddressSchema).optional(),
+  nodeInfo: z.looseObject({ bootID: z.string().optional() }).optional(),
+});
+
+/** A Node as the API server gives it. What is not named here is kept as it is. */
+export const nodeObjectSchema = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string().default(''),
+    resourceVersion: z.string().default(''),
+    labels: strings.optional(),
+    annotations: strings.optional(),
+    deletionTimestamp: z.string().nullish(),
+  }),
+  spec: z
+    .looseObject({
+      podCIDR: z.string().optional(),
+      podCIDRs: z.array(z.string()).optional(),
+      taints: z.array(taintSchema).optional(),
+      unschedulable: z.boolean().optional(),
+    })
+    .prefault({}),
+  status: nodeStatusSchema.prefault({}),
+});
+export type NodeObject = z.infer<typeof nodeObjectSchema>;
+export type NodeStatus = NodeObject['status'];
+
+/** The Node as other services are told of it. */
+export function clusterNodeOf({ metadata, spec, status }: NodeObject): ClusterNode {
+  const { name, uid, resourceVersion, labels = {}, annotations = {}, deletionTimestamp } = metadata;
+  const { podCIDR = '', podCIDRs = podCIDR === '' ? [] : [podCIDR], taints = [], unschedulable = false } = spec;
+  const { addresses = [], capacity = {}, allocatable = {} } = status;
+  return {
+    ...{ name, uid, resourceVersion, labels, annotations, taints, unschedulable, podCIDRs },
+    ...{ addresses, capacity, allocatable },
+    deleting: typeof deletionTimestamp === 'string',
+  };
+}
+
+/** Whether the API server's node says of itself that it can run pods. */
+export function isReady({ status }: NodeObject): boolean {
+  return status.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}
+
+/**
+ * The node's addresses as its pods get them (kubelet behaviour 1.12, IPs): those inside of the cluster before those
+ * outside, one of each family.
+ */
+export function hostIpsOf(addresses: readonly NodeAddress[]): readonly string[] {
+  const ips = ['InternalIP', 'ExternalIP'].flatMap((wanted) =>
+    addresses.flatMap(({ type, address }) => (type === wanted ? [address] : [])),
+  );
+  const [first] = ips;
+  if (first === undefined) return [];
+  const other = ips.find((ip) => ip.includes(':') !== first.includes(':'));
+  return other === undefined ? [first] : [first, other];
+}
+
+/** Whether a `resourceVersion` is greater than another one: of one collection they are comparable numbers (KEP-5504). */
+export function isNewer(version: string, than: string): boolean {
+  const numbers = /^\d+$/;
+  if (!numbers.test(version) || !numbers.test(than)) return version !== than;
+  return BigInt(version) > BigInt(than);
+}

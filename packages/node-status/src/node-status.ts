@@ -1,0 +1,163 @@
+import type { ResourceList, RuntimeCondition } from '@kubus/contracts';
+import { type ConditionInput, nodeConditions } from './conditions.ts';
+import { type NodeImage, nodeImages } from './images.ts';
+import type { NodeAddress, NodeObject, NodeStatus } from './node-object.ts';
+import { type Reserved, allocatableOf, isExtendedResource, sameQuantity } from './resources.ts';
+
+/** What the machine says of itself. */
+export interface MachineInfo {
+  /** As Go names it: `amd64`, `arm64`. */
+  readonly architecture: string;
+  /** machine-id(5) */
+  readonly machineId: string;
+  /** Of the firmware or the hypervisor; the machine id where they have none. */
+  readonly systemUuid: string;
+  /** New with each boot. */
+  readonly bootId: string;
+  readonly kernelVersion: string;
+  /** os-release(5), `PRETTY_NAME` */
+  readonly osImage: string;
+  /** Bytes of swap; 0: none. */
+  readonly swapBytes: number;
+}
+
+/** All that a Node's status is made of. What is undefined is not known yet: the Node keeps what it has. */
+export interface StatusInput extends ConditionInput {
+  readonly machine: MachineInfo;
+  /** What the node calls its own version: `v1.36.2+...`. */
+  readonly version: string;
+  readonly capacity: ResourceList;
+  readonly reserved: Reserved;
+  readonly addresses: readonly NodeAddress[] | undefined;
+  /** Annotations that are the node's own to set; undefined: not to be there. */
+  readonly annotations: Readonly<Record<string, string | undefined>>;
+  /** Port of the node's HTTPS API; undefined: it has none. */
+  readonly port: number | undefined;
+  /** What the runtime said last when it answered. */
+  readonly runtime: RuntimeCondition | undefined;
+  readonly images: readonly NodeImage[] | undefined;
+  /** nodeStatusMaxImages; -1: all. */
+  readonly maxImages: number;
+  /** Of the control plane's features those that the node has (KEP-5328). */
+  readonly declaredFeatures: readonly string[];
+}
+
+/** Something that the node's operators should hear of when the status is written. */
+export interface StatusEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * The Node as it is now, and what has come about since the given one was written (kubelet behaviour 1.16, Setter order).
+ * What the node does not set itself stays as it is.
+ */
+export function withStatus(
+  node: NodeObject,
+  input: StatusInput,
+): { readonly node: NodeObject; readonly events: readonly StatusEvent[] } {
+  const { status } = node;
+  const { name } = node.metadata;
+  const { machine, port, images } = input;
+  const { conditions, events } = nodeConditions(status.conditions ?? [], input);
+  const rebooted = (status.nodeInfo?.bootID ?? '') !== '' && status.nodeInfo?.bootID !== machine.bootId;
+  return {
+    node: {
+      ...node,
+      metadata: {
+        ...node.metadata,
+        labels: {
+          ...node.metadata.labels,
+          'kubernetes.io/os': 'linux',
+          'kubernetes.io/arch': machine.architecture,
+        },
+        ...annotationsOf(node, input),
+      },
+      status: {
+        ...status,
+        ...(input.addresses !== undefined && { addresses: [...input.addresses] }),
+        ...resourcesOf(status, input),
+        nodeInfo: { ...status.nodeInfo, ...nodeInfo(status, input) },
+        ...(port !== undefined && { daemonEndpoints: { kubeletEndpoint: { Port: port } } }),
+        ...(images !== undefined && { images: nodeImages(images, input.maxImages) }),
+        ...runtimeFields(input.runtime),
+        conditions: [...conditions],
+        ...(input.declaredFeatures.length > 0 && { declaredFeatures: [...input.declaredFeatures] }),
+      },
+    },
+    events: [
+      ...(rebooted ? [rebootedEvent(name, machine.bootId)] : []),
+      ...events.map((reason) => statusEvent(name, reason)),
+    ],
+  };
+}
+
+/** The event about a condition, or about whether the node takes pods. */
+export function statusEvent(node: string, reason: string): StatusEvent {
+  return { type: 'Normal', reason, message: `Node ${node} status is now: ${reason}` };
+}
+
+function rebootedEvent(node: string, bootId: string): StatusEvent {
+  const message = `Node ${node} has been rebooted, boot id: ${bootId}`;
+  return { type: 'Warning', reason: 'Rebooted', message };
+}
+
+function annotationsOf({ metadata }: NodeObject, { annotations }: StatusInput) {
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([name]) => !(name in annotations));
+  const own = Object.entries(annotations).flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));
+  return { annotations: Object.fromEntries([...kept, ...own]) as Record<string, string> };
+}
+
+/** What others advertise on the node stays, such as extended resources that nobody on the node knows of. */
+function resourcesOf(
+  { capacity: before = {}, allocatable: allocatableBefore = {} }: NodeStatus,
+  { capacity, reserved }: StatusInput,
+): { capacity: ResourceList; allocatable: ResourceList } {
+  const all = asWritten(before, { ...before, ...capacity });
+  const allocatable = allocatableOf(all, reserved);
+  const kept = Object.entries(allocatableBefore).filter(([name]) => name in all || !isExtendedResource(name));
+  const written = asWritten(allocatableBefore, { ...Object.fromEntries(kept), ...allocatable });
+  return { capacity: all, allocatable: written };
+}
+
+/** Amounts that are the same as before, in the form that they had. */
+function asWritten(before: ResourceList, now: ResourceList): ResourceList {
+  return Object.fromEntries(
+    Object.entries(now).map(([name, amount]) => [
+      name,
+      sameQuantity(before[name], amount) ? (before[name] ?? amount) : amount,
+    ]),
+  );
+}
+
+function nodeInfo({ nodeInfo: before }: NodeStatus, { machine, version, runtime }: StatusInput) {
+  const { name = '', version: runtimeVersion = 'Unknown' } = runtime ?? {};
+  return {
+    machineID: machine.machineId,
+    systemUUID: machine.systemUuid,
+    bootID: machine.bootId,
+    kernelVersion: machine.kernelVersion,
+    osImage: machine.osImage,
+    ...((runtime !== undefined || before === undefined) && {
+      containerRuntimeVersion: `${name}://${runtimeVersion}`,
+    }),
+    kubeletVersion: version,
+    kubeProxyVersion: '',
+    operatingSystem: 'linux',
+    architecture: machine.architecture,
+    ...(machine.swapBytes > 0 && { swap: { capacity: machine.swapBytes } }),
+  };
+}
+
+function runtimeFields(runtime: RuntimeCondition | undefined) {
+  const { handlers, strictSupplementalGroups } = runtime ?? {};
+  return {
+    ...(handlers !== undefined && {
+      runtimeHandlers: Object.entries(handlers)
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, features]) => ({ name, features })),
+    }),
+    ...(strictSupplementalGroups !== undefined && { features: { supplementalGroupsPolicy: strictSupplementalGroups } }),
+  };
+}

@@ -1,0 +1,297 @@
+import { type Bus, parseTime } from '@kubus/bus';
+import { type ResourceList, nodeAgentEvent } from '@kubus/contracts';
+import { KubeError, type KubeWatcher } from '@kubus/kube';
+import {
+  DECLARED_FEATURES,
+  type InitialSettings,
+  type MachineInfo,
+  type NodeAddress,
+  type NodeObject,
+  PROVIDED_IPS,
+  type Reserved,
+  type StatusInput,
+  initialNode,
+  isReportDue,
+  noReport,
+  nodeObjectSchema,
+  planAfterWrite,
+  providedIps,
+  readinessProblems,
+  reconciled,
+  saysSomethingNew,
+  statusEvent,
+  statusPatch,
+  withStatus,
+} from '@kubus/node-status';
+import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
+import { EventRecorder, type EventRecorderOptions, type NodeEvents } from '@kubus/service-kit';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { NODES, NodeFollower } from './node-follower.ts';
+import { RetryWait } from './retry-wait.ts';
+import { RuntimeFacts } from './runtime-facts.ts';
+
+/**
+ * How long the first word on the node waits for what the others say of the runtime and the network, in milliseconds: a
+ * restarted node must not say that it is not ready because it has only just begun to listen.
+ */
+const FIRST_WORD_MS = 3_000;
+/** Tries of one write that others have got in the way of. */
+const TRIES = 5;
+const JITTER = 0.04;
+
+export interface NodeAgentOptions {
+  readonly client: KubeWatcher;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly name: string;
+  readonly hostname: string;
+  readonly nodeIps: readonly string[];
+  readonly initial: InitialSettings;
+  /** Make the Node where there is none. */
+  readonly register: boolean;
+  readonly statusEveryMs: number;
+  readonly reportEveryMs: number;
+  readonly leaseSeconds: number;
+  readonly maxImages: number;
+  readonly version: string;
+  readonly port: number | undefined;
+  readonly reserved: Reserved;
+  /** What is read of the machine at each look. */
+  readonly machine: {
+    info(): MachineInfo;
+    capacity(): ResourceList;
+    addresses(existing: readonly NodeAddress[]): Promise<readonly NodeAddress[] | undefined>;
+  };
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: EventRecorderOptions['rate'];
+}
+
+/**
+ * The node as the cluster sees it: makes its object, keeps the object's status true, and its lease alive (kubelet
+ * behaviour 1.16). One look at a time: what comes up during one leads to the next.
+ */
+export class NodeAgent {
+  readonly #options: NodeAgentOptions;
+  readonly #follower: NodeFollower;
+  readonly #facts: RuntimeFacts;
+  readonly #lease: LeaseKeeper;
+  readonly #events: NodeEvents;
+  readonly #wait = new RetryWait();
+  readonly #requestMs: number;
+  readonly #firstWordAt: number;
+  #plan = noReport;
+  /** UID of the Node that has been made, or brought in line, in this life. */
+  #ownUid: string | undefined;
+  #unschedulable = false;
+  #started = false;
+  #timer: Cancel | undefined;
+  #looking = false;
+  #again = false;
+  #stopped = false;
+
+  constructor(options: NodeAgentOptions) {
+    const { bus, clock, leaseSeconds, statusEveryMs } = options;
+    this.#options = options;
+    this.#requestMs = Math.min(leaseSeconds * 1000, statusEveryMs);
+    this.#events = new EventRecorder({ bus, clock, rate: options.eventRate }).ofNode(nodeAgentEvent);
+    this.#facts = new RuntimeFacts({ bus, clock, changed: () => this.#look() });
+    this.#lease = new LeaseKeeper({
+      ...options,
+      node: () => this.#follower.node?.metadata,
+      seconds: leaseSeconds,
+      timeoutMs: this.#requestMs,
+    });
+    this.#follower = new NodeFollower({
+      ...options,
+      listener: {
+        taken: (node, before) => this.#taken(node, before),
+        gone: () => this.#look(),
+      },
+    });
+    this.#firstWordAt = clock.now() + FIRST_WORD_MS;
+  }
+
+  /** Why the node is not a member of its cluster, for the service's health. */
+  get problem(): string | undefined {
+    return this.#follower.node === undefined ? 'the API server has no object of this node' : undefined;
+  }
+
+  start(): void {
+    this.#follower.start();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.();
+    this.#lease.stop();
+    this.#follower.stop();
+  }
+
+  #taken(node: NodeObject, before: NodeObject | undefined): void {
+    const { name } = this.#options;
+    if (!this.#started) this.#tell([{ type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' }]);
+    this.#started = true;
+    const unschedulable = node.spec.unschedulable === true;
+    if (unschedulable !== this.#unschedulable) {
+      this.#tell([statusEvent(name, unschedulable ? 'NodeNotSchedulable' : 'NodeSchedulable')]);
+    }
+    this.#unschedulable = unschedulable;
+    if (before?.metadata.uid === node.metadata.uid) return;
+    this.#lease.renew();
+    this.#look();
+  }
+
+  /** Looks at the node now, or once more after the look that is under way. */
+  #look(): void {
+    this.#again = this.#looking;
+    if (this.#looking || this.#stopped || !this.#follower.isListed) return;
+    this.#timer?.();
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const { clock, ids, logger, statusEveryMs } = this.#options;
+    this.#looking = true;
+    let waitMs = statusEveryMs * (1 + JITTER * ids.fraction());
+    const untilFirstWord = this.#firstWordAt - clock.now();
+    try {
+      if (untilFirstWord > 0 && !this.#facts.isKnown) waitMs = untilFirstWord;
+      else await this.#update();
+      this.#wait.reset();
+    } catch (error) {
+      waitMs = Math.min(waitMs, this.#wait.next());
+      logger.warn({ err: toError(error).message, waitMs }, 'the node could not be written');
+      this.#again = false;
+    }
+    this.#looking = false;
+    if (this.#stopped) return;
+    if (this.#again) this.#look();
+    else this.#timer = clock.after(waitMs, () => this.#look());
+  }
+
+  async #update(): Promise<void> {
+    for (let left = TRIES; ; left--) {
+      const { node } = this.#follower;
+      try {
+        if (node !== undefined) await this.#write(node);
+        else if (this.#options.register) await this.#register();
+        return;
+      } catch (error) {
+        const reason = error instanceof KubeError ? error.reason : undefined;
+        if (left === 1 || (reason !== 'Conflict' && reason !== 'NotFound')) throw error;
+        await this.#read();
+      }
+    }
+  }
+
+  /** A Node of this name that is there already counts as ours; so the API server may forbid to make it. */
+  async #register(): Promise<void> {
+    const { client, name, logger } = this.#options;
+    const { node, events } = withStatus(this.#initial, await this.#input([]));
+    try {
+      const { uid: _, resourceVersion: __, ...metadata } = node.metadata;
+      const body = { ...node, metadata };
+      const answer = await client.request({ method: 'POST', path: NODES, body, timeoutMs: this.#requestMs });
+      const made = nodeObjectSchema.parse(answer);
+      this.#ownUid = made.metadata.uid;
+      this.#written(true);
+      this.#follower.take(made);
+      this.#tell(events);
+      logger.info({ node: name, uid: made.metadata.uid }, 'registered');
+    } catch (error) {
+      const reason = error instanceof KubeError ? error.reason : undefined;
+      if (reason !== 'AlreadyExists' && reason !== 'Forbidden') throw error;
+      if (!(await this.#read())) throw error;
+      this.#again = true;
+    }
+  }
+
+  /** Writes what differs, if anything does, or if nothing was written for long. */
+  async #write(existing: NodeObject): Promise<void> {
+    const { client, clock, reportEveryMs, name } = this.#options;
+    const input = await this.#input(existing.status.addresses ?? []);
+    const { node, events } = withStatus(this.#inLine(existing, input), input);
+    const changed = saysSomethingNew(existing, node);
+    if (!changed && !isReportDue(this.#plan, clock.now(), reportEveryMs, heartbeatOf(existing))) {
+      this.#ownUid = existing.metadata.uid;
+      return;
+    }
+    const answer = await client.request({
+      method: 'PATCH',
+      path: `${NODES}/${encodeURIComponent(name)}/status`,
+      patch: 'strategic',
+      body: statusPatch(existing, node),
+      timeoutMs: this.#requestMs,
+    });
+    this.#ownUid = existing.metadata.uid;
+    this.#written(changed);
+    this.#follower.take(nodeObjectSchema.parse(answer));
+    this.#tell(events);
+  }
+
+  /** Once for each Node that is there: what is the node's own to say of it. */
+  #inLine(existing: NodeObject, input: StatusInput): NodeObject {
+    if (!this.#options.register || existing.metadata.uid === this.#ownUid) return existing;
+    const known = existing.status.nodeInfo?.['machineID'];
+    const recreated = known !== undefined && known !== input.machine.machineId;
+    return reconciled(existing, withStatus(this.#initial, input).node, recreated);
+  }
+
+  /** Reads the Node from the API server itself. False: there is none. */
+  async #read(): Promise<boolean> {
+    const { client, name } = this.#options;
+    const path = `${NODES}/${encodeURIComponent(name)}`;
+    try {
+      const answer = await client.request({ method: 'GET', path, timeoutMs: this.#requestMs });
+      this.#follower.take(nodeObjectSchema.parse(answer));
+      return true;
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.reason !== 'NotFound') throw error;
+      this.#follower.lost();
+      return false;
+    }
+  }
+
+  get #initial(): NodeObject {
+    const { name, hostname, initial, machine } = this.#options;
+    return initialNode({ name, hostname, architecture: machine.info().architecture }, initial);
+  }
+
+  async #input(existing: readonly NodeAddress[]): Promise<StatusInput> {
+    const { clock, initial, machine, nodeIps } = this.#options;
+    const now = clock.now();
+    const { externalCloud } = initial;
+    return {
+      ...this.#options,
+      machine: machine.info(),
+      capacity: machine.capacity(),
+      addresses: await machine.addresses(existing),
+      annotations: { [PROVIDED_IPS]: providedIps({ nodeIps, externalCloud }) },
+      runtime: this.#facts.view.condition,
+      images: this.#facts.images,
+      declaredFeatures: DECLARED_FEATURES,
+      // Nothing on the node says yet that something is scarce.
+      pressure: { memory: false, disk: false, pid: false },
+      problems: readinessProblems(this.#facts.view, now),
+      now: `${new Date(now).toISOString().slice(0, 19)}Z`,
+    };
+  }
+
+  #written(changed: boolean): void {
+    const { clock, ids, reportEveryMs } = this.#options;
+    const write = { changed, now: clock.now(), everyMs: reportEveryMs, fraction: ids.fraction() };
+    this.#plan = planAfterWrite(this.#plan, write);
+  }
+
+  #tell(events: readonly Parameters<NodeEvents['record']>[0][]): void {
+    for (const event of events) this.#events.record(event, []);
+  }
+}
+
+/** When the Ready condition was last written, in milliseconds since the Unix epoch. */
+function heartbeatOf({ status }: NodeObject): number | undefined {
+  const at = status.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
+  return typeof at === 'string' ? parseTime(at) : undefined;
+}

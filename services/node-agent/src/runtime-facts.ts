@@ -1,0 +1,48 @@
+import type { Bus } from '@kubus/bus';
+import { type RuntimeCondition, networkCondition, runtimeCondition, runtimeImages } from '@kubus/contracts';
+import { type NodeImage, type RuntimeView, isAnswer } from '@kubus/node-status';
+import type { Clock } from '@kubus/ports';
+
+/** What other services say of the runtime, its images and the network of the pods. */
+export class RuntimeFacts {
+  #view: RuntimeView = { condition: undefined, awaySince: undefined, network: undefined };
+  #images: readonly NodeImage[] | undefined;
+
+  /** @param changed is called when pods may be able to run that were not, or the other way round */
+  constructor({ bus, clock, changed }: { bus: Bus; clock: Clock; changed: () => void }) {
+    bus.reader(runtimeCondition, {
+      changed: ({ value }) => {
+        this.#view = { ...this.#view, ...this.#runtime(value, clock.now()) };
+        changed();
+      },
+    });
+    bus.reader(networkCondition, {
+      changed: ({ value }) => {
+        this.#view = { ...this.#view, network: value };
+        changed();
+      },
+    });
+    bus.reader(runtimeImages, { changed: ({ value }) => (this.#images = value.images) });
+  }
+
+  get view(): RuntimeView {
+    return this.#view;
+  }
+
+  get images(): readonly NodeImage[] | undefined {
+    return this.#images;
+  }
+
+  /** Enough has been said to tell whether pods can run. */
+  get isKnown(): boolean {
+    const { condition, network } = this.#view;
+    return condition !== undefined && (condition.network === 'runtime' || network !== undefined);
+  }
+
+  /** A runtime that is away keeps what it has said before. */
+  #runtime(value: RuntimeCondition, now: number): Pick<RuntimeView, 'condition' | 'awaySince'> {
+    if (isAnswer(value)) return { condition: value, awaySince: undefined };
+    const { condition, awaySince = now } = this.#view;
+    return { condition, awaySince };
+  }
+}

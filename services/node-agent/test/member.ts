@@ -1,0 +1,184 @@
+import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
+import {
+  type ClusterNode,
+  type NodeEvent,
+  type RuntimeCondition,
+  clusterNode,
+  networkCondition,
+  nodeAgentEvent,
+  runtimeCondition,
+  runtimeImages,
+  typeOf,
+} from '@kubus/contracts';
+import { KubeClient } from '@kubus/kube';
+import { type KubeObject, type LoggedRequest, TestApiServer, nodeUser } from '@kubus/kube-fixture';
+import { type Logger, silentLogger } from '@kubus/ports';
+import { ManualClock } from '@kubus/ports/testing';
+import { NodeAgent, type NodeAgentOptions } from '../src/node-agent.ts';
+
+export const NAME = 'node0';
+export const NODE = { kind: 'Node', name: NAME };
+export const LEASE = { kind: 'Lease', namespace: 'kube-node-lease', name: NAME };
+
+/** Far more than anything in one process takes. */
+const TURNS = 100_000;
+/** Turns after an answer in which what follows from it is asked. */
+const QUIET_TURNS = 5;
+
+export const RUNTIME: RuntimeCondition = {
+  ...{ ready: true, name: 'containerd', version: '1.6.20' },
+  ...{ network: 'cni-bridge', networkReady: false, events: 'containerd' },
+};
+
+/** A node agent of a cluster in this process: a test API server, a bus, and time that only the test moves. */
+export class Member {
+  readonly server: TestApiServer;
+  readonly clock = new ManualClock(Date.UTC(2030, 0, 1));
+  readonly broker = new LocalBroker(NAME);
+  /** What the other services say. */
+  readonly runtime = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeCondition);
+  readonly images = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeImages);
+  readonly network = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
+  readonly #reader = this.broker.join('cri-bridge', this.clock).bus.reader(clusterNode, {
+    changed: () => this.#heard(),
+    removed: () => this.#heard(),
+    complete: () => this.#heard(),
+  });
+  /** Requests that the agent has made. */
+  asked = 0;
+  #listeners: (() => void)[] = [];
+  #epoch = 0;
+  #asking = 0;
+  #running: { agent: NodeAgent; client: KubeClient; member: LocalMember } | undefined;
+
+  static async make(): Promise<Member> {
+    return new Member(await TestApiServer.start());
+  }
+
+  private constructor(server: TestApiServer) {
+    this.server = server;
+  }
+
+  /** Starts the agent, or a further life of it. */
+  async start(over: Partial<NodeAgentOptions> = {}, logger: Logger = silentLogger): Promise<void> {
+    const { clock } = this;
+    const kubeconfig = await this.server.kubeconfig(nodeUser(NAME));
+    const client = await KubeClient.open({ kubeconfig, userAgent: 'test', clock, logger });
+    const member = this.broker.join('node-agent', clock, ++this.#epoch);
+    const agent = new NodeAgent({
+      ...{ clock, logger, bus: member.bus, name: NAME, hostname: NAME },
+      client: {
+        watch: (watch) => client.watch(watch),
+        request: (request) => {
+          this.#asking += 1;
+          this.asked += 1;
+          return client.request(request).finally(() => (this.#asking -= 1));
+        },
+      },
+      ids: { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0.5 },
+      nodeIps: [],
+      initial: {
+        ...{ labels: { own: 'yes' }, taints: [], providerId: '', externalCloud: false },
+        ...{ controllerAttachDetach: true, schedulable: true },
+      },
+      ...{ register: true, statusEveryMs: 10_000, reportEveryMs: 300_000, leaseSeconds: 40, maxImages: 50 },
+      ...{ version: 'v1.36.2+kubus.test', port: 10_250 },
+      reserved: { system: { cpu: '500m' }, kube: {}, evictionHard: {} },
+      machine: {
+        info: () => ({
+          ...{ architecture: 'amd64', machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6', osImage: 'o' },
+          swapBytes: 0,
+        }),
+        capacity: () => ({ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }),
+        addresses: () => Promise.resolve([{ type: 'InternalIP', address: '10.0.0.1' }]),
+      },
+      ...over,
+    });
+    this.#running = { agent, client, member };
+    agent.start();
+  }
+
+  /** What its services would say of a node that can run pods. */
+  becomeReady(): void {
+    this.runtime.put('runtime', RUNTIME);
+    this.network.put('network', { ready: true, broken: [] });
+  }
+
+  /** Ends the agent's life. */
+  async stop(): Promise<void> {
+    this.#running?.agent.stop();
+    this.#running?.member.leave();
+    await this.#running?.client.close();
+    this.#running = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.server.close();
+  }
+
+  /** Resolves with what the other services hear of the node as soon as it is as `is` says. */
+  async hears(is: (node: ClusterNode | undefined) => boolean): Promise<ClusterNode | undefined> {
+    for (;;) {
+      const node = this.#reader.get(NAME)?.value;
+      if (is(node)) return node;
+      await new Promise<void>((resolve) => this.#listeners.push(resolve));
+    }
+  }
+
+  /** Lets time pass, from timer to timer; what each of them asks of the API server is answered before the next one. */
+  async pass(ms: number): Promise<void> {
+    const end = this.clock.now() + ms;
+    await this.settle();
+    while (this.clock.now() < end) {
+      const [next = ms] = this.clock.waits;
+      await this.clock.advance(Math.min(next, end - this.clock.now()));
+      await this.settle();
+    }
+  }
+
+  /** Resolves when nothing is asked of the API server, and what was answered has been taken in. */
+  async settle(): Promise<void> {
+    let quiet = 0;
+    await this.until(() => (quiet = this.#asking === 0 ? quiet + 1 : 0) > QUIET_TURNS);
+  }
+
+  /** Looks after each turn of what goes on in this process, for a limited number of them. */
+  async until(is: () => boolean): Promise<void> {
+    for (let turn = 0; !is(); turn++) {
+      if (turn === TURNS) throw new Error('what is awaited does not come');
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** The reasons of the events that were told. */
+  get events(): readonly string[] {
+    const type = typeOf(nodeAgentEvent);
+    return this.broker.said.flatMap(({ headers, data }) =>
+      Object.values(headers).includes(type) ? [(JSON.parse(data) as NodeEvent).reason] : [],
+    );
+  }
+
+  /** Requests that were sent and answered, without lists and watches. */
+  requests(kind: 'nodes' | 'leases', verb?: string): readonly LoggedRequest[] {
+    return this.server.requests.filter(
+      (one) =>
+        one.path.includes(`/${kind}`) && one.status !== undefined && isWrite(one) && one.verb === (verb ?? one.verb),
+    );
+  }
+
+  #heard(): void {
+    for (const resolve of this.#listeners.splice(0)) resolve();
+  }
+}
+
+function isWrite({ verb }: LoggedRequest): boolean {
+  return ['create', 'update', 'patch'].includes(verb);
+}
+
+export function conditionOf(node: KubeObject | undefined, type: string): Record<string, unknown> | undefined {
+  const conditions = (node?.status?.['conditions'] ?? []) as Record<string, unknown>[];
+  return conditions.find((one) => one['type'] === type);
+}
+
+export const isReady = (node: KubeObject): boolean => conditionOf(node, 'Ready')?.['status'] === 'True';

@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { LEASE, Member, NAME, NODE, RUNTIME, conditionOf, isReady } from './member.ts';
+
+let member: Member;
+beforeEach(async () => (member = await Member.make()));
+afterEach(() => member.close());
+
+/** A node that is ready, with nothing left to be written. */
+async function ready(): Promise<void> {
+  member.becomeReady();
+  await member.start();
+  await member.server.waitFor(NODE, isReady);
+  await member.server.waitFor(LEASE, () => true);
+  await member.settle();
+}
+
+test('a node registers, whole and ready, with one request', async () => {
+  await ready();
+  const node = member.server.get(NODE);
+  expect(node).toMatchObject({
+    metadata: {
+      labels: { own: 'yes', 'kubernetes.io/hostname': NAME, 'kubernetes.io/os': 'linux' },
+      annotations: { 'volumes.kubernetes.io/controller-managed-attach-detach': 'true' },
+    },
+    status: {
+      capacity: { cpu: '2', memory: '4Gi', pods: '110' },
+      allocatable: { cpu: '1500m' },
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      daemonEndpoints: { kubeletEndpoint: { Port: 10_250 } },
+      nodeInfo: { containerRuntimeVersion: 'containerd://1.6.20', kubeletVersion: 'v1.36.2+kubus.test' },
+    },
+  });
+  const heard = await member.hears((one) => one !== undefined);
+  expect(heard).toMatchObject({ uid: node?.metadata.uid, allocatable: { cpu: '1500m' } });
+  expect(member.requests('nodes').map(({ verb }) => verb)).toEqual(['create']);
+  expect(member.events).toEqual([
+    'Starting',
+    'NodeHasSufficientMemory',
+    'NodeHasNoDiskPressure',
+    'NodeHasSufficientPID',
+  ]);
+});
+
+test('what nobody has told in time is not waited for, and is written as soon as it is told', async () => {
+  await member.start();
+  await member.server.waitForRequest(({ verb, status }) => verb === 'list' && status === 200);
+  await member.pass(2_000);
+  expect(member.requests('nodes')).toEqual([]);
+  await member.pass(1_000);
+  const fresh = await member.server.waitFor(NODE, () => true);
+  expect(conditionOf(fresh, 'Ready')).toMatchObject({
+    status: 'False',
+    message: '[container runtime status check may not have completed yet, network state unknown]',
+  });
+  await member.hears((node) => node !== undefined);
+  member.becomeReady();
+  await member.server.waitFor(NODE, isReady);
+  member.network.put('network', { ready: false, reason: 'Gone', message: 'no file', broken: [] });
+  const unready = await member.server.waitFor(NODE, (node) => !isReady(node));
+  expect(conditionOf(unready, 'Ready')?.['message']).toBe(
+    'container runtime network not ready: NetworkReady=false reason:Gone message:no file',
+  );
+  await member.settle();
+  expect(member.events.slice(-2)).toEqual(['NodeReady', 'NodeNotReady']);
+});
+
+test('nothing is written while nothing changes but time, and a heartbeat when nobody has heard for long', async () => {
+  await ready();
+  await member.pass(290_000);
+  expect(member.requests('nodes')).toHaveLength(1);
+  await member.pass(30_000);
+  const [patch] = member.requests('nodes', 'patch');
+  expect(patch?.bodyBytes).toBeLessThan(600);
+  expect(conditionOf(member.server.get(NODE), 'Ready')).toMatchObject({
+    lastHeartbeatTime: expect.stringMatching(/^2030-01-01T00:05/),
+    lastTransitionTime: '2030-01-01T00:00:00Z',
+  });
+});
+
+test('images go with the next look', async () => {
+  await ready();
+  member.images.put(NAME, { images: [{ names: ['a:1'], sizeBytes: 7 }] });
+  await member.pass(10_500);
+  expect(member.server.get(NODE)?.status?.['images']).toEqual([{ names: ['a:1'], sizeBytes: 7 }]);
+});
+
+test('a restarted agent writes nothing that is there, and brings in line what is not as it should be', async () => {
+  await ready();
+  await member.stop();
+  await member.start();
+  await member.server.waitForRequest(({ verb, path }) => verb === 'update' && path.includes('leases'));
+  await member.pass(10_500);
+  expect(member.requests('nodes')).toHaveLength(1);
+  await member.stop();
+  const labels = { 'kubernetes.io/hostname': 'wrong', own: null, other: 'kept' };
+  member.server.patch(NODE, { metadata: { labels } });
+  await member.start();
+  const { metadata } = await member.server.waitFor(
+    NODE,
+    (node) => node.metadata.labels?.['kubernetes.io/hostname'] === NAME,
+  );
+  expect(metadata.labels).toMatchObject({ other: 'kept' });
+  expect(metadata.labels).not.toHaveProperty('own');
+});
+
+test('edits reach the others at once', async () => {
+  await ready();
+  const taints = [{ key: 'k', effect: 'NoExecute' }];
+  member.server.patch(NODE, { metadata: { labels: { a: 'b' } }, spec: { taints, podCIDRs: ['10.1.0.0/24'] } });
+  expect(await member.hears((node) => node?.labels['a'] === 'b')).toMatchObject({ taints, podCIDRs: ['10.1.0.0/24'] });
+  member.server.patch(NODE, { spec: { unschedulable: true } });
+  await member.hears((node) => node?.unschedulable === true);
+  expect(member.events.at(-1)).toBe('NodeNotSchedulable');
+  expect(member.requests('nodes')).toHaveLength(1);
+});
+
+test('a deleted Node is made anew, with its lease', async () => {
+  await ready();
+  const { uid } = member.server.get(NODE)?.metadata ?? {};
+  member.server.delete(NODE);
+  const node = await member.server.waitFor(NODE, ({ metadata }) => metadata.uid !== uid);
+  expect(await member.hears((one) => one?.uid === node.metadata.uid)).toBeDefined();
+  expect(isReady(node)).toBe(true);
+  await member.server.waitFor(LEASE, ({ metadata }) => {
+    const owners = metadata['ownerReferences'] as { uid: string }[];
+    return owners.every((owner) => owner.uid === node.metadata.uid);
+  });
+});
+
+test('a Node that somebody else has to make is waited for', async () => {
+  member.becomeReady();
+  await member.start({ register: false });
+  await member.server.waitForRequest(({ verb, status }) => verb === 'list' && status === 200);
+  await member.pass(30_000);
+  expect(member.requests('nodes')).toEqual([]);
+  member.server.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: NAME } });
+  const { metadata } = await member.server.waitFor(NODE, isReady);
+  expect(metadata.annotations ?? {}).toEqual({});
+  member.server.delete(NODE);
+  await member.hears((node) => node === undefined);
+  await member.pass(30_000);
+  expect(member.server.get(NODE)).toBeUndefined();
+});
+
+test('one that appears while it is to be made counts as ours', async () => {
+  member.becomeReady();
+  const gate = Promise.withResolvers<undefined>();
+  member.server.inject({
+    when: ({ verb, path }) => verb === 'create' && path.endsWith('/nodes'),
+    fault: { kind: 'delay', until: gate.promise },
+  });
+  await member.start();
+  await member.server.waitForRequest(({ verb, path }) => verb === 'create' && path.endsWith('/nodes'));
+  member.server.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: NAME, labels: { theirs: 'yes' } } });
+  gate.resolve(undefined);
+  const { metadata } = await member.server.waitFor(NODE, isReady);
+  expect(metadata.labels).toMatchObject({ theirs: 'yes', 'kubernetes.io/hostname': NAME });
+});
+
+test('somebody else’s write in between is read, and nothing of it is lost', async () => {
+  await ready();
+  const conflict = member.server.inject({
+    when: ({ verb, path }) => verb === 'patch' && path.endsWith('/status'),
+    fault: { kind: 'answer', code: 409 },
+    times: 3,
+  });
+  member.runtime.put('runtime', { ...RUNTIME, version: '2.0.0' });
+  await member.server.waitFor(NODE, ({ status }) =>
+    JSON.stringify(status?.['nodeInfo']).includes('containerd://2.0.0'),
+  );
+  expect(conflict.hits).toBe(3);
+});
+
+test('an outage: nothing is asked for in a hurry, and what has changed is written once when it is over', async () => {
+  await ready();
+  await member.server.pause();
+  const before = member.server.requests.length;
+  member.runtime.put('runtime', { ...RUNTIME, version: '2.0.0' });
+  await member.pass(120_000);
+  // What is tried follows from the waits between the tries alone: two times 7 that grow, then one in 7 s.
+  expect(member.asked).toBeLessThan(2 * (7 + 120 / 7) + 10);
+  await member.server.resume();
+  expect(member.server.requests).toHaveLength(before);
+  await member.pass(14_100);
+  expect(member.requests('leases', 'update').length).toBeGreaterThan(0);
+  expect(member.requests('nodes', 'patch')).toHaveLength(1);
+});
+
+test('a slow API server is waited for once, not asked again and again', async () => {
+  await ready();
+  const gate = Promise.withResolvers<undefined>();
+  const slow = member.server.inject({
+    when: ({ verb, path }) => verb === 'patch' && path.endsWith('/status'),
+    fault: { kind: 'delay', until: gate.promise },
+  });
+  member.runtime.put('runtime', { ...RUNTIME, version: '2.0.0' });
+  await member.server.waitForRequest(({ verb, path }) => verb === 'patch' && path.endsWith('/status'));
+  member.network.put('network', { ready: false, broken: [] });
+  await member.clock.advance(5_000);
+  expect(slow.hits).toBe(1);
+  gate.resolve(undefined);
+  await member.server.waitFor(NODE, (node) => !isReady(node));
+  expect(slow.hits).toBe(2);
+});

@@ -1,0 +1,230 @@
+// Who is served: with real TLS, and an API server that judges users.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
+import { type AccessAttributes, Authority, type KeyPair, TestApiServer, nodeUser } from '@kubus/kube-fixture';
+import { writeFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
+import { join } from 'node:path';
+import type { ServerConfig } from '../src/index.ts';
+import { ApiNode, NODE, open, podNamed } from './api-node.ts';
+import { type Ask, get } from './client.ts';
+
+let node: ApiNode;
+let cluster: TestApiServer;
+let caFile: string;
+let asked: AccessAttributes[] = [];
+const nothing = () => false;
+let deny: (attributes: AccessAttributes) => boolean = nothing;
+
+beforeAll(async () => {
+  cluster = await TestApiServer.start({
+    authorize: (attributes) => {
+      if (attributes.resource !== 'nodes') return undefined;
+      asked.push(attributes);
+      return deny(attributes) ? 'the test says no' : undefined;
+    },
+  });
+  node = await ApiNode.make();
+  node.want('api', podNamed('web'));
+  caFile = join(node.folder, 'ca.crt');
+  await writeFile(caFile, cluster.authority.certificate);
+});
+afterAll(async () => {
+  await node.remove();
+  await cluster.close();
+});
+
+beforeEach(() => {
+  asked = [];
+  deny = nothing;
+});
+
+const ask = (path: string, by: Ask = {}) => get(node.api.ports.secure, path, by);
+const client = (commonName: string, organizations: string[] = [], authority = cluster.authority) =>
+  authority.issue({ commonName, organizations }, 'client');
+
+async function start(
+  authentication: Partial<ServerConfig['authentication']> = {},
+  authorization: Partial<ServerConfig['authorization']> = {},
+): Promise<void> {
+  deny = nothing;
+  const kubeconfig = await cluster.kubeconfig(nodeUser(NODE), 'certificate');
+  const server = {
+    authentication: {
+      webhook: true,
+      webhookCacheMs: 120_000,
+      anonymous: false,
+      clientCaFile: caFile,
+      ...authentication,
+    },
+    authorization: { mode: 'Webhook', allowedCacheMs: 300_000, deniedCacheMs: 30_000, ...authorization } as const,
+  };
+  await node.start(server, { apiServer: { kubeconfig, qps: 50, burst: 100, certDir: node.folder, rotate: false } });
+  const token = cluster.identities.token({ username: 'first', groups: [] });
+  await poll('the API server can be asked', async () => (await ask('/pods', { token })).status === 200 || undefined);
+  asked = [];
+}
+
+/** Resolves when one with this certificate is served. Who comes in the moment of the change may be cut off. */
+async function letIn(certificate: KeyPair): Promise<void> {
+  await poll('the authority counts', async () => {
+    const answer = await ask('/pods', { certificate }).catch(() => undefined);
+    return answer?.status === 200 || undefined;
+  });
+}
+
+const reviews = (kind: string) => cluster.requests.filter(({ path }) => path.endsWith(kind)).length;
+
+describe('a client certificate', () => {
+  let admin: KeyPair;
+
+  beforeAll(async () => {
+    admin = await client('jane', ['team-a', 'team-b']);
+    await start({ anonymous: true });
+  });
+
+  test('names the user and the groups, about whom the API server is asked once', async () => {
+    expect((await ask('/pods', { certificate: admin })).status).toBe(200);
+    expect((await ask('/pods', { certificate: admin })).status).toBe(200);
+    expect(asked).toEqual([
+      {
+        user: { username: 'jane', groups: ['team-a', 'team-b', 'system:authenticated'] },
+        ...{ verb: 'get', group: '', resource: 'nodes', subresource: 'pods', namespace: '', name: NODE },
+      },
+    ]);
+  });
+
+  test.each([
+    ['of another authority', async () => client('jane', ['system:masters'], await Authority.create())],
+    ['for servers', () => cluster.authority.issue({ commonName: 'jane' }, 'server')],
+  ])('%s makes nobody, not even one without a name', async (_which, make) => {
+    const certificate = await make();
+    expect(await ask('/pods', { certificate })).toMatchObject({ status: 401, text: 'Unauthorized' });
+    expect(asked).toEqual([]);
+    // A token that is good counts all the same, as with the reference.
+    const token = cluster.identities.token({ username: 'joe', groups: [] });
+    expect((await ask('/pods', { certificate, token })).status).toBe(200);
+  });
+
+  test('of authorities that are trusted no more opens nothing, and neither does a connection from before', async () => {
+    const next = await Authority.create();
+    const successor = await client('jim', [], next);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    expect((await ask('/pods', { certificate: admin, agent })).status).toBe(200);
+    await writeFile(caFile, next.certificate);
+    await letIn(successor);
+    await expect(ask('/pods', { certificate: admin, agent })).rejects.toThrow(/hang up|ECONNRESET/);
+    expect((await ask('/pods', { certificate: admin })).status).toBe(401);
+    agent.destroy();
+    await writeFile(caFile, cluster.authority.certificate);
+    await poll(
+      'the old one again',
+      async () => (await ask('/pods', { certificate: admin })).status === 200 || undefined,
+    );
+  });
+});
+
+describe('a token', () => {
+  beforeAll(() => start({ anonymous: true }));
+
+  test('is asked about once, however many come with it', async () => {
+    const token = cluster.identities.token({ username: 'joe', uid: '7', groups: ['a'] });
+    const before = reviews('tokenreviews');
+    const answers = await Promise.all([1, 2, 3].map(() => ask('/pods', { token })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await ask('/pods', { token })).status).toBe(200);
+    expect(reviews('tokenreviews')).toBe(before + 1);
+    expect(asked.map(({ user }) => user)).toEqual([{ username: 'joe', groups: ['a', 'system:authenticated'] }]);
+  });
+
+  test('that nobody has makes nobody', async () => {
+    expect(await ask('/pods', { token: 'made-up' })).toMatchObject({ status: 401, text: 'Unauthorized' });
+    expect(asked).toEqual([]);
+  });
+
+  test('that was known stays so while the API server is away; others are nobody’s, and nothing more is allowed', async () => {
+    const known = cluster.identities.token({ username: 'known', groups: [] });
+    expect((await ask('/pods', { token: known })).status).toBe(200);
+    await cluster.pause();
+    try {
+      expect((await ask('/pods', { token: known })).status).toBe(200);
+      expect(await ask('/healthz', { token: known })).toMatchObject({
+        status: 500,
+        text: 'Authorization error (user=known, verb=get, resource=nodes, subresource=healthz)',
+      });
+      expect((await ask('/pods', { token: cluster.identities.token({ username: 'x', groups: [] }) })).status).toBe(401);
+    } finally {
+      await cluster.resume();
+    }
+  });
+});
+
+describe('nobody', () => {
+  test('gets nothing at all', async () => {
+    await start();
+    for (const path of ['/pods', '/healthz', '/containerLogs/default/web/main', '/nothing', '/%70ods']) {
+      expect(await ask(path)).toMatchObject({ status: 401, text: 'Unauthorized' });
+    }
+    expect(asked).toEqual([]);
+  });
+
+  test('is system:anonymous where that is allowed', async () => {
+    await start({ anonymous: true });
+    deny = ({ subresource }) => subresource !== 'healthz';
+    expect((await ask('/healthz/ping')).text).toBe('ok');
+    expect(asked.map(({ user }) => user)).toEqual([
+      { username: 'system:anonymous', groups: ['system:unauthenticated'] },
+    ]);
+    expect((await ask('/pods')).status).toBe(403);
+  });
+});
+
+describe('what is allowed', () => {
+  beforeAll(() => start());
+
+  test.each([
+    ['/pods', 'GET', ['pods', 'proxy'], 'get'],
+    ['/%70ods', 'GET', ['pods', 'proxy'], 'get'],
+    ['/healthz/ping', 'GET', ['healthz', 'proxy'], 'get'],
+    ['/containerLogs/default/web/main', 'GET', ['proxy'], 'get'],
+    ['/containerLogs/default/web/main', 'POST', ['proxy'], 'create'],
+    ['/healthz/../containerLogs/default/web/main', 'GET', ['proxy'], 'get'],
+    ['//pods', 'GET', ['proxy'], 'get'],
+    ['/nothing', 'DELETE', ['proxy'], 'delete'],
+  ])('%s %s needs one of %j', async (path, method, subresources, verb) => {
+    const user = `user of ${path} ${method}`;
+    const token = cluster.identities.token({ username: user, groups: [] });
+    deny = () => true;
+    expect(await ask(path, { token, method })).toMatchObject({
+      status: 403,
+      text: `Forbidden (user=${user}, verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}])\n`,
+    });
+    expect(asked.map(({ subresource }) => subresource)).toEqual(subresources);
+    expect(new Set(asked.map((one) => one.verb))).toEqual(new Set([verb]));
+  });
+
+  test('is what the last of the subresources allows', async () => {
+    const token = cluster.identities.token({ username: 'proxy-only', groups: [] });
+    deny = ({ subresource }) => subresource !== 'proxy';
+    expect((await ask('/pods', { token })).status).toBe(200);
+    expect(asked.map(({ subresource }) => subresource)).toEqual(['pods', 'proxy']);
+  });
+
+  test('is everything for all who are known, with AlwaysAllow', async () => {
+    await start({}, { mode: 'AlwaysAllow' });
+    deny = () => true;
+    const token = cluster.identities.token({ username: 'anybody', groups: [] });
+    expect((await ask('/pods', { token })).status).toBe(200);
+    expect((await ask('/pods')).status).toBe(401);
+    expect(asked).toEqual([]);
+  });
+});
+
+test.each([
+  [{ authentication: { ...open.authentication, webhook: true } }, 'server.authentication.webhook'],
+  [{ authorization: { ...open.authorization, mode: 'Webhook' } as const }, 'server.authorization.mode'],
+])('without an API server nobody can be asked: %j', async (server, field) => {
+  await expect(node.start({ ...open, ...server })).rejects.toThrow(
+    `${field}: there is no apiServer that could be asked`,
+  );
+});

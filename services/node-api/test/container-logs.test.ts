@@ -1,0 +1,265 @@
+// Logs of containers: real files in the runtime's format, read through the API as kubectl and the API server do.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Pod, PodStatus, StreamEvent } from '@kubus/contracts';
+import { poll } from '@kubus/harness';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { open as openFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ApiNode, open, podNamed, runOf } from './api-node.ts';
+import { begin, get } from './client.ts';
+
+let node: ApiNode;
+let pod: Pod;
+let log: string;
+let count = 0;
+/** What is read by a test ends with it. */
+let reading = new AbortController();
+
+beforeAll(async () => {
+  node = await ApiNode.make();
+  await node.start(open);
+});
+afterAll(() => node.remove());
+
+beforeEach(async () => {
+  const name = `pod-${String(count++)}`;
+  pod = podNamed(name);
+  mkdirSync(join(node.folder, name));
+  log = join(node.folder, name, '0.log');
+  reading = new AbortController();
+  node.want('api', pod);
+  await present(404);
+});
+afterEach(() => {
+  reading.abort();
+  rmSync(join(node.folder, pod.metadata.name), { recursive: true });
+});
+
+const line = (second: number, text: string, stream = 'stdout') =>
+  `2020-01-01T00:00:0${String(second)}Z ${stream} F ${text}\n`;
+const time = (second: number) => `2020-01-01T00:00:0${String(second)}.000000000Z`;
+
+const ask = (query = '', container = 'main') =>
+  get(node.api.ports.secure, `/containerLogs/default/${pod.metadata.name}/${container}?${query}`);
+
+/** Resolves when the log is not refused in this way any more: facts take a moment. */
+async function present(refused: number, query = ''): Promise<void> {
+  const { status } = await poll('the facts are there', async () => {
+    const answer = await ask(query);
+    return answer.status === refused ? undefined : answer;
+  });
+  // Of the reading that has just been.
+  if (status === 200) await told();
+  node.events.splice(0);
+}
+
+/** Resolves with the two ends of the one reading of the pod's log. */
+async function told(): Promise<readonly StreamEvent[]> {
+  const own = () => node.events.filter(({ ref }) => ref.uid === pod.metadata.uid);
+  await node.untilEvents(() => own().length === 2);
+  return own();
+}
+
+/** The container runs and has written to its log. */
+async function running(text: string): Promise<void> {
+  writeFileSync(log, text);
+  node.runs(pod, [runOf('now', log)]);
+  node.status(pod, statusOf({ running: {} }));
+  await present(400);
+}
+
+function statusOf(state: object, lastState: object = {}): PodStatus {
+  const common = { ready: false, restartCount: 0, image: '', imageID: '', containerID: 'containerd://now' };
+  return { containerStatuses: [{ name: 'main', state, lastState, ...common }] };
+}
+
+const follow = (query = '') =>
+  begin(node.api.ports.secure, `/containerLogs/default/${pod.metadata.name}/main?follow=true&${query}`, {
+    signal: reading.signal,
+  });
+
+/** Reads until so much has come. */
+async function until(response: IncomingMessage, text: string): Promise<void> {
+  let got = '';
+  for (;;) {
+    got += ((response.read() as Buffer | null) ?? '').toString();
+    if (got.length >= text.length) break;
+    await new Promise<void>((resolve, reject) => {
+      response.once('readable', resolve);
+      response.once('error', reject);
+    });
+  }
+  expect(got).toBe(text);
+}
+
+async function rest(response: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return text;
+}
+
+describe('a log', () => {
+  beforeEach(() => running(line(1, 'one') + line(2, 'two', 'stderr') + line(3, 'three')));
+
+  test.each([
+    ['', 'one\ntwo\nthree\n'],
+    ['tailLines=1', 'three\n'],
+    ['tailLines=0', ''],
+    ['limitBytes=5', 'one\nt'],
+    ['timestamps=true&tailLines=1', `${time(3)} three\n`],
+    ['sinceTime=2020-01-01T00:00:02Z', 'two\nthree\n'],
+    ['sinceSeconds=1', ''],
+    ['sinceSeconds=3000000000', 'one\ntwo\nthree\n'],
+    ['stream=Stderr', 'two\n'],
+    ['stream=Stdout&timestamps=1', `${time(1)} one\n${time(3)} three\n`],
+  ])('is given as asked for: %s', async (query, text) => {
+    const answer = await ask(query);
+    expect(answer).toMatchObject({ status: 200, text });
+    expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(answer.headers['transfer-encoding']).toBe('chunked');
+  });
+
+  test('is told about on the bus: who began, and how much it was', async () => {
+    await ask('limitBytes=5');
+    const [began, ended] = await told();
+    const ref = { namespace: 'default', name: pod.metadata.name, uid: pod.metadata.uid };
+    const both = { ref, container: 'main', kind: 'logs', user: 'system:anonymous', stream: began?.stream };
+    expect(began).toEqual({ ...both, what: 'began' });
+    expect(ended).toEqual({ ...both, what: 'ended', bytes: 5 });
+  });
+
+  test.each([
+    ['tailLines=-1', 422, '{"message": "Invalid request."}'],
+    ['sinceSeconds=1&sinceTime=2020-01-01T00:00:00Z', 422, '{"message": "Invalid request."}'],
+    ['tailLines=x', 400, '{"message": "Unable to decode query."}'],
+    ['previous=true', 400, 'previous terminated container "main" in pod "POD" not found'],
+  ])('is refused: %s', async (query, status, text) => {
+    expect(await ask(query)).toMatchObject({ status, text: text.replace('POD', pod.metadata.name) });
+  });
+
+  test('of a container that the pod has not, or of no pod, is not found', async () => {
+    const { name } = pod.metadata;
+    expect(await ask('', 'other')).toMatchObject({ status: 404, text: `container "other" not found in pod "${name}"` });
+    const nobody = await get(node.api.ports.secure, '/containerLogs/default/nobody/main');
+    expect(nobody).toMatchObject({ status: 404, text: 'pod "nobody" does not exist' });
+    const elsewhere = await get(node.api.ports.secure, `/containerLogs/other/${name}/main`);
+    expect(elsewhere.status).toBe(404);
+  });
+
+  test('that was removed with its container can not be had', async () => {
+    node.runs(pod);
+    await poll('it is gone', async () => (await ask()).status === 400 || undefined);
+    expect(await ask()).toMatchObject({
+      status: 400,
+      text: 'unable to retrieve container logs for containerd://now',
+    });
+  });
+
+  test('whose file is gone breaks off, and the reason is told on the bus', async () => {
+    rmSync(log);
+    await expect(ask()).rejects.toThrow(/aborted|hang up/);
+    expect((await told())[1]?.error).toBe(`the log ${log} can not be read: there is no such file`);
+  });
+});
+
+test.each([
+  [{ waiting: { reason: 'ContainerCreating' } }, 'is waiting to start: ContainerCreating'],
+  [{ waiting: { reason: 'ImagePullBackOff' } }, 'is waiting to start: trying and failing to pull image'],
+])('of a container that has not started there is none: %j', async (state, why) => {
+  node.status(pod, statusOf(state));
+  const wanted = `container "main" in pod "${pod.metadata.name}" ${why}`;
+  await poll('it is told why', async () => (await ask()).text === wanted || undefined);
+  expect((await ask()).status).toBe(400);
+});
+
+test('the run before this one has its own', async () => {
+  const before = join(node.folder, pod.metadata.name, 'before.log');
+  writeFileSync(before, line(1, 'before'));
+  await running(line(2, 'now'));
+  node.runs(pod, [runOf('now', log), runOf('before', before, 'exited')]);
+  node.status(pod, statusOf({ running: {} }, { terminated: { exitCode: 1, containerID: 'containerd://before' } }));
+  await present(400, 'previous=true');
+  expect((await ask('previous=true')).text).toBe('before\n');
+  expect((await ask('previous=true&follow=true')).text).toBe('before\n');
+  expect((await ask()).text).toBe('now\n');
+});
+
+describe('a log that is followed', () => {
+  test('goes on through rotations, and ends with its container', async () => {
+    await running(line(1, 'one') + line(2, 'two'));
+    const response = await follow('tailLines=1');
+    await until(response, 'two\n');
+    renameSync(log, `${log}.20200101-000001`);
+    appendFileSync(`${log}.20200101-000001`, line(3, 'late'));
+    writeFileSync(log, line(4, 'next'));
+    await until(response, 'late\nnext\n');
+    appendFileSync(log, line(5, 'last'));
+    node.runs(pod, [runOf('now', log, 'exited')]);
+    expect(await rest(response)).toBe('last\n');
+    expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 19 });
+  });
+
+  test('ends when the runtime has the container no more', async () => {
+    await running(line(1, 'one'));
+    const response = await follow();
+    await until(response, 'one\n');
+    node.runs(pod);
+    expect(await rest(response)).toBe('');
+  });
+
+  test('has its answer before its first line', async () => {
+    await running('');
+    const response = await follow();
+    expect(response.statusCode).toBe(200);
+    appendFileSync(log, line(1, 'one'));
+    await until(response, 'one\n');
+  });
+
+  test('is read no more when nobody listens', async () => {
+    await running(line(1, 'one'));
+    const response = await follow();
+    response.on('error', () => undefined);
+    await until(response, 'one\n');
+    expect(node.api.streams).toBe(1);
+    reading.abort();
+    expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 4 });
+    expect(node.api.streams).toBe(0);
+  });
+
+  test('is read as fast as it is taken, in little memory, whole and in order', async () => {
+    const lines = 300_000;
+    const batch = 6_000;
+    await running('');
+    const response = await follow();
+    const file = await openFile(log, 'a');
+    const written = (async () => {
+      for (let from = 0; from < lines; from += batch) {
+        const texts = Array.from({ length: batch }, (_, index) => line(1, String(from + index).padStart(63, '0')));
+        await file.appendFile(texts.join(''));
+      }
+      await file.close();
+      node.runs(pod, [runOf('now', log, 'exited')]);
+    })();
+    // Nobody takes anything until everything is written: then it waits in the file, and not in memory.
+    await written;
+    expect(process.memoryUsage().arrayBuffers).toBeLessThan(32 * 2 ** 20);
+    let next = 0;
+    let open = '';
+    for await (const chunk of response) {
+      const texts = (open + String(chunk)).split('\n');
+      open = texts.pop() ?? '';
+      for (const text of texts) if (Number(text) === next && text.length === 63) next += 1;
+    }
+    expect({ next, open }).toEqual({ next: lines, open: '' });
+  });
+});
+
+test('the node’s API ends with those who read', async () => {
+  await running(line(1, 'one'));
+  const response = await follow();
+  response.on('error', () => undefined);
+  await until(response, 'one\n');
+  await node.start(open);
+  expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 4 });
+});

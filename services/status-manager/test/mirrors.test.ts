@@ -1,0 +1,138 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { PodStatus } from '@kubus/contracts';
+import type { KubeObject } from '@kubus/kube-fixture';
+import { ScriptedNode, line } from './scripted-node.ts';
+
+let node: ScriptedNode;
+const name = { kind: 'Pod', name: 'web-n1' };
+const HASH = 'kubernetes.io/config.mirror';
+const running: PodStatus = { phase: 'Running', message: 'of the static pod' };
+
+beforeEach(async () => {
+  node = await ScriptedNode.start();
+});
+
+afterEach(() => node.close());
+
+/** A static pod that runs, with a mirror that shows its status. */
+async function mirrored(uid = 's1'): Promise<KubeObject> {
+  node.nodeObject({});
+  const web = node.manifest(uid, name.name);
+  node.work(web, 'sync');
+  node.worker(web, { state: 'syncing' });
+  node.status(web, running);
+  return untilMirror(uid);
+}
+
+/** Resolves with the mirror of that static pod when it shows the pod's status. */
+function untilMirror(uid: string, not?: KubeObject): Promise<KubeObject> {
+  return node.server.waitFor(name, ({ metadata, status }) => {
+    const { annotations = {} } = metadata;
+    return annotations[HASH] === uid && metadata.uid !== not?.metadata.uid && status?.['message'] === running.message;
+  });
+}
+
+test('a static pod has a mirror that belongs to the node and shows its status', async () => {
+  const mirror = await mirrored();
+  expect(mirror.metadata).toMatchObject({
+    annotations: { 'kubernetes.io/config.hash': 's1', 'kubernetes.io/config.source': 'file', [HASH]: 's1' },
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true }],
+  });
+  await node.untilTold('s1', 'written');
+  expect(node.told('s1')?.ref).toEqual({ namespace: 'default', name: 'web-n1', uid: mirror.metadata.uid });
+  await node.until(() => node.mirror('s1') === mirror.metadata.uid);
+});
+
+test('the Node object is waited for', async () => {
+  const web = node.manifest('s1', name.name);
+  node.work(web, 'sync');
+  node.nodeObject({ deleting: true });
+  const other = node.create('other');
+  node.status(other, running);
+  await node.untilTold(other.uid, 'written');
+  expect(node.writes().map(line)).toEqual(['patch default/other/status 200']);
+  node.nodeObject({});
+  await node.server.waitFor(name, () => true);
+});
+
+test('a mirror that somebody deletes comes back', async () => {
+  const mirror = await mirrored();
+  node.server.delete(name);
+  await untilMirror('s1', mirror);
+  node.server.delete(name, { graceSeconds: 0 });
+  await untilMirror('s1');
+});
+
+test('a changed manifest has a mirror of its own when the pod before it has ended', async () => {
+  const mirror = await mirrored();
+  const old = node.manifest('s1', undefined);
+  const [before, after] = [{ ...old, name: name.name }, node.manifest('s2', name.name)];
+  node.work(before, 'kill');
+  node.worker(before, { state: 'terminating' });
+  // Until then the mirror shows how the old one ends.
+  node.status(before, { ...running, message: 'ends' });
+  await node.server.waitFor(
+    name,
+    ({ metadata, status }) => metadata.uid === mirror.metadata.uid && status?.['message'] === 'ends',
+  );
+  node.worker(before, { state: 'finished' });
+  node.worker(before, undefined);
+  node.work(after, 'sync');
+  node.status(after, running);
+  await untilMirror('s2');
+  await node.until(() => node.mirror('s1') === undefined && node.mirror('s2') !== undefined);
+});
+
+test('a mirror goes when its static pod has ended', async () => {
+  await mirrored();
+  const old = { ...node.manifest('s1', undefined), name: name.name };
+  node.work(old, 'kill');
+  node.worker(old, { state: 'terminating' });
+  node.status(old, { ...running, message: 'ends' });
+  await node.server.waitFor(name, ({ status }) => status?.['message'] === 'ends');
+  node.worker(old, { state: 'finished' });
+  await node.server.waitGone(name);
+  node.worker(old, undefined);
+  await node.untilTold('s1', undefined);
+  await node.until(() => node.mirror('s1') === undefined);
+});
+
+test('a mirror of which no static pod is known goes, also after a restart', async () => {
+  await node.kill();
+  node.nodeObject({});
+  const ref = node.create(name.name, { metadata: { annotations: { [HASH]: 's0' } } });
+  node.run();
+  await node.server.waitGone(name);
+  expect(node.writes().map(({ verb, path }) => `${verb} ${path}`)).toEqual([
+    `delete /api/v1/namespaces/default/pods/${ref.name}`,
+  ]);
+});
+
+test('a mirror of which no answer came is not made twice', async () => {
+  node.server.inject({ when: ({ verb }) => verb === 'create', fault: { kind: 'reset', after: 'effect' }, times: 1 });
+  await mirrored();
+  expect(node.writes().filter(({ verb }) => verb === 'create').length).toBeLessThanOrEqual(2);
+});
+
+test('a namespace that is not there is told, and waited for', async () => {
+  node.nodeObject({});
+  const web = node.manifest('s1', name.name, 'later');
+  node.work(web, 'sync');
+  await node.untilTold('s1', 'failing');
+  expect(node.told('s1')?.error).toContain('namespaces "later" not found');
+  node.server.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'later' } });
+  await node.server.waitFor({ ...name, namespace: 'later' }, () => true);
+});
+
+test('a mirror is never removed by the rules of other pods', async () => {
+  await mirrored();
+  const web = { namespace: 'default', name: name.name, uid: 's1' };
+  node.status(web, { ...running, phase: 'Succeeded' });
+  node.worker(web, { state: 'terminated', cleaned: true });
+  await node.server.waitFor(name, ({ status }) => status?.['phase'] === 'Succeeded');
+  // It may begin anew under its UID.
+  node.worker(web, { state: 'syncing' });
+  node.status(web, running);
+  await node.server.waitFor(name, ({ status }) => status?.['phase'] === 'Running');
+  expect(node.writes().filter(({ verb }) => verb === 'delete')).toEqual([]);
+});
