@@ -6,6 +6,7 @@ import {
   type PodUpdate,
   type ResourceRequirements,
   type SourceName,
+  clusterNode,
   configuredSources,
   desiredPods,
   manifest as manifestReport,
@@ -55,6 +56,8 @@ export class ApiSource {
     };
     bus.owner(configuredSources).put('sources', { sources: ['file', 'api'] });
     bus.owner(manifestReport).complete();
+    // The pods that this source tells of wait for no node object.
+    bus.reader(clusterNode, {});
     for (const source of sourceNames) this.#owners[source].complete();
     const unfollowNode = node.watch.follow(() => this.#hear());
     const unfollowObjects = this.#objects.registry.store.follow(() => this.#tell('api', this.pods));
@@ -75,12 +78,17 @@ export class ApiSource {
     });
   }
 
-  /** Stores a pod of a manifest, bound to the node, in that namespace, which is made when it is not there. */
+  /**
+   * Stores a pod of a manifest, bound to the node, in that namespace. Namespace and RuntimeClass are made when they are not
+   * there: an API server takes no pod without them, and what the node hears of them is the object cache's business.
+   */
   create(manifest: string, namespace = 'default'): Pod {
-    if (this.#objects.get({ kind: 'Namespace', name: namespace }) === undefined) {
-      this.#objects.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-    }
     const { metadata, spec, ...rest } = parse(manifest) as KubeObject;
+    this.#need({ apiVersion: 'v1', kind: 'Namespace' }, namespace);
+    const runtimeClass = spec?.['runtimeClassName'];
+    if (typeof runtimeClass === 'string') {
+      this.#need({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', handler: runtimeClass }, runtimeClass);
+    }
     const object = { ...rest, metadata: { ...metadata, namespace }, spec: { ...spec, nodeName: this.#node.name } };
     return podSchema.parse(this.#objects.create(object));
   }
@@ -144,6 +152,11 @@ export class ApiSource {
         this.#objects.update({ ...object, status: told.status }, 'status');
       }
     }
+  }
+
+  #need(object: JsonObject & { kind: string }, name: string): void {
+    if (this.#objects.get({ kind: object.kind, name }) !== undefined) return;
+    this.#objects.create({ ...object, metadata: { name } });
   }
 
   #patch(uid: string, subresource: string, spec: JsonObject): Pod {
