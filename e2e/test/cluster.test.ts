@@ -1,25 +1,25 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { PodStatus } from '@kubus/contracts';
-import { type TestNode, poll } from '@kubus/harness';
-import type { Cluster, KubeObject } from '@kubus/kube-fixture';
+import type { TestCluster, TestNode } from '@kubus/harness';
+import type { Cluster, JsonObject, KubeObject } from '@kubus/kube-fixture';
 import { clusterServices, nodeServices } from '@kubus/launcher';
-import { type ClusterNode, isReady, kubectl, sharedClusterNode } from '../src/cluster-node.ts';
-import { container, pod, podRunning, shell } from '../src/pods.ts';
+import { isReady, kubectl, sharedClusterNode } from '../src/cluster-node.ts';
+import { container, pod, podRunning } from '../src/pods.ts';
 
-let parts: ClusterNode;
+let joined: TestCluster;
 let node: TestNode;
 let cluster: Cluster;
 
 sharedClusterNode({}, (started) => {
-  parts = started;
-  ({ node, cluster } = started);
+  ({ node, cluster: joined } = started);
+  cluster = joined.api;
 });
 
 /** Runs kubectl, which has to succeed. */
 async function ok(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(parts, args);
+  const { code, stdout, stderr } = await kubectl(joined, args);
   expect({ args, code, stderr: code === 0 ? '' : stderr }).toEqual({ args, code: 0, stderr: '' });
   return stdout;
 }
@@ -27,7 +27,7 @@ async function ok(...args: string[]): Promise<string> {
 /** Creates a pod that is bound to the node, as a scheduler leaves it. */
 async function create(manifest: object): Promise<KubeObject> {
   const { spec, ...rest } = manifest as { spec: object };
-  return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } } as never);
+  return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } } as JsonObject);
 }
 
 function statusOf({ status }: KubeObject): PodStatus {
@@ -48,7 +48,9 @@ test('the node is there for schedulers and people, with a lease that is renewed'
   expect(daemonEndpoints).toEqual({ kubeletEndpoint: { Port: 10_250 } });
   const lease = { kind: 'Lease', namespace: 'kube-node-lease', name: node.name };
   const renewed = (one: KubeObject) => (one as unknown as { spec: { renewTime: string } }).spec.renewTime;
-  const first = renewed(await cluster.waitFor(lease, () => true));
+  const held = await cluster.waitFor(lease, () => true);
+  expect(held.spec).toMatchObject({ holderIdentity: node.name, leaseDurationSeconds: 40 });
+  const first = renewed(held);
   await cluster.waitFor(lease, (one) => renewed(one) > first);
   expect(await ok('describe', 'node', node.name)).toContain('KubeletReady');
 });
@@ -62,7 +64,7 @@ test('kubectl applies, waits for, shows, reads and deletes a pod', async () => {
   expect(await ok('get', 'pod', 'web', '-o', 'jsonpath={.status.phase} {.spec.nodeName}')).toBe(`Running ${node.name}`);
   const described = await ok('describe', 'pod', 'web');
   for (const text of ['Created', 'Started', 'ContainersReady', 'containerd://']) expect(described).toContain(text);
-  if (parts.server !== undefined) {
+  if (joined.server !== undefined) {
     expect(await ok('logs', 'web')).toBe('hello from web\n');
     expect(await ok('logs', 'web', '--tail=1', '--timestamps')).toMatch(/^\d{4}-.*Z hello from web\n$/);
   }
@@ -99,6 +101,7 @@ test('a static pod has a mirror that comes again, and goes with it', async () =>
   await node.writeManifest('static.json', pod('fixed'));
   const name = { kind: 'Pod', name: `fixed-${node.name}` };
   const mirror = await cluster.waitFor(name, isReady);
+  expect(mirror.metadata['ownerReferences']).toMatchObject([{ kind: 'Node', name: node.name, controller: true }]);
   expect(mirror.metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.mirror': expect.any(String) });
   const started = statusOf(mirror).containerStatuses?.[0]?.containerID;
   await cluster.delete(name, { gracePeriodSeconds: 0 });
@@ -125,9 +128,9 @@ test('every service and the API server end in the middle of everything, and it c
   const crashing = podRunning('crashing', 'sleep 1; exit 3');
   await Promise.all([...names.map((name) => create(pod(name))), create(crashing)]);
   for (const service of [...nodeServices, ...clusterServices]) await node.kill(`${service}-0`);
-  await parts.server?.pause();
+  await joined.server?.pause();
   for (const service of clusterServices) await node.kill(`${service}-0`);
-  await parts.server?.resume();
+  await joined.server?.resume();
   const ready = await Promise.all(names.map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
   expect(ready.map((one) => statusOf(one).containerStatuses?.[0]?.restartCount)).toEqual(names.map(() => 0));
   await cluster.waitFor({ kind: 'Pod', name: 'crashing' }, (one) => (statusOf(one).containerStatuses?.[0]?.restartCount ?? 0) > 0);
@@ -137,7 +140,7 @@ test('every service and the API server end in the middle of everything, and it c
 });
 
 test('without its API server the node goes on, and tells it all afterwards', async () => {
-  const { server } = parts;
+  const { server } = joined;
   if (server === undefined) return;
   const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
   await create(podRunning('going-on', line));

@@ -14,10 +14,10 @@ export const configSources: ServiceDefinition = {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
-    // Read on every node: the contract of the service is one.
-    const known = nodeObject(bus, config.node);
+    // Followed by every node, as the contract says; awaited only for the API server.
+    const node = nodeObject(bus, config.node);
     const connect = async () => {
-      await known;
+      await node;
       client = await openKubeClient(config, 'config-sources', { clock, logger, signal: stopped.signal });
       return client;
     };
