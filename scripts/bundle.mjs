@@ -31,7 +31,7 @@ const sources = {
     context.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {
       const text = asciiOnly(await readFile(path, 'utf8'));
       return path.endsWith('.ts')
-        ? { contents: withAssets(text, path), loader: 'ts' }
+        ? { contents: withNames(withAssets(text, path)), loader: 'ts' }
         : { contents: text, loader: 'js' };
     });
   },
@@ -46,10 +46,11 @@ const credentials = {
   name: 'credentials',
   setup(context) {
     context.onResolve({ filter: /^(\.|@kubernetes\/client-node$|undici$)/ }, async ({ path, pluginData, ...args }) => {
-      if (pluginData === credentials) return undefined;
-      if (path === 'undici') return client.test(args.importer) ? { path, namespace: 'left-out' } : undefined;
+      const ofClient = client.test(args.importer);
+      if (pluginData === credentials || (!ofClient && !path.startsWith('@'))) return undefined;
+      if (path === 'undici') return { path, namespace: 'left-out' };
       const found = await context.resolve(path, { ...args, pluginData: credentials });
-      return client.test(found.path) ? { ...found, sideEffects: false } : undefined;
+      return { ...found, sideEffects: false };
     });
     context.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
   },
@@ -70,6 +71,14 @@ function withAssets(text, path) {
     assets.set(name, asset);
     return `new URL('./${name}', import.meta.url)`;
   });
+}
+
+/** A CommonJS package that lies in a file of its own has nothing but its default there; Node gives its names as well. */
+function withNames(text) {
+  return text.replace(
+    /await import\('[^.:'][^:']*'\)/g,
+    (load) => `${load}.then((loaded) => ({ ...loaded.default, ...loaded }))`,
+  );
 }
 
 await rm(outdir, { recursive: true, force: true });

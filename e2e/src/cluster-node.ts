@@ -4,8 +4,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll } from '@jest/globals';
-import { type NodeOptions, type TestNode, startNode } from '@kubus/harness';
-import { ADMIN, Cluster, type KubeObject, TestApiServer } from '@kubus/kube-fixture';
+import { type NodeOptions, TestCluster, type TestNode, startNode } from '@kubus/harness';
+import type { KubeObject, TestApiServer } from '@kubus/kube-fixture';
 
 /** Port of the node's own HTTPS API in its network namespace. */
 const NODE_API_PORT = 10_250;
@@ -13,44 +13,34 @@ const NODE_API_PORT = 10_250;
 /** A node that is a member of a cluster. */
 export interface ClusterNode {
   readonly node: TestNode;
-  /** The cluster as its users see it. */
-  readonly cluster: Cluster;
-  /** Its administrator's kubeconfig. */
-  readonly kubeconfig: string;
-  /** The test's own API server; undefined where the environment variable KUBECONFIG names a real one. */
-  readonly server: TestApiServer | undefined;
+  readonly cluster: TestCluster;
 }
 
-/**
- * One such node for all tests of a file: with a test API server in this process, or with the real one that KUBECONFIG
- * names, whose user has to be its administrator. The node is Ready before the first test.
- */
+/** One such node for all tests of a file. It is Ready before the first test, and no object of the cluster after the last. */
 export function sharedClusterNode(options: NodeOptions, onStart: (parts: ClusterNode) => Promise<void> | void): void {
-  let parts: ClusterNode | undefined;
-  let server: TestApiServer | undefined;
+  let cluster: TestCluster | undefined;
+  let node: TestNode | undefined;
+  let port: Promise<number> | undefined;
   beforeAll(async () => {
-    const named = process.env['KUBECONFIG'];
-    let address: number | undefined;
-    if (named === undefined) {
-      const kubelet = async () => ({ host: '127.0.0.1', port: (address ??= await parts?.node.tunnel.expose(NODE_API_PORT)) ?? 0 });
-      server = await TestApiServer.start({ schedule: true, approve: () => true, bookmarkMs: 10_000, kubelet });
-    }
-    const kubeconfig = named ?? (await server?.kubeconfig(ADMIN, 'certificate')) ?? '';
-    const cluster = Cluster.open(kubeconfig);
-    const node = await startNode({ ...options, kubeconfig });
-    parts = { node, cluster, kubeconfig, server };
+    // The network of a private node is its own: the API server reaches its API through the tunnel.
+    const kubelet = async () => {
+      if (node === undefined) throw new Error('the node did not start');
+      return { host: '127.0.0.1', port: await (port ??= node.tunnel.expose(NODE_API_PORT)) };
+    };
+    cluster = await TestCluster.open({ schedule: true, approve: () => true, bookmarkMs: 10_000, kubelet });
+    const { server, api } = cluster;
+    node = await startNode({
+      ...options,
+      kubeconfig: (name) => cluster?.nodeKubeconfig(name) ?? Promise.reject(new Error()),
+    });
     if (server !== undefined) await trust(node, server);
-    await cluster.waitFor({ kind: 'Node', name: node.name }, isReady);
-    await onStart(parts);
+    await api.waitFor({ kind: 'Node', name: node.name }, isReady);
+    await onStart({ node, cluster });
   });
   afterAll(async () => {
-    if (parts !== undefined) {
-      const { node, cluster } = parts;
-      await node.stop();
-      // Whoever takes a node out of its cluster says so to the cluster.
-      await cluster.delete({ kind: 'Node', name: node.name });
-    }
-    await server?.close();
+    await node?.stop();
+    if (node !== undefined) await cluster?.api.delete({ kind: 'Node', name: node.name });
+    await cluster?.close();
   });
 }
 
@@ -79,11 +69,12 @@ export interface Said {
 }
 
 /** Runs the machine's kubectl as the cluster's administrator. */
-export async function kubectl({ kubeconfig, server }: ClusterNode, args: readonly string[], input = ''): Promise<Said> {
+export async function kubectl({ kubeconfig, server }: TestCluster, args: readonly string[]): Promise<Said> {
   // The test API server describes no fields by which kubectl could check what it sends.
   const own = server !== undefined && args[0] === 'apply' ? ['--validate=false'] : [];
-  const child = spawn('kubectl', ['--kubeconfig', kubeconfig, ...args, ...own], { stdio: 'pipe' });
-  child.stdin.end(input);
+  const child = spawn('kubectl', ['--kubeconfig', kubeconfig, ...args, ...own], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const [stdout, stderr, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
