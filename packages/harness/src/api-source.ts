@@ -1,20 +1,23 @@
-import { randomUUID } from 'node:crypto';
 import type { FactOwner } from '@kubus/bus';
 import {
   CONFIG_SEEN,
+  clusterNode,
   type EphemeralContainer,
   type Pod,
   type PodUpdate,
   type ResourceRequirements,
   type SourceName,
+  clusterNode,
   configuredSources,
   desiredPods,
   manifest as manifestReport,
+  podSchema,
   sourceNames,
 } from '@kubus/contracts';
+import { ApiObjects, type JsonObject, type KubeObject } from '@kubus/kube-fixture';
 import { type ConfigState, emptyConfig, merge } from '@kubus/pod-config';
 import { readManifest } from '@kubus/pod-manifest';
-import { deletedPod, resizedPod, storedPod, wholeSeconds, withEphemeralContainer, withStatus } from './api-pod.ts';
+import { parse } from 'yaml';
 import { HarnessError } from './errors.ts';
 import { type ServicePlace, takePlace } from './service-place.ts';
 import type { TestNode } from './test-node.ts';
@@ -28,7 +31,9 @@ export class ApiSource {
   readonly #node: TestNode;
   readonly #place: ServicePlace;
   readonly #owners: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
-  readonly #pods = new Map<string, Pod>();
+  readonly #objects = new ApiObjects();
+  /** When the node first heard of a pod, by UID. */
+  readonly #seen = new Map<string, string>();
   readonly #unfollow: () => void;
   #merged: ConfigState;
 
@@ -52,27 +57,41 @@ export class ApiSource {
     };
     bus.owner(configuredSources).put('sources', { sources: ['file', 'api'] });
     bus.owner(manifestReport).complete();
+    // The pods that this source tells of wait for no node object.
+    bus.reader(clusterNode, {});
     for (const source of sourceNames) this.#owners[source].complete();
-    this.#unfollow = node.watch.follow(() => this.#hear());
+    const unfollowNode = node.watch.follow(() => this.#hear());
+    const unfollowObjects = this.#objects.registry.store.follow(() => this.#tell('api', this.pods));
+    this.#unfollow = () => {
+      unfollowNode();
+      unfollowObjects();
+    };
   }
 
-  /** The pods that are stored now. */
+  /** The pods that are stored now, with the node's own mark on what it hears of. */
   get pods(): Pod[] {
-    return [...this.#pods.values()];
+    return this.#objects.list('Pod').map((object) => {
+      const pod = podSchema.parse(object);
+      const { uid, annotations } = pod.metadata;
+      const seen = this.#seen.get(uid) ?? new Date().toISOString();
+      this.#seen.set(uid, seen);
+      return { ...pod, metadata: { ...pod.metadata, annotations: { ...annotations, [CONFIG_SEEN]: seen } } };
+    });
   }
 
-  /** Stores a pod of a manifest, bound to the node, in that namespace. */
+  /**
+   * Stores a pod of a manifest, bound to the node, in that namespace. Namespace and RuntimeClass are made when they are not
+   * there: an API server takes no pod without them, and what the node hears of them is the object cache's business.
+   */
   create(manifest: string, namespace = 'default'): Pod {
-    const now = Date.now();
-    const pod = storedPod(manifest, {
-      namespace,
-      node: this.#node.name,
-      uid: randomUUID(),
-      createdAt: wholeSeconds(now),
-    });
-    // The node's own mark on what it hears of.
-    const annotations = { ...pod.metadata.annotations, [CONFIG_SEEN]: new Date(now).toISOString() };
-    return this.#store({ ...pod, metadata: { ...pod.metadata, annotations } });
+    const { metadata, spec, ...rest } = parse(manifest) as KubeObject;
+    this.#need({ apiVersion: 'v1', kind: 'Namespace' }, namespace);
+    const runtimeClass = spec?.['runtimeClassName'];
+    if (typeof runtimeClass === 'string') {
+      this.#need({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', handler: runtimeClass }, runtimeClass);
+    }
+    const object = { ...rest, metadata: { ...metadata, namespace }, spec: { ...spec, nodeName: this.#node.name } };
+    return podSchema.parse(this.#objects.create(object));
   }
 
   /**
@@ -82,21 +101,21 @@ export class ApiSource {
    * @param graceSeconds left out: that of the pod.
    */
   async delete(uid: string, graceSeconds?: number): Promise<void> {
-    const deleted = deletedPod(this.#get(uid), graceSeconds, Date.now());
-    if (deleted === undefined) this.#remove(uid);
-    else this.#store(deleted);
+    this.#objects.delete(this.#get(uid), graceSeconds === undefined ? {} : { graceSeconds });
     this.#hear();
-    await this.#node.watch.until(`pod ${uid} is deleted`, () => (this.#pods.has(uid) ? undefined : true));
+    await this.#node.watch.until(`pod ${uid} is deleted`, () => (this.#find(uid) === undefined ? true : undefined));
   }
 
   /** Adds an ephemeral container to a pod, as `kubectl debug` does. */
   addEphemeralContainer(uid: string, container: EphemeralContainer): Pod {
-    return this.#store(withEphemeralContainer(this.#get(uid), container));
+    const ephemeralContainers = [container as unknown as JsonObject];
+    return this.#patch(uid, 'ephemeralcontainers', { ephemeralContainers });
   }
 
   /** Asks for other resources of a running container. */
   resize(uid: string, container: string, resources: ResourceRequirements): Pod {
-    return this.#store(resizedPod(this.#get(uid), container, resources));
+    const whole = { ...resources, $patch: 'replace' } as unknown as JsonObject;
+    return this.#patch(uid, 'resize', { containers: [{ name: container, resources: whole }] });
   }
 
   /**
@@ -124,29 +143,35 @@ export class ApiSource {
 
   /** Takes in what the node has told of the pods. */
   #hear(): void {
-    for (const [uid, pod] of this.#pods) {
+    for (const object of this.#objects.list('Pod')) {
+      const { uid, deletionTimestamp } = object.metadata;
       const told = this.#node.watch.pod(uid);
-      const deleting = pod.metadata.deletionTimestamp !== undefined;
-      if (deleting && told?.worker?.state === 'terminated') this.#remove(uid);
-      else if (told?.status !== undefined && told.status !== pod.status) this.#store(withStatus(pod, told.status));
+      if (deletionTimestamp !== undefined && told?.worker?.state === 'terminated') {
+        this.#objects.patch(nameOf(object), { metadata: { finalizers: null } });
+        this.#objects.delete(nameOf(object), { graceSeconds: 0 });
+      } else if (told?.status !== undefined) {
+        this.#objects.update({ ...object, status: told.status }, 'status');
+      }
     }
   }
 
-  #get(uid: string): Pod {
-    const pod = this.#pods.get(uid);
+  #need(object: JsonObject & { kind: string }, name: string): void {
+    if (this.#objects.get({ kind: object.kind, name }) !== undefined) return;
+    this.#objects.create({ ...object, metadata: { name } });
+  }
+
+  #patch(uid: string, subresource: string, spec: JsonObject): Pod {
+    return podSchema.parse(this.#objects.patch(this.#get(uid), { spec }, { kind: 'strategic-merge', subresource }));
+  }
+
+  #find(uid: string): KubeObject | undefined {
+    return this.#objects.list('Pod').find(({ metadata }) => metadata.uid === uid);
+  }
+
+  #get(uid: string): PodName {
+    const pod = this.#find(uid);
     if (pod === undefined) throw new HarnessError('NoSuchPod', `no pod ${uid} is stored`);
-    return pod;
-  }
-
-  #store(pod: Pod): Pod {
-    this.#pods.set(pod.metadata.uid, pod);
-    this.#tell('api', this.pods);
-    return pod;
-  }
-
-  #remove(uid: string): void {
-    this.#pods.delete(uid);
-    this.#tell('api', this.pods);
+    return nameOf(pod);
   }
 
   #tell(source: SourceName, pods: readonly Pod[]): void {
@@ -158,4 +183,10 @@ export class ApiSource {
       else this.#owners[source].put(uid, update, { pod: uid });
     }
   }
+}
+
+type PodName = ReturnType<typeof nameOf>;
+
+function nameOf({ metadata: { namespace = '', name } }: KubeObject) {
+  return { kind: 'Pod', namespace, name };
 }

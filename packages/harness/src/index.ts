@@ -15,6 +15,7 @@ export { type Scenario, readScenarios } from './scenario.ts';
 export { type ServicePlace, takePlace } from './service-place.ts';
 export { takeSlot } from './take-slot.ts';
 export { testCache, testImages } from './test-cache.ts';
+export { TestCluster } from './test-cluster.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';
 export { type RegistryPlace, TestRegistry, registryLogin } from './test-registry.ts';

@@ -31,8 +31,8 @@ export interface NodeOptions {
   readonly manifests?: Readonly<Record<string, string | object>>;
   /** Services that the node does not start because the test runs something in their place. */
   readonly elsewhere?: readonly string[];
-  /** A kubeconfig by which the node joins a cluster. */
-  readonly kubeconfig?: string;
+  /** Gives the kubeconfig by which the node of that name joins a cluster. */
+  readonly kubeconfig?: (node: string) => Promise<string>;
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;
   /** Called when the node's folders are there and nothing runs yet. */
@@ -97,7 +97,7 @@ export class TestNode {
     const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
-    const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', options.kubeconfig];
+    const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
     const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);

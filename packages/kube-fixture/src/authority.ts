@@ -2,7 +2,8 @@ import 'reflect-metadata';
 import { type webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+/** Of all keys here. */
+export const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface KeyPair {
@@ -63,8 +64,7 @@ export class Authority {
       ],
       lifetimeMs: DAY_MS,
     });
-    const key = x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
-    return { certificate, key };
+    return { certificate, key: await privateKeyText(keys) };
   }
 
   /**
@@ -108,10 +108,15 @@ export class Authority {
   }
 }
 
-async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
+export async function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 }
 
-function nameOf({ commonName, organizations = [] }: Subject): x509.JsonName {
+/** As PEM. */
+export async function privateKeyText({ privateKey }: webcrypto.CryptoKeyPair): Promise<string> {
+  return x509.PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
+}
+
+export function nameOf({ commonName, organizations = [] }: Subject): x509.JsonName {
   return [...organizations.map((organization) => ({ O: [organization] })), { CN: [commonName] }];
 }

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
 import { KubeFixtureError } from './errors.ts';
 import { type Json, type JsonObject, asList, asObject, asText } from './json.ts';
+import { type Credential, kubeconfigText } from './kubeconfig.ts';
 import type { KubeObject } from './object.ts';
 import type { PatchKind } from './registry.ts';
 import { type Resource, apiVersionOf, resourceOfKind } from './resources.ts';
@@ -56,6 +57,14 @@ export class Cluster {
   private constructor(config: KubeConfig) {
     this.#config = config;
     this.url = new URL(config.getCurrentCluster()?.server ?? '');
+  }
+
+  /** The content of a kubeconfig for the same cluster, as somebody else. */
+  async kubeconfigText(credential: Credential): Promise<string> {
+    const options: RequestOptions = {};
+    await this.#config.applyToHTTPSOptions(options);
+    const authority = (options.ca as Buffer | undefined)?.toString();
+    return kubeconfigText({ url: this.url.href, ...(authority !== undefined && { authority }) }, credential);
   }
 
   /** Any request, with its answer as it comes, also when it is an error. */

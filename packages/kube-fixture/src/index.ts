@@ -1,5 +1,7 @@
+export { ApiObjects } from './api-objects.ts';
 export { Authority, type KeyPair } from './authority.ts';
 export type { AccessAttributes } from './authorization.ts';
+export { nodeCertificate } from './client-certificate.ts';
 export { Cluster, type ObjectName, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
 export { KubeFixtureError } from './errors.ts';
 export type { AttributedRequest, Fault, FaultRule, InjectedFault } from './faults.ts';
@@ -8,6 +10,7 @@ export type { Json, JsonObject } from './json.ts';
 export type { KubeObject, ObjectMeta } from './object.ts';
 export type { KubeletAddress } from './pod-log.ts';
 export type { DeleteOptions, PatchKind } from './registry.ts';
+export { KubeconfigFolder } from './kubeconfig.ts';
 export type { LoggedRequest } from './request-log.ts';
 export { StatusError } from './status.ts';
 export { TestApiServer, type TestApiServerOptions } from './test-api-server.ts';

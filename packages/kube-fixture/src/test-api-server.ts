@@ -1,23 +1,19 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { ApiObjects, targetOf } from './api-objects.ts';
 import { Authority, type KeyPair } from './authority.ts';
 import type { AccessAttributes } from './authorization.ts';
-import type { ObjectName } from './cluster.ts';
 import { startScheduler, startSigner } from './controllers.ts';
-import { KubeFixtureError } from './errors.ts';
 import type { FaultRule, InjectedFault } from './faults.ts';
 import { ADMIN, Identities, type User } from './identity.ts';
-import { type Json, type JsonObject, asText } from './json.ts';
+import { asText } from './json.ts';
 import { KubeconfigFolder, kubeconfigText } from './kubeconfig.ts';
 import type { KubeObject } from './object.ts';
 import { type KubeletAddress, kubeletAddress, passLog } from './pod-log.ts';
-import { type DeleteOptions, type PatchKind, Registry, type Target } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { LoggedRequest } from './request-log.ts';
-import { resourceOfKind } from './resources.ts';
 import { ApiHttpServer } from './server.ts';
-import { StatusError, badRequest } from './status.ts';
-import { Store } from './store.ts';
+import { until } from './until.ts';
 import type { Watch } from './watch.ts';
 
 /** Ends what hangs, in milliseconds. It says nothing about how long anything should take. */
@@ -48,8 +44,7 @@ export interface TestApiServerOptions {
  * can tell the difference: versions, lists and watches, patches, deletion, identities. It keeps no rules that only people or
  * controllers would notice. For tests alone.
  */
-export class TestApiServer {
-  readonly registry: Registry;
+export class TestApiServer extends ApiObjects {
   readonly identities = new Identities();
   readonly authority: Authority;
   readonly #options: TestApiServerOptions;
@@ -77,13 +72,10 @@ export class TestApiServer {
     { serving, client }: { serving: KeyPair; client: KeyPair },
     folder: KubeconfigFolder,
   ) {
+    super();
     this.#options = options;
     this.authority = authority;
     this.#folder = folder;
-    this.registry = new Registry(new Store(), () => Date.now());
-    for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
-      this.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-    }
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     this.#http = new ApiHttpServer({
       registry: this.registry,
@@ -181,69 +173,6 @@ export class TestApiServer {
   }
 
   /**
-   * Creates an object, as the administrator.
-   *
-   * @throws StatusError.
-   */
-  create(object: JsonObject): KubeObject {
-    const metadata = object['metadata'] as JsonObject | undefined;
-    const name = { kind: asText(object['kind']), name: '', namespace: asText(metadata?.['namespace']) };
-    return this.registry.create({ ...this.#target(name), name: '' }, object, { user: ADMIN });
-  }
-
-  /** The object as it is now. */
-  get(name: ObjectName): KubeObject | undefined {
-    try {
-      return this.registry.get(this.#target(name));
-    } catch (error) {
-      if (error instanceof StatusError && error.status.code === 404) return undefined;
-      throw error;
-    }
-  }
-
-  /** The objects of a kind, of one namespace or of all. */
-  list(kind: string, namespace?: string): KubeObject[] {
-    const { resource } = this.#target({ kind, name: '' });
-    const all = this.registry.store.list(
-      resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
-    );
-    return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace);
-  }
-
-  /** Changes an object by a patch, or one of its subresources. @throws StatusError. */
-  patch(name: ObjectName, patch: Json, how: { kind?: PatchKind; subresource?: string } = {}): KubeObject {
-    const target = { ...this.#target(name), subresource: how.subresource ?? '' };
-    return this.registry.patch(target, patch, how.kind ?? 'merge', { user: ADMIN });
-  }
-
-  /** Asks for an object's deletion. @throws StatusError. */
-  delete(name: ObjectName, options: Omit<DeleteOptions, 'user'> = {}): void {
-    this.registry.delete(this.#target(name), { ...options, user: ADMIN });
-  }
-
-  /**
-   * Resolves with the object as soon as it is as `is` says; `undefined` in its place: when it is gone.
-   *
-   * @param limitMs milliseconds.
-   * @throws KubeFixtureError `ConditionMissing` with the object as it was then.
-   */
-  async waitFor(name: ObjectName, is: (object: KubeObject) => boolean, limitMs = LIMIT_MS): Promise<KubeObject> {
-    const look = () => {
-      const object = this.get(name);
-      return object !== undefined && is(object) ? object : undefined;
-    };
-    const what = () => `${this.#text(name)} is not as awaited: ${JSON.stringify(this.get(name))}`;
-    return this.#until(look, what, limitMs, (listener) => this.registry.store.follow(listener));
-  }
-
-  /** Resolves when the object is gone. @throws KubeFixtureError as {@link waitFor}. */
-  async waitGone(name: ObjectName, limitMs = LIMIT_MS): Promise<void> {
-    const look = () => (this.get(name) === undefined ? true : undefined);
-    const what = () => `${this.#text(name)} is not gone: ${JSON.stringify(this.get(name))}`;
-    await this.#until(look, what, limitMs, (listener) => this.registry.store.follow(listener));
-  }
-
-  /**
    * Resolves with the first request, of all that came, that is as `is` says.
    *
    * @throws KubeFixtureError `ConditionMissing` with the last requests.
@@ -251,7 +180,7 @@ export class TestApiServer {
   async waitForRequest(is: (request: LoggedRequest) => boolean, limitMs = LIMIT_MS): Promise<LoggedRequest> {
     const last = () => this.requests.slice(-5).map(({ verb, path, status = 0 }) => `${verb} ${path} ${status}`);
     const what = () => `no such request came; the last ones: ${last().join(', ')}`;
-    return this.#until(
+    return until(
       () => this.requests.find(is),
       what,
       limitMs,
@@ -259,45 +188,10 @@ export class TestApiServer {
     );
   }
 
-  async #until<T>(
-    look: () => T | undefined,
-    what: () => string,
-    limitMs: number,
-    follow: (listener: () => void) => () => void,
-  ): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const end = (act: () => void) => {
-        clearTimeout(timer);
-        unfollow();
-        act();
-      };
-      const check = () => {
-        const found = look();
-        if (found !== undefined) end(() => resolve(found));
-      };
-      const timer = setTimeout(() => {
-        end(() => reject(new KubeFixtureError('ConditionMissing', `Not within ${limitMs / 1000} s: ${what()}`)));
-      }, limitMs);
-      const unfollow = follow(check);
-      check();
-    });
-  }
-
-  #text({ kind, namespace = '', name }: ObjectName): string {
-    return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
-  }
-
-  #target({ kind, namespace, name }: ObjectName): Target {
-    const resource = resourceOfKind(kind);
-    if (resource === undefined) throw badRequest(`no matches for kind "${kind}"`);
-    const within = namespace === undefined || namespace === '' ? 'default' : namespace;
-    return { resource, namespace: resource.namespaced ? within : '', name, subresource: '' };
-  }
-
   async #log(info: RequestInfo, response: ServerResponse, client: KeyPair): Promise<void> {
-    const pod = this.registry.get(this.#target({ kind: 'Pod', namespace: info.namespace, name: info.name }));
+    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace: info.namespace, name: info.name }));
     const name = asText(pod.spec?.['nodeName']);
-    const node = this.registry.get(this.#target({ kind: 'Node', name }));
+    const node = this.registry.get(targetOf({ kind: 'Node', name }));
     const address = await (this.#options.kubelet?.(node) ?? kubeletAddress(node));
     await passLog(pod, info, { address, client }, response);
   }
