@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Pod, PodSpec } from '@kubus/contracts';
 import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin, startNode } from '@kubus/harness';
-import { TestApiServer } from '@kubus/kube-fixture';
+import { TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { buildBusybox } from '@kubus/node-images';
 import { containerStatus, toldMessages, waitingReason } from '../src/pod-facts.ts';
 import { container, pod, staying } from '../src/pods.ts';
@@ -26,7 +26,7 @@ let registry: TestRegistry;
 
 beforeAll(async () => {
   api = await TestApiServer.start();
-  node = await startNode({ kubeconfig: await api.kubeconfig() });
+  node = await startNode({ kubeconfig: (name) => api.kubeconfig(nodeUser(name)) });
   registry = await TestRegistry.start(node, { port: REGISTRY_PORT, login: true });
 });
 

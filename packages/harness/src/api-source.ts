@@ -7,7 +7,6 @@ import {
   type PodUpdate,
   type ResourceRequirements,
   type SourceName,
-  clusterNode,
   configuredSources,
   desiredPods,
   manifest as manifestReport,
