@@ -1,6 +1,7 @@
 // Bundles programs: node ../../scripts/bundle.mjs src/main.ts ...   (writes dist/main.mjs and its source map)
 //
-// - What is loaded by a dynamic import lies in files of its own beside it: who does not come there pays nothing for it.
+// - What is loaded by a dynamic import lies in files of its own beside it: who does not come there pays nothing for it. Of a
+//   CommonJS module only `default` is there then.
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
 //   give the same bytes, and a program whose code differs says so, also from an unclean working tree or a cached build.
@@ -30,7 +31,7 @@ const sources = {
     context.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {
       const text = asciiOnly(await readFile(path, 'utf8'));
       return path.endsWith('.ts')
-        ? { contents: withAssets(text, path), loader: 'ts' }
+        ? { contents: withNames(withAssets(text, path)), loader: 'ts' }
         : { contents: text, loader: 'js' };
     });
   },
@@ -45,10 +46,11 @@ const credentials = {
   name: 'credentials',
   setup(context) {
     context.onResolve({ filter: /^(\.|@kubernetes\/client-node$|undici$)/ }, async ({ path, pluginData, ...args }) => {
-      if (pluginData === credentials) return undefined;
-      if (path === 'undici') return client.test(args.importer) ? { path, namespace: 'left-out' } : undefined;
+      const ofClient = client.test(args.importer);
+      if (pluginData === credentials || (!ofClient && !path.startsWith('@'))) return undefined;
+      if (path === 'undici') return { path, namespace: 'left-out' };
       const found = await context.resolve(path, { ...args, pluginData: credentials });
-      return client.test(found.path) ? { ...found, sideEffects: false } : undefined;
+      return { ...found, sideEffects: false };
     });
     context.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = {};' }));
   },
@@ -69,6 +71,14 @@ function withAssets(text, path) {
     assets.set(name, asset);
     return `new URL('./${name}', import.meta.url)`;
   });
+}
+
+/** A CommonJS package that lies in a file of its own has nothing but its default there; Node gives its names as well. */
+function withNames(text) {
+  return text.replace(
+    /await import\('[^.:'][^:']*'\)/g,
+    (load) => `${load}.then((loaded) => ({ ...loaded.default, ...loaded }))`,
+  );
 }
 
 await rm(outdir, { recursive: true, force: true });

@@ -8,14 +8,7 @@ import {
   startRuntime,
   testCache,
 } from '@kubus/harness';
-import {
-  type NodeDir,
-  POD_CIDR,
-  endProcesses,
-  findCniPlugins,
-  findProcesses,
-  podNetwork,
-} from '@kubus/launcher';
+import { type NodeDir, POD_CIDR, endProcesses, findCniPlugins, findProcesses, podNetwork } from '@kubus/launcher';
 import { callCriOnce, compileStatic } from '@kubus/node-images';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

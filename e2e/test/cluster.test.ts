@@ -1,108 +1,170 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { TestCluster, type TestNode, startNode } from '@kubus/harness';
-import type { KubeObject } from '@kubus/kube-fixture';
-import { pod } from '../src/pods.ts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { PodStatus } from '@kubus/contracts';
+import type { TestCluster, TestNode } from '@kubus/harness';
+import type { Cluster, JsonObject, KubeObject } from '@kubus/kube-fixture';
+import { clusterServices, nodeServices } from '@kubus/launcher';
+import { isReady, kubectl, sharedClusterNode } from '../src/cluster-node.ts';
+import { container, pod, podRunning } from '../src/pods.ts';
 
-let cluster: TestCluster;
+let joined: TestCluster;
 let node: TestNode;
+let cluster: Cluster;
 
-beforeAll(async () => {
-  cluster = await TestCluster.open();
-  node = await startNode({ kubeconfig: (name) => cluster.nodeKubeconfig(name) });
-});
-afterAll(async () => {
-  await node.stop();
-  await cluster.api.delete({ kind: 'Node', name: node.name });
-  await cluster.close();
+sharedClusterNode({}, (started) => {
+  ({ node, cluster: joined } = started);
+  cluster = joined.api;
 });
 
-function named(name: string) {
-  return { kind: 'Pod', namespace: 'default', name: `${name}-${node.name}` };
+/** Runs kubectl, which has to succeed. */
+async function ok(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await kubectl(joined, args);
+  expect({ args, code, stderr: code === 0 ? '' : stderr }).toEqual({ args, code: 0, stderr: '' });
+  return stdout;
 }
 
-/** Asks for a pod on the node. */
-async function create(name: string): Promise<KubeObject> {
-  const { spec } = pod(name) as { spec?: object };
-  const metadata = { namespace: 'default', name: named(name).name };
-  return cluster.api.create({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata,
-    spec: { ...spec, nodeName: node.name },
-  });
+/** Creates a pod that is bound to the node, as a scheduler leaves it. */
+async function create(manifest: object): Promise<KubeObject> {
+  const { spec, ...rest } = manifest as { spec: object };
+  return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } } as JsonObject);
 }
 
-function has(object: KubeObject, condition: string): boolean {
-  const conditions = (object.status?.['conditions'] ?? []) as { type: string; status: string }[];
-  return conditions.some(({ type, status }) => type === condition && status === 'True');
+function statusOf({ status }: KubeObject): PodStatus {
+  return (status ?? {}) as PodStatus;
 }
-const isReady = (object: KubeObject) => has(object, 'Ready');
 
-test('the node registers itself, becomes ready and holds a lease', async () => {
-  const { metadata, status } = await cluster.api.waitFor({ kind: 'Node', name: node.name }, isReady);
-  expect(metadata.labels).toMatchObject({ 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux' });
-  expect(status).toMatchObject({ allocatable: { pods: '110' }, daemonEndpoints: { kubeletEndpoint: { Port: 10250 } } });
+async function deletePod(name: string): Promise<void> {
+  await cluster.delete({ kind: 'Pod', name });
+  await cluster.waitGone({ kind: 'Pod', name });
+}
+
+test('the node is there for schedulers and people, with a lease that is renewed', async () => {
+  const object = await cluster.waitFor({ kind: 'Node', name: node.name }, isReady);
+  expect(object.metadata.labels).toMatchObject({ 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux' });
+  const { capacity, nodeInfo, daemonEndpoints } = object.status as Record<string, Record<string, unknown>>;
+  expect(capacity?.['pods']).toBe('110');
+  expect(nodeInfo?.['containerRuntimeVersion']).toMatch(/^containerd:\/\//);
+  expect(daemonEndpoints).toEqual({ kubeletEndpoint: { Port: 10_250 } });
   const lease = { kind: 'Lease', namespace: 'kube-node-lease', name: node.name };
-  const { spec } = await cluster.api.waitFor(lease, () => true);
-  expect(spec).toMatchObject({ holderIdentity: node.name, leaseDurationSeconds: 40 });
+  const renewed = (one: KubeObject) => (one as unknown as { spec: { renewTime: string } }).spec.renewTime;
+  const held = await cluster.waitFor(lease, () => true);
+  expect(held.spec).toMatchObject({ holderIdentity: node.name, leaseDurationSeconds: 40 });
+  const first = renewed(held);
+  await cluster.waitFor(lease, (one) => renewed(one) > first);
+  expect(await ok('describe', 'node', node.name)).toContain('KubeletReady');
 });
 
-test('a pod that is bound to the node runs, tells its status, and is gone when it has ended', async () => {
-  const { metadata } = await create('bound');
-  const running = await cluster.api.waitFor(named('bound'), isReady);
-  expect(running.metadata.uid).toBe(metadata.uid);
-  expect(running.status).toMatchObject({
-    phase: 'Running',
-    qosClass: 'BestEffort',
-    podIP: expect.stringMatching(/^10\./),
-    observedGeneration: 1,
-    containerStatuses: [{ ready: true, restartCount: 0 }],
-  });
-  const query = { fieldSelector: `involvedObject.uid=${metadata.uid}` };
-  const { body } = await cluster.api.raw('GET', '/api/v1/namespaces/default/events', { query });
-  const reasons = (body['items'] as { reason: string }[]).map(({ reason }) => reason);
-  expect(reasons).toEqual(expect.arrayContaining(['Created', 'Started']));
-  await cluster.api.delete(named('bound'), { gracePeriodSeconds: 1 });
-  await cluster.api.waitGone(named('bound'));
-  await node.watch.until(`no pod ${metadata.uid}`, () =>
-    node.watch.pod(metadata.uid) === undefined ? true : undefined,
-  );
+test('kubectl applies, waits for, shows, reads and deletes a pod', async () => {
+  const manifest = podRunning('web', 'echo hello from web; trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done');
+  const file = join(node.folder, 'web.json');
+  await writeFile(file, JSON.stringify(manifest));
+  await ok('apply', '-f', file);
+  await ok('wait', '--for=condition=Ready', 'pod/web', '--timeout=60s');
+  expect(await ok('get', 'pod', 'web', '-o', 'jsonpath={.status.phase} {.spec.nodeName}')).toBe(`Running ${node.name}`);
+  const described = await ok('describe', 'pod', 'web');
+  for (const text of ['Created', 'Started', 'ContainersReady', 'containerd://']) expect(described).toContain(text);
+  if (joined.server !== undefined) {
+    expect(await ok('logs', 'web')).toBe('hello from web\n');
+    expect(await ok('logs', 'web', '--tail=1', '--timestamps')).toMatch(/^\d{4}-.*Z hello from web\n$/);
+  }
+  const { metadata } = await cluster.waitFor({ kind: 'Pod', name: 'web' }, () => true);
+  await ok('delete', 'pod', 'web', '--timeout=60s');
+  await node.watch.until('nothing of it on the node', () => (node.watch.pod(metadata.uid) === undefined ? true : undefined));
 });
 
-test('a static pod is mirrored, and its mirror comes back', async () => {
-  await node.writeManifest('static.json', pod('static'));
-  const { metadata } = await cluster.api.waitFor(named('static'), isReady);
-  expect(metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file' });
-  expect(metadata['ownerReferences']).toMatchObject([{ kind: 'Node', name: node.name, controller: true }]);
-  await cluster.api.delete(named('static'), { gracePeriodSeconds: 0 });
-  const again = await cluster.api.waitFor(
-    named('static'),
-    (mirror) => mirror.metadata.uid !== metadata.uid && isReady(mirror),
+test('kubectl debug looks into a pod with an ephemeral container', async () => {
+  await create(pod('looked-at', { shareProcessNamespace: true }));
+  await cluster.waitFor({ kind: 'Pod', name: 'looked-at' }, isReady);
+  const { image = '' } = container({ name: 'x' });
+  const command = ['--', 'sh', '-c', 'echo looked; ps | grep -c "sleep 3600"'];
+  await ok('debug', 'looked-at', `--image=${image}`, '--image-pull-policy=IfNotPresent', '-c', 'look', '--profile=general', ...command);
+  const ended = await cluster.waitFor({ kind: 'Pod', name: 'looked-at' }, (one) =>
+    (statusOf(one).ephemeralContainerStatuses ?? []).some(({ state }) => state?.terminated !== undefined),
   );
-  expect(again.status).toMatchObject({ containerStatuses: [{ restartCount: 0 }] });
+  expect(statusOf(ended).ephemeralContainerStatuses?.[0]).toMatchObject({ name: 'look', state: { terminated: { exitCode: 0 } } });
+  await deletePod('looked-at');
+});
+
+test('kubectl drain empties the node of the pods of controllers, and uncordon lets them come again', async () => {
+  const owned = pod('owned') as { metadata: object };
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'set', uid: 'a1', controller: true };
+  await create({ ...owned, metadata: { ...owned.metadata, ownerReferences: [owner] } });
+  await cluster.waitFor({ kind: 'Pod', name: 'owned' }, isReady);
+  await ok('drain', node.name, '--ignore-daemonsets', '--force', '--timeout=60s');
+  expect(await cluster.get({ kind: 'Pod', name: 'owned' })).toBeUndefined();
+  expect(await ok('get', 'node', node.name, '-o', 'jsonpath={.spec.unschedulable}')).toBe('true');
+  await ok('uncordon', node.name);
+});
+
+test('a static pod has a mirror that comes again, and goes with it', async () => {
+  await node.writeManifest('static.json', pod('fixed'));
+  const name = { kind: 'Pod', name: `fixed-${node.name}` };
+  const mirror = await cluster.waitFor(name, isReady);
+  expect(mirror.metadata['ownerReferences']).toMatchObject([{ kind: 'Node', name: node.name, controller: true }]);
+  expect(mirror.metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.mirror': expect.any(String) });
+  const started = statusOf(mirror).containerStatuses?.[0]?.containerID;
+  await cluster.delete(name, { gracePeriodSeconds: 0 });
+  const again = await cluster.waitFor(name, (one) => one.metadata.uid !== mirror.metadata.uid && isReady(one));
+  expect(statusOf(again).containerStatuses?.[0]).toMatchObject({ containerID: started, restartCount: 0 });
   await node.removeManifest('static.json');
-  await cluster.api.waitGone(named('static'));
+  await cluster.waitGone(name);
 });
 
-test('an outage of the API server ends nothing, and what happened meanwhile is told after it', async () => {
-  const { server } = cluster;
-  // A real cluster is not ours to stop.
+test('values of Secrets and ConfigMaps reach the container', async () => {
+  await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'sec' }, data: { token: Buffer.from('s3cret').toString('base64') } });
+  await cluster.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf' }, data: { COLOR: 'blue' } });
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'sec', key: 'token' } } }];
+  await create(pod('values', { containers: [container({ name: 'main', env, envFrom: [{ configMapRef: { name: 'conf' } }] })] }));
+  await cluster.waitFor({ kind: 'Pod', name: 'values' }, isReady);
+  const { uid } = (await cluster.waitFor({ kind: 'Pod', name: 'values' }, () => true)).metadata;
+  const { stdout } = await node.kubus('exec', 'values', '--', 'sh', '-c', 'echo $TOKEN $COLOR');
+  expect({ uid, stdout }).toEqual({ uid, stdout: 's3cret blue\n' });
+  await deletePod('values');
+});
+
+test('every service and the API server end in the middle of everything, and it comes to be as the cluster wants it', async () => {
+  const names = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
+  const crashing = podRunning('crashing', 'sleep 1; exit 3');
+  await Promise.all([...names.map((name) => create(pod(name))), create(crashing)]);
+  for (const service of [...nodeServices, ...clusterServices]) await node.kill(`${service}-0`);
+  await joined.server?.pause();
+  for (const service of clusterServices) await node.kill(`${service}-0`);
+  await joined.server?.resume();
+  const ready = await Promise.all(names.map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
+  expect(ready.map((one) => statusOf(one).containerStatuses?.[0]?.restartCount)).toEqual(names.map(() => 0));
+  await cluster.waitFor({ kind: 'Pod', name: 'crashing' }, (one) => (statusOf(one).containerStatuses?.[0]?.restartCount ?? 0) > 0);
+  await Promise.all(names.map((name) => cluster.delete({ kind: 'Pod', name })));
+  for (const service of ['status-manager', 'pod-workers', 'config-sources']) await node.kill(`${service}-0`);
+  await Promise.all([...names.map((name) => cluster.waitGone({ kind: 'Pod', name })), deletePod('crashing')]);
+});
+
+test('without its API server the node goes on, and tells it all afterwards', async () => {
+  const { server } = joined;
   if (server === undefined) return;
-  const { metadata } = await create('outage');
-  await cluster.api.waitFor(named('outage'), isReady);
+  const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
+  await create(podRunning('going-on', line));
+  await create(pod('leaving'));
+  const before = await Promise.all(['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
+  const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
   await server.pause();
-  await node.restart('status-manager-0');
-  await node.kubus('exec', named('outage').name, '--', 'sh', '-c', 'kill -TERM 1');
-  await node.watch.until('the container runs again', () => {
-    const [status] = node.watch.pod(metadata.uid)?.status?.containerStatuses ?? [];
-    return status?.restartCount === 1 && status.ready ? true : undefined;
-  });
+  // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
+  await node.kubus('exec', 'going-on', '--', 'sh', '-c', 'kill -TERM 1');
+  await node.watch.until('it has restarted', () =>
+    node.watch.pod(goingOn ?? '')?.status?.containerStatuses?.[0]?.restartCount === 1 ? true : undefined,
+  );
+  for (const service of ['config-sources', 'sync-loop', 'status-manager', 'object-cache', 'node-agent'] as const) {
+    await node.restart(`${service}-0`);
+  }
+  expect(node.watch.pod(leaving ?? '')?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  await node.writeManifest('meanwhile.json', pod('meanwhile'));
+  await node.watch.waitForPod(`meanwhile-${node.name}`);
+  const asked = server.requests.length;
   await server.resume();
-  const told = await cluster.api.waitFor(named('outage'), ({ status }) => {
-    const [container] = (status?.['containerStatuses'] ?? []) as { restartCount: number; ready: boolean }[];
-    return container?.restartCount === 1 && container.ready;
-  });
-  expect(told.metadata.uid).toBe(metadata.uid);
-  await cluster.api.delete(named('outage'), { gracePeriodSeconds: 1 });
-  await cluster.api.waitGone(named('outage'));
+  await cluster.waitFor({ kind: 'Pod', name: 'going-on' }, (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1);
+  await cluster.waitFor({ kind: 'Pod', name: `meanwhile-${node.name}` }, isReady);
+  const writes = server.requests.slice(asked).filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
+  expect(writes).toHaveLength(1);
+  await node.removeManifest('meanwhile.json');
+  await Promise.all(['going-on', 'leaving'].map(deletePod));
 });

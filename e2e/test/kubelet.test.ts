@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningCommand } from '@kubus/harness';
+import { runCommand } from '@kubus/launcher';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
@@ -24,6 +25,8 @@ beforeAll(async () => {
     resolvConf: '',
     clusterDomain: 'of.the.file',
     maxPods: 5,
+    authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
+    authorization: { mode: 'AlwaysAllow' },
   });
   await machine.write('conf.d/10-cluster.conf', { ...head, clusterDomain: 'of.the.drop.in', maxPods: 6 });
   await machine.write('conf.d/README', 'no configuration');
@@ -33,6 +36,7 @@ beforeAll(async () => {
     `--config-dir=${join(folder, 'conf.d')}`,
     `--cgroup-root=${runtime.dir.cgroupRoot}`,
     '--hostname-override=Machine-1',
+    `--cert-dir=${join(folder, 'pki')}`,
     '--node-ip=10.88.0.1',
     '--max-pods=7',
     `--cni-conf-dir=${join(folder, 'networks')}`,
@@ -59,7 +63,10 @@ test('runs the static pods of the configuration, and tells the service manager',
     dns: { domain: 'of.the.drop.in' },
     pods: { max: 7, logs: join(machine.folder, 'logs/pods'), logLinks: join(machine.folder, 'logs/containers') },
   });
-  const { kubeletconfig } = JSON.parse(await readFile(join(own, 'configz.json'), 'utf8')) as { kubeletconfig: object };
+  const curl = ['curl', '--silent', '--insecure'] as const;
+  expect(await runCommand(machine.runtime.inside([...curl, 'http://127.0.0.1:10248/healthz']))).toBe('ok');
+  const configz = await runCommand(machine.runtime.inside([...curl, 'https://127.0.0.1:10250/configz']));
+  const { kubeletconfig } = JSON.parse(configz) as { kubeletconfig: object };
   expect(kubeletconfig).toMatchObject({ ...head, clusterDomain: 'of.the.drop.in', maxPods: 7 });
 });
 

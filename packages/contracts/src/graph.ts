@@ -44,7 +44,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'sync-loop': {
     about: 'Holds the desired pods; decides which are taken, with which resources, and which worker has them.',
     owns: [podWork, podWake],
-    reads: [...everyDesiredPod, configuredSources, runtimePod, runtimeCondition, podWorker, podStatus, serviceShare],
+    reads: [
+      ...everyDesiredPod,
+      clusterNode,
+      configuredSources,
+      runtimePod,
+      runtimeCondition,
+      podWorker,
+      podStatus,
+      serviceShare,
+    ],
     serves: [],
     calls: [],
     publishes: [],

@@ -1,6 +1,7 @@
 import type { FactOwner } from '@kubus/bus';
 import {
   CONFIG_SEEN,
+  clusterNode,
   type EphemeralContainer,
   type Pod,
   type PodUpdate,

@@ -1,3 +1,5 @@
+export type { CertificateSubject } from './certificate-request.ts';
+export { ClientCertificates, type ClientCertificatesOptions } from './client-certificates.ts';
 export {
   KubeClient,
   type KubeClientOptions,
@@ -11,3 +13,4 @@ export { KubeError } from './kube-error.ts';
 export { type KubeResource, kubePath } from './kube-path.ts';
 export { type ApiServerConfig, openKubeClient } from './open-kube-client.ts';
 export { Reflector, type ReflectorListener, type ReflectorOptions } from './reflector.ts';
+export { CertificateError, type CertificateOrder, newPrivateKey, requestCertificate } from './request-certificate.ts';

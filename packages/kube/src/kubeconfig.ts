@@ -26,6 +26,8 @@ export interface Identity {
 export interface LoadedKubeconfig {
   readonly server: string;
   readonly proxyUrl: string | undefined;
+  /** The cluster's entry as a kubeconfig has it, with absolute paths. */
+  readonly cluster: Readonly<Record<string, unknown>>;
   /** Files that it consists of. */
   readonly files: readonly string[];
   /** Who the user is may change without a change of the files: an exec plugin or an auth provider says it. */
@@ -65,6 +67,14 @@ export async function loadKubeconfig(path: string): Promise<LoadedKubeconfig> {
   return {
     server: cluster.server,
     proxyUrl: cluster.proxyUrl,
+    cluster: {
+      server: cluster.server,
+      'certificate-authority': cluster.caFile,
+      'certificate-authority-data': cluster.caData,
+      'tls-server-name': cluster.tlsServerName,
+      'insecure-skip-tls-verify': cluster.skipTLSVerify || undefined,
+      'proxy-url': cluster.proxyUrl,
+    },
     files: [path, cluster.caFile, user.certFile, user.keyFile, tokenFile].filter((file) => typeof file === 'string'),
     dynamic: isSet(user.exec) || isSet(user.authProvider),
     identity: () => identity(config, cluster.proxyUrl !== undefined),

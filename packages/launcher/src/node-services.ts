@@ -28,18 +28,24 @@ export interface NodeShape {
   readonly instances: InstanceCounts;
   /** The node's credentials for its API server; undefined: it is a member of no cluster. */
   readonly kubeconfig?: string | undefined;
+  /** Whether the node has an HTTP API of its own. Left out: where it is a member of a cluster. */
+  readonly api?: boolean | undefined;
 }
 
+/** What decides which services a node has. */
+type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'api'>;
+
 /** The services of that node. */
-export function servicesOf({ kubeconfig }: Pick<NodeShape, 'kubeconfig'>): readonly ServiceName[] {
-  return kubeconfig === undefined ? nodeServices : [...nodeServices, ...clusterServices];
+export function servicesOf({ kubeconfig, api = kubeconfig !== undefined }: ServiceShape): readonly ServiceName[] {
+  const further = clusterServices.filter((name) => (name === 'node-api' ? api : kubeconfig !== undefined));
+  return [...nodeServices, ...further];
 }
 
 /** The process that runs the first instance of every service of a hosted node. */
 export const hostProcess = 'services';
 
 /** The instances of services that one process of the node runs. */
-export function instancesIn(process: string, node: Pick<NodeShape, 'kubeconfig'>): readonly string[] {
+export function instancesIn(process: string, node: ServiceShape): readonly string[] {
   return process === hostProcess ? firstInstances(node) : [process];
 }
 
@@ -59,6 +65,6 @@ export function checkOwnProcess(named: string, node: NodeShape): void {
   throw new LauncherError('Hosted', message, { context: { instance } });
 }
 
-function firstInstances(node: Pick<NodeShape, 'kubeconfig'>): string[] {
+function firstInstances(node: ServiceShape): string[] {
   return servicesOf(node).map((service) => `${service}-0`);
 }

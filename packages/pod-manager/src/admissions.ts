@@ -78,6 +78,11 @@ export class Admissions {
     this.#node = { ...this.#node, strictSupplementalGroups };
   }
 
+  /** What the node says of itself from now on. Pods that have been taken stay (kubelet behaviour 1.16, Taints). */
+  node(said: Pick<AdmissionNode, 'labels' | 'taints' | 'allocatable'>): void {
+    this.#node = { ...this.#node, ...said };
+  }
+
   record(uid: string): AdmissionRecord | undefined {
     return this.#records.get(uid);
   }

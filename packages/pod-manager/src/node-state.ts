@@ -1,12 +1,14 @@
 import type { AdmissionNode, AdmissionRecord } from '@kubus/admission';
 import {
   CONFIG_MIRROR,
+  type ClusterNode,
   type Pod,
   type PodRef,
   type PodStatus,
   type PodUpdate,
   type PodWork,
   type PodWorkerReport,
+  type ResourceList,
   type RuntimePod,
   type ServiceShare,
   type SourceName,
@@ -44,14 +46,28 @@ export class NodeState {
   #sources: readonly SourceName[] | undefined;
   #runtimeComplete = false;
   #runtimeFeatures = false;
+  readonly #awaitsNode: boolean;
+  /** What the machine has for pods. */
+  readonly #machine: ResourceList;
+  /** What the Node says, as text. */
+  #nodeSaid: string | undefined;
   #share: ServiceShare | undefined;
 
   /**
+   * @param options.node as its configuration and its machine have it
    * @param options.ids for the pods' user namespaces
    * @param options.records what was decided in earlier lives, by UID.
+   * @param options.awaitsNode the node is a member of a cluster: no pod of the API server is admitted before {@link node}.
    */
-  constructor(options: { node: AdmissionNode; ids: IdPool; records?: ReadonlyMap<string, AdmissionRecord> }) {
-    const { node, ids, records = new Map() } = options;
+  constructor(options: {
+    node: AdmissionNode;
+    ids: IdPool;
+    records?: ReadonlyMap<string, AdmissionRecord>;
+    awaitsNode?: boolean;
+  }) {
+    const { node, ids, records = new Map(), awaitsNode = false } = options;
+    this.#machine = node.allocatable;
+    this.#awaitsNode = awaitsNode;
     const pods = { desired: (uid: string) => this.#desiredPod(uid), inactive: (uid: string) => this.#isInactive(uid) };
     this.#admissions = new Admissions({ node, ids, pods, records });
   }
@@ -93,6 +109,19 @@ export class NodeState {
   }
 
   /** A mirror pod is the API server's copy of a static pod of this node: it is nothing to run, and nothing to end. */
+  /**
+   * The Node of the API server, by which pods are admitted from now on. Of resources of which it does not speak yet, the node
+   * has what its machine has. Returns whether anything is different by it.
+   */
+  node({ labels, taints, allocatable }: Pick<ClusterNode, 'labels' | 'taints' | 'allocatable'>): boolean {
+    const said = { labels, taints, allocatable: { ...this.#machine, ...allocatable } };
+    const text = JSON.stringify(said);
+    if (text === this.#nodeSaid) return false;
+    this.#nodeSaid = text;
+    this.#admissions.node(said);
+    return true;
+  }
+
   desired(source: SourceName, update: PodUpdate): void {
     if (source === 'api' && update.pod.metadata.annotations?.[CONFIG_MIRROR] !== undefined) {
       this.undesired(source, update.pod.metadata.uid);
@@ -185,7 +214,8 @@ export class NodeState {
       this.#admissions.take(pod);
       return [];
     }
-    return this.#mayAdmit ? this.#admissions.decide(pod) : [];
+    const isNodeKnown = isStatic(view.desired.source) || !this.#awaitsNode || this.#nodeSaid !== undefined;
+    return this.#mayAdmit && isNodeKnown ? this.#admissions.decide(pod) : [];
   }
 
   /** Something of a pod that is to end is on the node, or nobody knows yet. */

@@ -38,7 +38,7 @@ export async function serveHttp(options: {
 }
 
 async function makeApp({ health, metrics }: { health: Health; metrics: Metrics }): Promise<FastifyInstance> {
-  const { fastify } = await import('fastify');
+  const { default: fastify } = await import('fastify');
   const app = fastify({ logger: false });
   for (const [path, kind] of [
     ['/healthz', 'live'],

@@ -32,7 +32,7 @@ export class Metrics {
 
   /** The metrics in Prometheus' text format. */
   async write(): Promise<{ text: string; contentType: string }> {
-    const { Counter, Gauge, Registry } = await import('prom-client');
+    const { Counter, Gauge, Registry } = (await import('prom-client')).default;
     const registry = new Registry();
     registry.setDefaultLabels(this.#labels);
     for (const declaration of this.#declarations) {

@@ -1,7 +1,7 @@
 import { Bus, type BusOptions } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { type FolderListing, publishSources } from '@kubus/config-sources';
-import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
+import { ID_UNIT, type ServiceName, clusterNode, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
@@ -229,6 +229,7 @@ export class SimulatedNode {
           },
         };
         const records = this.disk.store('config-sources', guard);
+        bus.reader(clusterNode);
         const options = { bus, node: NODE, clock, logger, records, file: { folder } };
         await publishSources(options).start();
         return undefined;

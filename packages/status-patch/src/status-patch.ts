@@ -85,6 +85,8 @@ function isObject(value: unknown): value is JsonObject {
 }
 
 function sameField(field: string, a: unknown, b: unknown): boolean {
+  // Their order means nothing, and a patch does not keep it.
+  if (field === 'conditions') return conditionsPatch(asConditions(a), asConditions(b)).length === 0;
   return a === b || JSON.stringify(normal(field, a)) === JSON.stringify(normal(field, b));
 }
 

@@ -67,7 +67,7 @@ function phaseOf({ api, node, mayRun }: WantedInput): Pick<PodStatus, 'phase' | 
   return { phase: node.phase, reason: node.reason, message: node.message };
 }
 
-/** In the API server's order, so that a patch has to move none; those that are new come after the others. */
+/** Those that are there, then those that are new. */
 function conditionsOf(input: WantedInput, phase: string | undefined): PodCondition[] {
   const before = input.api.status?.conditions ?? [];
   const own = ownConditions(input, phase);

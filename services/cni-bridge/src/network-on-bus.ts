@@ -29,7 +29,7 @@ export interface NetworkOnBusOptions {
   readonly plugins: PluginRunner;
   readonly limits: Partial<BridgeLimits>;
   /** Address ranges of the node's pods where the Node has none. */
-  readonly podCidrs: readonly string[];
+  readonly podCidrs?: readonly string[];
 }
 
 /**
@@ -51,7 +51,7 @@ export class NetworkOnBus {
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
-    const { bus, clock, podCidrs, ...rest } = options;
+    const { bus, clock, podCidrs = [], ...rest } = options;
     this.#bus = bus;
     this.#clock = clock;
     this.#condition = bus.owner(networkCondition);

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import type { FactOwner } from '@kubus/bus';
 import type { PluginCall, PluginOutput, PluginRunner } from '@kubus/cni-config';
-import { type PodNetwork, type RuntimePod, podNetwork, runtimePod } from '@kubus/contracts';
+import { type PodNetwork, type RuntimePod, clusterNode, podNetwork, runtimePod } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { NetworkOnBus } from '../src/index.ts';
@@ -165,4 +165,40 @@ test('a restarted bridge knows the networks of its last life, and what went with
   await new NetworkOnBus({ bus, clock, logger: silentLogger, journal, plugins: runner, limits: {} }).recover();
   await settled();
   expect([...networks.keys()]).toEqual(['live']);
+});
+
+test('plugins that ask for it get the podCIDRs of the Node, and those of the configuration where it has none', async () => {
+  let given = '';
+  const configured = new NetworkOnBus({
+    ...{ bus: broker.join('cni-bridge', clock, 2).bus, clock, logger: silentLogger, journal: new MemoryRecords() },
+    plugins: {
+      run: ({ stdin }) => {
+        given = stdin;
+        return Promise.resolve({ exitCode: 0, stdout: RESULT, stderr: '' });
+      },
+      endStrays: () => Promise.resolve(0),
+    },
+    ...{ limits: {}, podCidrs: ['10.9.0.0/24'] },
+  });
+  const plugins = [{ type: 'it', capabilities: { ipRanges: true } }];
+  const content = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins });
+  configured.bridge.useFiles([{ name: '10.conflist', content }]);
+  await configured.recover();
+  const nodes = broker.join('node-agent', clock).bus.owner(clusterNode);
+  const subnets = async (podCIDRs: string[]) => {
+    nodes.put('node0', {
+      ...{ name: 'node0', uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
+      ...{ podCIDRs, addresses: [], capacity: {}, allocatable: {}, deleting: false },
+    });
+    await settled();
+    await configured.bridge.handle({
+      ...{ command: 'ADD', containerId: `c${podCIDRs.length}`, netns: '/run/netns/a', ifname: 'eth0', args: '', path: '' },
+      ...{ stdin: '{"cniVersion":"1.0.0"}', name: 'kubus-cni' },
+    });
+    const { runtimeConfig } = JSON.parse(given) as { runtimeConfig: { ipRanges: { subnet: string }[][] } };
+    return runtimeConfig.ipRanges.flat().map(({ subnet }) => subnet);
+  };
+  expect(await subnets(['10.1.0.0/24', 'fd01::/64'])).toEqual(['10.1.0.0/24', 'fd01::/64']);
+  expect(await subnets([])).toEqual(['10.9.0.0/24']);
+  configured.stop();
 });

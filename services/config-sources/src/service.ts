@@ -14,8 +14,10 @@ export const configSources: ServiceDefinition = {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
+    // Followed by every node, as the contract says; awaited only for the API server.
+    const node = nodeObject(bus, config.node);
     const connect = async () => {
-      await nodeObject(bus, config.node);
+      await node;
       client = await openKubeClient(config, 'config-sources', { clock, logger, signal: stopped.signal });
       return client;
     };

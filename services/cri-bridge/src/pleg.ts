@@ -4,6 +4,7 @@ import type { ContainerHint, EventsState } from '@kubus/cri';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { Slots } from './lanes.ts';
 import { PodReader, fingerprintOf } from './pod-reader.ts';
+import type { PodValues } from './pod-values.ts';
 import type { Runtime } from './runtime.ts';
 import type { Stamps } from './stamps.ts';
 
@@ -50,6 +51,7 @@ export class Pleg {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #stamps: Stamps;
+  readonly #values: PodValues;
   readonly #reader: PodReader;
   readonly #facts: FactOwner<RuntimePod>;
   readonly #pods = new Map<string, Watched>();
@@ -64,13 +66,21 @@ export class Pleg {
   #relisting = false;
   #ended = false;
 
-  constructor(options: { runtime: Runtime; bus: Bus; clock: Clock; logger: Logger; stamps: Stamps }) {
+  constructor(options: {
+    runtime: Runtime;
+    bus: Bus;
+    clock: Clock;
+    logger: Logger;
+    stamps: Stamps;
+    values: PodValues;
+  }) {
     this.#runtime = options.runtime;
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#stamps = options.stamps;
-    this.#reader = new PodReader(options.runtime);
+    this.#values = options.values;
+    this.#reader = new PodReader(options.runtime, options.values);
     this.#facts = options.bus.owner(runtimePod);
   }
 
@@ -198,6 +208,7 @@ export class Pleg {
     watched.fingerprint = pod === undefined ? undefined : fingerprintOf(pod);
     if (pod === undefined) {
       for (const [id, owner] of this.#podOf) if (owner === uid) this.#podOf.delete(id);
+      this.#values.forget(uid);
       this.#facts.remove(uid, { pod: uid, causes });
       return;
     }

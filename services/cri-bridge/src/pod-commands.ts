@@ -3,6 +3,7 @@ import {
   type CriRequest,
   type CriResult,
   type FencedMethod,
+  type ProcessToComplete,
   type RuntimePod,
   type Stamp,
   criCommands,
@@ -15,6 +16,7 @@ import { Lanes, Slots } from './lanes.ts';
 import { type ObjectReader, completeCreate } from './objects.ts';
 import type { PodEffects } from './pod-effects.ts';
 import type { Pleg } from './pleg.ts';
+import type { PodValues } from './pod-values.ts';
 import { inRuntimeWords } from './runtime-words.ts';
 import type { Stamps } from './stamps.ts';
 
@@ -34,6 +36,7 @@ export class PodCommands {
   readonly #effects: PodEffects;
   readonly #stamps: Stamps;
   readonly #objects: ObjectReader;
+  readonly #values: PodValues;
   readonly #lanes = new Lanes();
   readonly #sandboxes: Slots;
 
@@ -43,6 +46,7 @@ export class PodCommands {
     effects: PodEffects;
     stamps: Stamps;
     objects: ObjectReader;
+    values: PodValues;
     sandboxesAtOnce: number;
   }) {
     this.#bus = options.bus;
@@ -50,6 +54,7 @@ export class PodCommands {
     this.#effects = options.effects;
     this.#stamps = options.stamps;
     this.#objects = options.objects;
+    this.#values = options.values;
     this.#sandboxes = new Slots(options.sandboxesAtOnce);
   }
 
@@ -95,23 +100,29 @@ export class PodCommands {
     let done = false;
     try {
       const { params, process } = command.request;
-      const complete = process === undefined ? params : await completeCreate(params, process, this.#objects);
+      const complete = process === undefined ? params : await this.#complete(pod, params, process);
       const response = await this.#effects.perform(method, pod, complete);
       done = true;
       return { response, at: this.#stamps.next() };
     } catch (error) {
-      throw this.#ended(error);
+      throw this.#ended(pod, error);
     } finally {
       this.#pleg.commandEnds(pod, { read: !done || !unread.has(method), causes: [command.cause] });
     }
   }
 
+  async #complete<Params extends object>(pod: string, given: Params, process: ProcessToComplete): Promise<Params> {
+    const { params, values } = await completeCreate(given, process, this.#objects);
+    this.#values.add(pod, values);
+    return params;
+  }
+
   /** A failed call may have changed the pod too: its asker needs to know when it ended. */
-  #ended(error: unknown): KubusError {
+  #ended(pod: string, error: unknown): KubusError {
     const { epoch, counter } = this.#stamps.next();
     const { code, message, context } = inRuntimeWords(error);
     const end = { endEpoch: epoch, endCounter: counter };
-    return new KubusError(code, message, { cause: error, context: { ...context, ...end } });
+    return new KubusError(code, this.#values.redact(pod, message), { cause: error, context: { ...context, ...end } });
   }
 
   /** A command that names one pod and touches another is a mistake of its sender. */

@@ -2,6 +2,7 @@ import { CriError } from '@kubus/cri';
 import type { PodRef, RuntimeContainer, RuntimePod, Stamp } from '@kubus/contracts';
 import type { Container, PodSandbox } from '@kubus/proto/cri';
 import { UID_LABEL, containerState, newestFirst, podRefOf, toContainer, toSandbox } from './convert.ts';
+import type { PodValues } from './pod-values.ts';
 import type { Runtime } from './runtime.ts';
 
 /** Enough of every pod to see which one has changed. */
@@ -14,11 +15,13 @@ export interface PodOutline {
 /** Reads pods from the runtime. */
 export class PodReader {
   readonly #runtime: Runtime;
+  readonly #values: PodValues;
   /** Statuses of dead containers: they never change again, and reading them is most of the cost of an old pod. */
   readonly #dead = new Map<string, RuntimeContainer>();
 
-  constructor(runtime: Runtime) {
+  constructor(runtime: Runtime, values: PodValues) {
     this.#runtime = runtime;
+    this.#values = values;
   }
 
   /** Everything that the runtime has of one pod; undefined when it has nothing. */
@@ -35,7 +38,7 @@ export class PodReader {
     if (ref === undefined) return undefined;
     const [readSandboxes, readContainers] = await Promise.all([
       Promise.all(listedSandboxes.map((sandbox) => this.#readSandbox(sandbox))),
-      Promise.all(listedContainers.map((container) => this.#readContainer(container))),
+      Promise.all(listedContainers.map((container) => this.#readContainer(uid, container))),
     ]);
     return {
       ref,
@@ -76,13 +79,14 @@ export class PodReader {
     return toSandbox(answer === undefined ? { ...listed, state: 'SANDBOX_NOTREADY' } : listed, answer?.status);
   }
 
-  async #readContainer(listed: Container): Promise<RuntimeContainer | undefined> {
+  async #readContainer(pod: string, listed: Container): Promise<RuntimeContainer | undefined> {
     const id = listed.id ?? '';
     const known = this.#dead.get(id);
     if (known !== undefined) return known;
     const answer = await unlessGone(this.#runtime.call('ContainerStatus', { containerId: id }));
     if (answer?.status === undefined) return undefined;
-    const container = toContainer(listed, answer.status);
+    const told = toContainer(listed, answer.status);
+    const container = { ...told, message: this.#values.redact(pod, told.message) };
     if (container.state === 'exited') this.#dead.set(id, container);
     return container;
   }

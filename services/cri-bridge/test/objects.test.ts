@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Bus, Hold } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
-import { type ProcessToComplete, criCommands, fencePod } from '@kubus/contracts';
+import { type ProcessToComplete, criCommands, fencePod, readPod } from '@kubus/contracts';
 import { type ObjectData, ObjectError } from '@kubus/object-socket';
 import { silentLogger } from '@kubus/ports';
-import { ManualClock } from '@kubus/ports/testing';
+import { ManualClock, settled } from '@kubus/ports/testing';
 import type { ContainerConfig } from '@kubus/proto/cri';
 import { CriBridge, type ObjectReader } from '../src/index.ts';
 import { imagePorts } from './image-ports.ts';
 import { ScriptedPods } from './scripted-pods.ts';
+import { failure } from './scripted-runtime.ts';
 
 const VALUE = 'marked s3cret';
 const object = { kind: 'Secret', namespace: 'default', name: 'sec' } as const;
@@ -80,6 +81,26 @@ test('values of objects are in the call to the runtime and in no message', async
   const said = broker.said.map(({ headers, data }) => JSON.stringify(headers) + data).join('\n');
   expect(said).toContain('"name":"sec"');
   for (const text of [VALUE, btoa(VALUE)]) expect(said).not.toContain(text);
+});
+
+test('what the runtime says of a container is told without the values', async () => {
+  const data: ObjectData = { uid: 'u', version: '7', type: 'Opaque', values: new Map([['token', Buffer.from(VALUE)]]) };
+  runtime.set('a', 'CONTAINER_CREATED');
+  const error = `exec: "run --token=${VALUE}": executable file not found`;
+  runtime.on('StartContainer', () => Promise.reject(failure('Unknown', error)));
+  await start({ read: () => Promise.resolve(data) });
+  await create();
+  runtime.set('a', 'CONTAINER_EXITED');
+  runtime.on('ContainerStatus', ({ containerId = '' }) =>
+    Promise.resolve({ status: { id: containerId, state: 'CONTAINER_EXITED', message: error } }),
+  );
+  const told = 'exec: "run --token=<redacted>": executable file not found';
+  const started = worker.call(criCommands.StartContainer, 'a', { params: { containerId: 'c-a' } }, { hold });
+  await expect(started).rejects.toMatchObject({ message: told });
+  await settled();
+  const { pod } = (await worker.call(readPod, 'a', {})).result;
+  expect(pod?.containers.map(({ message }) => message)).toEqual([told]);
+  expect(broker.said.filter(({ data: text }) => text.includes(VALUE))).toEqual([]);
 });
 
 test('a variable of an env file is read where the runtime is called', async () => {

@@ -4,6 +4,7 @@ import { LocalBroker } from '@kubus/bus/testing';
 import { type RuntimePod, runtimePodSchema } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
+import { PodValues } from '../src/pod-values.ts';
 import { Pleg } from '../src/pleg.ts';
 import { Stamps } from '../src/stamps.ts';
 import { ScriptedPods, labelsOf } from './scripted-pods.ts';
@@ -25,7 +26,7 @@ beforeEach(() => {
   clock = new ManualClock();
   broker = new LocalBroker(NODE);
   const bus = broker.join('cri-bridge', clock, 7).bus;
-  pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps: new Stamps(7) });
+  pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps: new Stamps(7), values: new PodValues() });
 });
 
 /** Starts it on a runtime with events, and lets the first relist be done. */

@@ -8,6 +8,7 @@ import { noObjects } from '../src/objects.ts';
 import { Pleg } from '../src/pleg.ts';
 import { PodCommands } from '../src/pod-commands.ts';
 import { PodEffects } from '../src/pod-effects.ts';
+import { PodValues } from '../src/pod-values.ts';
 import { Stamps } from '../src/stamps.ts';
 import { ScriptedPods } from './scripted-pods.ts';
 import { failure } from './scripted-runtime.ts';
@@ -29,9 +30,13 @@ beforeEach(() => {
   const bus = broker.join('cri-bridge', clock, 7).bus;
   worker = broker.join('pod-workers', clock).bus;
   const stamps = new Stamps(7);
-  const pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps });
+  const values = new PodValues();
+  const pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps, values });
   const effects = new PodEffects({ runtime, clock, logger: silentLogger, handler: () => Promise.resolve(undefined) });
-  commands = new PodCommands({ bus, pleg, effects, stamps, objects: noObjects, sandboxesAtOnce: SANDBOXES_AT_ONCE });
+  commands = new PodCommands({
+    ...{ bus, pleg, effects, stamps, values },
+    ...{ objects: noObjects, sandboxesAtOnce: SANDBOXES_AT_ONCE },
+  });
   commands.serve();
   runtime.on('RunPodSandbox', ({ config }) => deed(`run ${config?.metadata?.uid ?? ''}`, { podSandboxId: 's' }));
   runtime.on('CreateContainer', ({ podSandboxId }) => deed(`create ${podSandboxId ?? ''}`, { containerId: 'c' }));

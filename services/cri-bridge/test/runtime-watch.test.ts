@@ -21,7 +21,7 @@ function watch(options: { handlers?: readonly string[]; handler?: string; podCid
   const made = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler, podCidrs });
   const told = () =>
     runtime.calls.filter(({ method }) => method === 'UpdateRuntimeConfig').map(({ request }) => request);
-  return { clock, runtime, told, start: () => (made.start(), settled()) };
+  return { clock, runtime, told, made, start: () => (made.start(), settled()) };
 }
 const both = { runtimeConfig: { networkConfig: { podCidr: '10.1.0.0/24,fd01::/64' } } };
 
@@ -51,6 +51,17 @@ test.each([
   await clock.advance(STATUS_MS);
   await settled();
   expect(told()).toEqual([]);
+});
+
+test('other podCIDRs are told at once, the same ones not', async () => {
+  const { told, made, start } = watch({});
+  await start();
+  made.usePodCidrs(['10.1.0.0/24', 'fd01::/64']);
+  await settled();
+  expect(told()).toHaveLength(1);
+  made.usePodCidrs(['10.2.0.0/24']);
+  await settled();
+  expect(told().slice(1)).toEqual([{ runtimeConfig: { networkConfig: { podCidr: '10.2.0.0/24' } } }]);
 });
 
 test('without our handler the runtime runs CNI itself', async () => {
@@ -99,12 +110,13 @@ describe('the handler of a pod', () => {
 
 describe('what pods of a handler can have', () => {
   const able = { userNamespaces: true };
+  const of = (userNamespaces: boolean) => ({ userNamespaces, recursiveReadOnlyMounts: false });
   test.each<[string, StatusResponse, RuntimeCondition['handlers']]>([
     ['a runtime that does not tell', configured('runc', 'kubus'), undefined],
     [
       'one that runs CNI itself',
-      { runtimeHandlers: [{ name: '' }, { name: 'runc', features: able }] },
-      { '': { userNamespaces: false }, runc: { userNamespaces: true } },
+      { runtimeHandlers: [{ name: '' }, { name: 'runc', features: { ...able, recursiveReadOnlyMounts: true } }] },
+      { '': of(false), runc: { userNamespaces: true, recursiveReadOnlyMounts: true } },
     ],
     [
       'one that uses ours: what those have in whose place they are used',
@@ -117,10 +129,10 @@ describe('what pods of a handler can have', () => {
         ],
       },
       {
-        '': { userNamespaces: true },
-        vm: { userNamespaces: false },
-        kubus: { userNamespaces: false },
-        'kubus-vm': { userNamespaces: false },
+        '': of(true),
+        vm: of(false),
+        kubus: of(false),
+        'kubus-vm': of(false),
       },
     ],
   ])('%s', async (_, status, handlers) => {

@@ -1,4 +1,4 @@
-import { type KubeWatcher, openKubeClient } from '@kubus/kube';
+import { ClientCertificates, type KubeWatcher, openKubeClient } from '@kubus/kube';
 import { nodeVersion } from '@kubus/node-status';
 import { type ServiceDefinition, nodeCapacity, version } from '@kubus/service-kit';
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ export const nodeAgent: ServiceDefinition = {
   name: 'node-agent',
   isPartOf: (config) => config.apiServer !== undefined,
   start: ({ config, bus, clock, ids, logger, health }) => {
-    const { node: name, nodeIps, nodeObject, labels, taints, reserved, server, events } = config;
+    const { node: name, nodeIps, nodeObject, labels, taints, reserved, server, events, apiServer } = config;
     const hostname = nodeObject.hostname ?? name;
     const { externalCloud } = nodeObject;
     const addresses = new AddressFinder({ node: name, hostname, nodeIps, externalCloud }, { clock, logger });
@@ -31,6 +31,10 @@ export const nodeAgent: ServiceDefinition = {
       eventRate: events,
     };
     const ended = new AbortController();
+    const certificates =
+      apiServer && new ClientCertificates({ node: name, apiServer, clock, logger, random: () => ids.fraction() });
+    health.ready('credentials', () => certificates?.fault);
+    certificates?.start();
     // The bus does not wait for the credentials, which may still have to be made; requests do.
     const opened = openKubeClient(config, 'node-agent', { clock, logger, signal: ended.signal });
     const client: KubeWatcher = {
@@ -47,6 +51,7 @@ export const nodeAgent: ServiceDefinition = {
         chains.stop();
         agent.stop();
         ended.abort();
+        await certificates?.stop();
         await opened.then(
           (open) => open.close(),
           () => undefined,

@@ -52,7 +52,7 @@ const debuggingPaths = [
 /** The routes of one of the node's servers (kubelet behaviour 5), ready to be given requests. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { checks, facts, guard, debugging, logger } = options;
-  const { fastify } = await import('fastify');
+  const { default: fastify } = await import('fastify');
   const app = fastify({ logger: false, exposeHeadRoutes: false, routerOptions: { ignoreTrailingSlash: true } });
   // Nothing that is served has a body; whatever is sent is read and forgotten.
   app.removeAllContentTypeParsers();

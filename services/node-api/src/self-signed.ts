@@ -27,7 +27,7 @@ const ALGORITHM = {
 export async function makeSelfSigned(host: string, addresses: readonly string[], now: number): Promise<ServingPair> {
   // Loaded only where a certificate is made, which is once in a node's life.
   await import('reflect-metadata');
-  const x509 = await import('@peculiar/x509');
+  const { default: x509 } = await import('@peculiar/x509');
   const makeKeys = () => crypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const [issuerKeys, keys] = await Promise.all([makeKeys(), makeKeys()]);
   const seconds = Math.floor(now / 1000);

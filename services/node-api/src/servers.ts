@@ -1,4 +1,4 @@
-import { type Clock, type Logger, toError } from '@kubus/ports';
+import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
@@ -46,10 +46,10 @@ export interface SecureOptions {
 export async function listenSecure(app: FastifyInstance, place: Place, options: SecureOptions): Promise<Listening> {
   const { settings, pair, clientCaFile, clock, logger } = options;
   const paths = [pair.certFile, pair.keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
-  const context = ([cert, key, ca]: readonly string[]): SecureContextOptions => ({
-    ...{ cert, key, minVersion: settings.minVersion },
+  const context = ([cert = '', key = '', ca]: readonly string[]): SecureContextOptions => ({
+    ...{ cert: checked(pair.certFile, cert), key, minVersion: settings.minVersion },
     ...(settings.ciphers !== undefined && { ciphers: settings.ciphers }),
-    ...(ca !== undefined && { ca, allowPartialTrustChain: true }),
+    ...(ca !== undefined && { ca: checked(clientCaFile ?? '', ca), allowPartialTrustChain: true }),
   });
   let authorities: string | undefined;
   /** By which authorities the client of each connection was judged. */
@@ -85,6 +85,15 @@ export async function listenSecure(app: FastifyInstance, place: Place, options: 
   });
   server.on('tlsClientError', (error) => logger.debug({ err: toError(error) }, 'a connection was not made'));
   return listen(server, app, place, () => files.close());
+}
+
+/**
+ * The text of certificates. Throws where there is none: Node takes an empty text for none given, and then trusts the
+ * authorities of the web.
+ */
+function checked(file: string, text: string): string {
+  if (/-----BEGIN CERTIFICATE-----/.test(text)) return text;
+  throw new KubusError('no-certificate', `${file}: there is no certificate in it`);
 }
 
 /** The same for a connection and for what is secured on it, while it is open. */

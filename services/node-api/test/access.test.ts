@@ -73,6 +73,16 @@ async function letIn(certificate: KeyPair): Promise<void> {
   });
 }
 
+/**
+ * The certificate opens nothing. OpenSSL cuts some connections off, for two authorities of the same name look to it like a
+ * forged signature.
+ */
+async function refused(certificate: KeyPair): Promise<void> {
+  const answer = await ask('/pods', { certificate }).catch((error: unknown) => String(error));
+  if (typeof answer === 'string') expect(answer).toMatch(/hang up|ECONNRESET|alert/);
+  else expect(answer).toMatchObject({ status: 401, text: 'Unauthorized' });
+}
+
 const reviews = (kind: string) => cluster.requests.filter(({ path }) => path.endsWith(kind)).length;
 
 describe('a client certificate', () => {
@@ -94,14 +104,15 @@ describe('a client certificate', () => {
     ]);
   });
 
-  test.each([
-    ['of another authority', async () => client('jane', ['system:masters'], await Authority.create())],
-    ['for servers', () => cluster.authority.issue({ commonName: 'jane' }, 'server')],
-  ])('%s makes nobody, not even one without a name', async (_which, make) => {
-    const certificate = await make();
-    expect(await ask('/pods', { certificate })).toMatchObject({ status: 401, text: 'Unauthorized' });
+  test('of another authority makes nobody, not even one without a name', async () => {
+    await refused(await client('jane', ['system:masters'], await Authority.create()));
     expect(asked).toEqual([]);
-    // A token that is good counts all the same, as with the reference.
+  });
+
+  test('for servers makes nobody, but a token beside it that is good counts', async () => {
+    const certificate = await cluster.authority.issue({ commonName: 'jane' }, 'server');
+    await refused(certificate);
+    expect(asked).toEqual([]);
     const token = cluster.identities.token({ username: 'joe', groups: [] });
     expect((await ask('/pods', { certificate, token })).status).toBe(200);
   });
@@ -114,13 +125,10 @@ describe('a client certificate', () => {
     await writeFile(caFile, next.certificate);
     await letIn(successor);
     await expect(ask('/pods', { certificate: admin, agent })).rejects.toThrow(/hang up|ECONNRESET/);
-    expect((await ask('/pods', { certificate: admin })).status).toBe(401);
+    await refused(admin);
     agent.destroy();
     await writeFile(caFile, cluster.authority.certificate);
-    await poll(
-      'the old one again',
-      async () => (await ask('/pods', { certificate: admin })).status === 200 || undefined,
-    );
+    await letIn(admin);
   });
 });
 
@@ -218,6 +226,13 @@ describe('what is allowed', () => {
     expect((await ask('/pods')).status).toBe(401);
     expect(asked).toEqual([]);
   });
+});
+
+test('a file without a client authority is none: the start fails', async () => {
+  const empty = join(node.folder, 'empty.crt');
+  await writeFile(empty, '');
+  const authentication = { ...open.authentication, clientCaFile: empty };
+  await expect(node.start({ ...open, authentication })).rejects.toThrow(`${empty}: there is no certificate in it`);
 });
 
 test.each([

@@ -39,6 +39,8 @@ export async function begin(port: number, path: string, ask: Ask = {}): Promise<
           rejectUnauthorized: false,
           ...(certificate !== undefined && { cert: certificate.certificate, key: certificate.key }),
         });
+  // A second error, such as that of a connection that is cut off twice, says nothing new.
+  asking.on('error', () => undefined);
   asking.end();
   const [response] = (await once(asking, 'response')) as [IncomingMessage];
   return response;

@@ -44,6 +44,26 @@ describe('a container', () => {
     ]);
   });
 
+  test('knows them as the Node of the API server has them', async () => {
+    const env = [
+      { name: 'HOSTS', valueFrom: { fieldRef: { fieldPath: 'status.hostIPs' } } },
+      { name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+    ];
+    const addresses = [
+      { type: 'Hostname', address: 'node0' },
+      { type: 'InternalIP', address: '192.0.2.7' },
+      { type: 'InternalIP', address: '2001:db8::7' },
+    ];
+    node.setClusterNode({ addresses, allocatable: { cpu: '7' } });
+    await node.work(podOf('a', {}, { env }));
+    const values = config()?.envs?.map(({ key, value = '' }) => [key, Buffer.from(value, 'base64').toString()]);
+    expect(values).toEqual([
+      ['HOSTS', '192.0.2.7,2001:db8::7'],
+      ['CPUS', '7'],
+    ]);
+    expect(node.status('a')).toMatchObject({ hostIP: '192.0.2.7', hostIPs: [{ ip: '192.0.2.7' }, { ip: '2001:db8::7' }] });
+  });
+
   test('of which only the log is left goes on counting from it', async () => {
     node.files.indexes.set('main', 4);
     await node.work(podOf('a'));

@@ -1,6 +1,7 @@
 import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
 import type { FactOwner } from '@kubus/bus';
 import {
+  type ClusterNode,
   type NetworkCondition,
   type NodeEvent,
   type Pod,
@@ -12,6 +13,7 @@ import {
   type PodWorkerReport,
   type RuntimeCondition,
   type ServiceShare,
+  clusterNode,
   networkCondition,
   podProbes,
   podRefOf,
@@ -63,6 +65,7 @@ export class ScriptedNode {
   readonly #probes: FactOwner<PodProbes>;
   readonly #volumes: FactOwner<PodVolumes>;
   readonly #shares: FactOwner<ServiceShare>;
+  readonly #clusterNodes = this.broker.join('node-agent', this.clock).bus.owner(clusterNode);
   /** By slot. */
   readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
@@ -184,6 +187,13 @@ export class ScriptedNode {
 
   setRuntime(condition: RuntimeCondition): void {
     this.#runtimes.put('runtime', condition);
+  }
+
+  setClusterNode(said: Pick<ClusterNode, 'addresses' | 'allocatable'>): void {
+    this.#clusterNodes.put(NODE, {
+      ...{ name: NODE, uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
+      ...{ podCIDRs: [], capacity: {}, deleting: false, ...said },
+    });
   }
 
   setNetwork(ready: boolean): void {

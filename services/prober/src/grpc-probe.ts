@@ -20,7 +20,7 @@ export async function probeGrpc(
   { clock, timeoutMs, cancelled }: { clock: Clock; timeoutMs: number; cancelled: AbortSignal },
 ): Promise<Attempt> {
   // Only pods with such probes make the prober load gRPC.
-  const grpc = await import('@grpc/grpc-js');
+  const { default: grpc } = await import('@grpc/grpc-js');
   const address = joinHostPort(host, port);
   const target = `${isIPv6(host) ? 'ipv6' : 'ipv4'}:${address}`;
   const limit = new TimeLimit(clock, timeoutMs, cancelled);

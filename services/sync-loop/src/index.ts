@@ -16,6 +16,7 @@ export const syncLoop: ServiceDefinition = {
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       node: nodeFacts(config),
+      inCluster: config.apiServer !== undefined,
       ids: await idPool(config),
       workers: configuredShare(config, 'pod-workers'),
     });

@@ -6,6 +6,7 @@ import {
   type PodWork,
   type ServiceShare,
   type SourceName,
+  clusterNode,
   configuredSources,
   desiredPods,
   podStatus,
@@ -32,6 +33,8 @@ export interface SyncLoopOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly node: AdmissionNode;
+  /** The node is a member of a cluster: pods of the API server are admitted by what its Node says. */
+  readonly inCluster?: boolean;
   /** For the pods' user namespaces. */
   readonly ids: IdPool;
   /** Which instances of pod-workers there are when nobody has spoken of them. */
@@ -64,17 +67,22 @@ export class SyncLoop {
   }
 
   private constructor(options: SyncLoopOptions, files: AdmissionFiles) {
-    const { bus, clock, logger, node, ids } = options;
+    const { bus, clock, logger, node, ids, inCluster = false } = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#files = files;
-    this.#state = new NodeState({ node, ids, records: files.saved });
+    this.#state = new NodeState({ node, ids, records: files.saved, awaitsNode: inCluster });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
       changed: ({ value, cause }) => {
         this.#state.configured(value.sources);
         this.#decideAll([cause]);
+      },
+    });
+    bus.reader(clusterNode, {
+      changed: ({ value, cause }) => {
+        if (this.#state.node(value)) this.#decideAll([cause]);
       },
     });
     followShare(bus, 'pod-workers', options.workers, (share, causes) => {

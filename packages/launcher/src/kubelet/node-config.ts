@@ -48,20 +48,24 @@ export function socketOf(endpoint: string): string {
   throw new LauncherError('BadEndpoint', message);
 }
 
+/** Whether the node has an HTTP API: without an API server nobody could say who may use it, where it has to be asked. */
+export function servesApi({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): boolean {
+  const { enableServer, authentication, authorization } = config;
+  const isAsked = authentication.webhook.enabled || authorization.mode === 'Webhook';
+  return enableServer && (flags.kubeconfig !== '' || !isAsked);
+}
+
 /** What the services of the node are told. */
 export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodeParts): NodeConfig {
   const { dir } = parts;
-  const { logging, staticPodURL } = config;
+  const { logging, staticPodPath, staticPodURL } = config;
   return nodeConfigSchema.parse({
     node: dir.node,
     nodeIps: parts.nodeIps,
     logLevel: logging.verbosity >= 4 ? 'debug' : 'info',
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
-    manifests: {
-      path: config.staticPodPath === '' ? dir.nothing : config.staticPodPath,
-      checkEveryMs: config.fileCheckFrequency,
-    },
+    ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
     ...(staticPodURL !== '' && {
       manifestUrl: {
         url: staticPodURL,
@@ -70,6 +74,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       },
     }),
     ...(flags.kubeconfig !== '' && cluster(config, flags, parts)),
+    ...(servesApi({ config, flags }) && { server: server(config, flags['cert-dir'], parts.configz) }),
     nodeObject: nodeObject(config, flags),
     runtime: {
       socket: parts.runtime,
@@ -163,9 +168,8 @@ function nodeObject(config: KubeletConfiguration, flags: KubeletFlags): object {
 }
 
 /** What makes the node a member of its cluster. */
-function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir, configz }: NodeParts): object {
+function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: NodeParts): object {
   const bootstrap = flags['bootstrap-kubeconfig'];
-  const certDir = flags['cert-dir'];
   return {
     apiServer: {
       kubeconfig: flags.kubeconfig,
@@ -173,11 +177,10 @@ function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir, confi
       qps: config.kubeAPIQPS === 0 ? 50 : config.kubeAPIQPS,
       burst: config.kubeAPIBurst === 0 ? 100 : config.kubeAPIBurst,
       ...(bootstrap !== '' && { bootstrap: { kubeconfig: bootstrap } }),
-      certDir,
+      certDir: flags['cert-dir'],
       rotate: config.rotateCertificates,
     },
     objects: { socket: dir.socket('objects') },
-    ...(config.enableServer && { server: server(config, certDir, configz) }),
   };
 }
 

@@ -32,8 +32,6 @@ describe('what the services are told', () => {
       node: 'node',
       logLevel: 'info',
       state: '/var/lib/kubelet/kubus/state',
-      // Nothing is configured: a folder that stays empty.
-      manifests: { path: '/var/lib/kubelet/kubus/nothing', checkEveryMs: 20_000 },
       runtime: { socket: '/run/containerd/containerd.sock', cgroupRoot: '/' },
       network: {
         configDir: '/var/lib/kubelet/kubus/nothing',
@@ -52,12 +50,7 @@ describe('what the services are told', () => {
       dns: { servers: [], domain: '', resolvConf: '/etc/resolv.conf' },
       reserved: { evictionHard: { 'memory.available': '100Mi' } },
     });
-    expect([config.apiServer, config.server, config.objects, config.manifestUrl]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    for (const part of ['apiServer', 'server', 'objects', 'manifests', 'manifestUrl']) expect(config).not.toHaveProperty(part);
     expect(config.pods.pidsLimit).toBeUndefined();
   });
 
@@ -144,6 +137,16 @@ describe('what the services are told', () => {
       },
     });
     expect(configOf('enableServer: false', '--kubeconfig=/k').server).toBeUndefined();
+  });
+
+  test('has an API of its own without a cluster where nobody has to be asked', () => {
+    const open = 'authentication: {webhook: {enabled: false}}\nauthorization: {mode: AlwaysAllow}\n';
+    expect(configOf(open)).toMatchObject({
+      server: { authentication: { webhook: false, anonymous: false }, authorization: { mode: 'AlwaysAllow' } },
+    });
+    expect(configOf(`${open}enableServer: false`).server).toBeUndefined();
+    expect(configOf('authorization: {mode: AlwaysAllow}').server).toBeUndefined();
+    expect(configOf('authentication: {webhook: {enabled: false}}').server).toBeUndefined();
   });
 
   test('lets cni-bridge run the machine’s networks where the runtime has our handler', () => {

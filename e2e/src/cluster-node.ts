@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll } from '@jest/globals';
+import { type NodeOptions, TestCluster, type TestNode, startNode } from '@kubus/harness';
+import type { KubeObject, TestApiServer } from '@kubus/kube-fixture';
+
+/** Port of the node's own HTTPS API in its network namespace. */
+const NODE_API_PORT = 10_250;
+
+/** A node that is a member of a cluster. */
+export interface ClusterNode {
+  readonly node: TestNode;
+  readonly cluster: TestCluster;
+}
+
+/** One such node for all tests of a file. It is Ready before the first test, and no object of the cluster after the last. */
+export function sharedClusterNode(options: NodeOptions, onStart: (parts: ClusterNode) => Promise<void> | void): void {
+  let cluster: TestCluster | undefined;
+  let node: TestNode | undefined;
+  let port: Promise<number> | undefined;
+  beforeAll(async () => {
+    // The network of a private node is its own: the API server reaches its API through the tunnel.
+    const kubelet = async () => {
+      if (node === undefined) throw new Error('the node did not start');
+      return { host: '127.0.0.1', port: await (port ??= node.tunnel.expose(NODE_API_PORT)) };
+    };
+    cluster = await TestCluster.open({ schedule: true, approve: () => true, bookmarkMs: 10_000, kubelet });
+    const { server, api } = cluster;
+    node = await startNode({ ...options, kubeconfig: (name) => cluster?.nodeKubeconfig(name) ?? Promise.reject(new Error()) });
+    if (server !== undefined) await trust(node, server);
+    await api.waitFor({ kind: 'Node', name: node.name }, isReady);
+    await onStart({ node, cluster });
+  });
+  afterAll(async () => {
+    await node?.stop();
+    if (node !== undefined) await cluster?.api.delete({ kind: 'Node', name: node.name });
+    await cluster?.close();
+  });
+}
+
+/** The node's API takes certificates of the cluster's authority. */
+async function trust(node: TestNode, server: TestApiServer): Promise<void> {
+  const clientCaFile = join(node.folder, 'client-ca.crt');
+  await writeFile(clientCaFile, server.authority.certificate);
+  await node.reconfigure(({ server: api, ...config }) => ({
+    ...config,
+    ...(api && { server: { ...api, authentication: { ...api.authentication, clientCaFile } } }),
+  }));
+  await node.restart('node-api-0');
+}
+
+/** Whether the condition `Ready` of a pod or a node is `True`. */
+export function isReady({ status }: KubeObject): boolean {
+  const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] };
+  return conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True');
+}
+
+/** What a kubectl command has said. */
+export interface Said {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the machine's kubectl as the cluster's administrator. */
+export async function kubectl({ kubeconfig, server }: TestCluster, args: readonly string[]): Promise<Said> {
+  // The test API server describes no fields by which kubectl could check what it sends.
+  const own = server !== undefined && args[0] === 'apply' ? ['--validate=false'] : [];
+  const child = spawn('kubectl', ['--kubeconfig', kubeconfig, ...args, ...own], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ]);
+  return { code, stdout, stderr };
+}

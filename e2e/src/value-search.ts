@@ -1,0 +1,38 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isRunning, readRecords } from '@kubus/launcher';
+import type { TestNode } from '@kubus/harness';
+
+/**
+ * Where one of these texts stands in what a node says or keeps: its messages, their record, the logs, the states, the
+ * command lines of its processes and their metrics. What the runtime keeps is not looked at: it has to have them.
+ */
+export async function placesOf(node: TestNode, texts: readonly string[]): Promise<string[]> {
+  const has = (content: string | Buffer) => texts.some((text) => content.includes(text));
+  const messages = node.watch.messages.all.filter(({ message }) => {
+    return has(JSON.stringify(message.headers)) || has(message.data);
+  });
+  const found = messages.map(({ message }) => `message ${message.subject}`);
+  for (const file of await filesOf(node)) if (has(await readFile(file))) found.push(`file ${file}`);
+  for (const record of await readRecords(node.dir.processes)) {
+    // One that has been killed is on record until its next life has begun.
+    if (!(await isRunning(record))) continue;
+    const { what, pid } = record;
+    if (has(await readFile(`/proc/${pid}/cmdline`))) found.push(`command line of ${what}`);
+    const { http } = node.watch.instance(what) ?? {};
+    if (http !== undefined && has((await node.http(what, 'metrics')).body)) found.push(`metrics of ${what}`);
+  }
+  return found;
+}
+
+/** What the node has written but for its runtime. */
+async function filesOf(node: TestNode): Promise<string[]> {
+  const { config, logs, podLogs, pods, root, state } = node.dir;
+  const folders = [config, logs, podLogs, pods, state('.'), join(root, 'nats')];
+  return (await Promise.all(folders.map(filesBelow))).flat();
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,75 @@
+import { hasErrno } from '@kubus/ports';
+import { X509Certificate } from 'node:crypto';
+import { mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** From when to when a certificate holds, in milliseconds since the Unix epoch. */
+export interface Validity {
+  readonly notBefore: number;
+  readonly notAfter: number;
+}
+
+/** @param text PEM, the certificate first. @throws when there is none */
+export function validityOf(text: string | Buffer): Validity {
+  const { validFromDate, validToDate } = new X509Certificate(text);
+  return { notBefore: validFromDate.getTime(), notAfter: validToDate.getTime() };
+}
+
+/**
+ * The node's client certificates on disk, as the reference lays them out: certificate and key in one file for each, a link
+ * to the one that counts, and the key of a certificate that is still asked for. All for root alone.
+ */
+export class CertificateStore {
+  /** What kubeconfigs name. */
+  readonly current: string;
+  readonly #dir: string;
+  readonly #pendingKey: string;
+
+  constructor(dir: string) {
+    this.#dir = dir;
+    this.current = join(dir, 'kubelet-client-current.pem');
+    this.#pendingKey = join(dir, 'kubelet-client.key.tmp');
+  }
+
+  /** The key that an unfinished request was made with. */
+  async pendingKey(): Promise<string | undefined> {
+    return readFile(this.#pendingKey, 'utf8').catch((thrown: unknown) => {
+      if (hasErrno(thrown, 'ENOENT')) return undefined;
+      throw thrown;
+    });
+  }
+
+  async keepPendingKey(key: string): Promise<void> {
+    await writePrivate(this.#pendingKey, key);
+  }
+
+  async dropPendingKey(): Promise<void> {
+    await rm(this.#pendingKey, { force: true });
+  }
+
+  /** Makes the pair the one that counts. A crash leaves the one before or this one. */
+  async put(certificate: string, key: string, now: number): Promise<void> {
+    const time = new Date(now).toISOString().slice(0, 19).replace(/[T:]/g, '-');
+    const file = `kubelet-client-${time}.pem`;
+    await writePrivate(join(this.#dir, file), `${certificate.trimEnd()}\n${key}`);
+    const link = join(this.#dir, 'kubelet-client-updated.pem');
+    await rm(link, { force: true });
+    await symlink(file, link);
+    await rename(link, this.current);
+  }
+}
+
+/** Replaces a file that holds a secret, as a whole. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const next = `${path}.new`;
+  await rm(next, { force: true });
+  const file = await open(next, 'wx', 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(next, path);
+}
