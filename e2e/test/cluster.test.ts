@@ -147,7 +147,7 @@ test('without its API server the node goes on, and tells it all afterwards', asy
   await create(pod('leaving'));
   const before = await Promise.all(['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
   const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
-  await server.pause();
+  await cluster.server?.pause();
   // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
   await node.kubus('exec', 'going-on', '--', 'sh', '-c', 'kill -TERM 1');
   await node.watch.until('it has restarted', () =>
@@ -160,7 +160,7 @@ test('without its API server the node goes on, and tells it all afterwards', asy
   await node.writeManifest('meanwhile.json', pod('meanwhile'));
   await node.watch.waitForPod(`meanwhile-${node.name}`);
   const asked = server.requests.length;
-  await server.resume();
+  await cluster.server?.resume();
   await cluster.waitFor({ kind: 'Pod', name: 'going-on' }, (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1);
   await cluster.waitFor({ kind: 'Pod', name: `meanwhile-${node.name}` }, isReady);
   const writes = server.requests.slice(asked).filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
