@@ -29,7 +29,10 @@ export function sharedClusterNode(options: NodeOptions, onStart: (parts: Cluster
     };
     cluster = await TestCluster.open({ schedule: true, approve: () => true, bookmarkMs: 10_000, kubelet });
     const { server, api } = cluster;
-    node = await startNode({ ...options, kubeconfig: (name) => cluster?.nodeKubeconfig(name) ?? Promise.reject(new Error()) });
+    node = await startNode({
+      ...options,
+      kubeconfig: (name) => cluster?.nodeKubeconfig(name) ?? Promise.reject(new Error()),
+    });
     if (server !== undefined) await trust(node, server);
     await api.waitFor({ kind: 'Node', name: node.name }, isReady);
     await onStart({ node, cluster });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { PodStatus } from '@kubus/contracts';
 import type { TestCluster, TestNode } from '@kubus/harness';
-import type { Cluster, JsonObject, KubeObject } from '@kubus/kube-fixture';
+import type { Cluster, KubeObject } from '@kubus/kube-fixture';
 import { clusterServices, nodeServices } from '@kubus/launcher';
 import { isReady, kubectl, sharedClusterNode } from '../src/cluster-node.ts';
 import { container, pod, podRunning } from '../src/pods.ts';
@@ -27,11 +27,11 @@ async function ok(...args: string[]): Promise<string> {
 /** Creates a pod that is bound to the node, as a scheduler leaves it. */
 async function create(manifest: object): Promise<KubeObject> {
   const { spec, ...rest } = manifest as { spec: object };
-  return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } } as JsonObject);
+  return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } });
 }
 
 function statusOf({ status }: KubeObject): PodStatus {
-  return (status ?? {}) as PodStatus;
+  return (status ?? {});
 }
 
 async function deletePod(name: string): Promise<void> {
@@ -70,7 +70,9 @@ test('kubectl applies, waits for, shows, reads and deletes a pod', async () => {
   }
   const { metadata } = await cluster.waitFor({ kind: 'Pod', name: 'web' }, () => true);
   await ok('delete', 'pod', 'web', '--timeout=60s');
-  await node.watch.until('nothing of it on the node', () => (node.watch.pod(metadata.uid) === undefined ? true : undefined));
+  await node.watch.until('nothing of it on the node', () =>
+    node.watch.pod(metadata.uid) === undefined ? true : undefined,
+  );
 });
 
 test('kubectl debug looks into a pod with an ephemeral container', async () => {
@@ -78,11 +80,23 @@ test('kubectl debug looks into a pod with an ephemeral container', async () => {
   await cluster.waitFor({ kind: 'Pod', name: 'looked-at' }, isReady);
   const { image = '' } = container({ name: 'x' });
   const command = ['--', 'sh', '-c', 'echo looked; ps | grep -c "sleep 3600"'];
-  await ok('debug', 'looked-at', `--image=${image}`, '--image-pull-policy=IfNotPresent', '-c', 'look', '--profile=general', ...command);
+  await ok(
+    'debug',
+    'looked-at',
+    `--image=${image}`,
+    '--image-pull-policy=IfNotPresent',
+    '-c',
+    'look',
+    '--profile=general',
+    ...command,
+  );
   const ended = await cluster.waitFor({ kind: 'Pod', name: 'looked-at' }, (one) =>
     (statusOf(one).ephemeralContainerStatuses ?? []).some(({ state }) => state?.terminated !== undefined),
   );
-  expect(statusOf(ended).ephemeralContainerStatuses?.[0]).toMatchObject({ name: 'look', state: { terminated: { exitCode: 0 } } });
+  expect(statusOf(ended).ephemeralContainerStatuses?.[0]).toMatchObject({
+    name: 'look',
+    state: { terminated: { exitCode: 0 } },
+  });
   await deletePod('looked-at');
 });
 
@@ -102,7 +116,10 @@ test('a static pod has a mirror that comes again, and goes with it', async () =>
   const name = { kind: 'Pod', name: `fixed-${node.name}` };
   const mirror = await cluster.waitFor(name, isReady);
   expect(mirror.metadata['ownerReferences']).toMatchObject([{ kind: 'Node', name: node.name, controller: true }]);
-  expect(mirror.metadata.annotations).toMatchObject({ 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.mirror': expect.any(String) });
+  expect(mirror.metadata.annotations).toMatchObject({
+    'kubernetes.io/config.source': 'file',
+    'kubernetes.io/config.mirror': expect.any(String),
+  });
   const started = statusOf(mirror).containerStatuses?.[0]?.containerID;
   await cluster.delete(name, { gracePeriodSeconds: 0 });
   const again = await cluster.waitFor(name, (one) => one.metadata.uid !== mirror.metadata.uid && isReady(one));
@@ -112,10 +129,17 @@ test('a static pod has a mirror that comes again, and goes with it', async () =>
 });
 
 test('values of Secrets and ConfigMaps reach the container', async () => {
-  await cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'sec' }, data: { token: Buffer.from('s3cret').toString('base64') } });
+  await cluster.create({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 'sec' },
+    data: { token: Buffer.from('s3cret').toString('base64') },
+  });
   await cluster.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'conf' }, data: { COLOR: 'blue' } });
   const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'sec', key: 'token' } } }];
-  await create(pod('values', { containers: [container({ name: 'main', env, envFrom: [{ configMapRef: { name: 'conf' } }] })] }));
+  await create(
+    pod('values', { containers: [container({ name: 'main', env, envFrom: [{ configMapRef: { name: 'conf' } }] })] }),
+  );
   await cluster.waitFor({ kind: 'Pod', name: 'values' }, isReady);
   const { uid } = (await cluster.waitFor({ kind: 'Pod', name: 'values' }, () => true)).metadata;
   const { stdout } = await node.kubus('exec', 'values', '--', 'sh', '-c', 'echo $TOKEN $COLOR');
@@ -133,7 +157,10 @@ test('every service and the API server end in the middle of everything, and it c
   await joined.server?.resume();
   const ready = await Promise.all(names.map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
   expect(ready.map((one) => statusOf(one).containerStatuses?.[0]?.restartCount)).toEqual(names.map(() => 0));
-  await cluster.waitFor({ kind: 'Pod', name: 'crashing' }, (one) => (statusOf(one).containerStatuses?.[0]?.restartCount ?? 0) > 0);
+  await cluster.waitFor(
+    { kind: 'Pod', name: 'crashing' },
+    (one) => (statusOf(one).containerStatuses?.[0]?.restartCount ?? 0) > 0,
+  );
   await Promise.all(names.map((name) => cluster.delete({ kind: 'Pod', name })));
   for (const service of ['status-manager', 'pod-workers', 'config-sources']) await node.kill(`${service}-0`);
   await Promise.all([...names.map((name) => cluster.waitGone({ kind: 'Pod', name })), deletePod('crashing')]);
@@ -145,7 +172,9 @@ test('without its API server the node goes on, and tells it all afterwards', asy
   const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
   await create(podRunning('going-on', line));
   await create(pod('leaving'));
-  const before = await Promise.all(['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)));
+  const before = await Promise.all(
+    ['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)),
+  );
   const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
   await server.pause();
   // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
@@ -161,9 +190,14 @@ test('without its API server the node goes on, and tells it all afterwards', asy
   await node.watch.waitForPod(`meanwhile-${node.name}`);
   const asked = server.requests.length;
   await server.resume();
-  await cluster.waitFor({ kind: 'Pod', name: 'going-on' }, (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1);
+  await cluster.waitFor(
+    { kind: 'Pod', name: 'going-on' },
+    (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1,
+  );
   await cluster.waitFor({ kind: 'Pod', name: `meanwhile-${node.name}` }, isReady);
-  const writes = server.requests.slice(asked).filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
+  const writes = server.requests
+    .slice(asked)
+    .filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
   expect(writes).toHaveLength(1);
   await node.removeManifest('meanwhile.json');
   await Promise.all(['going-on', 'leaving'].map(deletePod));

@@ -1,5 +1,16 @@
 import type { Terms } from './admissions.ts';
-import type { Pod, PodRef, PodUpdate, PodWork, PodWorkerReport, RuntimePod, SourceName } from '@kubus/contracts';
+import type {
+  Pod,
+  PodRef,
+  PodStatus,
+  PodUpdate,
+  PodWork,
+  PodWorkerReport,
+  RuntimePod,
+  SourceName,
+} from '@kubus/contracts';
+import { OWNED_CONDITIONS, isTerminal } from '@kubus/pod-status';
+import { NODE_FIELDS } from '@kubus/status-patch';
 
 /** Everything that is known of one pod UID, each part from its owner; missing where nobody says anything. */
 export interface PodView {
@@ -92,7 +103,24 @@ export function isStatic(source: SourceName): boolean {
   return source !== 'api';
 }
 
-/** Whether two works ask for the same, so that nothing has to be told anew. */
+/**
+ * Whether two works ask for the same, so that nothing has to be told anew. What the node itself has had written into the
+ * status of a pod asks for nothing: each write of a status would else be a look at the pod.
+ */
 export function sameWork(a: PodWork | undefined, b: PodWork | undefined): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
+  return a === b || JSON.stringify(a && asked(a)) === JSON.stringify(b && asked(b));
+}
+
+/** The work without what only the API server's copy of the pod changes by. */
+function asked({ pod, ...work }: PodWork): unknown {
+  if (pod === undefined) return work;
+  const { resourceVersion: _, ...metadata } = pod.metadata;
+  return { ...work, pod: { ...pod, metadata, status: pod.status && foreignStatus(pod.status) } };
+}
+
+/** What others have written, such as readiness gates; and that the pod is over, whoever has. */
+function foreignStatus(status: PodStatus): unknown {
+  const foreign = Object.entries(status).filter(([field]) => !NODE_FIELDS.some((own) => own === field));
+  const conditions = status.conditions?.filter(({ type }) => !OWNED_CONDITIONS.includes(type));
+  return { ...Object.fromEntries(foreign), conditions, over: isTerminal(status.phase) };
 }

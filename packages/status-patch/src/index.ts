@@ -5,4 +5,4 @@ export { type JsonObject, sameStatus, statusPatch } from './status-patch.ts';
 export { type Urgency, compareUrgency } from './urgency.ts';
 export { type FailureScope, failureScope, retryMs } from './retry.ts';
 export { compareVersions } from './versions.ts';
-export { type WantedInput, wantedStatus } from './wanted-status.ts';
+export { NODE_FIELDS, type WantedInput, wantedStatus } from './wanted-status.ts';
