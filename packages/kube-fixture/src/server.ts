@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { toError } from '@kubus/ports';
 import { parse } from 'yaml';
@@ -39,6 +39,8 @@ export class ApiHttpServer {
   readonly watches = new Set<Watch>();
   readonly #parts: ServerParts;
   readonly #server: Server;
+  /** Also those on which TLS has not begun yet, of which the HTTP server knows nothing. */
+  readonly #sockets = new Set<Socket>();
 
   constructor(parts: ServerParts) {
     this.#parts = parts;
@@ -63,6 +65,10 @@ export class ApiHttpServer {
           );
     // A silence that a test asks for may last as long as it wants.
     this.#server.requestTimeout = 0;
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
   }
 
   /** @returns the port. */
@@ -76,7 +82,7 @@ export class ApiHttpServer {
   async close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
-    this.#server.closeAllConnections();
+    for (const socket of this.#sockets) socket.destroy();
     for (const watch of this.watches) watch.closed();
     this.watches.clear();
     await closed;
