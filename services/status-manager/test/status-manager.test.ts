@@ -220,9 +220,11 @@ describe('what goes wrong', () => {
   });
 
   test('what is still said of a pod does not reach another one of its name', async () => {
+    await node.server.waitForRequest(({ verb }) => verb === 'watch');
     const old = node.create('web');
     node.status(old, ready);
     await node.untilTold(old.uid, 'written');
+    await node.untilHeard(old);
     // The watch tells of it late.
     for (const watch of node.server.watches) watch.stall();
     node.server.delete(deletion, { graceSeconds: 0 });
