@@ -31,7 +31,7 @@ const sources = {
     context.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {
       const text = asciiOnly(await readFile(path, 'utf8'));
       return path.endsWith('.ts')
-        ? { contents: withNames(withAssets(text, path)), loader: 'ts' }
+        ? { contents: withAssets(text, path), loader: 'ts' }
         : { contents: text, loader: 'js' };
     });
   },
@@ -71,14 +71,6 @@ function withAssets(text, path) {
     assets.set(name, asset);
     return `new URL('./${name}', import.meta.url)`;
   });
-}
-
-/** A CommonJS package that lies in a file of its own has nothing but its default there; Node gives its names as well. */
-function withNames(text) {
-  return text.replace(
-    /await import\('[^.:'][^:']*'\)/g,
-    (load) => `${load}.then((loaded) => ({ ...loaded.default, ...loaded }))`,
-  );
 }
 
 await rm(outdir, { recursive: true, force: true });

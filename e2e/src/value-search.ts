@@ -1,5 +1,5 @@
 import { readFile, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { isRunning, readRecords } from '@kubus/launcher';
 import type { TestNode } from '@kubus/harness';
 
@@ -29,7 +29,8 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
 async function filesOf(node: TestNode): Promise<string[]> {
   const { config, logs, podLogs, pods, root, state } = node.dir;
   const folders = [config, logs, podLogs, pods, state('.'), join(root, 'nats')];
-  return (await Promise.all(folders.map(filesBelow))).flat();
+  const files = (await Promise.all(folders.map(filesBelow))).flat();
+  return files.filter((file) => basename(file) !== 'containerd.log');
 }
 
 async function filesBelow(folder: string): Promise<string[]> {

@@ -5,7 +5,7 @@ import type { Pod, PodSpec } from '@kubus/contracts';
 import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin, startNode } from '@kubus/harness';
 import { TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { buildBusybox } from '@kubus/node-images';
-import { containerStatus, toldMessages, waitingReason } from '../src/pod-facts.ts';
+import { containerStatus, terminated, toldMessages, waitingReason } from '../src/pod-facts.ts';
 import { container, pod, staying } from '../src/pods.ts';
 import { placesOf } from '../src/value-search.ts';
 
@@ -104,15 +104,6 @@ test('values are in the containers that ask for them as soon as they are there, 
   expect(await variables('using')).toEqual(expect.arrayContaining(wanted));
   const { stdout } = await node.kubus('exec', 'using', '--', 'cat', '/proc/1/cmdline');
   expect(stdout).toContain(`${marks.key}\0${marks.config}`);
-
-  // What the runtime says of a command that is no program quotes it.
-  const failing = await run(
-    'failing',
-    { containers: [container({ name: 'main', env, command: ['$(TOKEN)'] })] },
-    (one) => containerStatus(one)?.restartCount === 1,
-  );
-  const { state, lastState } = containerStatus(failing) ?? {};
-  expect((state?.terminated ?? lastState?.terminated)?.message).toMatch(/exec: "<redacted>"/);
 
   // Lives that have asked for nothing yet, and a container that restarts while the API server is away.
   await node.restart('cri-bridge-0');
@@ -214,4 +205,17 @@ test('a credential provider is given a token of the pod, which nobody else hears
   await run('another', { ...spec, serviceAccountName: 'other' }, isRefused);
   await run('sibling', { ...spec, serviceAccountName: 'puller' });
   await expectNowhere(token, password);
+});
+
+test('what the runtime says of a command that is made of a value is told without it', async () => {
+  const mark = 'marked-command-08ac4f';
+  put('Secret', 'command', { data: { program: base64(mark) } });
+  const env = [{ name: 'PROGRAM', valueFrom: { secretKeyRef: { name: 'command', key: 'program' } } }];
+  const failing = await run(
+    'failing',
+    { containers: [container({ name: 'main', env, command: ['$(PROGRAM)'] })] },
+    (one) => containerStatus(one)?.restartCount === 1,
+  );
+  expect(terminated(failing)?.message).toContain('exec: "<redacted>"');
+  await expectNowhere(mark);
 });

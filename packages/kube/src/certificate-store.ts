@@ -16,19 +16,22 @@ export function validityOf(text: string | Buffer): Validity {
 }
 
 /**
- * The node's client certificates on disk, as the reference lays them out: certificate and key in one file for each, a link
- * to the one that counts, and the key of a certificate that is still asked for. All for root alone.
+ * The node's own certificates on disk, as the reference lays them out: certificate and key in one file for each, a link to
+ * the one that counts, and the key of a certificate that is still asked for. All for root alone.
  */
 export class CertificateStore {
   /** What kubeconfigs name. */
   readonly current: string;
   readonly #dir: string;
+  readonly #name: string;
   readonly #pendingKey: string;
 
-  constructor(dir: string) {
+  /** @param usage those for its clients' side, or for its servers */
+  constructor(dir: string, usage: 'client' | 'server' = 'client') {
     this.#dir = dir;
-    this.current = join(dir, 'kubelet-client-current.pem');
-    this.#pendingKey = join(dir, 'kubelet-client.key.tmp');
+    this.#name = `kubelet-${usage}`;
+    this.current = join(dir, `${this.#name}-current.pem`);
+    this.#pendingKey = join(dir, `${this.#name}.key.tmp`);
   }
 
   /** The key that an unfinished request was made with. */
@@ -50,9 +53,9 @@ export class CertificateStore {
   /** Makes the pair the one that counts. A crash leaves the one before or this one. */
   async put(certificate: string, key: string, now: number): Promise<void> {
     const time = new Date(now).toISOString().slice(0, 19).replace(/[T:]/g, '-');
-    const file = `kubelet-client-${time}.pem`;
+    const file = `${this.#name}-${time}.pem`;
     await writePrivate(join(this.#dir, file), `${certificate.trimEnd()}\n${key}`);
-    const link = join(this.#dir, 'kubelet-client-updated.pem');
+    const link = join(this.#dir, `${this.#name}-updated.pem`);
     await rm(link, { force: true });
     await symlink(file, link);
     await rename(link, this.current);

@@ -1,4 +1,6 @@
+export { rotationTime } from './certificate-plan.ts';
 export type { CertificateSubject } from './certificate-request.ts';
+export { CertificateStore, type Validity, validityOf } from './certificate-store.ts';
 export { ClientCertificates, type ClientCertificatesOptions } from './client-certificates.ts';
 export {
   KubeClient,

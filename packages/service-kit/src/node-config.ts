@@ -154,7 +154,7 @@ const serverSchema = z.strictObject({
     .prefault({}),
   /** What can read and run things in containers is served (enableDebuggingHandlers). */
   debuggingHandlers: z.boolean().default(true),
-  /** File with what /configz shows: a KubeletConfiguration as JSON. Left out: it is not served. */
+  /** File that /configz answers with, `{"kubeletconfig": KubeletConfiguration}`. Left out: it is not served. */
   configz: z.string().optional(),
 });
 

@@ -187,12 +187,27 @@ test('plugins that ask for it get the podCIDRs of the Node, and those of the con
   const nodes = broker.join('node-agent', clock).bus.owner(clusterNode);
   const subnets = async (podCIDRs: string[]) => {
     nodes.put('node0', {
-      ...{ name: 'node0', uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
+      ...{
+        name: 'node0',
+        uid: 'n',
+        resourceVersion: '1',
+        labels: {},
+        annotations: {},
+        taints: [],
+        unschedulable: false,
+      },
       ...{ podCIDRs, addresses: [], capacity: {}, allocatable: {}, deleting: false },
     });
     await settled();
     await configured.bridge.handle({
-      ...{ command: 'ADD', containerId: `c${podCIDRs.length}`, netns: '/run/netns/a', ifname: 'eth0', args: '', path: '' },
+      ...{
+        command: 'ADD',
+        containerId: `c${podCIDRs.length}`,
+        netns: '/run/netns/a',
+        ifname: 'eth0',
+        args: '',
+        path: '',
+      },
       ...{ stdin: '{"cniVersion":"1.0.0"}', name: 'kubus-cni' },
     });
     const { runtimeConfig } = JSON.parse(given) as { runtimeConfig: { ipRanges: { subnet: string }[][] } };

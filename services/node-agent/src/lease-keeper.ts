@@ -9,11 +9,8 @@ const RENEW_AFTER = 0.25;
 const JITTER = 0.04;
 /** Tries of one renewal that others have got in the way of. */
 const TRIES = 5;
-/**
- * Somebody else has written, made or deleted the lease: what it is like now has to be read. A lease that is gone would be
- * made anew by the write, where its version is a bad request.
- */
-const CHANGED = ['Conflict', 'NotFound', 'AlreadyExists', 'BadRequest'];
+/** Somebody else has written, made or deleted the lease: what it is like now has to be read. */
+const CHANGED = ['Conflict', 'NotFound', 'AlreadyExists'];
 
 export interface LeaseKeeperOptions {
   readonly client: KubeRequester;
@@ -81,14 +78,17 @@ export class LeaseKeeper {
     for (let left = TRIES; ; left--) {
       const node = this.#options.node();
       if (node === undefined) return;
+      const remembered = this.#base !== undefined;
       try {
         this.#base ??= await this.#read();
         this.#base = await this.#write(node);
         return;
       } catch (error) {
         this.#base = undefined;
-        const reason = error instanceof KubeError ? (error.reason ?? '') : '';
-        if (left === 1 || !CHANGED.includes(reason)) throw error;
+        if (left === 1 || !(error instanceof KubeError)) throw error;
+        // A lease that is gone would be made by the write, which the server refuses as an error of its own.
+        const mayBeGone = remembered && error.code === 'Rejected';
+        if (!mayBeGone && !CHANGED.includes(error.reason ?? '')) throw error;
       }
     }
   }

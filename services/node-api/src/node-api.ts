@@ -1,6 +1,7 @@
 import type { NodeConfig, ServiceContext } from '@kubus/service-kit';
 import type { FastifyInstance } from 'fastify';
 import { hostname } from 'node:os';
+import { type ApiServer, apiServer } from './api-server.ts';
 import { createApp } from './app.ts';
 import { Authentication } from './authentication.ts';
 import { Authorization } from './authorization.ts';
@@ -8,9 +9,9 @@ import { ContainerLogs } from './container-logs.ts';
 import { nodeHealthChecks } from './health-checks.ts';
 import { NodeFacts } from './node-facts.ts';
 import { ownPair } from './pair-files.ts';
-import { type Reviewer, reviewer } from './reviewer.ts';
 import { makeSelfSigned } from './self-signed.ts';
 import { type Listening, listenPlain, listenSecure } from './servers.ts';
+import { ServingCertificates } from './serving-certificates.ts';
 import { tlsSettings } from './tls-settings.ts';
 
 export type ServerConfig = NonNullable<NodeConfig['server']>;
@@ -29,16 +30,23 @@ export class NodeApi {
   readonly ports: NodeApiPorts;
   readonly #listening: readonly Listening[];
   readonly #logs: ContainerLogs;
-  readonly #reviewer: Reviewer | undefined;
+  readonly #cluster: ApiServer | undefined;
+  readonly #certificates: ServingCertificates | undefined;
 
   private constructor(
     ports: NodeApiPorts,
-    parts: { listening: readonly Listening[]; logs: ContainerLogs; reviewer: Reviewer | undefined },
+    parts: {
+      listening: readonly Listening[];
+      logs: ContainerLogs;
+      cluster: ApiServer | undefined;
+      certificates: ServingCertificates | undefined;
+    },
   ) {
     this.ports = ports;
     this.#listening = parts.listening;
     this.#logs = parts.logs;
-    this.#reviewer = parts.reviewer;
+    this.#cluster = parts.cluster;
+    this.#certificates = parts.certificates;
   }
 
   /** Serves as `server` says. Rejects with a ConfigError that names the field, or when it can not listen. */
@@ -46,30 +54,43 @@ export class NodeApi {
     const { config, bus, clock, ids, logger } = context;
     const { address, authentication, authorization } = server;
     const settings = tlsSettings(server);
-    const judge = reviewer(context, server);
+    const cluster = apiServer(context, server);
     const facts = await NodeFacts.read(bus);
     const checks = nodeHealthChecks(facts);
     const logs = new ContainerLogs({ facts, bus, clock, ids, logger });
     const guard = {
       authentication: new Authentication({
         settings: authentication,
-        client: authentication.webhook ? judge?.requester : undefined,
+        client: authentication.webhook ? cluster?.client : undefined,
         ...{ clock, logger },
       }),
       authorization: new Authorization({
         settings: authorization,
-        client: authorization.mode === 'Webhook' ? judge?.requester : undefined,
+        client: authorization.mode === 'Webhook' ? cluster?.client : undefined,
         ...{ node: config.node, clock, logger },
       }),
     };
     const debugging = server.debuggingHandlers ? { logs, configz: server.configz } : undefined;
-    const pair = server.tls ?? (await ownPair(server.certDir, () => selfSigned(config, clock.now())));
+    const signed = server.tls === undefined && server.bootstrapTls ? cluster : undefined;
+    const pair =
+      signed === undefined
+        ? (server.tls ?? (await ownPair(server.certDir, () => selfSigned(config, clock.now()))))
+        : undefined;
     const { clientCaFile } = authentication;
     const secure = await listenSecure(
       await createApp({ checks, facts, guard, debugging, logger }),
       { address, port: server.port },
       { settings, pair, clientCaFile, clock, logger },
     );
+    const certificates =
+      signed &&
+      new ServingCertificates({
+        ...{ node: config.node, certDir: server.certDir, client: signed.client, clock, logger },
+        addresses: () => facts.addresses(),
+        show: (shown) => secure.show(shown),
+        random: () => ids.fraction(),
+      });
+    facts.onNodeChange(() => certificates?.look());
     const plain = async (port: number, at: string, app: () => Promise<FastifyInstance>) =>
       port === 0 ? undefined : listenPlain(await app(), { address: at, port });
     const readOnly = await plain(server.readOnlyPort, address, () => createApp({ checks, facts, logger }));
@@ -77,7 +98,7 @@ export class NodeApi {
     const ports = { secure: secure.port, readOnly: readOnly?.port, healthz: healthz?.port };
     logger.info({ address, ...ports }, 'the API of the node is served');
     const listening = [secure, readOnly, healthz].filter((one) => one !== undefined);
-    return new NodeApi(ports, { listening, logs, reviewer: judge });
+    return new NodeApi(ports, { listening, logs, cluster, certificates });
   }
 
   /** Logs that are being read now. */
@@ -87,7 +108,8 @@ export class NodeApi {
 
   /** Ends every connection. */
   async stop(): Promise<void> {
-    await this.#reviewer?.close();
+    await this.#certificates?.stop();
+    await this.#cluster?.close();
     await Promise.all(this.#listening.map((one) => one.close()));
     await this.#logs.settled();
   }

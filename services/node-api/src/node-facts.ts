@@ -1,10 +1,12 @@
 import type { Bus, FactReader } from '@kubus/bus';
 import {
+  type ClusterNode,
   type PodStatusReport,
   type PodUpdate,
   type PodWork,
   type RuntimeContainer,
   type RuntimePod,
+  clusterNode,
   desiredPods,
   podStatus,
   podWork,
@@ -20,6 +22,8 @@ export class NodeFacts {
   readonly #statuses: FactReader<PodStatusReport>;
   readonly #works: FactReader<PodWork>;
   readonly #runtime: FactReader<RuntimePod>;
+  readonly #node: FactReader<ClusterNode>;
+  readonly #nodeListeners: (() => void)[] = [];
   /** By the pod's UID: who wants to hear of its containers. */
   readonly #listeners = new Map<string, Set<() => void>>();
 
@@ -32,12 +36,13 @@ export class NodeFacts {
     this.#statuses = bus.reader(podStatus);
     this.#works = bus.reader(podWork);
     this.#runtime = bus.reader(runtimePod, { changed: tell, removed: tell });
+    this.#node = bus.reader(clusterNode, { changed: () => this.#nodeListeners.forEach((listener) => listener()) });
   }
 
   /** Resolves when everything that is known now is there. */
   static async read(bus: Bus): Promise<NodeFacts> {
     const facts = new NodeFacts(bus);
-    const readers = [...facts.#sources, facts.#statuses, facts.#works, facts.#runtime];
+    const readers = [...facts.#sources, facts.#statuses, facts.#works, facts.#runtime, facts.#node];
     await Promise.all(readers.map((reader) => reader.whenPresent()));
     return facts;
   }
@@ -73,6 +78,16 @@ export class NodeFacts {
       listeners.delete(listener);
       if (listeners.size === 0 && this.#listeners.get(pod) === listeners) this.#listeners.delete(pod);
     };
+  }
+
+  /** The addresses of the Node object; undefined while that is not known. */
+  addresses(): ClusterNode['addresses'] | undefined {
+    return this.#node.get(this.#bus.node)?.value.addresses;
+  }
+
+  /** Calls `listener` after each change of the Node object. */
+  onNodeChange(listener: () => void): void {
+    this.#nodeListeners.push(listener);
   }
 
   /** The sync-loop that has told of all its pods, or what is missing to that. */

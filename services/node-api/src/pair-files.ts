@@ -1,7 +1,7 @@
 import { hasErrno } from '@kubus/ports';
 import { access, mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type ServingPair } from './self-signed.ts';
+import type { ServingPair } from './servers.ts';
 
 /** Where a certificate and its key are. */
 export interface PairFiles {

@@ -1,10 +1,5 @@
 import { isIP } from 'node:net';
-
-/** A certificate, with those of its issuers after it, and its key; both PEM. */
-export interface ServingPair {
-  readonly certificate: string;
-  readonly key: string;
-}
+import type { ServingPair } from './servers.ts';
 
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** As with the reference: for clients whose clocks are behind. */

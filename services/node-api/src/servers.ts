@@ -30,27 +30,38 @@ export async function listenPlain(app: FastifyInstance, place: Place): Promise<L
   return listen(server, app, place, () => Promise.resolve());
 }
 
+/** A certificate, with those of its issuers after it, and its key; both PEM. */
+export interface ServingPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
 export interface SecureOptions {
   readonly settings: TlsSettings;
-  readonly pair: PairFiles;
+  /** Left out: {@link SecureListening.show} brings them. */
+  readonly pair: PairFiles | undefined;
   /** Certificates of the authorities that vouch for clients; left out, none is asked for. */
   readonly clientCaFile: string | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+export interface SecureListening extends Listening {
+  /** From now on the server shows this certificate; until it has one, no connection is made. Throws when it is of no use. */
+  show(pair: ServingPair): void;
+}
+
 /**
  * Serves with TLS. Certificate, key and client authorities are followed in their files; with new authorities nobody stays
  * who was let in by the old ones.
  */
-export async function listenSecure(app: FastifyInstance, place: Place, options: SecureOptions): Promise<Listening> {
-  const { settings, pair, clientCaFile, clock, logger } = options;
-  const paths = [pair.certFile, pair.keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])];
-  const context = ([cert = '', key = '', ca]: readonly string[]): SecureContextOptions => ({
-    ...{ cert: checked(pair.certFile, cert), key, minVersion: settings.minVersion },
-    ...(settings.ciphers !== undefined && { ciphers: settings.ciphers }),
-    ...(ca !== undefined && { ca: checked(clientCaFile ?? '', ca), allowPartialTrustChain: true }),
-  });
+export async function listenSecure(
+  app: FastifyInstance,
+  place: Place,
+  options: SecureOptions,
+): Promise<SecureListening> {
+  const { settings, pair: pairFiles, clientCaFile, clock, logger } = options;
+  let pair: ServingPair | undefined;
   let authorities: string | undefined;
   /** By which authorities the client of each connection was judged. */
   const judgedBy = new Map<string, string | undefined>();
@@ -59,32 +70,62 @@ export async function listenSecure(app: FastifyInstance, place: Place, options: 
     if (judgedBy.get(nameOf(request.socket)) !== authorities) request.socket.destroy();
     else app.routing(request, response);
   };
-  const files = await FollowedFiles.open(paths, {
-    clock,
-    logger,
-    changed: (texts) => {
-      const changed = context(texts);
-      // Throws where certificate and key do not belong together; setSecureContext would leave the server without any.
-      createSecureContext(changed);
-      server.setSecureContext(changed);
-      authorities = texts[2];
-      logger.info({ paths }, 'certificates were read again');
-    },
-  });
-  authorities = files.texts[2];
   const server: SecureServer = createSecureServer(
     // The certificate of a client is judged with the request, not with the connection.
-    { ...limits, ...context(files.texts), requestCert: clientCaFile !== undefined, rejectUnauthorized: false },
+    { ...limits, requestCert: clientCaFile !== undefined, rejectUnauthorized: false },
     serve,
   );
-  server.on('connection', (socket) => {
-    if (!(socket instanceof Socket)) return;
-    const name = nameOf(socket);
-    judgedBy.set(name, authorities);
-    socket.once('close', () => judgedBy.delete(name));
-  });
-  server.on('tlsClientError', (error) => logger.debug({ err: toError(error) }, 'a connection was not made'));
-  return listen(server, app, place, () => files.close());
+  const apply = (next: { pair: ServingPair | undefined; authorities: string | undefined }) => {
+    const context: SecureContextOptions = {
+      minVersion: settings.minVersion,
+      ...(settings.ciphers !== undefined && { ciphers: settings.ciphers }),
+      ...(next.pair !== undefined && { cert: next.pair.certificate, key: next.pair.key }),
+      ...(next.authorities !== undefined && { ca: next.authorities, allowPartialTrustChain: true }),
+    };
+    // Throws where certificate and key do not belong together; setSecureContext would leave the server without any.
+    createSecureContext(context);
+    server.setSecureContext(context);
+    ({ pair, authorities } = next);
+  };
+  const follow = async (paths: readonly string[], changed: (texts: readonly string[]) => void) => {
+    const opened = await FollowedFiles.open(paths, {
+      clock,
+      logger,
+      changed: (texts) => {
+        changed(texts);
+        logger.info({ paths }, 'certificates were read again');
+      },
+    });
+    files.push(opened);
+    changed(opened.texts);
+  };
+  const files: FollowedFiles[] = [];
+  try {
+    if (clientCaFile !== undefined) {
+      await follow([clientCaFile], ([text = '']) => apply({ pair, authorities: checked(clientCaFile, text) }));
+    }
+    if (pairFiles === undefined) apply({ pair, authorities });
+    else {
+      const { certFile, keyFile } = pairFiles;
+      await follow([certFile, keyFile], ([text = '', key = '']) =>
+        apply({ pair: { certificate: checked(certFile, text), key }, authorities }),
+      );
+    }
+    server.on('connection', (socket) => {
+      if (!(socket instanceof Socket)) return;
+      const name = nameOf(socket);
+      judgedBy.set(name, authorities);
+      socket.once('close', () => judgedBy.delete(name));
+    });
+    server.on('tlsClientError', (error) => logger.debug({ err: toError(error) }, 'a connection was not made'));
+    const listening = await listen(server, app, place, async () => {
+      await Promise.all(files.map((one) => one.close()));
+    });
+    return { ...listening, show: (shown) => apply({ pair: shown, authorities }) };
+  } catch (error) {
+    await Promise.all(files.map((one) => one.close()));
+    throw error;
+  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { Bus, type FactOwner } from '@kubus/bus';
 import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
+  type ClusterNode,
   type Pod,
   type PodStatus,
   type PodStatusReport,
@@ -12,6 +13,7 @@ import {
   type ServiceName,
   type SourceName,
   type StreamEvent,
+  clusterNode,
   desiredPods,
   podRefOf,
   podSchema,
@@ -73,6 +75,7 @@ export class ApiNode {
   readonly #waiting = new Set<() => void>();
   readonly #pods = new Map<SourceName, FactOwner<PodUpdate>>();
   #statuses: FactOwner<PodStatusReport> | undefined;
+  #nodes: FactOwner<ClusterNode> | undefined;
   #works: FactOwner<PodWork> | undefined;
   #runtime: FactOwner<RuntimePod> | undefined;
   #syncLoop: Server | undefined;
@@ -92,6 +95,7 @@ export class ApiNode {
     for (const name of ['file', 'http', 'api'] as const) node.#pods.set(name, sources.owner(desiredPods[name]));
     node.#statuses = (await node.#join('pod-workers')).owner(podStatus);
     node.#runtime = (await node.#join('cri-bridge')).owner(runtimePod);
+    node.#nodes = (await node.#join('node-agent')).owner(clusterNode);
     const people = await node.#connect('cli');
     people.subscribe(`kubus.${NODE}.node.event.stream.>`, {
       callback: (_error, message) => {
@@ -125,6 +129,8 @@ export class ApiNode {
       // Any free port is none that a configuration may name.
       { ...given, address: '127.0.0.1', port: 0, healthz: { address: '127.0.0.1', port: await freePort() }, ...server },
     );
+    // Fails where the contract lists what the service does not do.
+    bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' });
     return this.#api;
   }
 
@@ -135,6 +141,14 @@ export class ApiNode {
 
   want(source: SourceName, pod: Pod): void {
     this.#pods.get(source)?.put(pod.metadata.uid, { operation: 'ADD', source, pod }, { pod: pod.metadata.uid });
+  }
+
+  /** The Node object, with these addresses. */
+  isKnownBy(addresses: ClusterNode['addresses']): void {
+    this.#nodes?.put(NODE, {
+      ...{ name: NODE, uid: 'uid', resourceVersion: '1', labels: {}, annotations: {}, taints: [], podCIDRs: [] },
+      ...{ unschedulable: false, deleting: false, capacity: {}, allocatable: {}, addresses },
+    });
   }
 
   status(pod: Pod, status: PodStatus): void {

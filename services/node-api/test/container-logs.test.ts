@@ -2,10 +2,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod, PodStatus, StreamEvent } from '@kubus/contracts';
 import { poll } from '@kubus/harness';
-import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { ADMIN, TestApiServer } from '@kubus/kube-fixture';
+import { execFile } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { begin, get } from './client.ts';
 
@@ -252,6 +255,50 @@ describe('a log that is followed', () => {
       for (const text of texts) if (Number(text) === next && text.length === 63) next += 1;
     }
     expect({ next, open }).toEqual({ next: lines, open: '' });
+  });
+});
+
+const KUBECTL = ['/usr/bin/kubectl', '/usr/local/bin/kubectl', '/usr/lib/google-cloud-sdk/bin/kubectl'].find(
+  existsSync,
+);
+
+(KUBECTL === undefined ? describe.skip : describe)('kubectl', () => {
+  let cluster: TestApiServer;
+  let kubeconfig: string;
+
+  beforeAll(async () => {
+    const kubelet = () => Promise.resolve({ host: '127.0.0.1', port: node.api.ports.secure });
+    cluster = await TestApiServer.start({ kubelet });
+    kubeconfig = await cluster.kubeconfig(ADMIN, 'token');
+    cluster.create({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'node0' } });
+  });
+  afterAll(() => cluster.close());
+
+  function kubectl(...args: string[]): Promise<{ stdout: string }> {
+    return promisify(execFile)(KUBECTL ?? '', ['--kubeconfig', kubeconfig, 'logs', pod.metadata.name, ...args]);
+  }
+
+  test('shows a log, its end, the run before, and what is added', async () => {
+    const containers = pod.spec.containers.map(({ name }) => ({ name, image: 'busybox' }));
+    const { name } = pod.metadata;
+    cluster.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { nodeName: 'node0', containers } });
+    const before = join(node.folder, name, 'before.log');
+    writeFileSync(before, line(1, 'before'));
+    await running(line(1, 'one') + line(2, 'two'));
+    node.runs(pod, [runOf('now', log), runOf('before', before, 'exited')]);
+    node.status(pod, statusOf({ running: {} }, { terminated: { exitCode: 1, containerID: 'containerd://before' } }));
+    await poll('the run before is known', async () => (await ask('previous=true')).status === 200 || undefined);
+
+    expect((await kubectl('-c', 'main')).stdout).toBe('one\ntwo\n');
+    expect((await kubectl('-c', 'main', '--tail=1', '--timestamps')).stdout).toBe(`${time(2)} two\n`);
+    expect((await kubectl('-c', 'main', '--previous')).stdout).toBe('before\n');
+    await expect(kubectl('-c', 'side')).rejects.toThrow('BadRequest');
+
+    const followed = kubectl('-c', 'main', '-f', '--tail=1');
+    await poll('it is followed', () => Promise.resolve(node.api.streams === 1 || undefined));
+    appendFileSync(log, line(3, 'three'));
+    node.runs(pod, [runOf('now', log, 'exited')]);
+    expect((await followed).stdout).toBe('two\nthree\n');
   });
 });
 

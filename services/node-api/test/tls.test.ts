@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
-import { Authority } from '@kubus/kube-fixture';
+import { Authority, TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type ConnectionOptions, type TLSSocket, connect } from 'node:tls';
-import { ApiNode, open } from './api-node.ts';
+import { ApiNode, NODE, open } from './api-node.ts';
 
 let node: ApiNode;
 let pki: string;
@@ -122,6 +122,43 @@ describe('given certificates', () => {
   test('that are not there end the start', async () => {
     const missing = join(node.folder, 'missing.crt');
     await expect(node.start({ ...open, tls: { certFile: missing, keyFile: missing } })).rejects.toThrow(missing);
+  });
+});
+
+describe('a certificate of the cluster', () => {
+  const address = { type: 'InternalIP', address: '192.0.2.7' };
+
+  test('is asked for by the node’s names, shown when it is there, and another one when the names change', async () => {
+    const cluster = await TestApiServer.start({ approve: () => true });
+    try {
+      const kubeconfig = await cluster.kubeconfig(nodeUser(NODE), 'certificate');
+      const apiServer = { kubeconfig, qps: 50, burst: 100, certDir: pki, rotate: false };
+      const certDir = join(node.folder, 'signed');
+      const start = () => node.start({ ...open, certDir, bootstrapTls: true }, { apiServer });
+      await start();
+      await expect(shake()).rejects.toThrow(/handshake failure|internal error/i);
+      const shown = (names: string) =>
+        poll(`a certificate for ${names} is shown`, async () => {
+          const certificate = (await shake().catch(() => undefined))?.certificate;
+          return certificate?.subjectAltName === names ? certificate : undefined;
+        });
+
+      node.isKnownBy([address, { type: 'Hostname', address: 'node0.example' }]);
+      const first = await shown('DNS:node0.example, IP Address:192.0.2.7');
+      expect(first.subject).toBe(`O=system:nodes\nCN=system:node:${NODE}`);
+      expect(first.verify(new X509Certificate(cluster.authority.certificate).publicKey)).toBe(true);
+      const current = join(certDir, 'kubelet-server-current.pem');
+      expect((await stat(current)).mode & 0o777).toBe(0o600);
+
+      await start();
+      expect((await shown('DNS:node0.example, IP Address:192.0.2.7')).fingerprint256).toBe(first.fingerprint256);
+      node.isKnownBy([address]);
+      node.isKnownBy([{ ...address, address: '192.0.2.8' }]);
+      await shown('IP Address:192.0.2.8');
+    } finally {
+      await node.start(open);
+      await cluster.close();
+    }
   });
 });
 

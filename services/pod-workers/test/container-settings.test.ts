@@ -61,7 +61,10 @@ describe('a container', () => {
       ['HOSTS', '192.0.2.7,2001:db8::7'],
       ['CPUS', '7'],
     ]);
-    expect(node.status('a')).toMatchObject({ hostIP: '192.0.2.7', hostIPs: [{ ip: '192.0.2.7' }, { ip: '2001:db8::7' }] });
+    expect(node.status('a')).toMatchObject({
+      hostIP: '192.0.2.7',
+      hostIPs: [{ ip: '192.0.2.7' }, { ip: '2001:db8::7' }],
+    });
   });
 
   test('of which only the log is left goes on counting from it', async () => {

@@ -95,7 +95,8 @@ export class KubeletNode {
     const network = handler === undefined ? 'of the runtime' : `of cni-bridge, through the handler ${handler}`;
     logger.info({ runtime: name, version, network, nodeIps: ips, nats: url }, 'Starting the services');
     if (settings.config.enableServer && !servesApi(settings)) {
-      const why = 'without --kubeconfig nobody can be asked who may use it (authentication.webhook, authorization.mode)';
+      const why =
+        'without --kubeconfig nobody can be asked who may use it (authentication.webhook, authorization.mode)';
       logger.warn({}, `The API of the node is not served: ${why}`);
     }
     this.#processes.startServices();

@@ -4,6 +4,7 @@ import { systemClock, version } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { LauncherError } from '../errors.ts';
 import { compileNatives } from '../natives.ts';
 import { kubeletDir } from './kubelet-dir.ts';
 import { DEBUG_VERBOSITY, type LogEntry, type LogFormat, formatEntry, klogLogger, readEntry } from './klog.ts';
@@ -85,7 +86,7 @@ async function runNode(programs: string, settings: KubeletSettings, { logger, on
   const end = ender(running, manager, logger);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => end(signal));
   if (flags['exit-on-lock-contention'] && flags['lock-file'] === '') {
-    throw new Error('cannot exit on lock file contention: no lock file specified');
+    throw new LauncherError('NoLockFile', 'cannot exit on lock file contention: no lock file specified');
   }
   if (flags['lock-file'] !== '') {
     logger.info({ path: flags['lock-file'] }, 'Acquiring file lock');

@@ -50,7 +50,8 @@ describe('what the services are told', () => {
       dns: { servers: [], domain: '', resolvConf: '/etc/resolv.conf' },
       reserved: { evictionHard: { 'memory.available': '100Mi' } },
     });
-    for (const part of ['apiServer', 'server', 'objects', 'manifests', 'manifestUrl']) expect(config).not.toHaveProperty(part);
+    for (const part of ['apiServer', 'server', 'objects', 'manifests', 'manifestUrl'])
+      expect(config).not.toHaveProperty(part);
     expect(config.pods.pidsLimit).toBeUndefined();
   });
 

@@ -1,0 +1,136 @@
+import type { ClusterNode } from '@kubus/contracts';
+import {
+  CertificateStore,
+  type KubeWatcher,
+  newPrivateKey,
+  requestCertificate,
+  rotationTime,
+  validityOf,
+} from '@kubus/kube';
+import { type Clock, type Logger, hasErrno, sleep, toError } from '@kubus/ports';
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { ServingPair } from './servers.ts';
+import { type ServingNames, covers, servingNames } from './serving-names.ts';
+
+const SIGNER = 'kubernetes.io/kubelet-serving';
+/** Milliseconds: how long a request is waited for, and how often names and time are looked at. */
+const LIMIT_MS = 15 * 60_000;
+const LOOK_MS = 60_000;
+/** Milliseconds between tries: the first, and the longest. */
+const FIRST_WAIT_MS = 2_000;
+const LONGEST_WAIT_MS = 300_000;
+
+export interface ServingCertificatesOptions {
+  readonly node: string;
+  readonly certDir: string;
+  readonly client: KubeWatcher;
+  /** Those of the Node object; undefined while that is not known. */
+  readonly addresses: () => ClusterNode['addresses'] | undefined;
+  /** Gets each certificate that is to be shown from now on. */
+  readonly show: (pair: ServingPair) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Between 0 and 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Has the cluster sign the node's serving certificate (serverTLSBootstrap, kubelet behaviour 1.25): when there is none, when
+ * the node has got another address, and at 70 to 90 % of its life.
+ */
+export class ServingCertificates {
+  readonly #options: ServingCertificatesOptions;
+  readonly #store: CertificateStore;
+  readonly #ended = new AbortController();
+  readonly #running: Promise<void>;
+  #wake = new AbortController();
+  /** Drawn once for each certificate. */
+  #drawn: { readonly fingerprint: string; readonly random: number } | undefined;
+
+  constructor(options: ServingCertificatesOptions) {
+    this.#options = options;
+    this.#store = new CertificateStore(options.certDir, 'server');
+    this.#running = this.#run();
+  }
+
+  /** The addresses may be others. */
+  look(): void {
+    this.#wake.abort();
+  }
+
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    this.#wake.abort();
+    await this.#running;
+  }
+
+  get #isStopped(): boolean {
+    return this.#ended.signal.aborted;
+  }
+
+  async #run(): Promise<void> {
+    const { addresses, clock, logger } = this.#options;
+    let failures = 0;
+    for (;;) {
+      this.#wake = new AbortController();
+      let waitMs = LOOK_MS;
+      try {
+        const names = servingNames(addresses() ?? []);
+        const held = await this.#held();
+        if (names !== undefined && this.#dueIn(held, names) <= 0) await this.#order(names);
+        else waitMs = Math.min(LOOK_MS, names === undefined ? LOOK_MS : this.#dueIn(held, names));
+        failures = 0;
+      } catch (error) {
+        waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++);
+        if (!this.#isStopped) {
+          logger.warn({ err: toError(error), waitMs }, 'there is no new serving certificate');
+        }
+      }
+      if (!this.#isStopped) await sleep(clock, waitMs, this.#wake.signal);
+      if (this.#isStopped) return;
+    }
+  }
+
+  /** The certificate that counts, if it is still good; it is shown. */
+  async #held(): Promise<X509Certificate | undefined> {
+    const { clock, random, show } = this.#options;
+    const text = await readFile(this.#store.current, 'utf8').catch((error: unknown) => {
+      if (!hasErrno(error, 'ENOENT')) throw error;
+    });
+    if (text === undefined) return undefined;
+    const certificate = new X509Certificate(text);
+    if (certificate.validToDate.getTime() <= clock.now()) return undefined;
+    const fingerprint = certificate.fingerprint256;
+    if (this.#drawn?.fingerprint !== fingerprint) {
+      show({ certificate: text, key: text });
+      this.#drawn = { fingerprint, random: random() };
+    }
+    return certificate;
+  }
+
+  /** Milliseconds until another certificate is needed. */
+  #dueIn(held: X509Certificate | undefined, names: ServingNames): number {
+    if (held === undefined || !covers(held, names)) return 0;
+    return rotationTime(validityOf(held.toString()), this.#drawn?.random ?? 0) - this.#options.clock.now();
+  }
+
+  async #order({ dnsNames, addresses }: ServingNames): Promise<void> {
+    const { node, client, clock, logger, random } = this.#options;
+    const key = (await this.#store.pendingKey()) ?? newPrivateKey();
+    await this.#store.keepPendingKey(key);
+    const certificate = await requestCertificate({
+      ...{ client, signerName: SIGNER, usage: 'server', privateKey: key, resumable: true, limitMs: LIMIT_MS },
+      subject: { commonName: `system:node:${node}`, organizations: ['system:nodes'], dnsNames, addresses },
+      ...{ clock, logger, random, signal: this.#ended.signal },
+    }).catch(async (error: unknown) => {
+      // A request that was refused stays refused: the next one has another key.
+      if (!this.#isStopped) await this.#store.dropPendingKey();
+      throw error;
+    });
+    await this.#store.put(certificate, key, clock.now());
+    await this.#store.dropPendingKey();
+    await this.#held();
+    logger.info({ dnsNames, addresses }, 'the node has a serving certificate of the cluster');
+  }
+}
