@@ -293,11 +293,11 @@ const KUBECTL = ['/usr/bin/kubectl', '/usr/local/bin/kubectl', '/usr/lib/google-
     expect((await kubectl('-c', 'main', '--previous')).stdout).toBe('before\n');
     await expect(kubectl('-c', 'side')).rejects.toThrow('BadRequest');
 
-    const followed = kubectl('-c', 'main', '-f', '--tail=1');
+    const followed = kubectl('-c', 'main', '-f');
     await poll('it is followed', () => Promise.resolve(node.api.streams === 1 || undefined));
     appendFileSync(log, line(3, 'three'));
     node.runs(pod, [runOf('now', log, 'exited')]);
-    expect((await followed).stdout).toBe('two\nthree\n');
+    expect((await followed).stdout).toBe('one\ntwo\nthree\n');
   });
 });
 
