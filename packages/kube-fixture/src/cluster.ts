@@ -54,6 +54,13 @@ export class Cluster {
     return new Cluster(config);
   }
 
+  /** As {@link open}, of a kubeconfig's content. */
+  static fromText(kubeconfig: string): Cluster {
+    const config = new KubeConfig();
+    config.loadFromString(kubeconfig);
+    return new Cluster(config);
+  }
+
   private constructor(config: KubeConfig) {
     this.#config = config;
     this.url = new URL(config.getCurrentCluster()?.server ?? '');

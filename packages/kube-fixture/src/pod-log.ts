@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request } from 'node:https';
+import { toError } from '@kubus/ports';
 import { asList, asText, at } from './json.ts';
 import type { KeyPair } from './authority.ts';
 import type { KubeObject } from './object.ts';
@@ -37,7 +38,7 @@ export async function passLog(
   try {
     [answer] = (await once(asked, 'response')) as [IncomingMessage];
   } catch (error) {
-    const why = error instanceof Error ? error.message : '';
+    const why = toError(error).message;
     throw failure(500, 'InternalError', `Get "https://${address.host}:${address.port}${path}": ${why}`, {});
   }
   response.writeHead(answer.statusCode ?? 500, { 'content-type': answer.headers['content-type'] ?? 'text/plain' });

@@ -3,6 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { toError } from '@kubus/ports';
 import { parse } from 'yaml';
 import { type Answer, type Payload, answerObjects } from './api.ts';
 import type { Authority } from './authority.ts';
@@ -43,7 +44,7 @@ export class ApiHttpServer {
     this.#parts = parts;
     const handle = (request: IncomingMessage, response: ServerResponse) => {
       this.#handle(request, response).catch((error: unknown) => {
-        response.destroy(error instanceof Error ? error : undefined);
+        response.destroy(toError(error));
       });
     };
     const { tls } = parts;
@@ -197,11 +198,7 @@ function errorAnswer(error: unknown): Answer {
   const { status } =
     error instanceof StatusError
       ? error
-      : failure(
-          500,
-          'InternalError',
-          `Internal error occurred: ${error instanceof Error ? (error.stack ?? '') : String(error)}`,
-        );
+      : failure(500, 'InternalError', `Internal error occurred: ${toError(error).stack ?? ''}`);
   return { code: status.code, body: status };
 }
 
@@ -228,6 +225,6 @@ function payloadOf(contentType: string, body: Buffer): Payload {
     const text = body.toString();
     return { contentType, body: (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json };
   } catch (error) {
-    throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : ''}`);
+    throw badRequest(`couldn't get version/kind; json parse error: ${toError(error).message}`);
   }
 }
