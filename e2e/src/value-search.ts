@@ -2,6 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isRunning, readRecords } from '@kubus/launcher';
 import type { TestNode } from '@kubus/harness';
+import { hasErrno } from '@kubus/ports';
 
 /**
  * Where one of these texts stands in what a node says or keeps: its messages, their record, the logs, the states, the
@@ -13,7 +14,7 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
     return has(JSON.stringify(message.headers)) || has(message.data);
   });
   const found = messages.map(({ message }) => `message ${message.subject}`);
-  for (const file of await filesOf(node)) if (has(await readFile(file))) found.push(`file ${file}`);
+  for (const file of await filesOf(node)) if (has(await contentOf(file))) found.push(`file ${file}`);
   for (const record of await readRecords(node.dir.processes)) {
     // One that has been killed is on record until its next life has begun.
     if (!(await isRunning(record))) continue;
@@ -23,6 +24,16 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
     if (http !== undefined && has((await node.http(what, 'metrics')).body)) found.push(`metrics of ${what}`);
   }
   return found;
+}
+
+/** Empty for a file that has gone since it was found. */
+async function contentOf(file: string): Promise<string | Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return '';
+    throw error;
+  }
 }
 
 /** What the node has written but for its runtime. */
