@@ -31,7 +31,7 @@ async function create(manifest: object): Promise<KubeObject> {
 }
 
 function statusOf({ status }: KubeObject): PodStatus {
-  return (status ?? {});
+  return status ?? {};
 }
 
 async function deletePod(name: string): Promise<void> {

@@ -166,7 +166,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-api': {
     about: 'The HTTPS API of the node, which kubectl and the API server use.',
     owns: [],
-    reads: [...everyDesiredPod, podWork, podStatus, runtimePod],
+    reads: [...everyDesiredPod, podWork, podStatus, runtimePod, clusterNode],
     serves: [],
     calls: [],
     publishes: [streamEvent],

@@ -6,7 +6,7 @@ export type JsonObject = Record<string, unknown>;
 
 /**
  * The smallest strategic merge patch of `/status` that gives a pod the status `wanted`; undefined when it has it. The pod's
- * UID goes with it, so that another pod of the same name is not touched: the API server answers with a conflict.
+ * UID goes with it, so that another pod of the same name is not touched: the API server refuses that as a change of the UID.
  *
  * Which lists are merged is by the API's tags (core/v1 PodStatus, patchStrategy): conditions by type, addresses by ip, all
  * others are replaced as a whole. Conditions that are not the node's are not in the patch, so nobody's change to them is

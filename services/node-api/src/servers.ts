@@ -108,7 +108,10 @@ export async function listenSecure(
     else {
       const { certFile, keyFile } = pairFiles;
       await follow([certFile, keyFile], ([text = '', key = '']) =>
-        apply({ pair: { certificate: checked(certFile, text), key }, authorities }),
+        apply({
+          pair: { certificate: checked(certFile, text), key: checked(keyFile, key, 'PRIVATE KEY') },
+          authorities,
+        }),
       );
     }
     server.on('connection', (socket) => {
@@ -129,12 +132,12 @@ export async function listenSecure(
 }
 
 /**
- * The text of certificates. Throws where there is none: Node takes an empty text for none given, and then trusts the
- * authorities of the web.
+ * The text of a file, when there is such a thing in it. Node takes an empty text for none given: it then does without a key,
+ * or trusts the authorities of the web.
  */
-function checked(file: string, text: string): string {
-  if (/-----BEGIN CERTIFICATE-----/.test(text)) return text;
-  throw new KubusError('no-certificate', `${file}: there is no certificate in it`);
+function checked(file: string, text: string, kind: 'CERTIFICATE' | 'PRIVATE KEY' = 'CERTIFICATE'): string {
+  if (text.includes(`${kind}-----`)) return text;
+  throw new KubusError('no-certificate', `${file}: there is no ${kind.toLowerCase()} in it`);
 }
 
 /** The same for a connection and for what is secured on it, while it is open. */

@@ -64,6 +64,6 @@ test('the patch of another pod of the same name is refused', () => {
   const { pod: api, patch } = stored({ phase: 'Pending' });
   const change = statusPatch({ ...api, metadata: { ...api.metadata, uid: 'gone' } }, { phase: 'Running' });
   expect(() => patch(change ?? {})).toThrow(
-    expect.objectContaining({ status: expect.objectContaining({ code: 409 }) }),
+    expect.objectContaining({ status: expect.objectContaining({ code: 422 }) }),
   );
 });
