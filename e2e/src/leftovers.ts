@@ -17,7 +17,9 @@ export async function leftoversOfPods(node: TestNode): Promise<string[]> {
   const { containers = [] } = await node.cri('ListContainers', {});
   // The folder of states may be a mount of its own.
   const mounts = (await mountsUnder(dir.root)).filter(({ target }) => target !== dir.state('.'));
-  const namespaces = (await mountsUnder(dir.run)).filter(({ target }) => target !== dir.networkNamespace);
+  const namespaces = (await mountsUnder(dir.run)).filter(
+    ({ target }) => target !== dir.networkNamespace && target !== dir.machineNamespace,
+  );
   const cgroups = (await cgroupTree(dir.cgroupRoot)).filter((folder) => /\/pod[^/]+(\/|$)/.test(folder));
   const links = (await runCommand(node.inside(['ip', '-oneline', 'link', 'show']))).split('\n');
   return [

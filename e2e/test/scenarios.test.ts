@@ -1,12 +1,10 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
-  ApiSource,
-  ObjectCache,
   type RecordException,
   SCRUBBED_NODE_IP,
   type Scenario,
-  type TestNode,
+  type ToldEvent,
   checkout,
   eventRecord,
   poll,
@@ -14,9 +12,12 @@ import {
   recordDifferences,
   runtimeRecord,
   scopeOf,
-  startNode,
   statusRecord,
 } from '@kubus/harness';
+import { type Cluster, type JsonObject, pathOf } from '@kubus/kube-fixture';
+import { runCommand } from '@kubus/launcher';
+import { parse } from 'yaml';
+import { type ClusterNode, sharedClusterNode } from '../src/cluster-node.ts';
 import { recordFailure } from '../src/failure-record.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 
@@ -37,92 +38,143 @@ const PATIENCE = 5;
 /** Scenarios that run at the same time. */
 const AT_ONCE = 4;
 
-interface Stage {
-  node: TestNode;
-  api: ApiSource;
-  objects: ObjectCache;
-}
-
 const scenarios = await readScenarios(join(checkout, 'e2e/data/scenarios'));
 const outcomes = new Map(scenarios.map(({ name }) => [name, Promise.withResolvers<string[]>()] as const));
-const stage: Partial<Stage> = {};
+let stage: ClusterNode | undefined;
 let playing: Promise<unknown> = Promise.resolve();
 
-beforeAll(async () => {
-  const node = (stage.node = await startNode({ elsewhere: ['config-sources'] }));
+sharedClusterNode({}, async (parts) => {
+  stage = parts;
+  const { node, cluster } = parts;
+  await runCommand(node.inside(['ip', 'address', 'add', `${SCRUBBED_NODE_IP}/32`, 'dev', 'lo']));
   await node.reconfigure((config) => ({
     ...config,
     nodeIps: [SCRUBBED_NODE_IP],
     dns: { ...config.dns, servers: ['10.96.0.10'], domain: 'cluster.local' },
   }));
-  await node.restart('pod-workers-0');
-  const objects = (stage.objects = await ObjectCache.open(node));
-  const https = { name: 'https', port: 443 };
-  objects.putService({ namespace: 'default', name: 'kubernetes', clusterIP: '10.96.0.1', ports: [https] });
-  const api = (stage.api = await ApiSource.open(node));
+  await Promise.all(['node-agent-0', 'pod-workers-0'].map((instance) => node.restart(instance)));
+  await cluster.api.waitFor({ kind: 'Node', name: node.name }, (object) =>
+    JSON.stringify(object.status ?? {}).includes(SCRUBBED_NODE_IP),
+  );
+  const metadata = { namespace: 'default', name: 'kubernetes' };
+  if ((await cluster.api.get({ kind: 'Service', ...metadata })) === undefined) {
+    const ports = [{ name: 'https', port: 443, protocol: 'TCP' }];
+    await cluster.api.create({ apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: '10.96.0.1', ports } });
+  }
   // Those that take longest come first.
   const queue = [...scenarios].sort((a, b) => b.settleSeconds - a.settleSeconds);
   const player = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const outcome = outcomes.get(next.name);
       outcome?.promise.catch(() => undefined);
-      await play({ node, api, objects }, next).then(outcome?.resolve, outcome?.reject);
+      await play(parts, next).then(outcome?.resolve, outcome?.reject);
     }
   };
   playing = Promise.all(Array.from({ length: AT_ONCE }, player));
 });
 
-afterAll(async () => {
-  await stage.api?.close();
-  await stage.objects?.close();
-  await stage.node?.stop();
-});
-
 /**
- * Has the node run a scenario's pod until its record is the reference's, or long enough for that. Returns where the two
- * differ. The pod is gone afterwards: deleted as the scenario has it, else at once.
+ * Has the node run a scenario's pod until its record, as the API server has it, is the reference's, or long enough for that.
+ * Returns where the two differ. The pod is gone afterwards: deleted as the scenario has it, else at once.
  */
-async function play({ node, api, objects }: Stage, scenario: Scenario): Promise<string[]> {
+async function play({ node, cluster: { api } }: ClusterNode, scenario: Scenario): Promise<string[]> {
   const { name, deletes, settleSeconds, golden } = scenario;
   const namespace = `s-${name}`;
+  await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  for (const { metadata, ...object } of scenario.objects) {
+    await api.create({ ...object, metadata: { ...(metadata as JsonObject), namespace } });
+  }
   const hostFolder = join(node.folder, name);
-  for (const object of scenario.objects(namespace)) objects.put(object);
-  const { metadata, spec } = api.create(scenario.pod.replaceAll(HOST_FOLDER, hostFolder), namespace);
-  const { uid } = metadata;
+  const manifest = parse(scenario.pod.replaceAll(HOST_FOLDER, hostFolder)) as {
+    metadata: JsonObject;
+    spec: JsonObject;
+  };
+  const created = await api.create({
+    ...manifest,
+    metadata: { ...manifest.metadata, namespace },
+    spec: { ...manifest.spec, nodeName: node.name },
+  });
+  const { uid } = created.metadata;
+  const pod = { kind: 'Pod', namespace, name: created.metadata.name };
   const scope = scopeOf(node, namespace, { [HOST_FOLDER]: hostFolder });
-  const told = () => ({
-    status: statusRecord(node.watch.pod(uid)?.status, scope),
-    events: eventRecord(node, uid, scope),
+  const events = async () => eventRecord(await toldBy(api, namespace, uid), scope);
+  const told = async () => ({
+    status: statusRecord((await api.get(pod))?.status, scope),
+    events: await events(),
   });
 
-  let looked: readonly unknown[] = [];
-  const settled = () => {
-    const now = [node.watch.pod(uid)?.status, node.watch.messages.podEvents(uid).length];
-    // Every message of the node brings a look, and a comparison takes time.
-    if (now.every((part, index) => part === looked[index])) return undefined;
-    looked = now;
-    const differences = recordDifferences(golden, told(), exceptions);
-    const awaited = deletes ? ['.status'] : ['.status', '.events'];
-    return differences.some((line) => awaited.some((field) => line.startsWith(field))) ? undefined : told();
+  const awaited = deletes ? ['.status'] : ['.status', '.events'];
+  const settled = async () => {
+    const record = await told();
+    const differences = recordDifferences(golden, record, exceptions);
+    return differences.some((line) => awaited.some((field) => line.startsWith(field))) ? undefined : record;
   };
-  const record = await node.watch.until(name, settled, settleSeconds * PATIENCE * 1000).catch(told);
+  const changing = [pathOf({ ...pod, name: '' }), pathOf({ kind: 'Event', namespace, name: '' })];
+  const record = (await afterChange(api, changing, settled, settleSeconds * PATIENCE * 1000)) ?? (await told());
   const runtime = await runtimeRecord(node, uid, scope);
   if (!deletes) {
-    await api.delete(uid, 0);
+    await api.delete(pod, { gracePeriodSeconds: 0 });
     return recordDifferences(golden, { ...record, cri: runtime }, exceptions);
   }
   const began = performance.now();
-  await api.delete(uid);
+  await api.delete(pod);
+  await api.waitGone(pod);
   const took = performance.now() - began;
-  const grace = (spec.terminationGracePeriodSeconds ?? 30) * 1000;
-  const events = eventRecord(node, uid, scope);
-  const deleted = { ...record, cri: runtime, events, deleted_within_grace: took < grace + 5_000 };
+  const { terminationGracePeriodSeconds: graceSeconds = 30 } = manifest.spec as {
+    terminationGracePeriodSeconds?: number;
+  };
+  const deleted = {
+    ...record,
+    cri: runtime,
+    events: await events(),
+    deleted_within_grace: took < (graceSeconds + 5) * 1000,
+  };
   return recordDifferences(golden, deleted, exceptions);
+}
+
+/**
+ * What `look` gives, as soon as it gives something; it looks again after each change in the collections. Undefined after
+ * `limitMs`.
+ */
+async function afterChange<T>(
+  api: Cluster,
+  collections: readonly string[],
+  look: () => Promise<T | undefined>,
+  limitMs: number,
+): Promise<T | undefined> {
+  const watches = await Promise.all(collections.map((path) => api.watch(path)));
+  const end = () => watches.forEach((watch) => watch.close());
+  const timer = setTimeout(end, limitMs);
+  try {
+    const next = new Map(watches.map((watch) => [watch, watch.next()]));
+    for (;;) {
+      const found = await look();
+      if (found !== undefined) return found;
+      const changed = await Promise.race(
+        [...next].map(async ([watch, event]) => ((await event) === undefined ? undefined : watch)),
+      );
+      if (changed === undefined) return undefined;
+      next.set(changed, changed.next());
+    }
+  } finally {
+    clearTimeout(timer);
+    end();
+  }
+}
+
+/** The events about a pod that the API server has. */
+async function toldBy(api: Cluster, namespace: string, uid: string): Promise<ToldEvent[]> {
+  const objects = (await api.list('Event', namespace)) as unknown as (ToldEvent & {
+    involvedObject: { uid: string; fieldPath?: string };
+  })[];
+  return objects
+    .filter(({ involvedObject }) => involvedObject.uid === uid)
+    .map(({ type, reason, message, involvedObject: { fieldPath } }) => ({ type, reason, message, fieldPath }));
 }
 
 test.each(scenarios.map(({ name }) => name))('%s is as the reference has it', async (name) => {
   const differences = await outcomes.get(name)?.promise;
-  if (stage.node !== undefined && differences?.length !== 0) {
+  if (stage !== undefined && differences?.length !== 0) {
     await recordFailure(stage.node, `scenario-${name}`, differences?.join('\n') ?? '');
   }
   expect(differences).toEqual([]);
@@ -130,8 +182,8 @@ test.each(scenarios.map(({ name }) => name))('%s is as the reference has it', as
 
 test('nothing is left of the pods', async () => {
   await playing;
+  if (stage === undefined) throw new Error('the node did not start');
   const { node } = stage;
-  if (node === undefined) throw new Error('the node did not start');
   await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
   let left: string[] = [];
   const isEmpty = async () => ((left = await leftoversOfPods(node)).length === 0 ? true : undefined);

@@ -8,7 +8,7 @@ export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';
 export { ObjectCache } from './object-cache.ts';
 export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
-export { eventRecord, runtimeRecord, scopeOf, statusRecord } from './pod-record.ts';
+export { type ToldEvent, eventRecord, runtimeRecord, scopeOf, statusRecord } from './pod-record.ts';
 export { type GoldenRecord, type RecordException, recordDifferences } from './record-diff.ts';
 export { SCRUBBED_NODE_IP } from './record-scrub.ts';
 export { type Scenario, readScenarios } from './scenario.ts';

@@ -16,6 +16,15 @@ export function scopeOf(
   };
 }
 
+/** An event about a pod, on whatever way it was heard of. */
+export interface ToldEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Such as `spec.containers{web}`; empty or missing: the pod as a whole. */
+  readonly fieldPath?: string | undefined;
+}
+
 /** The pod's status as the golden records have it: conditions by their type, without what no two runs share. */
 export function statusRecord(status: PodStatus | undefined, scope: RecordScope): unknown {
   const { observedGeneration: _generation, conditions = [], ...rest } = status ?? {};
@@ -31,12 +40,10 @@ export function statusRecord(status: PodStatus | undefined, scope: RecordScope):
   return scrub(without(kept, ['startTime', 'containerID', 'imageID']), scope);
 }
 
-/** What the pod's user was told; how often a repeated event was seen depends on the clock. */
-export function eventRecord(node: TestNode, uid: string, scope: RecordScope): unknown {
-  const told = node.watch.messages
-    .podEvents(uid)
-    .map(({ type, reason, message, fieldPath = '' }) => [type, reason, message, fieldPath]);
-  return [...new Set(told.map((event) => JSON.stringify(scrub(event, scope))))]
+/** What was told about a pod, each once, in an order of their own; how often a repeated event was seen depends on the clock. */
+export function eventRecord(told: readonly ToldEvent[], scope: RecordScope): unknown {
+  const events = told.map(({ type, reason, message, fieldPath = '' }) => [type, reason, message, fieldPath]);
+  return [...new Set(events.map((event) => JSON.stringify(scrub(event, scope))))]
     .sort()
     .map((event) => JSON.parse(event) as unknown);
 }

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ApiObject } from '@kubus/object-socket';
+import type { JsonObject } from '@kubus/kube-fixture';
 import { parseAllDocuments } from 'yaml';
 import type { GoldenRecord } from './record-diff.ts';
 
@@ -14,8 +13,8 @@ export interface Scenario {
   readonly deletes: boolean;
   /** The manifest of the pod. */
   readonly pod: string;
-  /** The ConfigMaps and Secrets that the pod refers to, in the namespace of the pod. */
-  readonly objects: (namespace: string) => ApiObject[];
+  /** The ConfigMaps and Secrets that the pod refers to; they go into its namespace. */
+  readonly objects: readonly JsonObject[];
   readonly golden: GoldenRecord;
 }
 
@@ -34,14 +33,6 @@ export async function readScenarios(folder: string): Promise<Scenario[]> {
   );
 }
 
-/** A ConfigMap or Secret as a user writes it. */
-interface WrittenObject {
-  readonly kind: string;
-  readonly metadata: { readonly name: string };
-  readonly data?: Readonly<Record<string, string>>;
-  readonly stringData?: Readonly<Record<string, string>>;
-}
-
 /** The head of a file may hold `# settle: SECONDS` and `# delete: true`; its last document is the pod. */
 function parseScenario(name: string, text: string, golden: GoldenRecord): Scenario {
   return {
@@ -49,20 +40,9 @@ function parseScenario(name: string, text: string, golden: GoldenRecord): Scenar
     settleSeconds: Number(/^# settle: ([\d.]+)$/m.exec(text)?.[1] ?? 6),
     deletes: /^# delete: true$/m.test(text),
     pod: text.split(/^---$/m).at(-1) ?? '',
-    objects: (namespace) => {
-      const documents = parseAllDocuments(text).map((document) => document.toJS() as WrittenObject);
-      return documents.flatMap((written) => storedObject(written, namespace) ?? []);
-    },
+    objects: parseAllDocuments(text)
+      .map((document) => document.toJS() as JsonObject)
+      .filter(({ kind }) => kind === 'ConfigMap' || kind === 'Secret'),
     golden,
   };
-}
-
-/** The object as an API server stores it; undefined for what is neither ConfigMap nor Secret. */
-function storedObject({ kind, metadata, data, stringData }: WrittenObject, namespace: string): ApiObject | undefined {
-  const stored = { namespace, name: metadata.name, uid: randomUUID(), resourceVersion: '1' };
-  if (kind === 'ConfigMap') return { kind, metadata: stored, data: { ...data } };
-  if (kind !== 'Secret') return undefined;
-  const encoded: Record<string, string> = { ...data };
-  for (const [key, text] of Object.entries(stringData ?? {})) encoded[key] = Buffer.from(text).toString('base64');
-  return { kind, metadata: stored, type: 'Opaque', data: encoded };
 }
