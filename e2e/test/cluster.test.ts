@@ -100,15 +100,29 @@ test('kubectl debug looks into a pod with an ephemeral container', async () => {
   await deletePod('looked-at');
 });
 
-test('kubectl drain empties the node of the pods of controllers, and uncordon lets them come again', async () => {
-  const owned = pod('owned') as { metadata: object };
-  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'set', uid: 'a1', controller: true };
-  await create({ ...owned, metadata: { ...owned.metadata, ownerReferences: [owner] } });
-  await cluster.waitFor({ kind: 'Pod', name: 'owned' }, isReady);
+test('kubectl drain empties the node, and uncordon lets pods come again', async () => {
+  await create(pod('drained'));
+  await cluster.waitFor({ kind: 'Pod', name: 'drained' }, isReady);
   await ok('drain', node.name, '--ignore-daemonsets', '--force', '--timeout=60s');
-  expect(await cluster.get({ kind: 'Pod', name: 'owned' })).toBeUndefined();
+  expect(await cluster.get({ kind: 'Pod', name: 'drained' })).toBeUndefined();
   expect(await ok('get', 'node', node.name, '-o', 'jsonpath={.spec.unschedulable}')).toBe('true');
   await ok('uncordon', node.name);
+});
+
+// The test API server has no controllers.
+const onRealCluster = process.env['KUBECONFIG'] === undefined ? test.skip : test;
+
+onRealCluster('the pods of a Deployment roll out, change and go', async () => {
+  const { image = '' } = container({ name: 'x' });
+  await ok('create', 'deployment', 'rolled', `--image=${image}`, '--replicas=3', '--', 'sleep', '3600');
+  await ok('rollout', 'status', 'deployment/rolled', '--timeout=60s');
+  await ok('set', 'env', 'deployment/rolled', 'CHANGED=yes');
+  await ok('rollout', 'status', 'deployment/rolled', '--timeout=90s');
+  const pods = JSON.parse(await ok('get', 'pods', '-l', 'app=rolled', '-o', 'json')) as { items: KubeObject[] };
+  const present = pods.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  expect(present.map((one) => [isReady(one), one.spec?.['nodeName']])).toEqual(present.map(() => [true, node.name]));
+  await ok('delete', 'deployment', 'rolled');
+  await ok('wait', '--for=delete', 'pod', '-l', 'app=rolled', '--timeout=60s');
 });
 
 test('a static pod has a mirror that comes again, and goes with it', async () => {
