@@ -10,6 +10,7 @@ import {
   type RuntimeContainer,
   type RuntimePod,
   type ServiceShare,
+  clusterNode,
   criCommands,
   fencePod,
   findImage,
@@ -20,6 +21,7 @@ import {
   pullImage,
   readPod,
   runtimeCondition,
+  runtimeImages,
   runtimePod,
   serviceShare,
 } from '@kubus/contracts';
@@ -205,16 +207,14 @@ export class ScriptedPods {
     const member = this.broker.join('cri-bridge', this.clock, ++this.#epoch);
     const { bus } = member;
     const at = { epoch: this.#epoch, counter: 0 };
-    bus.owner(runtimeCondition);
-    bus.owner(imagePull);
-    for (const command of [findImage, pullImage]) bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
+    for (const fact of [runtimeCondition, runtimeImages, imagePull]) bus.owner<unknown>(fact);
+    bus.reader(clusterNode);
     bus.serve(fencePod, () => Promise.resolve({ at }));
     bus.serve(readPod, () => Promise.resolve({ at }));
     const { ExecSync, ...others } = criCommands;
     for (const command of [...Object.values(others), findImage, pullImage]) {
       bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
     }
-    bus.owner(imagePull);
     bus.serve(ExecSync, async ({ request: { params } }) => {
       this.commands.push((params.cmd ?? []).join(' '));
       return { response: await this.exec(params), at };
