@@ -8,8 +8,17 @@ import {
   startRuntime,
   testCache,
 } from '@kubus/harness';
-import { type NodeDir, POD_CIDR, endProcesses, findCniPlugins, findProcesses, podNetwork } from '@kubus/launcher';
+import {
+  type NodeDir,
+  POD_CIDR,
+  compileNatives,
+  endProcesses,
+  findCniPlugins,
+  findProcesses,
+  podNetwork,
+} from '@kubus/launcher';
 import { callCriOnce, compileStatic } from '@kubus/node-images';
+import { once } from 'node:events';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -69,6 +78,22 @@ export class KubeletMachine {
     });
     this.#agents.push(agent);
     return agent;
+  }
+
+  /** Makes a port of the test's own loopback reachable in the machine's network, under the same number. */
+  async reach(port: number): Promise<void> {
+    const { natsRelay: relay } = await compileNatives(testCache());
+    const [program, ...args] = this.runtime.inside([
+      relay,
+      String(port),
+      `/proc/${process.pid}/ns/net`,
+      '127.0.0.1',
+      String(port),
+    ]);
+    const running = startCommand(program, args, {});
+    this.#agents.push(running);
+    // It says where it leads once it listens.
+    await once(running.child.stderr, 'data');
   }
 
   /** What the service manager has been told by a process so far. */

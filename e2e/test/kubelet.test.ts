@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningCommand } from '@kubus/harness';
+import { TestApiServer } from '@kubus/kube-fixture';
 import { runCommand } from '@kubus/launcher';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isReady } from '../src/cluster-node.ts';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
 import { pod } from '../src/pods.ts';
 
@@ -105,6 +107,38 @@ test('ends cleanly at SIGTERM; started again it goes on with the same container,
   await machine.told(third, 'READY=1');
   expect(await machine.containerOf('hello-machine-1')).toBe(container);
   expect((await third.end('SIGINT')).code).toBe(0);
+});
+
+test('joins a cluster with a certificate that it has asked for, and has the cluster’s pods', async () => {
+  const server = await TestApiServer.start({ approve: () => true });
+  try {
+    await machine.reach(server.port);
+    const stranger = { username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated'] };
+    const kubeconfig = join(machine.folder, 'kubeconfig');
+    const agent = machine.kubelet(
+      ...flags,
+      `--bootstrap-kubeconfig=${await server.kubeconfig(stranger, 'token')}`,
+      `--kubeconfig=${kubeconfig}`,
+      '--node-labels=rack=7',
+    );
+    await machine.told(agent, 'READY=1');
+    const { metadata } = await server.waitFor({ kind: 'Node', name: 'machine-1' }, isReady);
+    expect(metadata.labels).toMatchObject({ rack: '7' });
+    expect((await stat(kubeconfig)).mode & 0o777).toBe(0o600);
+    const bound = pod('bound') as { spec: object };
+    server.create({ ...bound, spec: { ...bound.spec, nodeName: 'machine-1' } });
+    const name = { kind: 'Pod', name: 'bound' };
+    const running = await server.waitFor(name, isReady);
+    expect(running.status).toMatchObject({ phase: 'Running', hostIP: '10.88.0.1' });
+    await server.waitFor({ kind: 'Pod', name: 'hello-machine-1' }, isReady);
+    server.delete(name);
+    await server.waitGone(name);
+    expect((await agent.end()).code).toBe(0);
+    const users = new Set(server.requests.filter(({ path }) => path.includes('/pods')).map(({ user }) => user));
+    expect([...users]).toEqual(['system:node:machine-1']);
+  } finally {
+    await server.close();
+  }
 });
 
 test.each([
