@@ -82,7 +82,7 @@ export class KubeletMachine {
 
   /** Makes a port of the test's own loopback reachable in the machine's network, under the same number. */
   async reach(port: number): Promise<void> {
-    const { natsRelay: relay } = await compileNatives(testCache());
+    const { portRelay: relay } = await compileNatives(testCache());
     const [program, ...args] = this.runtime.inside([
       relay,
       String(port),

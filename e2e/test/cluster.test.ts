@@ -42,6 +42,7 @@ async function deletePod(name: string): Promise<void> {
 test('the node is there for schedulers and people, with a lease that is renewed', async () => {
   const object = await cluster.waitFor({ kind: 'Node', name: node.name }, isReady);
   expect(object.metadata.labels).toMatchObject({ 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux' });
+  expect(object.status?.['addresses']).toContainEqual({ type: 'InternalIP', address: '192.0.2.1' });
   const { capacity, nodeInfo, daemonEndpoints } = object.status as Record<string, Record<string, unknown>>;
   expect(capacity?.['pods']).toBe('110');
   expect(nodeInfo?.['containerRuntimeVersion']).toMatch(/^containerd:\/\//);

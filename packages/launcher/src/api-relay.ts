@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from './errors.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type ServerAddress, startRelay } from './nats-relay.ts';
+import { type ServerAddress, startRelay } from './port-relay.ts';
 import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */

@@ -9,15 +9,15 @@ const shimParts = [
   fileURLToPath(new URL('../../cni/shim/run-program.h', import.meta.url)),
 ];
 const relaySource = fileURLToPath(new URL('../../cri/relay/relay.c', import.meta.url));
-const natsRelaySource = fileURLToPath(new URL('../relay/nats-relay.c', import.meta.url));
+const portRelaySource = fileURLToPath(new URL('../relay/port-relay.c', import.meta.url));
 const sdNotifySource = fileURLToPath(new URL('../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../native/hold-lock.c', import.meta.url));
 
 export interface Natives {
   /** The holding relay between cri-bridge and the runtime. */
   readonly relay: string;
-  /** The relay between the node's network namespace and a NATS server outside of it. */
-  readonly natsRelay: string;
+  /** The relay between the node's network namespace and a server outside of it. */
+  readonly portRelay: string;
   /** Speaks to systemd. */
   readonly sdNotify: string;
   /** Holds the lock on a file. */
@@ -26,14 +26,14 @@ export interface Natives {
 
 /** Compiles the native programs; a second time this only looks whether they are there. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, natsRelay, sdNotify, holdLock] = await Promise.all([
+  const [shim, relay, portRelay, sdNotify, holdLock] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
-    compileStatic(natsRelaySource, cache),
+    compileStatic(portRelaySource, cache),
     compileStatic(sdNotifySource, cache),
     compileStatic(holdLockSource, cache),
   ]);
-  return { shim, relay, natsRelay, sdNotify, holdLock };
+  return { shim, relay, portRelay, sdNotify, holdLock };
 }
 
 /**

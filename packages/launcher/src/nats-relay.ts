@@ -1,18 +1,11 @@
-import { join } from 'node:path';
 import { LauncherError } from './errors.ts';
 import { NATS_PORT } from './nats-server.ts';
-import { inNetworkNamespace } from './network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type StartedProcess, startProcess } from './start-process.ts';
+import { type ServerAddress, startRelay } from './port-relay.ts';
+import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */
 export const natsRelay = 'nats-relay';
-
-/** Where a server of the machine's network listens. */
-export interface ServerAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 /**
  * The address in `nats://host:port`; the port may be left out.
@@ -48,27 +41,4 @@ export function isLoopback({ host }: ServerAddress): boolean {
 /** Starts the relay that lets the node's services reach a NATS server on the address of the node's own one. */
 export function startNatsRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
   return startRelay({ dir, what: natsRelay, program, port: NATS_PORT, server });
-}
-
-/**
- * Starts a relay from a port of the loopback in the node's network namespace to a server of the machine's network, whose
- * namespace must be mounted at `dir.machineNamespace`.
- */
-export function startRelay(options: {
-  dir: NodeDir;
-  /** The name under which the process is recorded. */
-  what: string;
-  /** The compiled relay. */
-  program: string;
-  port: number;
-  server: ServerAddress;
-}): Promise<StartedProcess> {
-  const { dir, what, program, port, server } = options;
-  const args = [String(port), dir.machineNamespace, server.host, String(server.port)];
-  return startProcess({
-    dir,
-    what,
-    command: inNetworkNamespace(dir.networkNamespace, [program, ...args]),
-    log: join(dir.logs, `${what}.log`),
-  });
 }

@@ -2,6 +2,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import { type Command, runCommand } from './command.ts';
 import { mountsUnder } from './mounts.ts';
 
+/** A private node's address in its cluster. The same for all: nobody outside of the node's network reaches it (RFC 5737). */
+export const PRIVATE_NODE_IP = '192.0.2.1';
+
 /**
  * What CNI bridges need: forwarding between the bridge and its ports, and bridged packets shown to iptables, without
  * which a service address does not reach a pod on the same bridge. The second exists only where the kernel has
@@ -9,13 +12,15 @@ import { mountsUnder } from './mounts.ts';
  */
 const setUp = `set -e
 ip link set lo up
+ip address replace ${PRIVATE_NODE_IP}/32 dev lo
 cd /proc/sys/net
 for sysctl in ipv4/ip_forward ipv6/conf/all/forwarding bridge/bridge-nf-call-iptables bridge/bridge-nf-call-ip6tables; do
   test ! -e $sysctl || echo 1 >$sysctl
 done`;
 
 /**
- * Makes a network namespace that stays until it is deleted, mounted on `file`, with its loopback up and forwarding on.
+ * Makes a network namespace that stays until it is deleted, mounted on `file`, with its loopback up,
+ * an address for the node, and forwarding on.
  * Harmless when it is there. It is mounted on a file of the node and not in /run/netns: `ip netns` leaves a mount of its
  * own behind there.
  */

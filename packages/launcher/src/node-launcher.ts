@@ -92,7 +92,7 @@ export class NodeLauncher {
       this.#processes.keep('nats-server', () => startNats(dir));
       return;
     }
-    const { natsRelay: program } = await compileNatives(settings.cache);
+    const { portRelay: program } = await compileNatives(settings.cache);
     const server = parseNatsUrl(settings.nats);
     this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, server));
   }
@@ -102,7 +102,7 @@ export class NodeLauncher {
     const { dir, settings } = this.#options;
     if (settings.kubeconfig === undefined) return;
     const server = await writeRelayedKubeconfig(dir, settings.kubeconfig);
-    const { natsRelay: program } = await compileNatives(settings.cache);
+    const { portRelay: program } = await compileNatives(settings.cache);
     this.#processes.keep(apiRelay, () => startApiRelay(dir, program, server));
   }
 

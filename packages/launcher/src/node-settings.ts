@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import { nodeKubeconfig } from './api-relay.ts';
+import { PRIVATE_NODE_IP } from './network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
@@ -121,12 +122,16 @@ export async function writeNodeConfig(
 }
 
 /** What makes the node a member of its cluster. */
-function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Pick<NodeConfig, 'apiServer' | 'server'> {
+function cluster(
+  dir: NodeDir,
+  { kubeconfig }: NodeSettings,
+): Partial<Pick<NodeConfig, 'apiServer' | 'server' | 'nodeIps'>> {
   if (kubeconfig === undefined) return {};
   const certDir = join(dir.config, 'pki');
   const { apiServer, server } = nodeConfigSchema.shape;
   return {
     apiServer: apiServer.parse({ kubeconfig: nodeKubeconfig(dir), certDir }),
     server: server.parse({ certDir }),
+    nodeIps: [PRIVATE_NODE_IP],
   };
 }

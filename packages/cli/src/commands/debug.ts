@@ -63,9 +63,9 @@ async function debug(node: string, instance: string, { port, inspectBrk }: Debug
 
 /** What listens on the port here and passes everything on to the same port in the node's network. */
 async function inspectorRelay(dir: NodeDir, port: number): Promise<ChildProcess> {
-  const { natsRelay } = await compileNatives(join(checkout, '.kubus/cache'));
+  const { portRelay } = await compileNatives(join(checkout, '.kubus/cache'));
   const args = [String(port), dir.networkNamespace, '127.0.0.1', String(port)];
-  const relay = spawn(natsRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const relay = spawn(portRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const [said] = (await once(relay.stderr, 'data')) as [Buffer];
   relay.stderr.resume();
   if (said.includes('leads to')) return relay;

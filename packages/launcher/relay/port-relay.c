@@ -1,7 +1,7 @@
 /*
- * nats-relay: the way from a node's network namespace to a NATS server outside of it.
+ * port-relay: the way from a node's network namespace to a server outside of it: NATS, or an API server.
  *
- *   nats-relay PORT NAMESPACE HOST SERVER_PORT
+ *   port-relay PORT NAMESPACE HOST SERVER_PORT
  *
  * Listens on 127.0.0.1:PORT of the network namespace in which it is started, and enters the one that is mounted on the
  * file NAMESPACE, where every connection gets one of its own to HOST:SERVER_PORT. Bytes and the ends of both directions
@@ -43,17 +43,17 @@ static const char *host, *port;
 static atomic_bool lost;
 
 static void fail(const char *what) {
-    fprintf(stderr, "nats-relay: %s: %s\n", what, strerror(errno));
+    fprintf(stderr, "port-relay: %s: %s\n", what, strerror(errno));
     exit(2);
 }
 
 /* One line for each change, not for each attempt. */
 static void tell_reached(void) {
-    if (atomic_exchange(&lost, false)) fprintf(stderr, "nats-relay: %s port %s is back\n", host, port);
+    if (atomic_exchange(&lost, false)) fprintf(stderr, "port-relay: %s port %s is back\n", host, port);
 }
 
 static void tell_lost(const char *why) {
-    if (!atomic_exchange(&lost, true)) fprintf(stderr, "nats-relay: can not reach %s port %s: %s\n", host, port, why);
+    if (!atomic_exchange(&lost, true)) fprintf(stderr, "port-relay: can not reach %s port %s: %s\n", host, port, why);
 }
 
 static void set(int fd, int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); }
@@ -139,7 +139,7 @@ static bool start_thread(void *(*action)(void *), struct link *link) {
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     int problem = pthread_create(&thread, &attributes, action, link);
     pthread_attr_destroy(&attributes);
-    if (problem != 0) fprintf(stderr, "nats-relay: no thread for a connection: %s\n", strerror(problem));
+    if (problem != 0) fprintf(stderr, "port-relay: no thread for a connection: %s\n", strerror(problem));
     return problem == 0;
 }
 
@@ -184,14 +184,14 @@ static void enter(const char *namespace) {
 
 int main(int argc, char **argv) {
     if (argc != 5) {
-        fprintf(stderr, "usage: nats-relay PORT NAMESPACE HOST SERVER_PORT\n");
+        fprintf(stderr, "usage: port-relay PORT NAMESPACE HOST SERVER_PORT\n");
         return 2;
     }
     host = argv[3], port = argv[4];
     signal(SIGPIPE, SIG_IGN);
     int listener = listen_on(argv[1]);
     enter(argv[2]);
-    fprintf(stderr, "nats-relay: 127.0.0.1 port %s leads to %s port %s\n", argv[1], host, port);
+    fprintf(stderr, "port-relay: 127.0.0.1 port %s leads to %s port %s\n", argv[1], host, port);
     for (;;) {
         int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (client < 0) {

@@ -66,14 +66,14 @@ async function leave(): Promise<void> {
 }
 
 async function startRelay(serverPort: number): Promise<Relay> {
-  const { natsRelay } = await compileNatives(cache);
+  const { portRelay } = await compileNatives(cache);
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
   probe.close();
   await once(probe, 'close');
   const args = [String(port), '/proc/self/ns/net', 'localhost', String(serverPort)];
-  const child = spawn(natsRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(portRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   afterTest(() => end(child));
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { inNetworkNamespace } from './network-namespace.ts';
+import type { NodeDir } from './node-dir.ts';
+import { type StartedProcess, startProcess } from './start-process.ts';
+
+/** Where a server of the machine's network listens. */
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Starts a relay from a port of the loopback in the node's network namespace to a server of the machine's network, whose
+ * namespace must be mounted at `dir.machineNamespace`.
+ */
+export function startRelay(options: {
+  dir: NodeDir;
+  /** The name under which the process is recorded. */
+  what: string;
+  /** The compiled relay. */
+  program: string;
+  port: number;
+  server: ServerAddress;
+}): Promise<StartedProcess> {
+  const { dir, what, program, port, server } = options;
+  const args = [String(port), dir.machineNamespace, server.host, String(server.port)];
+  return startProcess({
+    dir,
+    what,
+    command: inNetworkNamespace(dir.networkNamespace, [program, ...args]),
+    log: join(dir.logs, `${what}.log`),
+  });
+}
