@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from './errors.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type ServerAddress, startRelay } from './port-relay.ts';
+import { type ServerAddress, hostOf, startRelay } from './port-relay.ts';
 import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */
@@ -63,9 +63,7 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
     users: [{ ...user, user: withAbsolute(user.user ?? {}, userFiles, folder) }],
   };
   await writeFile(nodeKubeconfig(dir), JSON.stringify(own), { mode: 0o600 });
-  // An IPv6 address stands in brackets in a URL and nowhere else.
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return { host, port: Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port) };
+  return { host: hostOf(url), port: Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port) };
 }
 
 /** Starts the relay that lets the node's services reach an API server of the machine's network. */

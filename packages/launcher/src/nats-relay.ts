@@ -1,7 +1,7 @@
 import { LauncherError } from './errors.ts';
 import { NATS_PORT } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type ServerAddress, startRelay } from './port-relay.ts';
+import { type ServerAddress, hostOf, startRelay } from './port-relay.ts';
 import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */
@@ -29,8 +29,7 @@ export function parseNatsUrl(text: string): ServerAddress {
       'The NATS URL names a user: a node has identities of its own, use nats://HOST:PORT',
     );
   }
-  // An IPv6 address stands in brackets in a URL and nowhere else.
-  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? NATS_PORT : Number(port) };
+  return { host: hostOf(url), port: port === '' ? NATS_PORT : Number(port) };
 }
 
 /** True for an address that nobody but this machine reaches. */

@@ -65,6 +65,11 @@ const longestSocketPath = 107;
 /** The longest socket name in use: containerd adds `.ttrpc` to the path that it is given. */
 const longestSocketName = 'containerd.sock.ttrpc';
 
+/** Whether a node can have that name: it has to be a DNS subdomain (RFC 1123). */
+export function isNodeName(name: string): boolean {
+  return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) && name.length <= 253;
+}
+
 /**
  * The layout of the node's folders. A name that would make socket paths too long is cut and completed with a digest in
  * the run folder, so that two such nodes still differ.
@@ -74,7 +79,7 @@ const longestSocketName = 'containerd.sock.ttrpc';
  */
 export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
   // Also keeps `..` and `/` out of paths that are removed later.
-  if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(node) || node.length > 253) {
+  if (!isNodeName(node)) {
     throw new LauncherError(
       'InvalidNodeName',
       `Node name "${node}" must be a DNS subdomain: lower case, digits, "-" and "."`,
@@ -154,6 +159,11 @@ export async function createNodeDir(dir: NodeDir): Promise<void> {
     [dir.run, 0o700],
     [dir.processes, 0o700],
   ];
+  await makeFolders(folders);
+}
+
+/** Makes folders that may be there, and sets their modes in any case. */
+export async function makeFolders(folders: readonly (readonly [path: string, mode: number])[]): Promise<void> {
   for (const [path, mode] of folders) {
     await mkdir(path, { recursive: true });
     await chmod(path, mode);

@@ -15,7 +15,7 @@ import { natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 import { NATS_PORT, ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
-import { nodeProgram, nodeProgramEnv } from './node-program.ts';
+import { nodeProgramEnv, serviceProgram } from './node-program.ts';
 import {
   type NodeSettings,
   identitiesFolder,
@@ -75,8 +75,7 @@ export class NodeLauncher {
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();
-    const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
-    await this.#processes.joinBus({ url: ownNatsUrl, seed });
+    await this.#processes.joinBus({ url: ownNatsUrl, identities });
   }
 
   /** Ends the launcher's own part; the node goes on without it. */
@@ -139,11 +138,10 @@ export class NodeLauncher {
     const { dir, settings } = this.#options;
     const service = serviceOf(name);
     const program = settings.programs[service] ?? '';
-    const args = ['--config', nodeConfigFile(dir), '--slot', /\d+$/.exec(name)?.[0] ?? '0'];
     return startProcess({
       dir,
       what: name,
-      command: inNetworkNamespace(dir.networkNamespace, nodeProgram(program, args)),
+      command: inNetworkNamespace(dir.networkNamespace, serviceProgram(program, nodeConfigFile(dir), name)),
       env: nodeProgramEnv,
       log: join(dir.logs, `${service}.log`),
     });

@@ -19,3 +19,13 @@ export const nodeProgramEnv: Readonly<Record<string, string>> = { MALLOC_ARENA_M
 export function nodeProgram(program: string, args: readonly string[]): Command {
   return [process.execPath, ...flags, program, ...args];
 }
+
+/**
+ * The command that runs services.
+ *
+ * @param config the node's configuration
+ * @param name that of an instance, or of the process of all first ones
+ */
+export function serviceProgram(program: string, config: string, name: string): Command {
+  return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0']);
+}

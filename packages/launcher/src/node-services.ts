@@ -21,6 +21,9 @@ export const clusterServices = [
   'node-api',
 ] as const satisfies readonly ServiceName[];
 
+/** All that a node can have. */
+export const everyService: readonly ServiceName[] = [...nodeServices, ...clusterServices];
+
 /** What decides which processes a node has. */
 export interface NodeShape {
   /** The first instance of every service runs in one process. */
@@ -47,6 +50,11 @@ export const hostProcess = 'services';
 /** The instances of services that one process of the node runs. */
 export function instancesIn(process: string, node: ServiceShape): readonly string[] {
   return process === hostProcess ? firstInstances(node) : [process];
+}
+
+/** Whether a process of that name runs services. */
+export function runsServices(process: string): boolean {
+  return process === hostProcess || /-\d+$/.test(process);
 }
 
 /** The processes that run the services of a node. */

@@ -9,6 +9,11 @@ export interface ServerAddress {
   readonly port: number;
 }
 
+/** The host of a URL as programs take it: an IPv6 address stands in brackets in a URL and nowhere else. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
 /**
  * Starts a relay from a port of the loopback in the node's network namespace to a server of the machine's network, whose
  * namespace must be mounted at `dir.machineNamespace`.

@@ -1,6 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
-import { connectNats, defaultRecordLimits, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
+import {
+  type KeyedIdentity,
+  connectNats,
+  defaultRecordLimits,
+  ensureStreams,
+  purgeRemovalMarks,
+} from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -20,7 +26,7 @@ import { LauncherError } from './errors.ts';
 import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
 import { natsRelay } from './nats-relay.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type NodeShape, checkOwnProcess, hostProcess, instancesIn, serviceProcesses } from './node-services.ts';
+import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from './node-services.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
 import type { StartedProcess } from './start-process.ts';
@@ -88,7 +94,7 @@ export class ServiceProcesses {
   async endLeftovers(): Promise<void> {
     const { dir } = this.#options;
     const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
-    const own = left.filter(({ what }) => helpers.has(what) || what === hostProcess || /-\d+$/.test(what));
+    const own = left.filter(({ what }) => helpers.has(what) || runsServices(what));
     await endProcesses(own, GRACE_MS);
   }
 
@@ -135,9 +141,10 @@ export class ServiceProcesses {
   }
 
   /** Connects to NATS, as soon as it is there. */
-  async joinBus(options: { url: string; seed: string }): Promise<void> {
+  async joinBus(options: { url: string; identities: readonly KeyedIdentity[] }): Promise<void> {
     const { dir, logger } = this.#options;
-    const connection = await connectNats({ servers: options.url, instance: launcherInstance, seed: options.seed });
+    const seed = options.identities.find(({ service }) => service === 'launcher')?.seed ?? '';
+    const connection = await connectNats({ servers: options.url, instance: launcherInstance, seed });
     this.#connection = connection;
     await this.#keepStreams(connection);
     this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);

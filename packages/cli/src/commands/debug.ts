@@ -5,8 +5,7 @@ import {
   nodeConfigFile,
   nodeDir,
   nodeMark,
-  clusterServices,
-  nodeServices,
+  everyService,
   recordOf,
   writeRecord,
 } from '@kubus/launcher';
@@ -127,9 +126,8 @@ function nextLife(link: NodeLink, instance: string): Promise<void> {
 
 function instanceOf(text: string): string {
   const instance = /-\d+$/.test(text) ? text : `${text}-0`;
-  const services = [...nodeServices, ...clusterServices];
-  if (!services.some((service) => service === instance.replace(/-\d+$/, ''))) {
-    throw new UserError(`there is no service "${text}": ${services.join(', ')}`);
+  if (!everyService.some((service) => service === instance.replace(/-\d+$/, ''))) {
+    throw new UserError(`there is no service "${text}": ${everyService.join(', ')}`);
   }
   return instance;
 }

@@ -18,8 +18,7 @@ import {
   nodeDir,
   nodeProgram,
   nodeProgramEnv,
-  nodeServices,
-  clusterServices,
+  everyService,
   nodeSettingsSchema,
   parseNatsUrl,
   startProcess,
@@ -70,7 +69,7 @@ export function addUp(program: Command): void {
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
     .addOption(
       new Option('--elsewhere <service...>', 'services that somebody else runs in the place of the node’s own')
-        .choices([...nodeServices, ...clusterServices])
+        .choices(everyService)
         .default([]),
     )
     .addOption(
@@ -132,10 +131,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     instances,
     programs: {
       ...Object.fromEntries(
-        [...nodeServices, ...clusterServices].map((service) => [
-          service,
-          join(checkout, 'services', service, 'dist/main.mjs'),
-        ]),
+        everyService.map((service) => [service, join(checkout, 'services', service, 'dist/main.mjs')]),
       ),
       [hostProcess]: join(checkout, 'packages/service-host/dist/main.mjs'),
     },

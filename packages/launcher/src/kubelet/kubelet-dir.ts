@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { chmod, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NodeDir } from '../node-dir.ts';
+import { type NodeDir, makeFolders } from '../node-dir.ts';
 
 /** Where things of a node lie that runs in the place of the kubelet. */
 export interface KubeletDir extends Pick<
@@ -45,7 +45,7 @@ export function kubeletDir(
 
 /** Makes the folders; harmless when they are there. */
 export async function createKubeletDir(dir: KubeletDir, podLogs: string): Promise<void> {
-  const folders: (readonly [path: string, mode: number])[] = [
+  await makeFolders([
     [dir.kubeletRoot, 0o750],
     [dir.root, 0o711],
     [dir.config, 0o700],
@@ -55,10 +55,6 @@ export async function createKubeletDir(dir: KubeletDir, podLogs: string): Promis
     [dir.nothing, 0o755],
     [dir.run, 0o700],
     [dir.processes, 0o700],
-  ];
-  for (const [path, mode] of folders) {
-    await mkdir(path, { recursive: true });
-    await chmod(path, mode);
-  }
+  ]);
   await mkdir(podLogs, { recursive: true, mode: 0o755 });
 }

@@ -14,8 +14,8 @@ import { ensureIdentities } from '../identities.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
 import { natsConfigFile, writeNatsConfig } from '../nats-server.ts';
 import { installNatives } from '../natives.ts';
-import { nodeProgram, nodeProgramEnv } from '../node-program.ts';
-import { hostProcess } from '../node-services.ts';
+import { nodeProgramEnv, serviceProgram } from '../node-program.ts';
+import { hostProcess, runsServices } from '../node-services.ts';
 import { identitiesFolder, nodeConfigFile } from '../node-settings.ts';
 import { endProcesses, findProcesses } from '../process-record.ts';
 import { ServiceProcesses, serviceOf } from '../service-processes.ts';
@@ -100,8 +100,7 @@ export class KubeletNode {
       logger.warn({}, `The API of the node is not served: ${why}`);
     }
     this.#processes.startServices();
-    const seed = identities.find(({ service }) => service === 'launcher')?.seed ?? '';
-    await this.#processes.joinBus({ url, seed });
+    await this.#processes.joinBus({ url, identities });
     await this.#processes.untilServing();
   }
 
@@ -115,9 +114,8 @@ export class KubeletNode {
     const { dir } = this.#options;
     await this.#processes.stop();
     const running = await findProcesses(dir.root, dir.processes);
-    const isOfOurs = (what: string) => what === hostProcess || /-\d+$/.test(what);
     await endProcesses(
-      running.filter(({ what }) => isOfOurs(what)),
+      running.filter(({ what }) => runsServices(what)),
       END_MS,
     );
     await endProcesses(
@@ -163,8 +161,8 @@ export class KubeletNode {
     const { dir, programs } = this.#options;
     const service = serviceOf(name);
     const folder = name === hostProcess ? 'packages/service-host' : `services/${service}`;
-    const args = ['--config', nodeConfigFile(dir), '--slot', /\d+$/.exec(name)?.[0] ?? '0'];
-    return this.#start(name, nodeProgram(join(programs, folder, 'dist/main.mjs'), args), nodeProgramEnv);
+    const program = serviceProgram(join(programs, folder, 'dist/main.mjs'), nodeConfigFile(dir), name);
+    return this.#start(name, program, nodeProgramEnv);
   }
 
   #start(

@@ -3,6 +3,7 @@ import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus
 import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
 import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
+import { isNodeName } from '../node-dir.ts';
 import { identitiesFolder } from '../node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
 
@@ -31,7 +32,7 @@ export interface NodeParts {
  */
 export function nodeName({ 'hostname-override': override }: KubeletFlags, hostname: string): string {
   const name = (override === '' ? hostname : override).trim().toLowerCase();
-  if (/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) && name.length <= 253) return name;
+  if (isNodeName(name)) return name;
   const where = override === '' ? 'the machine’s host name' : '--hostname-override';
   throw new LauncherError('InvalidNodeName', `${where} "${name}" is no name for a node: it must be a DNS subdomain`);
 }
