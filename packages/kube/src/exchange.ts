@@ -34,11 +34,17 @@ export function exchange(access: Access, { path, body, stream, headers, ...rest 
   });
 }
 
-/** The whole body. Rejects when the connection breaks before its end. */
-export async function readBody(response: IncomingMessage): Promise<unknown> {
+/**
+ * The whole body. Rejects when the connection breaks before its end.
+ *
+ * @param read is told how many bytes it has
+ */
+export async function readBody(response: IncomingMessage, read?: (bytes: number) => void): Promise<unknown> {
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
-  const text = Buffer.concat(chunks).toString('utf8');
+  const body = Buffer.concat(chunks);
+  read?.(body.length);
+  const text = body.toString('utf8');
   const isJson = /^application\/json\b/.test(response.headers['content-type'] ?? '');
   return isJson ? parseJson(text) : text;
 }

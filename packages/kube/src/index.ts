@@ -11,8 +11,10 @@ export {
   type KubeWatch,
   type KubeWatcher,
 } from './kube-client.ts';
-export { KubeError } from './kube-error.ts';
+export { KubeError, isExpired, isOutage } from './kube-error.ts';
+export { KubeLink } from './kube-link.ts';
 export { type KubeResource, kubePath } from './kube-path.ts';
-export { type ApiServerConfig, openKubeClient } from './open-kube-client.ts';
+export { type ApiServerConfig, type ClientPorts, openKubeClient } from './open-kube-client.ts';
 export { Reflector, type ReflectorListener, type ReflectorOptions } from './reflector.ts';
+export type { MetricsSink } from './rest-client-metrics.ts';
 export { CertificateError, type CertificateOrder, newPrivateKey, requestCertificate } from './request-certificate.ts';

@@ -5,6 +5,7 @@ import { Credentials } from './credentials.ts';
 import { exchange, parseJson, readBody, readLines } from './exchange.ts';
 import { rejected, unreachable } from './kube-error.ts';
 import { queryText } from './kube-path.ts';
+import { type MetricsSink, RestClientMetrics } from './rest-client-metrics.ts';
 import { afterFailure } from './retry.ts';
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -69,6 +70,8 @@ export interface KubeClientOptions {
   readonly rate?: Rate | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Left out: requests are not counted. */
+  readonly metrics?: MetricsSink | undefined;
 }
 
 /**
@@ -79,7 +82,10 @@ export class KubeClient implements KubeWatcher {
   readonly #options: KubeClientOptions;
   readonly #credentials: Credentials;
   readonly #turns: TokenBucket | undefined;
+  readonly #metrics: RestClientMetrics | undefined;
   readonly #closed = new AbortController();
+  /** Whom the last request was sent to. */
+  #host = '';
 
   /** Resolves when the kubeconfig can be read, however long that takes; whether the server is there does not matter. */
   static async open(options: KubeClientOptions & { readonly signal?: AbortSignal | undefined }): Promise<KubeClient> {
@@ -89,20 +95,24 @@ export class KubeClient implements KubeWatcher {
   private constructor(options: KubeClientOptions, credentials: Credentials) {
     this.#options = options;
     this.#credentials = credentials;
+    this.#metrics = options.metrics && new RestClientMetrics(options.metrics);
     this.#turns = options.rate && new TokenBucket(options.rate);
   }
 
   async request(request: KubeRequest): Promise<unknown> {
     const signal = this.#signalOf(request);
-    if (request.unlimited !== true) await this.#turn(signal);
-    return this.#tries(request, signal, async (limit) => readBody(await this.#open(request, limit)));
+    if (request.unlimited !== true) await this.#turn(request.method, signal);
+    return this.#tries(request, signal, async (limit) => {
+      const { response, host } = await this.#open(request, limit);
+      return readBody(response, (bytes) => this.#metrics?.received(request.method, host, bytes));
+    });
   }
 
   async watch({ path, query, signal: given, opened, event }: KubeWatch): Promise<void> {
     const signal = this.#signalOf({ signal: given });
     const request = { method: 'GET', path, query: { ...query, watch: true } } as const;
-    await this.#turn(signal);
-    const response = await this.#tries(request, signal, (limit) => this.#open(request, limit, true));
+    await this.#turn(request.method, signal);
+    const { response } = await this.#tries(request, signal, (limit) => this.#open(request, limit, true));
     try {
       opened?.();
       await readLines(response, (line) => event(parseJson(line)));
@@ -124,9 +134,10 @@ export class KubeClient implements KubeWatcher {
     return signal === undefined ? this.#closed.signal : AbortSignal.any([this.#closed.signal, signal]);
   }
 
-  async #turn(signal: AbortSignal): Promise<void> {
+  async #turn(method: string, signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const waitMs = this.#turns?.reserve(clock.now(), Number.POSITIVE_INFINITY) ?? 0;
+    if (this.#host !== '') this.#metrics?.waited(method, this.#host, waitMs);
     if (waitMs > 0) await sleep(clock, waitMs, signal);
   }
 
@@ -160,9 +171,20 @@ export class KubeClient implements KubeWatcher {
   }
 
   /** The head of a successful answer. The signal ends its body as well. */
-  async #open(request: KubeRequest, signal: AbortSignal, stream = false): Promise<IncomingMessage> {
+  async #open(
+    request: KubeRequest,
+    signal: AbortSignal,
+    stream = false,
+  ): Promise<{ response: IncomingMessage; host: string }> {
     const { method, path, query, body, patch } = request;
     const access = await this.#credentials.current();
+    const { host } = access.server;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    this.#host = host;
+    const { clock } = this.#options;
+    const began = clock.now();
+    const counted = (status: number | undefined) =>
+      this.#metrics?.sent({ method, host, status, tookMs: clock.now() - began, bytes: Buffer.byteLength(text ?? '') });
     const response = await exchange(access, {
       method,
       path: path + queryText(query),
@@ -171,12 +193,16 @@ export class KubeClient implements KubeWatcher {
         'User-Agent': this.#options.userAgent,
         ...(body !== undefined && { 'Content-Type': patch === undefined ? 'application/json' : patchTypes[patch] }),
       },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: text,
       signal,
       stream,
+    }).catch((error: unknown) => {
+      counted(undefined);
+      throw error;
     });
     const { statusCode = 0, headers } = response;
-    if (statusCode >= 200 && statusCode < 300) return response;
+    counted(statusCode);
+    if (statusCode >= 200 && statusCode < 300) return { response, host };
     throw rejected(nameOf(request), statusCode, await readBody(response), headers['retry-after']);
   }
 }

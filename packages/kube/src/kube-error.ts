@@ -71,6 +71,16 @@ export function unreachable(what: string, thrown: unknown): KubeError {
   return new KubeError('Unreachable', `${what}: ${cause.message}`, { cause });
 }
 
+/**
+ * Whether the API server has not answered, or could not now: credentials that are being renewed, a time limit, too many
+ * requests, its own failure. This says nothing about what was asked.
+ */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false;
+  const { status } = error;
+  return status === undefined || status >= 500 || status === 401 || status === 408 || status === 429;
+}
+
 /** The resource version that was asked for is no longer known: only a new list helps. */
 export function isExpired(error: KubeError): boolean {
   return error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone';

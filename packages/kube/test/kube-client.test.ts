@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { KubeClient, type KubeRequest } from '../src/kube-client.ts';
+import type { MetricsSink } from '../src/rest-client-metrics.ts';
 import { ScriptedServer, json, refusal, reset } from './scripted-server.ts';
 
 /** The machine's clock that passes waits at once, and remembers them. */
@@ -31,6 +32,7 @@ let dir: string;
 let server: ScriptedServer;
 let client: KubeClient;
 let clock: ReturnType<typeof impatientClock>;
+let metrics: Parameters<MetricsSink['add']>[0][];
 
 async function writeKubeconfig(path: string, port: number, user: Record<string, unknown>): Promise<void> {
   const document = {
@@ -49,7 +51,9 @@ beforeEach(async () => {
   await writeFile(join(dir, 'token'), 'first\n');
   const kubeconfig = join(dir, 'kubeconfig');
   await writeKubeconfig(kubeconfig, await server.listen(), { tokenFile: 'token' });
-  client = await KubeClient.open({ kubeconfig, userAgent: 'kubus-test', clock, logger: silentLogger });
+  metrics = [];
+  const sink = { add: (one: (typeof metrics)[number]) => void metrics.push(one) };
+  client = await KubeClient.open({ kubeconfig, userAgent: 'kubus-test', clock, logger: silentLogger, metrics: sink });
 });
 
 afterEach(async () => {
@@ -75,6 +79,30 @@ describe('a request', () => {
         'user-agent': 'kubus-test',
       },
     });
+  });
+
+  test('is counted by what came of it, with its size and that of the answer', async () => {
+    server.answer(json(200, { kind: 'Pod' }), refusal(404, 'NotFound'));
+    await client.request({ ...get, method: 'POST', body: 'x'.repeat(98) });
+    await expect(client.request(get)).rejects.toThrow('NotFound');
+    const shown = metrics.map((one) => {
+      const found = one.type === 'counter' ? one.collect() : one.values.series;
+      return [one.name, found.map(({ labels: { host, ...labels } }) => ({ host, ...labels }))] as const;
+    });
+    const host = expect.stringMatching(/^127\.0\.0\.1:\d+$/) as unknown;
+    expect(Object.fromEntries(shown)).toMatchObject({
+      rest_client_requests_total: [
+        { host, code: '200', method: 'POST' },
+        { host, code: '404', method: 'GET' },
+      ],
+      rest_client_request_duration_seconds: [
+        { host, verb: 'POST' },
+        { host, verb: 'GET' },
+      ],
+      rest_client_response_size_bytes: [{ host, verb: 'POST' }],
+    });
+    const sizes = metrics.find(({ name }) => name === 'rest_client_request_size_bytes');
+    expect(sizes?.type === 'histogram' && sizes.values.series.map(({ sum }) => sum)).toEqual([100, 0]);
   });
 
   test('keeps its connection', async () => {

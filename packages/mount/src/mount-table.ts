@@ -6,11 +6,22 @@ export interface Mount {
   readonly target: string;
   /** Type of the file system: `tmpfs`, `ext4`, ... */
   readonly type: string;
+  /** What is mounted in it appears in its copies in other namespaces (mount_namespaces(7)). */
+  readonly shared: boolean;
+  /** Nothing can be written through it. */
+  readonly readOnly: boolean;
+  /** Of the file system, for all of its mounts: `rw`, `seclabel`, `size=1024k`, ... */
+  readonly options: readonly string[];
 }
 
 /** All mounts that this process sees, in the order in which they were made. */
 export async function listMounts(): Promise<Mount[]> {
   return parseMounts(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+/** Whether anything is mounted at exactly this path, which is written as in the list of mounts. */
+export async function isMounted(path: string): Promise<boolean> {
+  return (await listMounts()).some(({ target }) => target === path);
 }
 
 /** Reads /proc/self/mountinfo. Fields are separated by blanks; a blank within one is written as \040. */
@@ -21,8 +32,15 @@ export function parseMounts(mountinfo: string): Mount[] {
     .map((line) => {
       // Optional fields before the dash make it the only thing to count from.
       const [before = '', after = ''] = line.split(' - ');
-      const [target = '', type = ''] = [before.split(' ')[4], after.split(' ')[0]];
-      return { target: unescape(target), type };
+      const [, , , , target = '', own = '', ...optional] = before.split(' ');
+      const [type = '', , options = ''] = after.split(' ');
+      return {
+        target: unescape(target),
+        type,
+        readOnly: own.split(',').includes('ro'),
+        shared: optional.some((field) => field.startsWith('shared:')),
+        options: options.split(','),
+      };
     });
 }
 
@@ -30,6 +48,13 @@ export function parseMounts(mountinfo: string): Mount[] {
 export async function mountsBelow(path: string): Promise<Mount[]> {
   const mounts = await listMounts();
   return mounts.filter(({ target }) => target === path || target.startsWith(`${path}/`)).reverse();
+}
+
+/** The mount in which a path lies; of several at one place the last one made. The path is without symbolic links. */
+export function mountAround(path: string, mounts: readonly Mount[]): Mount | undefined {
+  const around = mounts.filter(({ target }) => path === target || target === '/' || path.startsWith(`${target}/`));
+  const longest = Math.max(...around.map(({ target }) => target.length));
+  return around.findLast(({ target }) => target.length === longest);
 }
 
 /** The kernel writes blanks, line ends and backslashes in octal. */

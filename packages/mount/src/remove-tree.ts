@@ -1,10 +1,17 @@
-import { rm } from 'node:fs/promises';
+import { hasErrno } from '@kubus/ports';
+import { lstat, rmdir, unlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { Held, type TreeEntry, walkTree } from './held.ts';
 import { MountError } from './mount-programs.ts';
 import { mountsBelow } from './mount-table.ts';
 
+/** How often a folder is gone through that gets new files while it is removed. */
+const ROUNDS = 10;
+
 /**
- * Removes a folder and all that is in it; harmless when there is none. Refuses while anything is mounted at or below it,
- * also by somebody else: what is seen there is not the folder's own and must not be removed with it.
+ * Removes a folder and all that is in it; harmless when there is none. Follows no link. Refuses while anything is mounted
+ * at or below it, also by somebody else: what is seen there is not the folder's own and must not be removed with it. What
+ * is mounted only while it removes is not gone through either.
  *
  * @param path without symbolic links, as in the list of mounts
  *
@@ -12,9 +19,71 @@ import { mountsBelow } from './mount-table.ts';
  */
 export async function removeTree(path: string): Promise<void> {
   const [mounted] = await mountsBelow(path);
-  if (mounted !== undefined) {
-    const message = `${path} is not removed: ${mounted.target} is a mount (${mounted.type})`;
-    throw new MountError('still-mounted', message, { context: { path, mount: mounted.target } });
+  if (mounted !== undefined) throw stillMounted(path, `${mounted.target} is a mount (${mounted.type})`);
+  const parent = await openParent(path);
+  if (parent === undefined) return;
+  try {
+    await removeFrom(parent, path);
+  } finally {
+    await parent.close();
   }
-  await rm(path, { recursive: true, force: true });
+}
+
+async function openParent(path: string): Promise<Held | undefined> {
+  try {
+    return await Held.open(dirname(path), { folder: true });
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+async function removeFrom(parent: Held, path: string): Promise<void> {
+  const name = basename(path);
+  for (let round = 1; ; round += 1) {
+    const isFolder = await lstat(parent.at(name)).then(
+      (stats) => stats.isDirectory(),
+      (error: unknown) => {
+        if (hasErrno(error, 'ENOENT')) return undefined;
+        throw error;
+      },
+    );
+    if (isFolder === undefined) return;
+    try {
+      if (!isFolder) {
+        await unlink(parent.at(name));
+        return;
+      }
+      await removeFolder(parent, name, path);
+      return;
+    } catch (error) {
+      if (hasErrno(error, 'ENOENT')) return;
+      if (!hasErrno(error, 'ENOTEMPTY', 'EEXIST', 'ENOTDIR') || round === ROUNDS) throw error;
+    }
+  }
+}
+
+async function removeFolder(parent: Held, name: string, path: string): Promise<void> {
+  const folder = await Held.open(parent.at(name), { folder: true });
+  try {
+    if (folder.mount !== parent.mount) throw stillMounted(path, 'something is mounted on it');
+    await walkTree(folder, {
+      visit: remove,
+      mounted: (entry) => {
+        throw stillMounted(path, `something is mounted on ${entry.name} in it`);
+      },
+    });
+    await rmdir(parent.at(name));
+  } finally {
+    await folder.close();
+  }
+}
+
+/** The kernel removes nothing that something is mounted on (EBUSY). */
+async function remove({ folder, name, held }: TreeEntry): Promise<void> {
+  await (held === undefined ? unlink(folder.at(name)) : rmdir(folder.at(name)));
+}
+
+function stillMounted(path: string, what: string): MountError {
+  return new MountError('still-mounted', `${path} is not removed: ${what}`, { context: { path } });
 }

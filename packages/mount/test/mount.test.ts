@@ -1,18 +1,36 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { open, opendir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MountError, listMounts, mount, mountsBelow, parseMounts, removeTree, unmount } from '../src/index.ts';
+import { promisify } from 'node:util';
+import {
+  MountError,
+  bindMount,
+  listMounts,
+  makeShared,
+  mount,
+  mountsBelow,
+  parseMounts,
+  removeTree,
+  unmount,
+} from '../src/index.ts';
+
+const run = promisify(execFile);
 
 let dir: string;
 beforeEach(() => {
@@ -28,18 +46,24 @@ function folder(name: string): string {
   mkdirSync(path, { recursive: true });
   return path;
 }
+/** Resolves in the turn of the event loop in which `condition` holds. */
+const until = (condition: () => boolean) =>
+  new Promise<void>((resolve) => {
+    const look = () => (condition() ? resolve() : setImmediate(look));
+    look();
+  });
 const tmpfs = (target: string, options: string[] = []) => mount({ type: 'tmpfs', source: 'tmpfs', target, options });
 
 describe('the list of mounts', () => {
   test('is read with optional fields and escaped names', () => {
     const mountinfo = [
       '27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard',
-      '42 27 0:39 / /a\\040b\\134c rw,relatime shared:1 master:2 - tmpfs tmpfs rw,size=1024k',
+      '42 27 0:39 / /a\\040b\\134c ro,relatime shared:1 master:2 - tmpfs tmpfs rw,size=1024k',
       '',
     ].join('\n');
     expect(parseMounts(mountinfo)).toEqual([
-      { target: '/', type: 'ext4' },
-      { target: '/a b\\c', type: 'tmpfs' },
+      { target: '/', type: 'ext4', readOnly: false, shared: false, options: ['rw', 'discard'] },
+      { target: '/a b\\c', type: 'tmpfs', readOnly: true, shared: true, options: ['rw', 'size=1024k'] },
     ]);
   });
 
@@ -72,6 +96,70 @@ describe('a mount', () => {
   });
 });
 
+describe('a bind mount', () => {
+  test('shows an open file or folder, whatever becomes of its path', async () => {
+    for (const [name, target] of [
+      ['shown/file', join(dir, 'target-file')],
+      ['shown', folder('target')],
+    ] as const) {
+      folder('shown');
+      writeFileSync(join(dir, 'shown/file'), 'right');
+      if (!existsSync(target)) writeFileSync(target, '');
+      const opened = await open(join(dir, name));
+      renameSync(join(dir, 'shown'), join(dir, 'away'));
+      await bindMount(`/proc/${process.pid}/fd/${opened.fd}`, target);
+      await opened.close();
+      expect(readFileSync(name === 'shown' ? join(target, 'file') : target, 'utf8')).toBe('right');
+      await unmount(target);
+      rmSync(join(dir, 'away'), { recursive: true });
+    }
+  });
+
+  test('of a folder on a file says why', async () => {
+    writeFileSync(join(dir, 'file'), '');
+    await expect(bindMount(folder('a'), join(dir, 'file'))).rejects.toThrow(MountError);
+    expect(await mountsBelow(dir)).toEqual([]);
+  });
+});
+
+describe('a shared folder', () => {
+  const state = async () => (await mountsBelow(dir)).map(({ target, shared }) => [target.slice(dir.length), shared]);
+
+  test('is a mount of its own, made once, in which everything is as before', async () => {
+    const outer = folder('a');
+    await tmpfs(outer, ['size=1048576']);
+    await run('mount', ['--make-private', outer]);
+    await tmpfs(folder('a/b/c'), ['size=1048576']);
+    writeFileSync(join(outer, 'b/c/file'), 'seen');
+    await makeShared(join(outer, 'b'));
+    const made = [
+      ['/a/b/c', true],
+      ['/a/b', true],
+      ['/a/b/c', false],
+      ['/a', false],
+    ];
+    expect(await state()).toEqual(made);
+    expect(readFileSync(join(outer, 'b/c/file'), 'utf8')).toBe('seen');
+    await makeShared(join(outer, 'b'));
+    expect(await state()).toEqual(made);
+  });
+
+  test('that was left half made is made whole', async () => {
+    const half = folder('a');
+    await run('mount', ['--bind', half, half]);
+    await run('mount', ['--make-private', half]);
+    await makeShared(half);
+    expect(await state()).toEqual([['/a', true]]);
+  });
+
+  test('in a shared mount is left as it is', async () => {
+    await tmpfs(folder('a'));
+    await run('mount', ['--make-shared', folder('a')]);
+    await makeShared(folder('a/b'));
+    expect(await state()).toEqual([['/a', true]]);
+  });
+});
+
 describe('removing a folder', () => {
   test('takes all that is in it, but what links point at', async () => {
     const target = folder('a/b');
@@ -96,5 +184,55 @@ describe('removing a folder', () => {
     await unmount(target);
     await removeTree(join(dir, 'a'));
     expect(readFileSync(join(source, 'file'), 'utf8')).toBe('kept');
+  });
+
+  test.each([
+    ['folder', '', '', /something is mounted on/],
+    ['file', 'file', 'own', /EBUSY/],
+  ])('removes nothing of a %s that is mounted in it only after it has begun', async (_, file, on, reason) => {
+    const source = folder('source');
+    writeFileSync(join(source, 'file'), 'kept');
+    for (let index = 0; index < 1500; index += 1) writeFileSync(join(folder(`a/${index}`), 'own'), '');
+    const names: string[] = [];
+    for await (const { name } of await opendir(join(dir, 'a'))) names.push(name);
+    const [first = '', last = ''] = [names[0], names.at(-1)];
+    const target = join(dir, 'a', last, on);
+    const removed = removeTree(join(dir, 'a'));
+    // Then it has read the list of mounts, and is busy with the folders before that one.
+    await until(() => !existsSync(join(dir, 'a', first)));
+    const mounting = mount({ type: 'none', source: join(source, file), target, options: ['bind'] });
+    await expect(removed).rejects.toThrow(reason);
+    await mounting;
+    expect(readFileSync(join(source, 'file'), 'utf8')).toBe('kept');
+    await unmount(target);
+    await removeTree(join(dir, 'a'));
+    expect(readdirSync(dir)).toEqual(['source']);
+  });
+
+  test('follows no link that comes in the place of a folder meanwhile', async () => {
+    const other = folder('other');
+    for (let index = 0; index < 20; index += 1) {
+      writeFileSync(join(other, `file${index}`), 'kept');
+      for (let below = 0; below < 20; below += 1) writeFileSync(join(folder(`a/${index}`), `file${below}`), '');
+    }
+    let done = false;
+    const swap = (index: number) => {
+      if (done) return;
+      const path = join(dir, 'a', `${index % 20}`);
+      if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+        try {
+          renameSync(path, `${path}x`);
+          symlinkSync(other, path);
+        } catch {
+          // Removed in between.
+        }
+      }
+      setImmediate(swap, index + 1);
+    };
+    swap(0);
+    await removeTree(join(dir, 'a'));
+    done = true;
+    expect(existsSync(join(dir, 'a'))).toBe(false);
+    expect(readdirSync(other)).toHaveLength(20);
   });
 });

@@ -13,4 +13,5 @@ export {
   asAuthenticated,
   bearerToken,
   certificateUser,
+  nodeAdmin,
 } from './user.ts';

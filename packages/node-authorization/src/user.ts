@@ -12,6 +12,9 @@ const UNAUTHENTICATED = 'system:unauthenticated';
 /** Who shows no credentials, where that is allowed. */
 export const anonymousUser: User = { name: 'system:anonymous', groups: [UNAUTHENTICATED], extra: {} };
 
+/** Who asks on the node's own unix socket, which nobody else can open. */
+export const nodeAdmin: User = { name: 'system:node-admin', groups: [AUTHENTICATED], extra: {} };
+
 /** The user in the group of all who have shown who they are. */
 export function asAuthenticated(user: User): User {
   const known = user.groups.some((group) => group === AUTHENTICATED || group === UNAUTHENTICATED);

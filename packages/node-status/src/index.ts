@@ -1,4 +1,6 @@
 export { AddressError, type AddressInput, PROVIDED_IPS, nodeAddresses, providedIps } from './addresses.ts';
+export { type CsiNode, belongsTo, csiNodeSchema, csiNodeWrites, newCsiNode } from './csi-node.ts';
+export { type KnownPlugins, NODE_IDS, topologyProblem, withPlugins } from './csi-plugins.ts';
 export { type NodeImage } from './images.ts';
 export { type InitialSettings, type NodeIdentity, defaultLabels, initialNode } from './initial-node.ts';
 export { LEASE_NAMESPACE, type Lease, leaseSchema, renewedLease } from './lease.ts';

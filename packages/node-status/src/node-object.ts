@@ -23,6 +23,8 @@ const nodeStatusSchema = z.looseObject({
   conditions: z.array(nodeConditionSchema).optional(),
   addresses: z.array(nodeAddressSchema).optional(),
   nodeInfo: z.looseObject({ bootID: z.string().optional() }).optional(),
+  volumesInUse: z.array(z.string()).optional(),
+  volumesAttached: z.array(z.looseObject({ name: z.string() })).optional(),
 });
 
 /** A Node as the API server gives it. What is not named here is kept as it is. */
@@ -52,10 +54,11 @@ export type NodeStatus = NodeObject['status'];
 export function clusterNodeOf({ metadata, spec, status }: NodeObject): ClusterNode {
   const { name, uid, resourceVersion, labels = {}, annotations = {}, deletionTimestamp } = metadata;
   const { podCIDR = '', podCIDRs = podCIDR === '' ? [] : [podCIDR], taints = [], unschedulable = false } = spec;
-  const { addresses = [], capacity = {}, allocatable = {} } = status;
+  const { addresses = [], capacity = {}, allocatable = {}, volumesInUse = [], volumesAttached = [] } = status;
   return {
     ...{ name, uid, resourceVersion, labels, annotations, taints, unschedulable, podCIDRs },
-    ...{ addresses, capacity, allocatable },
+    ...{ addresses, capacity, allocatable, volumesInUse },
+    volumesAttached: volumesAttached.map((one) => one.name),
     deleting: typeof deletionTimestamp === 'string',
   };
 }

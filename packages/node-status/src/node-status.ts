@@ -1,8 +1,9 @@
-import type { ResourceList, RuntimeCondition } from '@kubus/contracts';
+import { type ResourceList, type RuntimeCondition, isExtendedResource } from '@kubus/contracts';
 import { type ConditionInput, nodeConditions } from './conditions.ts';
+import { type KnownPlugins, withPlugins } from './csi-plugins.ts';
 import { type NodeImage, nodeImages } from './images.ts';
 import type { NodeAddress, NodeObject, NodeStatus } from './node-object.ts';
-import { type Reserved, allocatableOf, isExtendedResource, sameQuantity } from './resources.ts';
+import { type Reserved, allocatableOf, sameQuantity } from './resources.ts';
 
 /** What the machine says of itself. */
 export interface MachineInfo {
@@ -28,6 +29,8 @@ export interface StatusInput extends ConditionInput {
   readonly version: string;
   readonly capacity: ResourceList;
   readonly reserved: Reserved;
+  /** Devices of plugins: all, and those that pods may have. */
+  readonly devices: { readonly capacity: ResourceList; readonly allocatable: ResourceList };
   readonly addresses: readonly NodeAddress[] | undefined;
   /** Annotations that are the node's own to set; undefined: not to be there. */
   readonly annotations: Readonly<Record<string, string | undefined>>;
@@ -38,6 +41,9 @@ export interface StatusInput extends ConditionInput {
   readonly images: readonly NodeImage[] | undefined;
   /** nodeStatusMaxImages; -1: all. */
   readonly maxImages: number;
+  readonly csi: KnownPlugins;
+  /** Unique names of the volumes that nobody may detach; undefined: not known yet. */
+  readonly volumesInUse: readonly string[] | undefined;
   /** Of the control plane's features those that the node has (KEP-5328). */
   readonly declaredFeatures: readonly string[];
 }
@@ -62,8 +68,8 @@ export function withStatus(
   const { machine, port, images } = input;
   const { conditions, events } = nodeConditions(status.conditions ?? [], input);
   const rebooted = (status.nodeInfo?.bootID ?? '') !== '' && status.nodeInfo?.bootID !== machine.bootId;
-  return {
-    node: {
+  const written = withPlugins(
+    {
       ...node,
       metadata: {
         ...node.metadata,
@@ -83,9 +89,14 @@ export function withStatus(
         ...(images !== undefined && { images: nodeImages(images, input.maxImages) }),
         ...runtimeFields(input.runtime),
         conditions: [...conditions],
+        ...(input.volumesInUse !== undefined && { volumesInUse: [...input.volumesInUse] }),
         ...(input.declaredFeatures.length > 0 && { declaredFeatures: [...input.declaredFeatures] }),
       },
     },
+    input.csi,
+  );
+  return {
+    node: written,
     events: [
       ...(rebooted ? [rebootedEvent(name, machine.bootId)] : []),
       ...events.map((reason) => statusEvent(name, reason)),
@@ -112,10 +123,10 @@ function annotationsOf({ metadata }: NodeObject, { annotations }: StatusInput) {
 /** What others advertise on the node stays, such as extended resources that nobody on the node knows of. */
 function resourcesOf(
   { capacity: before = {}, allocatable: allocatableBefore = {} }: NodeStatus,
-  { capacity, reserved }: StatusInput,
+  { capacity, devices, reserved }: StatusInput,
 ): { capacity: ResourceList; allocatable: ResourceList } {
-  const all = asWritten(before, { ...before, ...capacity });
-  const allocatable = allocatableOf(all, reserved);
+  const all = asWritten(before, { ...before, ...capacity, ...devices.capacity });
+  const allocatable = { ...allocatableOf(all, reserved), ...devices.allocatable };
   const kept = Object.entries(allocatableBefore).filter(([name]) => name in all || !isExtendedResource(name));
   const written = asWritten(allocatableBefore, { ...Object.fromEntries(kept), ...allocatable });
   return { capacity: all, allocatable: written };

@@ -1,7 +1,7 @@
-import type { ResourceList } from '@kubus/contracts';
+import { type ResourceList, isExtendedResource } from '@kubus/contracts';
 import { CONTROLLER_ATTACHES } from './initial-node.ts';
 import type { NodeObject } from './node-object.ts';
-import { isExtendedResource, isHugePages } from './resources.ts';
+import { isHugePages } from './resources.ts';
 
 /** Labels that are the node's own to set: those of {@link initialNode}, if it has them (kubelet behaviour 1.16, Register). */
 const OWN_LABELS = [

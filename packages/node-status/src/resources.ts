@@ -53,11 +53,6 @@ function evictionReserve(capacity: ResourceList, thresholds: Reserved['evictionH
   );
 }
 
-/** A resource that is neither Kubernetes' own nor a quota of something (k8s.io/component-helpers, IsExtendedResourceName). */
-export function isExtendedResource(name: string): boolean {
-  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
-}
-
 export function isHugePages(name: string): boolean {
   return name.startsWith(HUGEPAGES);
 }

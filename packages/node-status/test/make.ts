@@ -8,6 +8,7 @@ export function statusInput(over: Partial<StatusInput> = {}): StatusInput {
       ...{ kernelVersion: '6.18.0', osImage: 'Debian', swapBytes: 0 },
     },
     version: 'v1.36.2+kubus.1.0.0',
+    devices: { capacity: {}, allocatable: {} },
     capacity: { cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' },
     reserved: { system: {}, kube: {}, evictionHard: {} },
     addresses: [
@@ -22,6 +23,8 @@ export function statusInput(over: Partial<StatusInput> = {}): StatusInput {
     },
     images: [],
     maxImages: 50,
+    csi: { plugins: [], complete: false },
+    volumesInUse: undefined,
     declaredFeatures: [],
     pressure: { memory: false, disk: false, pid: false },
     problems: [],

@@ -79,11 +79,15 @@ test('what other services are told of a Node', () => {
   const existing = node({
     metadata: { deletionTimestamp: '2030-01-01T00:00:00Z' },
     spec: { podCIDR: '10.1.0.0/24', taints, unschedulable: true },
-    status: { capacity: { cpu: '1' } },
+    status: {
+      ...{ capacity: { cpu: '1' }, volumesInUse: ['a'] },
+      volumesAttached: [{ name: 'a', devicePath: '' }, { name: 'b' }],
+    },
   });
   expect(clusterNodeOf(existing)).toEqual({
     ...{ name: 'node0', uid: 'u1', resourceVersion: '7', labels: {}, annotations: {}, taints, unschedulable: true },
     ...{ podCIDRs: ['10.1.0.0/24'], addresses: [], capacity: { cpu: '1' }, allocatable: {}, deleting: true },
+    ...{ volumesInUse: ['a'], volumesAttached: ['a', 'b'] },
   });
   const both = ['10.1.0.0/24', 'fd00::/64'];
   expect(clusterNodeOf(node({ spec: { podCIDR: '10.1.0.0/24', podCIDRs: both } }))).toMatchObject({

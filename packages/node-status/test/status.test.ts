@@ -98,6 +98,15 @@ test('what others say of the Node stays', () => {
   expect(status).not.toHaveProperty('addresses');
 });
 
+test('devices of plugins are those that the node knows of, whatever was written before', () => {
+  const before = { 'example.com/device': '4', memory: '4Gi' };
+  const existing = node({ status: { capacity: before, allocatable: before } });
+  const devices = { capacity: { 'example.com/device': '2' }, allocatable: { 'example.com/device': '1' } };
+  const { status } = withStatus(existing, statusInput({ capacity: { memory: '4Gi' }, devices })).node;
+  expect(status.capacity).toEqual({ 'example.com/device': '2', memory: '4Gi' });
+  expect(status.allocatable).toMatchObject({ 'example.com/device': '1' });
+});
+
 test('the same amount in other words is no change', () => {
   const existing = node({ status: { capacity: { memory: '4096Mi' }, allocatable: { memory: '4194304Ki' } } });
   const { status } = withStatus(existing, statusInput()).node;

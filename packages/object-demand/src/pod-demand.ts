@@ -1,5 +1,6 @@
-import { mountedObjects, referencedObjects, serviceNamespaces } from '@kubus/container-config';
-import { type ObjectReference, type PodWork, objectKey } from '@kubus/contracts';
+import { hasTrustBundles, mountedObjects, referencedObjects, serviceNamespaces } from '@kubus/container-config';
+import { type ClaimName, type ObjectReference, type PodWork, claimKey, objectKey } from '@kubus/contracts';
+import { claimsOf, neededVolumes } from '@kubus/volume';
 
 /** A pod that may have tokens of its service account. */
 export interface TokenHolder {
@@ -13,13 +14,26 @@ export interface TokenHolder {
 export interface PodDemand {
   /** By their keys: those of its variables, its pull Secrets and those of its volumes. */
   readonly objects: ReadonlyMap<string, ObjectReference>;
+  /** By their keys: the claims that its containers mount. */
+  readonly claims: ReadonlyMap<string, ClaimName>;
+  /** A CSI driver may have to make one of its volumes. */
+  readonly csi: boolean;
   /** The namespaces of the Services that its variables are made of. */
   readonly serviceNamespaces: readonly string[];
   /** Undefined for a pod without a service account. */
   readonly holder: TokenHolder | undefined;
+  /** Whether some of the cluster's trust bundles are in its volumes. */
+  readonly trustBundles: boolean;
 }
 
-const nothing: PodDemand = { objects: new Map(), serviceNamespaces: [], holder: undefined };
+const nothing: PodDemand = {
+  objects: new Map(),
+  claims: new Map(),
+  csi: false,
+  serviceNamespaces: [],
+  holder: undefined,
+  trustBundles: false,
+};
 
 /**
  * What is needed for a pod as long as the node has to do with it; it ends with what is in its volumes and variables. One
@@ -31,9 +45,13 @@ export function demandOf({ pod, work, source }: Pick<PodWork, 'pod' | 'work' | '
   if (source !== 'api') return { ...nothing, serviceNamespaces: namespaces };
   const { namespace, name, uid } = pod.metadata;
   const { serviceAccountName: serviceAccount = '' } = pod.spec;
+  const claims = claimsOf(pod);
   return {
     objects: new Map([...referencedObjects(pod), ...mountedObjects(pod)].map((one) => [objectKey(one), one])),
+    claims: new Map(claims.map((one) => [claimKey(one), one])),
+    csi: claims.length > 0 || neededVolumes(pod).some(({ csi }) => csi !== undefined),
     serviceNamespaces: namespaces,
     holder: serviceAccount === '' ? undefined : { namespace, name, uid, serviceAccount },
+    trustBundles: hasTrustBundles(pod),
   };
 }

@@ -28,8 +28,8 @@ describe('what a pod needs', () => {
     spec: { ...spec, ...change },
   });
   const needs = (change: Partial<PodWork>) => {
-    const { objects, serviceNamespaces, holder } = demandOf({ pod: pod(), source: 'api', work: 'sync', ...change });
-    return { objects: [...objects.keys()].sort(), serviceNamespaces, holder };
+    const { objects, claims, ...rest } = demandOf({ pod: pod(), source: 'api', work: 'sync', ...change });
+    return { objects: [...objects.keys()].sort(), claims: [...claims.keys()], ...rest };
   };
 
   const objects = [
@@ -40,19 +40,46 @@ describe('what a pod needs', () => {
     'Secret/team/pull',
   ];
   const holder = { namespace: 'team', name: 'web', uid: 'u', serviceAccount: 'robot' };
-  const all = { objects, serviceNamespaces: ['default', 'team'], holder };
-  const nothing = { objects: [], serviceNamespaces: [], holder: undefined };
+  const volumes = { claims: [], csi: false, trustBundles: false };
+  const all = { objects, ...volumes, serviceNamespaces: ['default', 'team'], holder };
+  const nothing = { objects: [], ...volumes, serviceNamespaces: [], holder: undefined };
+
+  const using = (volume: object) => ({
+    ...{ volumes: [{ name: 'v', ...volume }], imagePullSecrets: [] },
+    containers: [{ name: 'main', volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+  });
+  const bare = { ...all, objects: [] };
 
   test.each<[string, Partial<PodWork>, object]>([
     ['is what its containers and volumes refer to', {}, all],
     ['is needed until nothing of it is left', { work: 'kill' }, all],
+    [
+      'is trust bundles where a volume has some',
+      { pod: pod({ volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'ca' } }] } }] }) },
+      { ...all, objects: objects.filter((key) => !/files|part/.test(key)), trustBundles: true },
+    ],
     ['is nothing where the node does not take it', { work: 'reject' }, nothing],
     ['is nothing where only the runtime knows it', { pod: undefined, source: 'runtime', work: 'kill' }, nothing],
     ['is no object where it is static', { source: 'file' }, { ...nothing, serviceNamespaces: ['default', 'team'] }],
     [
       'is one service where it wants no links, and no token where it has no account',
       { pod: pod({ enableServiceLinks: false, serviceAccountName: '' }) },
-      { objects, serviceNamespaces: ['default'], holder: undefined },
+      { objects, ...volumes, serviceNamespaces: ['default'], holder: undefined },
+    ],
+    [
+      'is the claims that its containers use, and the drivers that these may have',
+      { pod: pod(using({ persistentVolumeClaim: { claimName: 'data' } })) },
+      { ...bare, claims: ['team/data'], csi: true },
+    ],
+    [
+      'is a claim that is made for it',
+      { pod: pod(using({ ephemeral: {} })) },
+      { ...bare, claims: ['team/web-v'], csi: true },
+    ],
+    [
+      'is the drivers where one of them makes a volume',
+      { pod: pod(using({ csi: { driver: 'd' } })) },
+      { ...bare, csi: true },
     ],
   ])('%s', (_what, change, expected) => expect(needs(change)).toEqual(expected));
 });

@@ -14,6 +14,7 @@ export const apiObjectSchema = z.discriminatedUnion('kind', [
     kind: z.literal('ConfigMap'),
     metadata: metadataSchema,
     data: z.record(z.string(), z.string()).optional(),
+    binaryData: z.record(z.string(), z.base64()).optional(),
   }),
   z.object({
     kind: z.literal('Secret'),
@@ -33,16 +34,27 @@ export interface ObjectData {
   readonly type: string | undefined;
   /** The object's `data`, by key. */
   readonly values: ReadonlyMap<string, Buffer>;
+  /** The `binaryData` of a ConfigMap, by key: for files alone, never for variables. */
+  readonly binaryValues: ReadonlyMap<string, Buffer>;
 }
 
 /** The values as bytes, whatever the kind. */
 export function objectData(object: ApiObject): ObjectData {
-  const { uid, resourceVersion } = object.metadata;
-  const encoding = object.kind === 'Secret' ? 'base64' : 'utf8';
+  const { uid, resourceVersion: version } = object.metadata;
+  if (object.kind === 'Secret') {
+    const { type = 'Opaque', data } = object;
+    return { uid, version, type, values: decode(data, 'base64'), binaryValues: new Map() };
+  }
+  const { data, binaryData } = object;
   return {
     uid,
-    version: resourceVersion,
-    type: object.kind === 'Secret' ? (object.type ?? 'Opaque') : undefined,
-    values: new Map(Object.entries(object.data ?? {}).map(([key, value]) => [key, Buffer.from(value, encoding)])),
+    version,
+    type: undefined,
+    values: decode(data, 'utf8'),
+    binaryValues: decode(binaryData, 'base64'),
   };
+}
+
+function decode(texts: Readonly<Record<string, string>> = {}, encoding: 'base64' | 'utf8'): Map<string, Buffer> {
+  return new Map(Object.entries(texts).map(([key, value]) => [key, Buffer.from(value, encoding)]));
 }

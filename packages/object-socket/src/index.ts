@@ -1,6 +1,8 @@
 export { type ApiObject, type ObjectData, apiObjectSchema } from './api-object.ts';
+export { type EnvironmentValues, environmentValues } from './environment-values.ts';
 export { ObjectClient } from './object-client.ts';
 export { ObjectError } from './object-error.ts';
+export { type ObjectReader, noObjects } from './object-reader.ts';
 export {
   type Named,
   objectPath,

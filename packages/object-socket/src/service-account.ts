@@ -17,7 +17,9 @@ export type TokenQuestion = z.input<typeof tokenQuestionSchema>;
 export const serviceAccountTokenSchema = z.object({
   token: z.string(),
   /** RFC 3339. */
-  expirationTimestamp: z.string(),
+  expirationTimestamp: z.iso.datetime(),
+  /** RFC 3339: when whoever needs a token for longer is to ask again. */
+  refreshTimestamp: z.iso.datetime(),
 });
 export type ServiceAccountToken = z.infer<typeof serviceAccountTokenSchema>;
 

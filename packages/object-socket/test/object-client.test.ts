@@ -44,14 +44,21 @@ describe('an object', () => {
     const data = { k: Buffer.from([0xff, 0]).toString('base64') };
     const type = 'kubernetes.io/dockerconfigjson';
     const found = await read({ apiVersion: 'v1', kind: 'Secret', metadata, type, data });
-    expect(found).toEqual({ uid: 'u', version: '7', type, values: new Map([['k', Buffer.from([0xff, 0])]]) });
+    expect(found).toEqual({
+      uid: 'u',
+      version: '7',
+      type,
+      values: new Map([['k', Buffer.from([0xff, 0])]]),
+      binaryValues: new Map(),
+    });
     expect(asked).toEqual(['/objects/Secret/default/sec?version=7']);
   });
 
-  test('of ConfigMaps gives its texts and leaves binary data out', async () => {
+  test('of ConfigMaps gives its texts, and binary data apart from them', async () => {
     const object = { kind: 'ConfigMap', metadata, data: { k: 'grün' }, binaryData: { b: 'AA==' } };
-    const { type, values } = await read(object, { ...secret, kind: 'ConfigMap' });
+    const { type, values, binaryValues } = await read(object, { ...secret, kind: 'ConfigMap' });
     expect([type, values.get('k')?.toString(), values.size]).toEqual([undefined, 'grün', 1]);
+    expect(binaryValues).toEqual(new Map([['b', Buffer.from([0])]]));
   });
 
   test('may be empty', async () => {

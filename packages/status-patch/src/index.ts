@@ -1,3 +1,4 @@
+export { type ClaimStatus, claimSchema, expansionPatch } from './claim-patch.ts';
 export { type ApiEvent, apiEvent } from './api-event.ts';
 export { type MirrorStep, type MirrorView, type NewPod, isMirror, mirrorOf, mirrorStep } from './mirror.ts';
 export { type PodNeed, type PodView, podNeed } from './pod-need.ts';

@@ -7,6 +7,7 @@ const HASH = 'kubernetes.io/config.mirror';
 const node: ClusterNode = {
   ...{ name: 'n', uid: 'nu', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
   ...{ podCIDRs: [], addresses: [], capacity: {}, allocatable: {}, deleting: false },
+  ...{ volumesInUse: [], volumesAttached: [] },
 };
 const current = pod({
   metadata: { uid: 's1', labels: { a: 'b' }, annotations: { x: 'y' }, resourceVersion: '7' },

@@ -1,17 +1,30 @@
 import type { Pod, Volume } from '@kubus/contracts';
 
+/** The names of the volumes that some container has as files, and of those that some has as a device. */
+export function usedVolumes({ spec }: Pick<Pod, 'spec'>): {
+  readonly files: ReadonlySet<string>;
+  readonly devices: ReadonlySet<string>;
+} {
+  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+  const files = new Set<string>();
+  const devices = new Set<string>();
+  for (const { volumeMounts = [], volumeDevices = [], env = [] } of containers) {
+    for (const { name } of volumeMounts) files.add(name);
+    for (const { name } of volumeDevices) devices.add(name);
+    for (const { valueFrom } of env)
+      if (valueFrom?.fileKeyRef !== undefined) files.add(valueFrom.fileKeyRef.volumeName);
+  }
+  return { files, devices };
+}
+
 /**
  * The volumes that have to be there before a container of the pod can start: those that some container mounts, has as a
  * device, or reads variables from (kubelet behaviour 1.13). Others are never made. Images are not among them: the container
  * runtime mounts those itself.
  */
-export function neededVolumes({ spec }: Pick<Pod, 'spec'>): Volume[] {
-  const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
-  const names = new Set<string>();
-  for (const { volumeMounts = [], volumeDevices = [], env = [] } of containers) {
-    for (const { name } of [...volumeMounts, ...volumeDevices]) names.add(name);
-    for (const { valueFrom } of env)
-      if (valueFrom?.fileKeyRef !== undefined) names.add(valueFrom.fileKeyRef.volumeName);
-  }
-  return (spec.volumes ?? []).filter(({ name, image }) => names.has(name) && image === undefined);
+export function neededVolumes(pod: Pick<Pod, 'spec'>): Volume[] {
+  const { files, devices } = usedVolumes(pod);
+  return (pod.spec.volumes ?? []).filter(
+    ({ name, image }) => (files.has(name) || devices.has(name)) && image === undefined,
+  );
 }

@@ -1,3 +1,5 @@
+import type { VolumePlan, VolumeStage } from './step.ts';
+
 const FIRST_MS = 500;
 const LONGEST_MS = 122_000;
 
@@ -6,7 +8,19 @@ export function retryWait(failures: number): number {
   return Math.min(FIRST_MS * 2 ** Math.max(0, failures - 1), LONGEST_MS);
 }
 
-/** What a pod's user is told of a volume that could not be made: the message of a FailedMount event. */
-export function failedMount(volume: string, error: string): string {
-  return `MountVolume.SetUp failed for volume "${volume}" : ${error}`;
+const OPERATIONS: Readonly<Record<Exclude<VolumeStage, 'claim'>, string>> = {
+  attach: 'MountVolume.WaitForAttach',
+  device: 'MountVolume.MountDevice',
+  setUp: 'MountVolume.SetUp',
+};
+
+/**
+ * What a pod's user is told of a volume that could not be made: the message of a FailedMount event. What is wrong with a
+ * claim is told as of the whole pod.
+ */
+export function failedMount({ name, specName = name, ...plan }: VolumePlan, error: string): string {
+  const at = ('at' in plan ? plan.at : undefined) ?? 'setUp';
+  if (at !== 'claim') return `${OPERATIONS[at]} failed for volume "${specName}" : ${error}`;
+  const volumes = `unmounted volumes=[${name}], unattached volumes=[], failed to process volumes=[${name}]`;
+  return `Unable to attach or mount volumes: ${volumes}: ${error}`;
 }

@@ -3,6 +3,7 @@ import type { Pod } from '@kubus/contracts';
 import fc from 'fast-check';
 import {
   type FileKind,
+  type KnownObjects,
   VolumePathError,
   emptyDirFolder,
   failedMount,
@@ -53,16 +54,20 @@ test('a pod needs the volumes that some container uses, but those that the runti
   expect(wanted.map(({ name }) => name)).toEqual(['init', 'main', 'ephemeral', 'device', 'file']);
 });
 
+const nothing = () => undefined;
+const ofClaims = { claim: nothing, csiDriver: nothing, attachment: nothing, node: nothing };
+const known: KnownObjects = { object: nothing, ...ofClaims, trustBundles: nothing, allocatable: nothing };
+
 describe('an emptyDir', () => {
   const path = '/k/pods/u1/volumes/kubernetes.io~empty-dir/v';
   const step = (emptyDir: object, spec: Partial<Pod['spec']> = {}, more: object = {}) =>
-    planVolumes(mounting([{ name: 'v', emptyDir }], spec), { ...settings, ...more })[0];
+    planVolumes(mounting([{ name: 'v', emptyDir }], spec), { ...settings, ...more }, known)[0];
 
   test('is a folder, of the pod’s group where it has one', () => {
     expect(step({})).toEqual({ name: 'v', step: { kind: 'folder', path, mode: 0o777 } });
     expect(step({ sizeLimit: '1Mi' }, { securityContext: { fsGroup: 1234 } })).toEqual({
       name: 'v',
-      step: { kind: 'folder', path, mode: 0o2777, gid: 1234 },
+      step: { kind: 'folder', path, mode: 0o2777, gid: 1234, sizeLimit: '1Mi' },
     });
   });
 
@@ -84,7 +89,7 @@ describe('an emptyDir', () => {
     );
     expect(planned).toEqual({
       name: 'v',
-      step: { kind: 'mount', path, type: 'tmpfs', options: [`size=${size}`, 'mode=777'] },
+      step: { kind: 'memory', path, type: 'tmpfs', options: [`size=${size}`, 'mode=777'] },
     });
   });
 
@@ -127,12 +132,12 @@ test('other volumes are of the host, or refused by name', () => {
   const volumes = [
     { name: 'a', hostPath: { path: '/a' } },
     { name: 'b', hostPath: { path: '/b', type: 'File' } },
-    { name: 'c', secret: { secretName: 's' } },
+    { name: 'c', gitRepo: { repository: 's' } },
   ];
-  expect(planVolumes(mounting(volumes), settings)).toEqual([
+  expect(planVolumes(mounting(volumes), settings, known)).toEqual([
     { name: 'a', step: { kind: 'host', path: '/a', type: '' } },
     { name: 'b', step: { kind: 'host', path: '/b', type: 'File' } },
-    { name: 'c', refusal: 'this version of Kubus does not mount secret volumes' },
+    { name: 'c', refusal: 'this version of Kubus does not mount gitRepo volumes' },
   ]);
 });
 
@@ -234,5 +239,5 @@ describe('what is to become of the volumes', () => {
 
 test('waits grow up to the longest', () => {
   expect([1, 2, 3, 9, 100].map(retryWait)).toEqual([500, 1000, 2000, 122_000, 122_000]);
-  expect(failedMount('v', 'no')).toBe('MountVolume.SetUp failed for volume "v" : no');
+  expect(failedMount({ name: 'v', refusal: '' }, 'no')).toBe('MountVolume.SetUp failed for volume "v" : no');
 });

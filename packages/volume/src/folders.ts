@@ -1,0 +1,57 @@
+import { podMemoryLimit } from '@kubus/cgroup-config';
+import { type Pod, parseQuantity, quantityUnits } from '@kubus/contracts';
+import type { FolderStep, MemoryStep } from './step.ts';
+
+export interface VolumeSettings {
+  /** The node's folder for pods (the kubelet's root), without symbolic links. */
+  readonly root: string;
+  /** Bytes of memory that the node has for pods. */
+  readonly memory: bigint;
+  /** Whether the kernel can keep a tmpfs out of the swap space. See {@link hasNoSwap}. */
+  readonly noSwap: boolean;
+}
+
+/** Whether a kernel of this release has the mount option `noswap` of tmpfs(5): since 6.4. */
+export function hasNoSwap(release: string): boolean {
+  const [major = 0, minor = 0] = release.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 6 || (major === 6 && minor >= 4);
+}
+
+const MODE = 0o777;
+const SET_GID = 0o2000;
+
+/** A folder on the node's disk that all of the pod's containers may write to. */
+export function diskFolder(path: string, gid: number | undefined): FolderStep {
+  return { kind: 'folder', path, mode: modeFor(gid), ...(gid !== undefined && { gid }) };
+}
+
+/** The same in memory: never larger than `sizeLimit`, what the pod may use or what the node has. */
+export function memoryFolder(
+  pod: Pod,
+  path: string,
+  { sizeLimit, settings }: { sizeLimit?: string | undefined; settings: VolumeSettings },
+): MemoryStep {
+  const gid = pod.spec.securityContext?.fsGroup;
+  const options = [
+    `size=${memorySize(pod, sizeLimit, settings.memory)}`,
+    `mode=${modeFor(gid).toString(8)}`,
+    ...(gid === undefined ? [] : [`gid=${gid}`]),
+    ...(settings.noSwap ? ['noswap'] : []),
+  ];
+  return { kind: 'memory', path, type: 'tmpfs', options };
+}
+
+/** Files in it get the pod's group. */
+function modeFor(gid: number | undefined): number {
+  return gid === undefined ? MODE : MODE | SET_GID;
+}
+
+/** Never more than the pod may use: what is written there counts as its memory (KEP-1967). */
+function memorySize(pod: Pod, sizeLimit: string | undefined, nodeMemory: bigint): bigint {
+  const own = sizeLimit === undefined ? undefined : parseQuantity(sizeLimit);
+  const limits = [podMemoryLimit(pod), own && quantityUnits(own)];
+  return limits.reduce<bigint>(
+    (least, limit) => (limit !== undefined && limit > 0n && limit < least ? limit : least),
+    nodeMemory,
+  );
+}
