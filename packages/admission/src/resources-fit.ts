@@ -1,4 +1,4 @@
-import type { Refusal } from '@kubus/contracts';
+import { type Refusal, isExtendedResource } from '@kubus/contracts';
 import { type PodClaim, amount, requested } from './claim.ts';
 import type { AdmissionNode } from './node.ts';
 
@@ -28,7 +28,7 @@ export function shortages(claim: PodClaim, others: readonly PodClaim[], { alloca
   const rest = Object.keys(claim.requests).filter((name) => !FIRST.includes(name) && name !== 'pods');
   for (const resource of [...FIRST, ...rest.sort()]) {
     const asked = amount(resource, claim.requests[resource]);
-    if (asked === 0n || (isExtended(resource) && allocatable[resource] === undefined)) continue;
+    if (asked === 0n || (isExtendedResource(resource) && allocatable[resource] === undefined)) continue;
     const [used, capacity] = [requested(others, resource), capacityOf(resource)];
     if (asked > capacity - used) found.push({ resource, requested: asked, used, capacity });
   }
@@ -42,9 +42,4 @@ export function shortageRefusal({ resource, requested, used, capacity }: Shortag
       `Node didn't have enough resource: ${resource}, ` +
       `requested: ${requested}, used: ${used}, capacity: ${capacity}`,
   };
-}
-
-/** A resource that somebody else than Kubernetes counts, such as `example.com/gpu`. */
-function isExtended(resource: string): boolean {
-  return resource.includes('/') && !resource.includes('kubernetes.io/') && !resource.startsWith('requests.');
 }

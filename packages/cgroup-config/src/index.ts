@@ -11,8 +11,21 @@ export {
   type CgroupDriver,
   type CgroupNaming,
   type CgroupTier,
+  cgroupOfContainer,
   podOfCgroup,
   podPath,
   tierOf,
   tierPath,
 } from './names.ts';
+export { type Pressure, type PressureOf, type Pressures, pressuresOf } from './pressure.ts';
+export {
+  type CgroupDetails,
+  type CgroupUsage,
+  type DiskUsage,
+  type MemoryUsage,
+  type PageFaults,
+  type ReadCgroupFile,
+  type UsageDetail,
+} from './usage.ts';
+export { usageV1 } from './usage-v1.ts';
+export { usageV2 } from './usage-v2.ts';

@@ -49,3 +49,14 @@ function path({ root, driver }: CgroupNaming, below: readonly string[]): string 
   const names = parts.map((part) => part.replaceAll('-', '_'));
   return names.map((_, index) => `/${names.slice(0, index + 1).join('-')}.slice`).join('');
 }
+
+/**
+ * Which of a pod's cgroups is that of a container or a sandbox, by the runtime's id. containerd names it so with cgroupfs, and
+ * `cri-containerd-<id>.scope` with systemd; CRI-O has its own beginning for both.
+ *
+ * @param names of the cgroups directly below the pod's
+ */
+export function cgroupOfContainer(names: readonly string[], id: string): string | undefined {
+  const known = new Set([id, `cri-containerd-${id}.scope`, `crio-${id}.scope`, `crio-${id}`]);
+  return names.find((name) => known.has(name));
+}

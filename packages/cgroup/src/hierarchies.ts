@@ -8,6 +8,8 @@ export interface CgroupMounts {
   readonly version: 1 | 2;
   /** Where each controller's cgroups are made; with v2 all in the same place. */
   readonly controllers: ReadonlyMap<string, string>;
+  /** Where the hierarchy of v2 is, also where it has no controllers; undefined where there is none. */
+  readonly unified?: string | undefined;
 }
 
 /**
@@ -22,13 +24,14 @@ export async function cgroupHierarchies(): Promise<string[]> {
 export async function cgroupMounts(): Promise<CgroupMounts> {
   const mounts = await readMounts();
   const v1 = mounts.filter(({ type }) => type === 'cgroup');
+  const unified = mounts.find(({ type }) => type === 'cgroup2')?.target;
   if (v1.length > 0) {
     const controllers = v1.flatMap(({ target, options }) => options.map((option) => [option, target] as const));
-    return { version: 1, controllers: new Map(controllers) };
+    return { version: 1, controllers: new Map(controllers), unified };
   }
-  const target = mounts[0]?.target ?? '/sys/fs/cgroup';
+  const target = unified ?? '/sys/fs/cgroup';
   const names = (await readFile(join(target, 'cgroup.controllers'), 'utf8')).trim().split(' ');
-  return { version: 2, controllers: new Map(names.map((name) => [name, target])) };
+  return { version: 2, controllers: new Map(names.map((name) => [name, target])), unified: target };
 }
 
 /** The folders of `cgroup` (a path such as `/kubepods`) and of all below it, in every hierarchy, children first. */

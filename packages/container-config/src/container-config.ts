@@ -2,10 +2,11 @@ import type { Container, ContainerProcess, Pod } from '@kubus/contracts';
 import { LABEL } from '@kubus/pod-lifecycle';
 import type { CDIDevice, ContainerConfig, Device } from '@kubus/proto/cri';
 import { containerAnnotations } from './container-annotations.ts';
+import { volumeDevices } from './devices.ts';
 import { type EnvFileTexts, type ObjectLookup, completeEnvironment } from './environment.ts';
 import { type EnvironmentSettings, environmentPlan } from './environment-plan.ts';
 import { expand } from './expand.ts';
-import { type MountSettings, containerMounts } from './mounts.ts';
+import { type MountSettings, containerMounts, expandImageSubPaths, imageExpressions } from './mounts.ts';
 import { type ContainerResourceSettings, containerResources } from './resources.ts';
 import { podLabels } from './sandbox-config.ts';
 import { type SecuritySettings, containerSecurity } from './security.ts';
@@ -16,7 +17,7 @@ export interface ContainerSettings
   readonly attempt: number;
   /** The image's id, as the runtime has it. */
   readonly imageId: string;
-  /** Of device plugins and of block volumes. */
+  /** Of device plugins. */
   readonly devices?: readonly Device[];
   readonly cdiDevices?: readonly CDIDevice[];
   /** What device plugins ask for; the container's own annotations win. */
@@ -50,7 +51,7 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
     image: { image: imageId, userSpecifiedImage: container.image ?? '' },
     workingDir: container.workingDir ?? '',
     mounts: containerMounts(container, settings, securityContext.namespaceOptions?.usernsOptions),
-    devices: [...devices],
+    devices: [...devices, ...volumeDevices(container, settings)],
     CDIDevices: [...cdiDevices],
     labels: { ...podLabels(pod), [LABEL.containerName]: container.name },
     annotations: { ...deviceAnnotations, ...containerAnnotations(pod, container, attempt) },
@@ -61,8 +62,10 @@ export function containerTemplate(pod: Pod, container: Container, settings: Cont
     linux: { resources: containerResources(pod, container, settings), securityContext },
     ...(signal !== undefined && { stopSignal: signal }),
   };
+  const { command = [], args = [] } = container;
   const environment = environmentPlan(pod, container, settings);
-  return { config, process: { environment, command: container.command ?? [], args: container.args ?? [] } };
+  const imageSubPaths = imageExpressions(container, settings);
+  return { config, process: { environment, command, args, ...(imageSubPaths.length > 0 && { imageSubPaths }) } };
 }
 
 /**
@@ -81,6 +84,9 @@ export function completeContainer(
     ...config,
     command: process.command.map((word) => expand(word, variables)),
     args: process.args.map((word) => expand(word, variables)),
+    ...(process.imageSubPaths !== undefined && {
+      mounts: expandImageSubPaths(config.mounts ?? [], process.imageSubPaths, variables),
+    }),
     envs: [...variables].map(([key, value]) => ({ key, value: base64(value) })),
   };
 }

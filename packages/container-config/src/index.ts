@@ -27,7 +27,7 @@ export { type MemoryQosSettings, type SwapSettings, pageSizeName } from './memor
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { refuseUserNamespace } from './namespaces.ts';
 export { askedAppArmor } from './profiles.ts';
-export { mountedObjects, pullSecrets, referencedObjects } from './referenced-objects.ts';
+export { hasTrustBundles, mountedObjects, pullSecrets, referencedObjects } from './referenced-objects.ts';
 export { resolvConfWarning } from './resolv-conf.ts';
 export {
   type ContainerResourceSettings,

@@ -1,4 +1,5 @@
 import type { Container, VolumeMount } from '@kubus/contracts';
+import { recursiveReadOnly } from '@kubus/pod-status';
 import type { ImageSpec, Mount, MountPropagation, UserNamespace } from '@kubus/proto/cri';
 import { ContainerConfigError } from './errors.ts';
 import { expand } from './expand.ts';
@@ -11,6 +12,8 @@ export interface MountedVolume {
   readonly readOnly?: boolean;
   /** Whether its files may be given the container's SELinux label. */
   readonly selinuxRelabel?: boolean;
+  /** It is a block device, which is not mounted. See {@link volumeDevices}. */
+  readonly device?: boolean;
   /** Of an image volume, which the runtime mounts itself. */
   readonly image?: ImageSpec;
 }
@@ -64,7 +67,7 @@ export function containerMounts(
 /**
  * The path inside its volume that a mount shows; undefined: the whole volume. The variables are those of the container.
  *
- * Throws {@link ContainerConfigError} when a variable is missing, or when the path would lead out of the volume. The
+ * Throws {@link ContainerConfigError} when a variable is missing or empty, or when the path would lead out of the volume. The
  * messages show the path as it is written, since a variable may hold a secret.
  */
 export function subPathOf(mount: VolumeMount, variables: ReadonlyMap<string, string>): string | undefined {
@@ -73,8 +76,7 @@ export function subPathOf(mount: VolumeMount, variables: ReadonlyMap<string, str
   const written = subPathExpr === '' ? subPath : subPathExpr;
   const path = subPathExpr === '' ? subPath : expandStrictly(subPathExpr, variables, missing);
   if (missing.size > 0) {
-    const names = [...missing].sort().map((name) => `"${name}"`);
-    throw new ContainerConfigError(`missing value for ${names.join(', ')}`);
+    throw new ContainerConfigError(`missing value for ${[...missing].sort().join(', ')}`);
   }
   if (path.startsWith('/')) throw new ContainerConfigError(`error SubPath \`${written}\` must not be an absolute path`);
   if (path.split('/').includes('..')) {
@@ -83,10 +85,39 @@ export function subPathOf(mount: VolumeMount, variables: ReadonlyMap<string, str
   return path === '' ? undefined : path;
 }
 
+/** Positions among {@link containerMounts} of images whose subPath has references to variables. */
+export function imageExpressions(
+  { volumeMounts = [] }: Pick<Container, 'volumeMounts'>,
+  { deviceMounts = [], volumes }: MountSettings,
+): number[] {
+  return volumeMounts.flatMap(({ name, subPathExpr = '' }, index) =>
+    subPathExpr !== '' && volumes?.get(name)?.image !== undefined ? [deviceMounts.length + index] : [],
+  );
+}
+
+/** Fills in the variables. Throws {@link ContainerConfigError}, see {@link subPathOf}. */
+export function expandImageSubPaths(
+  mounts: readonly Mount[],
+  positions: readonly number[],
+  variables: ReadonlyMap<string, string>,
+): Mount[] {
+  return mounts.map((mount, position) => {
+    if (!positions.includes(position)) return mount;
+    const written = { name: '', mountPath: '', subPathExpr: mount.imageSubPath };
+    return { ...mount, imageSubPath: subPathOf(written, variables) ?? '' };
+  });
+}
+
+/** As it is written where it has references to variables. */
+function imageSubPath(mount: VolumeMount): string {
+  const { subPathExpr = '' } = mount;
+  return subPathExpr === '' ? (subPathOf(mount, new Map()) ?? '') : subPathExpr;
+}
+
 function expandStrictly(text: string, variables: ReadonlyMap<string, string>, missing: Set<string>): string {
   return expand(text, (name) => {
     const value = variables.get(name);
-    if (value === undefined) missing.add(name);
+    if (value === undefined || value === '') missing.add(name);
     return value;
   });
 }
@@ -100,15 +131,11 @@ function volumeMount(
   const { mountPath, name } = mount;
   const containerPath = mountPath.startsWith('/') ? mountPath : `/${mountPath}`;
   const volume = settings.volumes?.get(name);
-  if (volume === undefined) {
+  if (volume === undefined || volume.device === true) {
     throw new ContainerConfigError(`cannot find volume "${name}" to mount into container "${container.name}"`);
   }
   const whole = (mount.subPath ?? '') === '' && (mount.subPathExpr ?? '') === '';
-  if (volume.image !== undefined) {
-    const { image } = volume;
-    return { containerPath, image, imageSubPath: mount.subPath ?? '', readonly: mount.readOnly === true };
-  }
-  const hostPath = whole ? volume.hostPath : settings.subPaths?.get(index);
+  const hostPath = whole || volume.image !== undefined ? volume.hostPath : settings.subPaths?.get(index);
   if (hostPath === undefined) {
     throw new ContainerConfigError(
       `failed to prepare subPath for volumeMount "${name}" of container "${container.name}"`,
@@ -117,10 +144,11 @@ function volumeMount(
   return {
     containerPath,
     hostPath,
+    ...(volume.image !== undefined && { image: volume.image, imageSubPath: imageSubPath(mount) }),
     readonly: mount.readOnly === true || volume.readOnly === true,
     selinuxRelabel: settings.selinux === true && volume.selinuxRelabel === true,
     propagation: propagation(mount.mountPropagation),
-    recursiveReadOnly: recursiveReadOnly(mount, settings.recursiveReadOnly === true),
+    recursiveReadOnly: isRecursiveReadOnly(mount, settings.recursiveReadOnly === true),
   };
 }
 
@@ -137,17 +165,8 @@ function propagation(mode: string | undefined): MountPropagation {
   }
 }
 
-/** KEP-3857. */
-function recursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
-  const mode = mount.recursiveReadOnly ?? 'Disabled';
-  if (mode === 'Disabled') return false;
-  const asked = `volume "${mount.name}" requested recursive read-only mode, but it is not`;
-  if (mount.readOnly !== true) throw new ContainerConfigError(`${asked} read-only`);
-  if ((mount.mountPropagation ?? 'None') !== 'None') {
-    throw new ContainerConfigError(`${asked} compatible with propagation "${mount.mountPropagation}"`);
-  }
-  if (mode === 'IfPossible') return supported;
-  if (mode !== 'Enabled') throw new ContainerConfigError(`unknown recursive read-only mode "${mode}"`);
-  if (!supported) throw new ContainerConfigError(`${asked} supported by the runtime`);
-  return true;
+function isRecursiveReadOnly(mount: VolumeMount, supported: boolean): boolean {
+  const recursive = recursiveReadOnly(mount, supported);
+  if (typeof recursive === 'boolean') return recursive;
+  throw new ContainerConfigError(`failed to resolve recursive read-only mode: ${recursive.refusal}`);
 }

@@ -13,8 +13,14 @@ export function mountedObjects({ metadata, spec }: Pick<Pod, 'metadata' | 'spec'
   return eachOnce((spec.volumes ?? []).flatMap((volume) => volumeSources(metadata.namespace, volume)));
 }
 
-function volumeSources(namespace: string, { configMap, secret, projected }: Volume): ObjectReference[] {
-  const own = referredObject(namespace, configMap, secret && { name: secret.secretName });
+/** Whether some ClusterTrustBundle is in a volume of the pod. */
+export function hasTrustBundles({ spec }: Pick<Pod, 'spec'>): boolean {
+  const sources = (spec.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  return sources.some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined);
+}
+
+function volumeSources(namespace: string, { configMap, secret, projected, csi }: Volume): ObjectReference[] {
+  const own = referredObject(namespace, configMap, secret ? { name: secret.secretName } : csi?.nodePublishSecretRef);
   const parts = (projected?.sources ?? []).map((part) => referredObject(namespace, part.configMap, part.secret));
   return [own, ...parts].filter((one) => one !== undefined);
 }

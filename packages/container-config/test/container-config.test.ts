@@ -1,7 +1,7 @@
 import { pod } from '@kubus/pod-lifecycle/testing';
 import { describe, expect, test } from '@jest/globals';
 import type { Container } from '@kubus/contracts';
-import { containerConfig, expand, sandboxConfig } from '../src/index.ts';
+import { completeContainer, containerConfig, containerTemplate, expand, sandboxConfig } from '../src/index.ts';
 
 const settings = { attempt: 2, imageId: 'sha256:b', memoryCapacity: 8n * 1024n ** 3n };
 const config = (container: Partial<Container>, spec: Parameters<typeof pod>[0] = {}) => {
@@ -99,6 +99,26 @@ describe('containerConfig', () => {
       capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'] },
     });
   });
+});
+
+test('the part of an image that is mounted is named when the values are there', () => {
+  const container = {
+    name: 'c',
+    env: [{ name: 'WHO', valueFrom: { secretKeyRef: { name: 's', key: 'who' } } }],
+    volumeMounts: [
+      { name: 'img', mountPath: '/fixed', subPath: '$(WHO)' },
+      { name: 'img', mountPath: '/mine', subPathExpr: 'of/$(WHO)' },
+    ],
+  };
+  const volumes = new Map([['img', { hostPath: '', image: { image: 'sha256:i' } }]]);
+  const deviceMounts = [{ containerPath: '/dev/x', hostPath: '/dev/x' }];
+  const whole = { ...settings, volumes, deviceMounts };
+  const template = containerTemplate(pod({ containers: [container] }), container, whole);
+  expect(template.process.imageSubPaths).toEqual([2]);
+  const made = completeContainer(template, () => ({ who: 'me' }));
+  expect(made.mounts?.map(({ imageSubPath }) => imageSubPath)).toEqual([undefined, '$(WHO)', 'of/me']);
+  const thrower = () => completeContainer(template, () => ({ who: '../..' }));
+  expect(thrower).toThrow("unable to provision SubPath `of/$(WHO)`: must not contain '..'");
 });
 
 describe('what a container carries', () => {

@@ -6,7 +6,8 @@ import { thrown } from './thrown.ts';
 const volumes = new Map([
   ['data', { hostPath: '/v/data', selinuxRelabel: true }],
   ['sec', { hostPath: '/v/sec', readOnly: true }],
-  ['img', { hostPath: '', image: { image: 'registry/app:1' } }],
+  ['disk', { hostPath: '/v/disk', device: true }],
+  ['img', { hostPath: '', readOnly: true, image: { image: 'registry/app:1' } }],
 ]);
 const mounts = (volumeMounts: VolumeMount[], settings: MountSettings = {}) =>
   containerMounts({ name: 'c', volumeMounts }, { volumes, ...settings }, { mode: 'NODE' });
@@ -45,7 +46,13 @@ describe('containerMounts', () => {
       { subPaths: new Map([[0, '/sub/0']]) },
       { hostPath: '/sub/0' },
     ],
-    [{ name: 'img', mountPath: '/i', subPath: 'bin' }, {}, { image: { image: 'registry/app:1' }, imageSubPath: 'bin' }],
+    [
+      { name: 'img', mountPath: '/i', subPath: 'bin' },
+      {},
+      { hostPath: '', image: { image: 'registry/app:1' }, imageSubPath: 'bin', readonly: true },
+    ],
+    [{ name: 'img', mountPath: '/i', subPathExpr: '$(A)' }, {}, { imageSubPath: '$(A)' }],
+    [{ name: 'img', mountPath: '/i' }, {}, { imageSubPath: '' }],
     [
       { name: 'data', mountPath: '/d', readOnly: true, recursiveReadOnly: 'IfPossible' },
       {},
@@ -65,8 +72,14 @@ describe('containerMounts', () => {
     expect(mounts([mount], settings)).toEqual([expect.objectContaining(expected)]),
   );
 
-  const asked = 'volume "data" requested recursive read-only mode, but it is not';
+  const asked =
+    'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not';
   test.each<[VolumeMount, string]>([
+    [
+      { name: 'img', mountPath: '/i', subPath: '../bin' },
+      "unable to provision SubPath `../bin`: must not contain '..'",
+    ],
+    [{ name: 'disk', mountPath: '/d' }, 'cannot find volume "disk" to mount into container "c"'],
     [{ name: 'none', mountPath: '/d' }, 'cannot find volume "none" to mount into container "c"'],
     [
       { name: 'data', mountPath: '/d', subPath: 'a' },
@@ -90,7 +103,7 @@ describe('containerMounts', () => {
     ],
     [
       { name: 'data', mountPath: '/d', readOnly: true, recursiveReadOnly: 'Odd' },
-      'unknown recursive read-only mode "Odd"',
+      'failed to resolve recursive read-only mode: unknown recursive read-only mode "Odd"',
     ],
   ])('%j is refused', (mount, message) => {
     expect(thrown(() => mounts([mount]))).toMatchObject({ message, code: 'CreateContainerConfigError' });
@@ -132,6 +145,7 @@ describe('subPathOf', () => {
   const variables = new Map([
     ['POD', 'web-0'],
     ['UP', '../..'],
+    ['EMPTY', ''],
   ]);
   const path = (mount: Partial<VolumeMount>) => subPathOf({ name: 'v', mountPath: '/v', ...mount }, variables);
 
@@ -145,7 +159,8 @@ describe('subPathOf', () => {
   ])('%j', (mount, expected) => expect(path(mount)).toBe(expected));
 
   test.each<[Partial<VolumeMount>, string]>([
-    [{ subPathExpr: '$(B)/$(A)/$(B)' }, 'missing value for "A", "B"'],
+    [{ subPathExpr: '$(B)/$(A)/$(B)' }, 'missing value for A, B'],
+    [{ subPathExpr: 'a/$(EMPTY)' }, 'missing value for EMPTY'],
     [{ subPath: '/a' }, 'error SubPath `/a` must not be an absolute path'],
     [{ subPathExpr: '$(UP)' }, "unable to provision SubPath `$(UP)`: must not contain '..'"],
   ])('%j is refused', (mount, message) => expect(thrown(() => path(mount))).toMatchObject({ message }));

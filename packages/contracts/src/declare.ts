@@ -21,7 +21,18 @@ export type ServiceName = (typeof serviceNames)[number];
 
 /** The first token after the node: whose business the message is. */
 export type Area =
-  'config' | 'sync' | 'worker' | 'runtime' | 'network' | 'object' | 'probe' | 'volume' | 'status' | 'node' | 'service';
+  | 'config'
+  | 'sync'
+  | 'worker'
+  | 'runtime'
+  | 'network'
+  | 'object'
+  | 'probe'
+  | 'volume'
+  | 'device'
+  | 'status'
+  | 'node'
+  | 'service';
 
 /** What a message's key (the sixth token of its subject) means. */
 export type KeyKind = 'pod' | 'instance' | 'name';

@@ -1,17 +1,27 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent } from './messages/cluster-node.ts';
 import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
-import { cachedObject, namespaceServices, runtimeClass } from './messages/object.ts';
+import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
 import { mirrorPod, statusWrite } from './messages/status.ts';
 import { streamEvent } from './messages/stream.ts';
+import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
 import { podWake, podWork } from './messages/sync.ts';
-import { podVolumes } from './messages/volume.ts';
+import {
+  claimExpansion,
+  csiPlugin,
+  podVolumes,
+  prepareSubPaths,
+  volumeEvent,
+  volumeStats,
+  volumesInUse,
+} from './messages/volume.ts';
 import { podEvent, podStatus, podWorker, workerNodeEvent } from './messages/worker.ts';
 
 /**
@@ -53,9 +63,10 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       podWorker,
       podStatus,
       serviceShare,
+      deviceResource,
     ],
     serves: [],
-    calls: [],
+    calls: [allocateDevices],
     publishes: [],
     hears: [],
   },
@@ -95,6 +106,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.ReopenContainerLog,
       findImage,
       pullImage,
+      prepareSubPaths,
+      allocateDevices,
     ],
     publishes: [podEvent, workerNodeEvent],
     hears: [],
@@ -119,9 +132,9 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'object-cache': {
     about:
-      'Follows the ConfigMaps, Secrets, Services and RuntimeClasses that pods need, and gives out what is in them.',
-    owns: [cachedObject, namespaceServices, runtimeClass],
-    reads: [podWork],
+      'Follows the ConfigMaps, Secrets, Services, RuntimeClasses, claims and ClusterTrustBundles that pods need, and gives out what is in the first two.',
+    owns: [cachedObject, namespaceServices, runtimeClass, trustBundle, volumeClaim, csiDriver, volumeAttachment],
+    reads: [podWork, clusterNode],
     serves: [],
     calls: [],
     publishes: [],
@@ -129,11 +142,11 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'volume-manager': {
     about: 'Mounts and removes the volumes of pods.',
-    owns: [podVolumes],
-    reads: [podWork, podWorker],
-    serves: [],
+    owns: [podVolumes, csiPlugin, volumesInUse, claimExpansion],
+    reads: [podWork, podWorker, cachedObject, trustBundle, volumeClaim, csiDriver, volumeAttachment, clusterNode],
+    serves: [prepareSubPaths, volumeStats],
     calls: [],
-    publishes: [],
+    publishes: [volumeEvent],
     hears: [],
   },
   prober: {
@@ -148,17 +161,27 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'status-manager': {
     about: 'Writes the status of pods, mirror pods and events to the API server, and deletes pods that have ended.',
     owns: [statusWrite, mirrorPod],
-    reads: [...everyDesiredPod, configuredSources, podWork, podWorker, podStatus, clusterNode],
+    reads: [...everyDesiredPod, configuredSources, podWork, podWorker, podStatus, clusterNode, claimExpansion],
     serves: [],
     calls: [],
     publishes: [],
-    hears: [podEvent, probeEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
+    hears: [podEvent, probeEvent, volumeEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
   },
   'node-agent': {
-    about: 'The Node object of this node: registration, conditions, lease.',
-    owns: [clusterNode],
-    reads: [runtimeCondition, networkCondition, runtimeImages],
-    serves: [],
+    about: 'The Node object of this node: registration, conditions, lease; the devices of the node and who has them.',
+    owns: [clusterNode, deviceResource, deviceAllocation],
+    reads: [
+      ...everyDesiredPod,
+      configuredSources,
+      podWork,
+      podWorker,
+      runtimeCondition,
+      networkCondition,
+      runtimeImages,
+      csiPlugin,
+      volumesInUse,
+    ],
+    serves: [allocateDevices],
     calls: [],
     publishes: [nodeAgentEvent],
     hears: [],
@@ -166,9 +189,27 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   'node-api': {
     about: 'The HTTPS API of the node, which kubectl and the API server use.',
     owns: [],
-    reads: [...everyDesiredPod, podWork, podStatus, runtimePod, clusterNode],
+    reads: [
+      ...everyDesiredPod,
+      podWork,
+      podWorker,
+      podStatus,
+      runtimePod,
+      clusterNode,
+      deviceResource,
+      deviceAllocation,
+    ],
     serves: [],
-    calls: [],
+    calls: [
+      criCommands.Exec,
+      criCommands.Attach,
+      criCommands.PortForward,
+      criCommands.ExecSync,
+      criCommands.CheckpointContainer,
+      criCommands.ListContainerStats,
+      criCommands.ImageFsInfo,
+      volumeStats,
+    ],
     publishes: [streamEvent],
     hears: [],
   },
@@ -206,7 +247,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       statusWrite,
     ],
     serves: [],
-    calls: [criCommands.Exec, restartService, runElsewhere, scaleService],
+    calls: [restartService, runElsewhere, scaleService],
     publishes: [],
     hears: [],
   },

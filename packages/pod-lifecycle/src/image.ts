@@ -1,7 +1,6 @@
-import type { Container } from '@kubus/contracts';
 import { imageNameProblem, parseImageName } from '@kubus/contracts';
 
-/** What to do about a container's image (kubelet behaviour 1.8). */
+/** What to do about an image (kubelet behaviour 1.8). */
 export type ImageDecision =
   | { readonly kind: 'use' }
   | { readonly kind: 'pull' }
@@ -14,17 +13,20 @@ export function imageToPull(image: string): string | undefined {
   return name.tag === undefined && name.digest === undefined ? `${image}:latest` : image;
 }
 
+/** An image as a pod names it, for a container or a volume. */
+export interface WantedImage {
+  readonly name: string;
+  /** `Always`, `IfNotPresent` or `Never`. */
+  readonly policy: string | undefined;
+}
+
 /** Whether the image has to be looked for before a decision: not for one that is pulled anyway, or has no proper name. */
-export function needsLook(container: Pick<Container, 'image' | 'imagePullPolicy'>): boolean {
-  return container.imagePullPolicy !== 'Always' && imageNameProblem(container.image ?? '') === undefined;
+export function needsLook({ name, policy }: WantedImage): boolean {
+  return policy !== 'Always' && imageNameProblem(name) === undefined;
 }
 
 /** @param present whether the runtime has the image and the pod may use it; ignored for the policy Always. */
-export function imageDecision(
-  container: Pick<Container, 'name' | 'image' | 'imagePullPolicy'>,
-  present: boolean,
-): ImageDecision {
-  const image = container.image ?? '';
+export function imageDecision({ name: image, policy }: WantedImage, present: boolean): ImageDecision {
   const problem = imageNameProblem(image);
   if (problem !== undefined) {
     return {
@@ -33,7 +35,7 @@ export function imageDecision(
       message: `Failed to apply default image tag "${image}": couldn't parse image name "${image}": ${problem}`,
     };
   }
-  switch (container.imagePullPolicy) {
+  switch (policy) {
     case 'Always':
       return { kind: 'pull' };
     case 'Never':

@@ -28,7 +28,7 @@ export {
   findContainer,
   isSidecar,
 } from './container-kind.ts';
-export { type ImageDecision, imageDecision, imageToPull, needsLook } from './image.ts';
+export { type ImageDecision, type WantedImage, imageDecision, imageToPull, needsLook } from './image.ts';
 export { initSucceeded } from './init-actions.ts';
 export { type KillPlanInput, type PlannedStop, graceLeftMs, killPlan, stopTimeout } from './kill-plan.ts';
 export { leftovers } from './leftovers.ts';

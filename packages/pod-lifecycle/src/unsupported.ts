@@ -1,7 +1,19 @@
-import type { Container, Pod, Volume } from '@kubus/contracts';
+import type { Pod, Volume } from '@kubus/contracts';
 
 /** Kinds of volumes that this version makes. */
-const VOLUMES = ['emptyDir', 'hostPath'];
+const VOLUMES = [
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'hostPath',
+  'image',
+  'nfs',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
 
 /**
  * What a pod asks for that this version does not do. Such a pod is not started at all: running it without would be
@@ -12,9 +24,6 @@ export function unsupportedFields(pod: Pick<Pod, 'spec'>): string[] {
   return [
     ...asked((spec.resourceClaims?.length ?? 0) > 0, 'spec.resourceClaims'),
     ...(spec.volumes ?? []).flatMap((volume, index) => ofVolume(volume, `spec.volumes[${index}]`)),
-    ...inList(spec.initContainers, 'spec.initContainers'),
-    ...inList(spec.containers, 'spec.containers'),
-    ...inList(spec.ephemeralContainers, 'spec.ephemeralContainers'),
   ];
 }
 
@@ -26,16 +35,4 @@ function ofVolume({ name: _name, ...sources }: Volume, at: string): string[] {
   return Object.keys(sources)
     .filter((kind) => !VOLUMES.includes(kind))
     .map((kind) => `${at}.${kind}`);
-}
-
-function inList(containers: readonly Container[] | undefined, list: string): string[] {
-  return (containers ?? []).flatMap((container, index) => ofContainer(container, `${list}[${index}]`));
-}
-
-function ofContainer({ volumeDevices, volumeMounts }: Container, at: string): string[] {
-  const mounts = (volumeMounts ?? []).flatMap(({ subPath = '', subPathExpr = '' }, index) => [
-    ...asked(subPath !== '', `${at}.volumeMounts[${index}].subPath`),
-    ...asked(subPathExpr !== '', `${at}.volumeMounts[${index}].subPathExpr`),
-  ]);
-  return [...mounts, ...asked((volumeDevices?.length ?? 0) > 0, `${at}.volumeDevices`)];
 }

@@ -25,14 +25,17 @@ export type WorkerInput =
    * by its phase or not wanted any more then has nothing to be ended, only to be cleaned up.
    */
   | { readonly kind: 'work'; readonly work: PodWork; readonly idle?: boolean | undefined }
-  /** A pass of the present state ended without anything left to do. `terminal`: the pod has run its course. */
-  | { readonly kind: 'passed'; readonly terminal: boolean };
+  /**
+   * A pass of the present state ended without anything left to do. `terminal`: the pod has run its course.
+   * `graceSeconds`: what still runs has so long to end.
+   */
+  | { readonly kind: 'passed'; readonly terminal: boolean; readonly graceSeconds?: number | undefined };
 
 /**
  * The state machine of one pod UID (kubelet behaviour 1.3): sync, terminating, terminated, finished; never backwards.
  */
 export function stepWorker(machine: WorkerMachine, input: WorkerInput): WorkerMachine {
-  return input.kind === 'work' ? onWork(machine, input.work, input.idle === true) : onPassed(machine, input.terminal);
+  return input.kind === 'work' ? onWork(machine, input.work, input.idle === true) : onPassed(machine, input);
 }
 
 function onWork(machine: WorkerMachine, work: PodWork, idle: boolean): WorkerMachine {
@@ -49,10 +52,13 @@ function onWork(machine: WorkerMachine, work: PodWork, idle: boolean): WorkerMac
   return { ...machine, graceSeconds, forget };
 }
 
-function onPassed(machine: WorkerMachine, terminal: boolean): WorkerMachine {
+function onPassed(machine: WorkerMachine, input: Extract<WorkerInput, { kind: 'passed' }>): WorkerMachine {
+  const { terminal, graceSeconds } = input;
   switch (machine.state) {
     case 'syncing':
-      return terminal ? { ...machine, state: 'terminating', reason: 'the pod has run its course' } : machine;
+      return terminal
+        ? { ...machine, state: 'terminating', graceSeconds, reason: 'the pod has run its course' }
+        : machine;
     case 'terminating':
       return { ...machine, state: 'terminated' };
     case 'terminated':

@@ -8,12 +8,12 @@ test.each([
   ['IfNotPresent', false, 'pull'],
   ['Never', true, 'use'],
   ['Never', false, 'fail'],
-])('policy %s, present %s: %s', (imagePullPolicy, present, kind) => {
-  expect(imageDecision({ name: 'c', image: 'busybox', imagePullPolicy }, present).kind).toBe(kind);
+])('policy %s, present %s: %s', (policy, present, kind) => {
+  expect(imageDecision({ name: 'busybox', policy }, present).kind).toBe(kind);
 });
 
 test('an image that must not be pulled and is not there has the reference’s reason and text', () => {
-  expect(imageDecision({ name: 'c', image: 'a/b:1', imagePullPolicy: 'Never' }, false)).toEqual({
+  expect(imageDecision({ name: 'a/b:1', policy: 'Never' }, false)).toEqual({
     kind: 'fail',
     reason: 'ErrImageNeverPull',
     message: 'Container image "a/b:1" is not present with pull policy of Never',
@@ -21,14 +21,14 @@ test('an image that must not be pulled and is not there has the reference’s re
 });
 
 test('a name that is none fails, whatever the policy', () => {
-  const container = { name: 'c', image: 'Not A Valid//Name' };
+  const name = 'Not A Valid//Name';
   const text =
     'Failed to apply default image tag "Not A Valid//Name": couldn\'t parse image name "Not A Valid//Name": ' +
     'invalid reference format: repository name (/Name) must be lowercase';
-  for (const imagePullPolicy of ['Always', 'IfNotPresent', 'Never']) {
-    const decision = imageDecision({ ...container, imagePullPolicy }, false);
+  for (const policy of ['Always', 'IfNotPresent', 'Never']) {
+    const decision = imageDecision({ name, policy }, false);
     expect(decision).toEqual({ kind: 'fail', reason: 'InvalidImageName', message: text });
-    expect(needsLook({ ...container, imagePullPolicy })).toBe(false);
+    expect(needsLook({ name, policy })).toBe(false);
   }
 });
 

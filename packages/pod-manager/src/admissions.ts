@@ -22,6 +22,7 @@ import {
   type ResourceList,
   podRefOf,
 } from '@kubus/contracts';
+import { deviceRequests } from '@kubus/device-manager';
 import { type IdPool, freeRange } from './id-ranges.ts';
 
 /** Why a pod was ended for a critical one (kubelet behaviour 1.17, row 4b). */
@@ -55,6 +56,8 @@ export class Admissions {
   /** Requests of what pods still have beside what they have been granted. */
   readonly #held = new Map<string, ResourceList>();
   #node: AdmissionNode;
+  /** What device plugins have for pods. */
+  #devices: ResourceList = {};
 
   /** @param options.records those of earlier lives, by UID. */
   constructor(options: {
@@ -83,6 +86,11 @@ export class Admissions {
     this.#node = { ...this.#node, ...said };
   }
 
+  /** How many devices of a resource pods may have from now on; those that have been given stay. */
+  deviceResource(resource: string, count: number): void {
+    this.#devices = { ...this.#devices, [resource]: String(count) };
+  }
+
   record(uid: string): AdmissionRecord | undefined {
     return this.#records.get(uid);
   }
@@ -95,18 +103,18 @@ export class Admissions {
   /** Decides about a pod of which nothing is known yet. UIDs of the pods that have to go for it. */
   decide(pod: Pod): readonly string[] {
     const { uid } = pod.metadata;
-    const admission = admit(pod, this.#neighbours(uid), this.#node);
+    const admission = admit(pod, this.#neighbours(uid), this.#wholeNode);
     if (!admission.admitted) {
       this.#records.set(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
       return [];
     }
-    this.take(pod, admission.victims);
+    this.take(pod, admission.victims, deviceRequests(pod).length > 0 ? 'awaited' : undefined);
     for (const victim of admission.victims) this.#evict(victim);
     return admission.victims;
   }
 
-  /** Takes a pod as it is. `awaits`: UIDs of those that have to end before it is started. */
-  take(pod: Pod, awaits: readonly string[] = []): void {
+  /** Takes a pod as it is. `awaits`: UIDs of those that have to end before it is started. `devices`: see the record. */
+  take(pod: Pod, awaits: readonly string[] = [], devices?: 'awaited'): void {
     const userNamespace = this.#idsFor(pod);
     this.#records.set(pod.metadata.uid, {
       version: 1,
@@ -115,6 +123,7 @@ export class Admissions {
       allocated: allocationOf(pod),
       claim: claimOf(pod),
       ...(awaits.length > 0 && { awaits: [...awaits] }),
+      ...(devices !== undefined && { devices }),
       ...(userNamespace !== undefined && { userNamespace }),
     });
   }
@@ -128,24 +137,42 @@ export class Admissions {
     if (userNamespace !== undefined) this.#records.set(uid, { ...record, userNamespace });
   }
 
-  /** Whether pods that had to go for this one are still there. */
+  /** Whether it is not to be started yet: pods that had to go for it are still there, or it has no devices yet. */
   waits(uid: string): boolean {
     const record = this.#records.get(uid);
-    if (record?.verdict !== 'admitted') return false;
-    return record.awaits?.some((victim) => !this.isOpen(victim) && !this.#pods.inactive(victim)) === true;
+    return record?.verdict === 'admitted' && (record.devices !== undefined || this.#awaitsOthers(record.awaits));
+  }
+
+  /** UIDs of the pods that lack nothing but devices. */
+  get withoutDevices(): readonly string[] {
+    return [...this.#records].flatMap(([uid, record]) => {
+      const isReady = record.verdict === 'admitted' && record.devices !== undefined;
+      return isReady && !this.#awaitsOthers(record.awaits) ? [uid] : [];
+    });
+  }
+
+  /** The pod has been given its devices, or is refused because of them. Of one that does not wait for that nothing follows. */
+  devices(uid: string, refusal: Refusal | undefined): void {
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted' || record.devices === undefined) return;
+    const { ref, devices: _, ...rest } = record;
+    if (refusal === undefined) this.#records.set(uid, { ref, ...rest });
+    else this.#records.set(uid, { version: 1, ref, verdict: 'rejected', failure: refusal });
   }
 
   /**
    * The place of the pod is somebody else's from now on.
    *
-   * @param there whether something of it may still be on the node, and so use the ids of its user namespace
+   * @param left what of it may still be on the node: processes, or only what uses the ids of its user namespace
    */
-  end(uid: string, there: boolean): void {
+  end(uid: string, left: 'processes' | 'ids' | 'nothing'): void {
     const record = this.#records.get(uid);
     const userNamespace = record && idsOf(record);
-    if (record === undefined || userNamespace === undefined || !there) this.#records.delete(uid);
+    const isKept = left === 'processes' || (left === 'ids' && userNamespace !== undefined);
+    if (record === undefined || !isKept) this.#records.delete(uid);
     else if (record.verdict !== 'ending') {
-      this.#records.set(uid, { version: 1, ref: record.ref, verdict: 'ending', userNamespace });
+      const ids = userNamespace !== undefined && { userNamespace };
+      this.#records.set(uid, { version: 1, ref: record.ref, verdict: 'ending', ...ids });
     }
     this.#wanting.delete(uid);
     this.#pending.delete(uid);
@@ -208,16 +235,26 @@ export class Admissions {
 
   #resizeOne({ pod, granted, since }: WantedResize): void {
     const { uid } = pod.metadata;
-    const refusal = refuseResize(pod, granted, this.#neighbours(uid), this.#node);
+    const refusal = refuseResize(pod, granted, this.#neighbours(uid), this.#wholeNode);
     if (refusal !== undefined) {
       this.#pending.set(uid, { refusal, since });
       return;
     }
     const record = this.#records.get(uid);
     this.#held.set(uid, claimOf(withAllocation(pod, granted)).requests);
-    this.take(pod, record?.verdict === 'admitted' ? record.awaits : []);
+    const { awaits, devices } = record?.verdict === 'admitted' ? record : {};
+    this.take(pod, awaits, devices);
     this.#wanting.delete(uid);
     this.#pending.delete(uid);
+  }
+
+  #awaitsOthers(victims: readonly string[] = []): boolean {
+    return victims.some((victim) => !this.isOpen(victim) && !this.#pods.inactive(victim));
+  }
+
+  /** The node with what plugins have on it, of which the API server may not have heard yet. */
+  get #wholeNode(): AdmissionNode {
+    return { ...this.#node, allocatable: { ...this.#node.allocatable, ...this.#devices } };
   }
 
   #evict(uid: string): void {

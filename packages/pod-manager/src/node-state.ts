@@ -8,6 +8,7 @@ import {
   type PodUpdate,
   type PodWork,
   type PodWorkerReport,
+  type Refusal,
   type ResourceList,
   type RuntimePod,
   type ServiceShare,
@@ -18,7 +19,16 @@ import { isTerminal } from '@kubus/pod-status';
 import { Admissions } from './admissions.ts';
 import type { IdPool } from './id-ranges.ts';
 import { ownerOf } from './partition.ts';
-import { type NodeView, type PodView, isBlocked, isStatic, podWork, sameWork } from './pod-work.ts';
+import {
+  type NodeView,
+  type PodView,
+  isBeingEnded,
+  isBlocked,
+  isStatic,
+  isThere,
+  podWork,
+  sameWork,
+} from './pod-work.ts';
 
 /**
  * A change that a decision asks for: the work under `uid` is now this, or gone, and so is what is recorded of its
@@ -108,7 +118,6 @@ export class NodeState {
     this.#admissions.runtimeFeatures(features);
   }
 
-  /** A mirror pod is the API server's copy of a static pod of this node: it is nothing to run, and nothing to end. */
   /**
    * The Node of the API server, by which pods are admitted from now on. Of resources of which it does not speak yet, the node
    * has what its machine has. Returns whether anything is different by it.
@@ -122,6 +131,22 @@ export class NodeState {
     return true;
   }
 
+  /** How many devices of a resource pods may have. */
+  deviceResource(resource: string, count: number): void {
+    this.#admissions.deviceResource(resource, count);
+  }
+
+  /** Pods that are taken if they get devices. */
+  get podsWithoutDevices(): readonly Pod[] {
+    return this.#admissions.withoutDevices.flatMap((uid) => this.#desiredPod(uid) ?? []);
+  }
+
+  /** A pod has been given its devices; or not, and why. */
+  devices(uid: string, refusal: Refusal | undefined): void {
+    this.#admissions.devices(uid, refusal);
+  }
+
+  /** A mirror pod is the API server's copy of a static pod of this node: it is nothing to run, and nothing to end. */
   desired(source: SourceName, update: PodUpdate): void {
     if (source === 'api' && update.pod.metadata.annotations?.[CONFIG_MIRROR] !== undefined) {
       this.undesired(source, update.pod.metadata.uid);
@@ -191,7 +216,7 @@ export class NodeState {
     else this.#held.delete(uid);
     // The place of a pod that is ended is somebody else's already: wanted again, its UID asks for one anew.
     const ended = after === undefined ? !this.#desired.has(uid) && this.sourcesComplete : after.work === 'kill';
-    if (ended) this.#admissions.end(uid, this.#mayBeThere(uid, after));
+    if (ended) this.#admissions.end(uid, this.#left(uid, after));
     const changes = victims.flatMap((victim) => this.#decideOne(victim, now));
     const record = this.#admissions.record(uid);
     if (sameWork(before, after) && record === recorded) return changes;
@@ -204,7 +229,7 @@ export class NodeState {
     const view = this.#view(uid);
     const pod = view.desired?.update.pod;
     if (view.desired === undefined || pod === undefined) return [];
-    if (view.work?.work === 'kill' && view.worker?.state !== 'finished') return [];
+    if (isBeingEnded(view)) return [];
     if (!this.#admissions.isOpen(uid)) {
       this.#admissions.provideIds(pod);
       return [];
@@ -218,10 +243,12 @@ export class NodeState {
     return this.#mayAdmit && isNodeKnown ? this.#admissions.decide(pod) : [];
   }
 
-  /** Something of a pod that is to end is on the node, or nobody knows yet. */
-  #mayBeThere(uid: string, work: PodWork | undefined): boolean {
-    const isFinished = this.#workers.get(uid)?.state === 'finished';
-    return (work !== undefined && !isFinished) || !this.#runtimeComplete || this.#runtime.has(uid);
+  /** What of a pod that is to end may still be on the node; all, as long as nobody knows. */
+  #left(uid: string, work: PodWork | undefined): 'processes' | 'ids' | 'nothing' {
+    const state = this.#workers.get(uid)?.state;
+    const isLeft = (work !== undefined && state !== 'finished') || !this.#runtimeComplete || this.#runtime.has(uid);
+    if (!isLeft) return 'nothing';
+    return state === 'terminated' || state === 'finished' ? 'ids' : 'processes';
   }
 
   /** Before the runtime is known whole, a pod that it runs already would be taken for a new one. */
@@ -237,6 +264,7 @@ export class NodeState {
       worker: this.#workers.get(uid),
       work: this.#works.get(uid),
       terms: desired && this.#admissions.terms(desired.update.pod),
+      ending: this.#admissions.record(uid)?.verdict === 'ending',
       waits: this.#admissions.waits(uid),
     };
   }
@@ -281,11 +309,6 @@ export class NodeState {
     }
     return undefined;
   }
-}
-
-/** Something of the pod is on the node: it was taken before. */
-function isThere({ runtime, worker }: PodView): boolean {
-  return runtime !== undefined || (worker !== undefined && worker.state !== 'finished');
 }
 
 function withoutStamp(pod: RuntimePod | undefined): string | undefined {

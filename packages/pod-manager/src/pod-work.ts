@@ -21,6 +21,8 @@ export interface PodView {
   readonly work: PodWork | undefined;
   /** What was decided about its admission; undefined before that, and for a pod that no source wants. */
   readonly terms: Terms | undefined;
+  /** It was not wanted any more, and something of it may still be on the node. */
+  readonly ending: boolean;
   /** It was admitted, and others have to end before it is started. */
   readonly waits: boolean;
 }
@@ -46,8 +48,8 @@ export function podWork(view: PodView, node: NodeView): PodWork | undefined {
   const { desired, work, worker } = view;
   const gone = worker?.state === 'finished';
   if (desired !== undefined) {
-    // A UID that is being ended is ended first; when its worker is through, it may start anew (kubelet behaviour 1.3).
-    if (work?.work === 'kill' && !gone) return assigned(work, node);
+    // When its worker is through, it may start anew (kubelet behaviour 1.3).
+    if (isBeingEnded(view)) return work?.work === 'kill' ? assigned(work, node) : unwanted(view, node);
     return wanted(desired.source, desired.update.pod, view, node);
   }
   // Nothing is ended before every source has said what it wants (DESIGN rule 3).
@@ -73,6 +75,17 @@ function wanted(source: SourceName, pod: Pod, view: PodView, node: NodeView): Po
   };
 }
 
+/** A UID that is being ended is ended first, though it is wanted again, and though the end was decided in an earlier life. */
+export function isBeingEnded(view: PodView): boolean {
+  if (view.worker?.state === 'finished') return false;
+  return view.work?.work === 'kill' || (view.ending && isThere(view));
+}
+
+/** Something of the pod is on the node: it was taken before. */
+export function isThere({ runtime, worker }: PodView): boolean {
+  return runtime !== undefined || (worker !== undefined && worker.state !== 'finished');
+}
+
 /** A static pod of which nothing has been begun waits for the end of another one of its name (kubelet behaviour 1.3). */
 export function isBlocked({ desired, work, worker }: PodView, node: NodeView): boolean {
   if (desired === undefined || work !== undefined || worker !== undefined || !isStatic(desired.source)) return false;
@@ -84,8 +97,9 @@ function assigned(work: PodWork, node: NodeView): PodWork {
   return { ...work, ...node.assign(work.ref.uid) };
 }
 
-/** A pod that no source wants and that this loop does not know: its worker, or the runtime, still has something of it. */
+/** A pod that is to end and that this life does not know: its worker, or the runtime, still has something of it. */
 function unwanted(view: PodView, node: NodeView): PodWork | undefined {
+  if (!node.sourcesComplete) return undefined;
   const ref = view.worker?.ref ?? (node.runtimeComplete ? view.runtime?.ref : undefined);
   if (ref === undefined) return undefined;
   return {

@@ -290,6 +290,16 @@ test('no history takes more than there is, or asks twice about a pod', () => {
       numRuns: 300,
       examples: [
         [[{ want: 'c', cpu: '250m' }, { drop: 'c' }, { want: 'a', cpu: '2' }, { want: 'c', cpu: '250m' }, 'restart']],
+        [
+          [
+            { want: 'e', cpu: '250m' },
+            { drop: 'e' },
+            { worker: 'e', to: 'syncing' },
+            { want: 'e', cpu: '250m' },
+            { want: 'a', cpu: '2' },
+            'restart',
+          ],
+        ],
       ],
     },
   );

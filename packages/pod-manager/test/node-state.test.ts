@@ -187,10 +187,10 @@ describe('NodeState', () => {
         const killed = new Set<string>();
         const check = (changes: WorkChange[]) => {
           for (const { uid: changed, work } of changes) {
+            // What is wanted is never killed, unless it was being ended before it was wanted.
+            if (work?.work === 'kill' && !killed.has(changed)) expect(wanted.has(changed)).toBe(false);
             if (work?.work === 'kill') killed.add(changed);
             else killed.delete(changed);
-            // What is wanted is never killed, unless it was being ended before it was wanted.
-            if (work?.work === 'kill') expect(wanted.has(changed)).toBe(false);
             if (work?.work === 'sync') expect(wanted.has(changed)).toBe(true);
           }
         };

@@ -1,4 +1,5 @@
 import type { Container, ContainerStatus } from '@kubus/contracts';
+import { recursiveReadOnly } from './recursive-read-only.ts';
 
 /** The mounts of a container as its status shows them; undefined when it has none (KEP-3857, KEP-4639). */
 export function volumeMountStatuses(
@@ -7,9 +8,10 @@ export function volumeMountStatuses(
 ): ContainerStatus['volumeMounts'] {
   const mounts = container.volumeMounts ?? [];
   if (mounts.length === 0) return undefined;
-  return mounts.map(({ name, mountPath, readOnly, recursiveReadOnly }) => {
-    const recursive =
-      recursiveReadOnly === 'Enabled' || (recursiveReadOnly === 'IfPossible' && options.recursiveReadOnly);
+  return mounts.map((mount) => {
+    const { name, mountPath, readOnly } = mount;
+    // One that can not be what it asks for is never made.
+    const recursive = recursiveReadOnly(mount, options.recursiveReadOnly) === true;
     const imageRef = options.imageVolumes?.get(name);
     return {
       name,

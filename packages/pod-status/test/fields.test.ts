@@ -105,6 +105,7 @@ describe('volume mounts', () => {
     ['IfPossible', true, 'Enabled'],
     ['IfPossible', false, 'Disabled'],
     ['Enabled', true, 'Enabled'],
+    ['Enabled', false, 'Disabled'],
   ])('read-only all the way down: %s, possible: %s', (recursiveReadOnly, recursiveReadOnlyMounts, expected) => {
     const volumeMounts = [
       { name: 'v', mountPath: '/v', readOnly: true, recursiveReadOnly },

@@ -22,6 +22,16 @@ export function hasErrno(thrown: unknown, ...codes: readonly string[]): boolean 
   return typeof thrown === 'object' && thrown !== null && 'code' in thrown && codes.includes(String(thrown.code));
 }
 
+/** Waits for an action of which these failures, such as `ENOENT`, say that there is nothing to do, or nothing there: undefined. */
+export async function ignoring<T>(errnos: string | readonly string[], action: Promise<T>): Promise<T | undefined> {
+  try {
+    return await action;
+  } catch (error) {
+    if (hasErrno(error, ...(typeof errnos === 'string' ? [errnos] : errnos))) return undefined;
+    throw error;
+  }
+}
+
 /** Whatever was thrown, as an Error; also one that another realm of the same process made. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;

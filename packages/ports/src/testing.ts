@@ -80,3 +80,26 @@ export class MemoryRecords implements RecordStore {
     return Promise.resolve();
   }
 }
+
+/** What tests wait for that nobody announces by itself: whoever changes something has it looked at again. */
+export class Conditions {
+  readonly #waiting = new Set<() => void>();
+
+  /** Looks again whether what is waited for holds. */
+  look(): void {
+    for (const waiting of [...this.#waiting]) waiting();
+  }
+
+  /** Resolves when `condition` holds: now, or when it is looked at again. */
+  until(condition: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const look = () => {
+        if (!condition()) return;
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+}

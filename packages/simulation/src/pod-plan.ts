@@ -14,6 +14,8 @@ export interface PodPlan {
   readonly main: string;
   /** The regular container mounts a volume. */
   readonly volume: boolean;
+  /** Only a part of it. */
+  readonly subPath: boolean;
   /** It does not use the host's users. */
   readonly ownUsers: boolean;
 }
@@ -76,11 +78,13 @@ export function planPod(number: number, random: Random): PodPlan {
     inits,
     main: `${letter}${number}`,
     volume: random.chance(0.3),
+    subPath: number % 3 !== 0,
     ownUsers: number % 2 === 0,
   };
 }
 
-export function manifestOf({ name, uid, restartPolicy, inits, main, volume, ownUsers }: PodPlan): string {
+export function manifestOf({ name, uid, restartPolicy, inits, main, volume, subPath, ownUsers }: PodPlan): string {
+  const mount = { name: 'data', mountPath: '/data', ...(subPath && { subPath: 'part' }) };
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -90,7 +94,7 @@ export function manifestOf({ name, uid, restartPolicy, inits, main, volume, ownU
       ...(ownUsers && { hostUsers: false }),
       terminationGracePeriodSeconds: 5,
       initContainers: inits.map(containerOf),
-      containers: [{ ...containerOf(main), ...(volume && { volumeMounts: [{ name: 'data', mountPath: '/data' }] }) }],
+      containers: [{ ...containerOf(main), ...(volume && { volumeMounts: [mount] }) }],
       ...(volume && { volumes: [{ name: 'data', emptyDir: {} }] }),
     },
   });

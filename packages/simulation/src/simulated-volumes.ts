@@ -1,14 +1,19 @@
 import type { Bus, FactOwner } from '@kubus/bus';
 import {
+  type AnyFact,
   type PodRef,
   type PodVolumes,
   type PodWork,
+  type SubPathsRequest,
   type WorkerState,
   podVolumes,
   podWork,
   podWorker,
+  prepareSubPaths,
+  serviceContracts,
+  volumeStats,
 } from '@kubus/contracts';
-import type { Clock } from '@kubus/ports';
+import { type Clock, KubusError } from '@kubus/ports';
 import type { Random } from './random.ts';
 
 /** When a volume was mounted and unmounted, in milliseconds; undefined while it is mounted. */
@@ -23,6 +28,15 @@ export type MountTable = Map<string, { readonly ref: PodRef; readonly times: Mou
 export function isMounted(mounts: MountTable, uid: string): boolean {
   const last = mounts.get(uid)?.times.at(-1);
   return last !== undefined && last.to === undefined;
+}
+
+/** What else a volume manager hears and tells, the simulated one takes no notice of, and has nothing to tell. */
+function leaveOut(bus: Bus): void {
+  const { owns, reads } = serviceContracts['volume-manager'];
+  const used: readonly AnyFact[] = [podVolumes, podWork, podWorker];
+  for (const fact of reads) if (!used.includes(fact)) bus.reader(fact);
+  for (const fact of owns) if (!used.includes(fact)) bus.owner(fact).complete();
+  bus.serve(volumeStats, () => Promise.resolve({ pods: {} }));
 }
 
 /** A volume manager that mounts what pods want, not always at the first try, and unmounts what is over. */
@@ -47,6 +61,8 @@ export class SimulatedVolumes {
     this.#mounts = mounts;
     this.#elapsed = options.elapsed;
     this.#facts = bus.owner(podVolumes);
+    leaveOut(bus);
+    bus.serve(prepareSubPaths, ({ key, request }) => this.#prepare(key, request));
     for (const [uid, { ref }] of mounts) if (this.#isMounted(uid)) this.#tell(ref, uid);
     this.#facts.complete();
     bus.reader(podWork, {
@@ -124,6 +140,16 @@ export class SimulatedVolumes {
     const { times } = this.#mounts.get(uid) ?? { times: [] };
     this.#mounts.set(uid, { ref, times: [...times, { from: this.#elapsed(), to: undefined }] });
     this.#tell(ref, uid);
+  }
+
+  #prepare(uid: string, { mounts }: SubPathsRequest): Promise<{ paths: Record<string, string> }> {
+    return new Promise((resolve, reject) => {
+      this.#clock.after(this.#random.between(5, 200), () => {
+        const paths = mounts.map(({ index }) => [index, `/parts/${uid}/${index}`] as const);
+        if (this.#isMounted(uid)) resolve({ paths: Object.fromEntries(paths) });
+        else reject(new KubusError('VolumesNotReady', 'the volume is not mounted'));
+      });
+    });
   }
 
   #unmount(uid: string): void {

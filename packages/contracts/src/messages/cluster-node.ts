@@ -28,6 +28,9 @@ export const clusterNodeSchema = z.object({
   /** Quantities by resource. */
   capacity: z.record(z.string(), z.string()),
   allocatable: z.record(z.string(), z.string()),
+  /** Unique names of volumes: those that the node has said it uses, and those that the cluster's controller has attached. */
+  volumesInUse: z.array(z.string()).default([]),
+  volumesAttached: z.array(z.string()).default([]),
   /** Somebody has asked for its deletion. */
   deleting: z.boolean(),
 });

@@ -49,6 +49,8 @@ export const containerProcessSchema = z.object({
   /** With references to the environment, as are the args. */
   command: z.array(z.string()),
   args: z.array(z.string()),
+  /** Positions of the container’s mounts whose `imageSubPath` has such references. */
+  imageSubPaths: z.array(z.int().nonnegative()).min(1).optional(),
 });
 export type ContainerProcess = z.infer<typeof containerProcessSchema>;
 

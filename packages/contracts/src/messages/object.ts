@@ -28,6 +28,8 @@ export const cachedObjectSchema = z.discriminatedUnion('state', [
     uid: z.string(),
     /** The keys of its `data`: those that an environment can have. */
     keys: z.array(z.string()),
+    /** The keys of the `binaryData` of a ConfigMap: those that only volumes can have. Missing when there are none. */
+    binaryKeys: z.array(z.string()).min(1).optional(),
   }),
   /** The API server has no such object. */
   objectReferenceSchema.extend({ state: z.literal('missing') }),
@@ -91,4 +93,25 @@ export const runtimeClass = fact({
   owner: 'object-cache',
   payload: runtimeClassSchema,
   about: 'A RuntimeClass of the cluster, keyed by its name. Complete once all have been read.',
+});
+
+/** A ClusterTrustBundle: certificates that whoever projects it takes for anchors of trust. */
+export const trustBundleSchema = z.object({
+  name: z.string(),
+  /** Whose certificates they vouch for. Missing: nobody's in particular. */
+  signerName: z.string().optional(),
+  labels: z.record(z.string(), z.string()),
+  /** Certificates, in PEM. */
+  trustBundle: z.string(),
+});
+export type TrustBundle = z.infer<typeof trustBundleSchema>;
+
+export const trustBundle = fact({
+  area: 'object',
+  name: 'trustBundle',
+  key: 'name',
+  owner: 'object-cache',
+  payload: trustBundleSchema,
+  about:
+    'A ClusterTrustBundle of the cluster, keyed by its name. Read from the first pod on that has any in a volume; complete once all have been read.',
 });

@@ -96,3 +96,8 @@ function divideUp(value: bigint, by: bigint): bigint {
   if (value % by === 0n) return quotient;
   return value < 0n ? quotient - 1n : quotient + 1n;
 }
+
+/** A resource that neither is Kubernetes' own nor a quota of something, such as `example.com/gpu` (k8s.io/component-helpers, IsExtendedResourceName). */
+export function isExtendedResource(name: string): boolean {
+  return name.includes('/') && !name.includes('kubernetes.io/') && !name.startsWith('requests.');
+}

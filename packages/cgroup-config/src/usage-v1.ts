@@ -1,0 +1,121 @@
+import { pressuresOf } from './pressure.ts';
+import {
+  type CgroupDetails,
+  type CgroupUsage,
+  type DiskUsage,
+  type MemoryUsage,
+  type ReadCgroupFile,
+  type UsageDetail,
+  numberOf,
+  valueOf,
+} from './usage.ts';
+
+/** From this on a limit is the kernel's way to say that there is none. */
+const UNLIMITED = 2 ** 62;
+
+/** Length of a tick in which user and system time are counted (USER_HZ is 100 on every Linux that Node runs on). */
+const TICK_NS = 10_000_000;
+
+/**
+ * What a cgroup of v1 uses (Documentation/admin-guide/cgroup-v1). Undefined when it is gone. The values of `memory.stat` are
+ * those with all cgroups below, as usage and limit are.
+ */
+export function usageV1(read: ReadCgroupFile, detail: UsageDetail): CgroupUsage | undefined {
+  const cpuNs = numberOf(read('cpuacct', 'cpuacct.usage'));
+  const stat = read('memory', 'memory.stat');
+  const memory = memoryOf(read, stat);
+  if (cpuNs === undefined || memory === undefined) return undefined;
+  const pressures = detail === 'usage' ? undefined : pressuresOf((file) => read('', file));
+  return {
+    ...{ cpuNs, memory, swap: swapOf(read, stat, memory.limitBytes) },
+    ...(pressures && { pressures }),
+    ...(detail === 'all' && { more: detailsOf(read) }),
+  };
+}
+
+function memoryOf(read: ReadCgroupFile, stat: string | undefined): MemoryUsage | undefined {
+  const usageBytes = numberOf(read('memory', 'memory.usage_in_bytes'));
+  if (usageBytes === undefined || stat === undefined) return undefined;
+  const value = (name: string) => valueOf(stat, name) ?? 0;
+  const inactiveFileBytes = value('total_inactive_file');
+  return {
+    usageBytes,
+    workingSetBytes: Math.max(0, usageBytes - inactiveFileBytes),
+    rssBytes: value('total_rss'),
+    cacheBytes: value('total_cache'),
+    mappedBytes: value('total_mapped_file'),
+    activeFileBytes: value('total_active_file'),
+    inactiveFileBytes,
+    faults: { all: value('total_pgfault'), major: value('total_pgmajfault') },
+    ownFaults: { all: value('pgfault'), major: value('pgmajfault') },
+    limitBytes: limitOf(read('memory', 'memory.limit_in_bytes')),
+  };
+}
+
+/** The limit is that of memory and swap together. */
+function swapOf(read: ReadCgroupFile, stat: string | undefined, memoryLimit: number | undefined): CgroupUsage['swap'] {
+  const bytes = valueOf(stat, 'total_swap');
+  const text = read('memory', 'memory.memsw.limit_in_bytes');
+  if (bytes === undefined || text === undefined) return undefined;
+  const both = limitOf(text);
+  return { bytes, limitBytes: both === undefined ? undefined : Math.max(0, both - (memoryLimit ?? 0)) };
+}
+
+function detailsOf(read: ReadCgroupFile): CgroupDetails {
+  const times = read('cpuacct', 'cpuacct.stat');
+  const quota = numberOf(read('cpu', 'cpu.cfs_quota_us')) ?? -1;
+  const cpu = quota > 0 ? read('cpu', 'cpu.stat') : undefined;
+  return {
+    userNs: (valueOf(times, 'user') ?? 0) * TICK_NS,
+    systemNs: (valueOf(times, 'system') ?? 0) * TICK_NS,
+    throttling:
+      cpu === undefined
+        ? undefined
+        : {
+            periods: valueOf(cpu, 'nr_periods') ?? 0,
+            throttled: valueOf(cpu, 'nr_throttled') ?? 0,
+            throttledNs: valueOf(cpu, 'throttled_time') ?? 0,
+          },
+    kernelBytes: numberOf(read('memory', 'memory.kmem.usage_in_bytes')) ?? 0,
+    peakBytes: numberOf(read('memory', 'memory.max_usage_in_bytes')) ?? 0,
+    limitHits: numberOf(read('memory', 'memory.failcnt')) ?? 0,
+    oomKills: valueOf(read('memory', 'memory.oom_control'), 'oom_kill') ?? 0,
+    disks: disksOf(
+      read('blkio', 'blkio.throttle.io_service_bytes_recursive'),
+      read('blkio', 'blkio.throttle.io_serviced_recursive'),
+    ),
+    threads: numberOf(read('pids', 'pids.current')) ?? 0,
+    threadsLimit: numberOf(read('pids', 'pids.max')),
+    cpuShares: numberOf(read('cpu', 'cpu.shares')) ?? 0,
+    cpuPeriodUs: numberOf(read('cpu', 'cpu.cfs_period_us')) ?? 0,
+    cpuQuotaUs: quota > 0 ? quota : undefined,
+    reservationBytes: limitOf(read('memory', 'memory.soft_limit_in_bytes')),
+  };
+}
+
+function limitOf(text: string | undefined): number | undefined {
+  const value = numberOf(text);
+  return value === undefined || value >= UNLIMITED ? undefined : value;
+}
+
+function disksOf(bytes: string | undefined, operations: string | undefined): DiskUsage[] {
+  const [byBytes, byOperations] = [readsAndWrites(bytes), readsAndWrites(operations)];
+  return [...byBytes].map(([device, { read: readBytes, write: writtenBytes }]) => {
+    const { read: reads, write: writes } = byOperations.get(device) ?? { read: 0, write: 0 };
+    return { device, reads, writes, readBytes, writtenBytes };
+  });
+}
+
+/** By device, from lines such as `8:0 Read 4096`; the last line is the sum of all. */
+function readsAndWrites(text: string | undefined): Map<string, { read: number; write: number }> {
+  const devices = new Map<string, { read: number; write: number }>();
+  for (const line of text?.includes(':') === true ? text.split('\n') : []) {
+    const [device = '', kind, value] = line.split(' ');
+    if (value === undefined) continue;
+    const counts = devices.get(device) ?? { read: 0, write: 0 };
+    devices.set(device, counts);
+    if (kind === 'Read') counts.read = Number(value);
+    else if (kind === 'Write') counts.write = Number(value);
+  }
+  return devices;
+}

@@ -1,0 +1,119 @@
+import {
+  type CgroupNaming,
+  type CgroupTier,
+  type CgroupUsage,
+  type UsageDetail,
+  cgroupOfContainer,
+  podOfCgroup,
+  tierPath,
+  usageV1,
+  usageV2,
+} from '@kubus/cgroup-config';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CgroupMounts } from './hierarchies.ts';
+import { KeptFiles } from './kept-files.ts';
+
+export interface CgroupReaderOptions extends Partial<CgroupNaming> {
+  readonly mounts: CgroupMounts;
+  /** Files that are kept open at most. Default: 8192. */
+  readonly files?: number;
+}
+
+const TIERS: readonly CgroupTier[] = ['pods', 'burstable', 'besteffort'];
+
+/**
+ * Reads what cgroups use. Paths are below the mounts of the hierarchies, such as `/kubepods/podu`. Nothing is read unless somebody
+ * asks, and nothing but what is asked for; files stay open until they are let go, see {@link KeptFiles}.
+ */
+export class CgroupReader {
+  readonly naming: CgroupNaming;
+  readonly #mounts: CgroupMounts;
+  readonly #files: KeptFiles;
+  /** Where every cgroup is found. */
+  readonly #mount: string;
+
+  constructor({ root = '/', driver = 'cgroupfs', mounts, files = 8192 }: CgroupReaderOptions) {
+    this.naming = { root, driver };
+    this.#mounts = mounts;
+    this.#files = new KeptFiles(files);
+    this.#mount = mounts.controllers.get('memory') ?? [...mounts.controllers.values()][0] ?? '';
+  }
+
+  /** Files that are open. */
+  get open(): number {
+    return this.#files.count;
+  }
+
+  /**
+   * What the cgroup uses; undefined when there is none.
+   *
+   * @param machine what the machine uses, which v2 does not tell of the topmost cgroup
+   */
+  read(
+    path: string,
+    detail: UsageDetail,
+    machine?: { readonly usageBytes: number; readonly swapBytes: number },
+  ): CgroupUsage | undefined {
+    const { version, controllers, unified } = this.#mounts;
+    const read = (controller: string, file: string) => {
+      const mount = controller === '' ? unified : controllers.get(controller);
+      return mount === undefined ? undefined : this.#files.read(mount, path, file);
+    };
+    return version === 1 ? usageV1(read, detail) : usageV2(read, detail, path === '/' ? machine : undefined);
+  }
+
+  /** The cgroups of the tiers of the node's pods, that of all pods first. */
+  tiers(): string[] {
+    return TIERS.map((tier) => tierPath(this.naming, tier));
+  }
+
+  /** When a cgroup was made, in milliseconds since the Unix epoch; undefined when there is none. */
+  madeAt(path: string): number | undefined {
+    return statSync(join(this.#mount, path), { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  /** The cgroup of each pod that has one, by its UID. */
+  pods(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (const tier of this.tiers()) {
+      for (const name of this.#below(tier)) {
+        const uid = podOfCgroup(name, this.naming.driver);
+        if (uid !== undefined) found.set(uid, join(tier, name));
+      }
+    }
+    return found;
+  }
+
+  /** The cgroups of a pod's containers and sandboxes, by the runtime's ids. Those that are not there are missing. */
+  containers(pod: string, ids: readonly string[]): Map<string, string> {
+    const names = this.#below(pod);
+    const found = new Map<string, string>();
+    for (const id of ids) {
+      const name = cgroupOfContainer(names, id);
+      if (name !== undefined) found.set(id, join(pod, name));
+    }
+    return found;
+  }
+
+  /** The processes in the cgroup itself; none when it is not there. */
+  processes(path: string): number[] {
+    const text = this.#files.read(this.#mount, path, 'cgroup.procs') ?? '';
+    return text.split('\n').flatMap((line) => (line === '' ? [] : Number(line)));
+  }
+
+  /** Closes the files of all cgroups of which `isKept` says no. */
+  letGo(isKept: (path: string) => boolean): void {
+    this.#files.letGo(isKept);
+  }
+
+  #below(path: string): string[] {
+    try {
+      const entries = readdirSync(join(this.#mount, path), { withFileTypes: true });
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    } catch {
+      // Nothing has been made there, or it is gone.
+      return [];
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { Client, Metadata, type MethodDefinition, type ServiceError, credentials } from '@grpc/grpc-js';
+import { PluginCallError } from './plugin-call-error.ts';
+
+/** A socket that calls are made on. */
+export interface Callee {
+  /** Path of the unix socket. */
+  readonly socket: string;
+  /** Milliseconds that a call may take. */
+  readonly limitMs: number;
+  /** A socket that nobody listens on yet is waited for, too. Otherwise the call fails at once. */
+  readonly waits?: boolean;
+}
+
+/**
+ * One call over a connection of its own: calls are rare, and whoever listens on the socket now is the one that is meant, after
+ * any number of restarts. Throws {@link PluginCallError}; `UNAVAILABLE` when nobody listens.
+ */
+export async function callPlugin<Request, Response>(
+  { socket, limitMs, waits = false }: Callee,
+  { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
+  request: Request,
+): Promise<Response> {
+  const client = pluginClient(socket);
+  // The library takes a time of day and makes of it what the plugin is told: how much time it has.
+  const options = { deadline: Date.now() + limitMs };
+  try {
+    return await new Promise((resolve, reject) => {
+      const answered = (error: ServiceError | null, response?: Response) => {
+        if (error === null) resolve(response as Response);
+        else reject(new PluginCallError(path, error, error));
+      };
+      client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        new Metadata({ waitForReady: waits }),
+        options,
+        answered,
+      );
+    });
+  } finally {
+    client.close();
+  }
+}
+
+/** A connection to a plugin's socket that nothing else uses. Whoever asks for it closes it. */
+export function pluginClient(socket: string): Client {
+  return new Client(`unix:${socket}`, credentials.createInsecure(), {
+    'grpc.initial_reconnect_backoff_ms': 100,
+    'grpc.enable_retries': 0,
+    'grpc.enable_channelz': 0,
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.use_local_subchannel_pool': 1,
+  });
+}

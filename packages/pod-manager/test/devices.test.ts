@@ -1,0 +1,99 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import type { Pod } from '@kubus/contracts';
+import { pod as makePod } from '@kubus/pod-lifecycle/testing';
+import { Loop as BaseLoop, NOW } from './loop.ts';
+
+const RESOURCE = 'example.com/device';
+
+/** What a pod with devices goes through until it is started, or not. */
+class Loop extends BaseLoop {
+  /** What is to be done with a pod that its source wants now. */
+  want(pod: Pod): string | undefined {
+    this.desire(pod);
+    return this.said(pod.metadata.uid);
+  }
+
+  said(uid: string): string | undefined {
+    const work = this.works.get(uid);
+    return work && [work.work, work.failure?.reason].filter((part) => part !== undefined).join(' ');
+  }
+
+  /** The pods that lack their devices. */
+  get waiting(): string[] {
+    return this.state.podsWithoutDevices.map(({ metadata }) => metadata.uid);
+  }
+
+  answer(uid: string, reason?: string): string | undefined {
+    this.state.devices(uid, reason === undefined ? undefined : { reason, message: 'why' });
+    this.apply(this.state.decide(uid, NOW));
+    return this.said(uid);
+  }
+}
+
+function having(uid: string, count: string, spec: Partial<Pod['spec']> = {}): Pod {
+  const amounts = { [RESOURCE]: count };
+  const containers = [{ name: 'c', resources: { limits: amounts, requests: amounts } }];
+  return makePod({ containers, ...spec }, { uid, name: uid });
+}
+
+let loop: Loop;
+
+beforeEach(() => {
+  loop = new Loop({ sources: ['api'] }).known();
+});
+
+test('a pod is started when it has been given its devices, and holds its place until then', () => {
+  loop.state.deviceResource(RESOURCE, 2);
+  expect(loop.want(having('a', '2'))).toBeUndefined();
+  expect(loop.waiting).toEqual(['a']);
+  expect(loop.want(having('b', '1'))).toBe(`reject OutOf${RESOURCE}`);
+  expect(loop.answer('a')).toBe('sync');
+  expect(loop.waiting).toEqual([]);
+});
+
+test('a pod that gets none has failed for good, and its place is free', () => {
+  loop.state.deviceResource(RESOURCE, 1);
+  loop.want(having('a', '1'));
+  expect(loop.answer('a', 'UnexpectedAdmissionError')).toBe('reject UnexpectedAdmissionError');
+  loop.restart().desire(having('a', '1'));
+  loop.state.deviceResource(RESOURCE, 1);
+  expect(loop.known().said('a')).toBe('reject UnexpectedAdmissionError');
+  loop.want(having('b', '1'));
+  expect(loop.waiting).toEqual(['b']);
+});
+
+test('devices that nobody has ever had are somebody else’s to count, and may be asked for all the same', () => {
+  expect(loop.want(having('a', '5'))).toBeUndefined();
+  expect(loop.answer('a')).toBe('sync');
+});
+
+test('what was not answered is asked for again in the next life, and what was answered is not', () => {
+  loop.want(having('a', '1'));
+  loop.want(having('b', '1'));
+  loop.answer('b');
+  const next = loop.restart();
+  for (const uid of ['a', 'b']) next.desire(having(uid, '1'));
+  expect(next.known().waiting).toEqual(['a']);
+  expect([next.said('a'), next.said('b')]).toEqual([undefined, 'sync']);
+});
+
+test('an answer for a pod that does not wait for one changes nothing', () => {
+  const plain = makePod({ containers: [{ name: 'c' }] }, { uid: 'plain', name: 'plain' });
+  expect(loop.want(plain)).toBe('sync');
+  expect(loop.answer('plain', 'UnexpectedAdmissionError')).toBe('sync');
+  loop.want(having('gone', '1'));
+  loop.drop('gone');
+  expect(loop.answer('gone')).toBeUndefined();
+  expect(loop.waiting).toEqual([]);
+});
+
+test('a critical pod asks for devices when those have ended that had to go for it', () => {
+  loop.state.deviceResource(RESOURCE, 1);
+  loop.want(having('small', '1'));
+  loop.answer('small');
+  loop.want(having('critical', '1', { priorityClassName: 'system-node-critical', priority: 2_000_001_000 }));
+  expect([loop.said('small'), loop.waiting]).toEqual(['evict Preempting', []]);
+  loop.worker('small', 'terminated');
+  expect(loop.waiting).toEqual(['critical']);
+  expect(loop.answer('critical')).toBe('sync');
+});
