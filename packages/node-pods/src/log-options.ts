@@ -67,7 +67,7 @@ export function parseLogOptions(query: Query): LogOptions | RefusedOptions {
   };
 }
 
-export function isRefused(options: LogOptions | RefusedOptions): options is RefusedOptions {
+export function isRefused(options: object): options is RefusedOptions {
   return 'status' in options;
 }
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Distribution } from '@kubus/metrics';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
-import { Metrics, addProcessMetrics } from './metrics.ts';
+import { Metrics } from './metrics.ts';
+import { addProcessMetrics } from './process-metrics.ts';
 
 let health: Health;
 let metrics: Metrics;
@@ -58,12 +60,14 @@ test('metrics are in Prometheus’ text format, with the values of the moment', 
     type: 'counter',
     name: 'starts_total',
     help: 'Starts.',
-    labelNames: ['result'],
     collect: () => [
       { value: 3, labels: { result: 'ok' } },
       { value: 0, labels: { result: 'failed' } },
     ],
   });
+  const seconds = new Distribution([0.1, 1]);
+  for (const value of [0.05, 0.5, 0.75, 2]) seconds.observe({ what: 'mount' }, value);
+  metrics.add({ type: 'histogram', name: 'took_seconds', help: 'Times.', values: seconds });
   addProcessMetrics(metrics, '1.2.3');
   const first = await get('/metrics');
   expect(first).toMatchObject({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' });
@@ -74,6 +78,9 @@ test('metrics are in Prometheus’ text format, with the values of the moment', 
     '# TYPE starts_total counter',
     'starts_total{result="ok",service="s"} 3',
     'starts_total{result="failed",service="s"} 0',
+    '# TYPE took_seconds histogram',
+    'took_seconds_bucket{what="mount",service="s",le="1"} 3',
+    'took_seconds_count{what="mount",service="s"} 4',
     'kubus_build_info{version="1.2.3",service="s"} 1',
   ]) {
     expect(first.text.split('\n')).toContain(line);
@@ -82,6 +89,9 @@ test('metrics are in Prometheus’ text format, with the values of the moment', 
   expect(resident).toBeGreaterThan(1_000_000);
   pods = 2;
   expect((await get('/metrics')).text).toContain('pods{service="s"} 2');
+  expect(JSON.parse((await get('/metrics.json')).text)).toContainEqual({
+    ...{ name: 'pods', help: 'Pods.', type: 'gauge', samples: [{ labels: {}, value: 2 }] },
+  });
 });
 
 test('there is nothing else, and first requests may come at the same time', async () => {

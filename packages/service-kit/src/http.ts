@@ -6,7 +6,7 @@ import type { Health } from './health.ts';
 import type { Metrics } from './metrics.ts';
 
 /**
- * Serves `/healthz`, `/readyz` and `/metrics` on loopback. `port` 0 lets the system choose. Returns `host:port`.
+ * Serves `/healthz`, `/readyz`, `/metrics` and, for the node's API, the same as `/metrics.json` on loopback. `port` 0 lets the system choose. Returns `host:port`.
  *
  * Only the listening socket is there from the beginning: fastify is loaded with the first request, which saves every
  * service that nobody asks 10 MB and a tenth of its start.
@@ -53,6 +53,7 @@ async function makeApp({ health, metrics }: { health: Health; metrics: Metrics }
     const { text, contentType } = await metrics.write();
     return reply.type(contentType).send(text);
   });
+  app.get('/metrics.json', async () => metrics.families());
   await app.ready();
   return app;
 }

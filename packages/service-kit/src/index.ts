@@ -5,6 +5,7 @@ export { type Check, Health } from './health.ts';
 export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
 export { announceInstance, joinBus } from './join-bus.ts';
 export { createLogger } from './logger.ts';
+export { readMachine } from './machine-info.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
 export { followShare } from './follow-share.ts';
 export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';

@@ -1,28 +1,33 @@
+import { type Distribution, EXPOSITION_TYPE, type Labels, type MetricFamily, exposition } from '@kubus/metrics';
+
 /** A value now, with its labels. */
 export interface Sample {
   readonly value: number;
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Labels;
+}
+
+interface DeclarationBase {
+  readonly name: string;
+  readonly help: string;
 }
 
 /** A metric as it is declared; its value is asked for when somebody looks. */
-export interface MetricDeclaration {
-  readonly type: 'gauge' | 'counter';
-  readonly name: string;
-  readonly help: string;
-  readonly labelNames?: readonly string[];
-  collect(): number | readonly Sample[];
-}
+export type MetricDeclaration = DeclarationBase &
+  (
+    | {
+        readonly type: 'gauge' | 'counter';
+        collect(): number | readonly Sample[] | Promise<readonly Sample[]>;
+      }
+    | { readonly type: 'histogram'; readonly values: Pick<Distribution, 'series'> }
+  );
 
-/**
- * What a service shows of itself. It only holds declarations: the library that writes them out is loaded when the first
- * scrape comes, because most services of most nodes are never scraped, and each of them would carry it in memory.
- */
+/** What a service shows of itself: nothing is done for it until somebody asks. */
 export class Metrics {
-  readonly #labels: Readonly<Record<string, string>>;
+  readonly #labels: Labels;
   readonly #declarations: MetricDeclaration[] = [];
 
-  /** @param labels go with every sample. */
-  constructor(labels: Readonly<Record<string, string>>) {
+  /** @param labels go with every sample of {@link write}. */
+  constructor(labels: Labels) {
     this.#labels = labels;
   }
 
@@ -30,61 +35,23 @@ export class Metrics {
     this.#declarations.push(declaration);
   }
 
+  /** The values of this moment, without the labels that all have. */
+  families(): Promise<MetricFamily[]> {
+    return Promise.all(this.#declarations.map(collected));
+  }
+
   /** The metrics in Prometheus' text format. */
   async write(): Promise<{ text: string; contentType: string }> {
-    const { Counter, Gauge, Registry } = (await import('prom-client')).default;
-    const registry = new Registry();
-    registry.setDefaultLabels(this.#labels);
-    for (const declaration of this.#declarations) {
-      const { type, name, help, labelNames = [] } = declaration;
-      const options = { name, help, labelNames: [...labelNames], registers: [registry] };
-      const collected = declaration.collect();
-      const samples = typeof collected === 'number' ? [{ value: collected, labels: {} }] : collected;
-      if (type === 'gauge') {
-        const gauge = new Gauge(options);
-        for (const { value, labels = {} } of samples) gauge.set({ ...labels }, value);
-      } else {
-        const counter = new Counter(options);
-        for (const { value, labels = {} } of samples) counter.inc({ ...labels }, value);
-      }
-    }
-    return { text: await registry.metrics(), contentType: registry.contentType };
+    return { text: exposition(await this.families(), this.#labels), contentType: EXPOSITION_TYPE };
   }
 }
 
-/**
- * What every process shows. prom-client's own default metrics are left out: they measure the event loop a hundred times a
- * second, which is most of what an idle service would do.
- */
-export function addProcessMetrics(metrics: Metrics, version: string): void {
-  metrics.add({
-    type: 'gauge',
-    name: 'kubus_build_info',
-    help: 'Version of the service.',
-    labelNames: ['version'],
-    collect: () => [{ value: 1, labels: { version } }],
-  });
-  metrics.add({
-    type: 'counter',
-    name: 'process_cpu_seconds_total',
-    help: 'User and system CPU time of the process.',
-    collect: () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1e6;
-    },
-  });
-  metrics.add({
-    type: 'gauge',
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
-    collect: () => process.memoryUsage.rss(),
-  });
-  metrics.add({
-    type: 'gauge',
-    name: 'process_start_time_seconds',
-    help: 'Start of the process since the Unix epoch.',
-    collect: () => performance.timeOrigin / 1000,
-  });
+async function collected(declaration: MetricDeclaration): Promise<MetricFamily> {
+  const { name, help } = declaration;
+  if (declaration.type === 'histogram') return { name, help, type: 'histogram', series: declaration.values.series };
+  const found = await declaration.collect();
+  const samples = typeof found === 'number' ? [{ value: found }] : found;
+  return { name, help, type: declaration.type, samples: samples.map((one) => ({ labels: {}, ...one })) };
 }
 
 /** What the bus counts. */

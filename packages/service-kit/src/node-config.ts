@@ -114,9 +114,11 @@ const nodeObjectSchema = z.strictObject({
 
 /** The node's HTTP servers. */
 const serverSchema = z.strictObject({
-  /** Address and port of the HTTPS API (address, port). */
+  /** Unix socket of the same API for the people of the machine: whoever may open it may do everything. Left out: there is none. */
+  socket: z.string().optional(),
+  /** Address and port of the HTTPS API (address, port). No port: it is not served, where nobody could tell who may use it. */
   address: z.string().default('0.0.0.0'),
-  port: z.int().min(1).max(65_535).default(10_250),
+  port: z.int().min(1).max(65_535).optional(),
   /** Port of the API without authentication; 0: none (readOnlyPort). */
   readOnlyPort: z.int().min(0).max(65_535).default(0),
   /** Where /healthz is served without TLS; port 0: nowhere (healthzBindAddress, healthzPort). */
@@ -152,8 +154,18 @@ const serverSchema = z.strictObject({
       deniedCacheMs: z.number().nonnegative().default(30_000),
     })
     .prefault({}),
+  /** A connection to a command or a port that is silent for so long is ended (streamingConnectionIdleTimeout). */
+  streamIdleMs: z
+    .number()
+    .positive()
+    .default(4 * 60 * 60 * 1000),
   /** What can read and run things in containers is served (enableDebuggingHandlers). */
   debuggingHandlers: z.boolean().default(true),
+  /** Folder of the machine's logs, served below /logs. Left out: they are not (enableSystemLogHandler). */
+  systemLogs: z.string().optional(),
+  /** /debug/flags/v and /debug/pprof are not disabled (enableDebugFlagsHandler, enableProfilingHandler). */
+  debugFlags: z.boolean().default(true),
+  profiling: z.boolean().default(true),
   /** File that /configz answers with, `{"kubeletconfig": KubeletConfiguration}`. Left out: it is not served. */
   configz: z.string().optional(),
 });
@@ -271,6 +283,13 @@ export const nodeConfigSchema = z.strictObject({
       kube: resourcesSchema.default({}),
       /** By signal: a quantity or a percentage of the capacity (evictionHard). */
       evictionHard: z.record(z.string(), z.string()).default({}),
+    })
+    .prefault({}),
+  /** Devices that plugins have. */
+  devices: z
+    .strictObject({
+      /** Which containers are refused because their devices would not be close to each other (topologyManagerPolicy). */
+      topologyPolicy: z.enum(['none', 'best-effort', 'restricted', 'single-numa-node']).default('none'),
     })
     .prefault({}),
   /** Pods with users of their own. */

@@ -9,8 +9,9 @@ import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
 import { announceInstance, joinBus } from './join-bus.ts';
 import { createLogger } from './logger.ts';
-import { Metrics, addBusMetrics, addProcessMetrics } from './metrics.ts';
+import { Metrics, addBusMetrics } from './metrics.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
+import { addProcessMetrics } from './process-metrics.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
 

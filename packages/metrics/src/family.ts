@@ -1,0 +1,34 @@
+/** Names and values. */
+export type Labels = Readonly<Record<string, string>>;
+
+/** One value. */
+export interface MetricSample {
+  readonly labels: Labels;
+  readonly value: number;
+  /** When it was so, in milliseconds since the Unix epoch; left out, it is so now. */
+  readonly timestampMs?: number;
+}
+
+/** What a histogram has counted for one set of labels. */
+export interface MetricSeries {
+  readonly labels: Labels;
+  /** How many values are `le` or smaller, by growing `le`; the bucket of all values is left out. */
+  readonly buckets: readonly { readonly le: number; readonly count: number }[];
+  readonly sum: number;
+  readonly count: number;
+}
+
+/** A metric with its values, as Prometheus has it. */
+export type MetricFamily =
+  | {
+      readonly name: string;
+      readonly help: string;
+      readonly type: 'counter' | 'gauge';
+      readonly samples: readonly MetricSample[];
+    }
+  | {
+      readonly name: string;
+      readonly help: string;
+      readonly type: 'histogram';
+      readonly series: readonly MetricSeries[];
+    };

@@ -1,0 +1,241 @@
+import type { DiskUsage, Pressure, PressureOf } from '@kubus/cgroup-config';
+import type { Labels } from '@kubus/metrics';
+import type { CgroupReading, DeviceReading, DiskCounts, InterfaceReading, PacketCounts } from './reading.ts';
+import type { Row } from './cadvisor-rows.ts';
+
+/** What is told of each cgroup. */
+export interface RowFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge';
+  /** One value; undefined where the cgroup has none. */
+  readonly value?: (reading: CgroupReading) => number | undefined;
+  /** Values with further labels, given to `add`. */
+  readonly values?: (row: Row, context: RowContext, add: (labels: Labels, value: number) => void) => void;
+  /** What does not change has no time. */
+  readonly isTimeless?: boolean;
+}
+
+export interface RowContext {
+  /** Names of disks by `major:minor`. */
+  readonly disks: ReadonlyMap<string, string>;
+  readonly devices: readonly DeviceReading[];
+}
+
+const [NS, US] = [1e9, 1e6];
+/** Bytes of a sector in the kernel's counts, whatever the disk's own are. */
+const SECTOR = 512;
+
+export const rowFamilies: readonly RowFamily[] = [
+  counter('container_cpu_system_seconds_total', 'Cumulative system cpu time consumed in seconds.', ({ usage }) =>
+    scaled(usage.more?.systemNs, NS),
+  ),
+  {
+    name: 'container_cpu_usage_seconds_total',
+    help: 'Cumulative cpu time consumed in seconds.',
+    type: 'counter',
+    values: ({ reading }, _context, add) => add({ cpu: 'total' }, reading.usage.cpuNs / NS),
+  },
+  counter('container_cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', ({ usage }) =>
+    scaled(usage.more?.userNs, NS),
+  ),
+  counter(
+    'container_cpu_cfs_periods_total',
+    'Number of elapsed enforcement period intervals.',
+    ({ usage }) => usage.more?.throttling?.periods,
+  ),
+  counter(
+    'container_cpu_cfs_throttled_periods_total',
+    'Number of throttled period intervals.',
+    ({ usage }) => usage.more?.throttling?.throttled,
+  ),
+  counter(
+    'container_cpu_cfs_throttled_seconds_total',
+    'Total time duration the container has been throttled.',
+    ({ usage }) => scaled(usage.more?.throttling?.throttledNs, NS),
+  ),
+  gauge('container_file_descriptors', 'Number of open file descriptors for the container.', (one) => one.openFiles),
+  ...diskFamilies(),
+  gauge('container_last_seen', 'Last time a container was seen by the exporter', ({ atMs }) => Math.trunc(atMs / 1000)),
+  gauge('container_memory_cache', 'Number of bytes of page cache memory.', ({ usage }) => usage.memory.cacheBytes),
+  counter('container_memory_failcnt', 'Number of memory usage hits limits', ({ usage }) => usage.more?.limitHits),
+  {
+    name: 'container_memory_failures_total',
+    help: 'Cumulative count of memory allocation failures.',
+    type: 'counter',
+    values: ({ reading: { usage } }, _context, add) => {
+      const { faults, ownFaults = faults } = usage.memory;
+      add({ failure_type: 'pgfault', scope: 'container' }, ownFaults.all);
+      add({ failure_type: 'pgfault', scope: 'hierarchy' }, faults.all);
+      add({ failure_type: 'pgmajfault', scope: 'container' }, ownFaults.major);
+      add({ failure_type: 'pgmajfault', scope: 'hierarchy' }, faults.major);
+    },
+  },
+  gauge(
+    'container_memory_kernel_usage',
+    'Size of kernel memory allocated in bytes.',
+    (one) => one.usage.more?.kernelBytes,
+  ),
+  gauge('container_memory_mapped_file', 'Size of memory mapped files in bytes.', (one) => one.usage.memory.mappedBytes),
+  gauge(
+    'container_memory_max_usage_bytes',
+    'Maximum memory usage recorded in bytes',
+    (one) => one.usage.more?.peakBytes,
+  ),
+  gauge('container_memory_rss', 'Size of RSS in bytes.', ({ usage }) => usage.memory.rssBytes),
+  gauge('container_memory_swap', 'Container swap usage in bytes.', ({ usage }) => usage.swap?.bytes),
+  gauge(
+    'container_memory_total_active_file_bytes',
+    'Current total active file in bytes.',
+    ({ usage }) => usage.memory.activeFileBytes,
+  ),
+  gauge(
+    'container_memory_total_inactive_file_bytes',
+    'Current total inactive file in bytes.',
+    ({ usage }) => usage.memory.inactiveFileBytes,
+  ),
+  gauge(
+    'container_memory_usage_bytes',
+    'Current memory usage in bytes, including all memory regardless of when it was accessed',
+    ({ usage }) => usage.memory.usageBytes,
+  ),
+  gauge(
+    'container_memory_working_set_bytes',
+    'Current working set in bytes.',
+    ({ usage }) => usage.memory.workingSetBytes,
+  ),
+  ...networkFamilies(),
+  counter(
+    'container_oom_events_total',
+    'Count of out of memory events observed for the container',
+    (one) => one.usage.more?.oomKills,
+  ),
+  ...pressureFamilies(),
+  gauge('container_processes', 'Number of processes running inside the container.', ({ processes }) => processes),
+  timeless('container_spec_cpu_period', 'CPU period of the container.', ({ usage }) => usage.more?.cpuPeriodUs),
+  timeless('container_spec_cpu_quota', 'CPU quota of the container.', ({ usage }) => usage.more?.cpuQuotaUs),
+  timeless('container_spec_cpu_shares', 'CPU share of the container.', ({ usage }) => usage.more?.cpuShares),
+  timeless(
+    'container_spec_memory_limit_bytes',
+    'Memory limit for the container.',
+    (one) => one.usage.memory.limitBytes ?? 0,
+  ),
+  timeless(
+    'container_spec_memory_reservation_limit_bytes',
+    'Memory reservation limit for the container.',
+    ({ usage }) => usage.more?.reservationBytes ?? 0,
+  ),
+  timeless(
+    'container_spec_memory_swap_limit_bytes',
+    'Memory swap limit for the container.',
+    ({ usage }) => usage.swap?.limitBytes ?? 0,
+  ),
+  timeless('container_start_time_seconds', 'Start time of the container since unix epoch in seconds.', (one) =>
+    Math.trunc(one.startedAtMs / 1000),
+  ),
+  gauge('container_threads', 'Number of threads running inside the container', ({ usage }) => usage.more?.threads),
+  gauge(
+    'container_threads_max',
+    'Maximum number of threads allowed inside the container, infinity if value is zero',
+    ({ usage }) => usage.more?.threadsLimit ?? 0,
+  ),
+  {
+    name: 'container_ulimits_soft',
+    help: 'Soft ulimit values for the container root process. Unlimited if -1, except priority and nice',
+    type: 'gauge',
+    values: ({ reading }, _context, add) => {
+      if (reading.openFilesLimit !== undefined) add({ ulimit: 'max_open_files' }, reading.openFilesLimit);
+    },
+  },
+];
+
+function counter(name: string, help: string, value: NonNullable<RowFamily['value']>): RowFamily {
+  return { name, help, type: 'counter', value };
+}
+
+function gauge(name: string, help: string, value: NonNullable<RowFamily['value']>): RowFamily {
+  return { name, help, type: 'gauge', value };
+}
+
+function timeless(name: string, help: string, value: NonNullable<RowFamily['value']>): RowFamily {
+  return { name, help, type: 'gauge', value, isTimeless: true };
+}
+
+function scaled(value: number | undefined, by: number): number | undefined {
+  return value === undefined ? undefined : value / by;
+}
+
+/** The node's are those of its disks, also where nothing counts them for a cgroup. */
+function diskFamilies(): RowFamily[] {
+  const families: readonly (readonly [string, string, keyof DiskUsage, (counts: DiskCounts) => number])[] = [
+    ['reads_bytes', 'bytes read', 'readBytes', ({ sectorsRead }) => sectorsRead * SECTOR],
+    ['reads', 'reads completed', 'reads', ({ reads }) => reads],
+    ['writes_bytes', 'bytes written', 'writtenBytes', ({ sectorsWritten }) => sectorsWritten * SECTOR],
+    ['writes', 'writes completed', 'writes', ({ writes }) => writes],
+  ];
+  return families.map(([name, what, field, ofDisk]) => ({
+    name: `container_fs_${name}_total`,
+    help: `Cumulative count of ${what}`,
+    type: 'counter',
+    values: ({ reading }, { disks, devices }, add) => {
+      if (reading.path === '/') {
+        for (const { device, counts } of devices) if (counts !== undefined) add({ device }, ofDisk(counts));
+        return;
+      }
+      for (const disk of reading.usage.more?.disks ?? []) {
+        add({ device: disks.get(disk.device) ?? disk.device }, Number(disk[field]));
+      }
+    },
+  }));
+}
+
+function networkFamilies(): RowFamily[] {
+  const directions: readonly (readonly [string, string, (one: InterfaceReading) => PacketCounts])[] = [
+    ['receive', 'received', (one) => one.received],
+    ['transmit', 'transmitted', (one) => one.sent],
+  ];
+  return directions.flatMap(([verb, done, counts]) =>
+    (
+      [
+        ['bytes', `Cumulative count of bytes ${done}`, 'bytes'],
+        [
+          'errors',
+          `Cumulative count of errors encountered while ${verb === 'receive' ? 'receiving' : 'transmitting'}`,
+          'errors',
+        ],
+        [
+          'packets_dropped',
+          `Cumulative count of packets dropped while ${verb === 'receive' ? 'receiving' : 'transmitting'}`,
+          'dropped',
+        ],
+        ['packets', `Cumulative count of packets ${done}`, 'packets'],
+      ] as const
+    ).map(([name, help, field]) => ({
+      name: `container_network_${verb}_${name}_total`,
+      help,
+      type: 'counter',
+      values: ({ network }, _context, add) => {
+        for (const one of network?.interfaces ?? []) add({ interface: one.name }, counts(one)[field]);
+      },
+    })),
+  );
+}
+
+function pressureFamilies(): RowFamily[] {
+  const kinds: readonly (readonly [string, (pressure: Pressure) => PressureOf, string])[] = [
+    ['stalled', ({ full }) => full, 'no tasks in the container could make progress'],
+    ['waiting', ({ some }) => some, 'tasks in the container have waited'],
+  ];
+  return (['cpu', 'io', 'memory'] as const).flatMap((resource) =>
+    kinds.map(([kind, part, what]) =>
+      counter(
+        `container_pressure_${resource}_${kind}_seconds_total`,
+        `Total time duration ${what} due to ${resource === 'io' ? 'IO' : resource} congestion.`,
+        ({ usage }) => {
+          const pressure = usage.pressures?.[resource];
+          return pressure && part(pressure).total / US;
+        },
+      ),
+    ),
+  );
+}

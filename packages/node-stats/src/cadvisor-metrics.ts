@@ -1,0 +1,149 @@
+import type { Labels, MetricFamily, MetricSample } from '@kubus/metrics';
+import { type RowContext, type RowFamily, rowFamilies } from './cadvisor-families.ts';
+import { type Row, cadvisorRows } from './cadvisor-rows.ts';
+import type { DeviceReading, DiskCounts, FileSystemReading, MachineReading, NodeReading } from './reading.ts';
+
+/** Milliseconds of a second. */
+const MS = 1000;
+
+type Of<T> = readonly [name: string, help: string, type: 'counter' | 'gauge', value: (one: T) => number];
+
+const fileSystemFamilies: readonly Of<FileSystemReading>[] = [
+  ['container_fs_inodes_free', 'Number of available Inodes', 'gauge', (fs) => fs.inodesFree],
+  ['container_fs_inodes_total', 'Number of Inodes', 'gauge', (fs) => fs.inodes],
+  [
+    'container_fs_limit_bytes',
+    'Number of bytes that can be consumed by the container on this filesystem.',
+    'gauge',
+    (fs) => fs.capacityBytes,
+  ],
+  [
+    'container_fs_usage_bytes',
+    'Number of bytes that are consumed by the container on this filesystem.',
+    'gauge',
+    (fs) => fs.usedBytes,
+  ],
+];
+
+/** What is told of disks alone; bytes and numbers of operations are told of each cgroup. */
+const diskFamilies: readonly Of<DiskCounts>[] = [
+  ['container_fs_io_current', 'Number of I/Os currently in progress', 'gauge', (disk) => disk.current],
+  [
+    'container_fs_io_time_seconds_total',
+    'Cumulative count of seconds spent doing I/Os',
+    'counter',
+    (disk) => disk.busyMs / MS,
+  ],
+  [
+    'container_fs_io_time_weighted_seconds_total',
+    'Cumulative weighted I/O time in seconds',
+    'counter',
+    (disk) => disk.weightedMs / MS,
+  ],
+  [
+    'container_fs_read_seconds_total',
+    'Cumulative count of seconds spent reading',
+    'counter',
+    (disk) => disk.readMs / MS,
+  ],
+  ['container_fs_reads_merged_total', 'Cumulative count of reads merged', 'counter', (disk) => disk.readsMerged],
+  [
+    'container_fs_sector_reads_total',
+    'Cumulative count of sector reads completed',
+    'counter',
+    (disk) => disk.sectorsRead,
+  ],
+  [
+    'container_fs_sector_writes_total',
+    'Cumulative count of sector writes completed',
+    'counter',
+    (disk) => disk.sectorsWritten,
+  ],
+  [
+    'container_fs_write_seconds_total',
+    'Cumulative count of seconds spent writing',
+    'counter',
+    (disk) => disk.writeMs / MS,
+  ],
+  ['container_fs_writes_merged_total', 'Cumulative count of writes merged', 'counter', (disk) => disk.writesMerged],
+];
+
+const machineFamilies: readonly Of<MachineReading>[] = [
+  ['machine_cpu_cores', 'Number of logical CPU cores.', 'gauge', (machine) => machine.cpus],
+  ['machine_cpu_physical_cores', 'Number of physical CPU cores.', 'gauge', (machine) => machine.cores],
+  ['machine_cpu_sockets', 'Number of CPU sockets.', 'gauge', (machine) => machine.sockets],
+  ['machine_memory_bytes', 'Amount of memory installed on the machine.', 'gauge', (machine) => machine.memoryBytes],
+  ['machine_swap_bytes', 'Amount of swap memory available on the machine.', 'gauge', (machine) => machine.swapBytes],
+];
+
+/** The families of `/metrics/cadvisor` (kubelet behaviour 6.3), with the time of each reading. */
+export function cadvisorMetrics(reading: NodeReading): MetricFamily[] {
+  const { root, machine, devices } = reading;
+  const rows = cadvisorRows(reading);
+  const [node] = rows;
+  const ofNode = node?.labels ?? {};
+  return [
+    {
+      name: 'cadvisor_version_info',
+      help: "A metric with a constant '1' value labeled by kernel version, OS version, docker version, cadvisor version & cadvisor revision.",
+      type: 'gauge',
+      samples: [{ labels: versionLabels(machine), value: 1 }],
+    },
+    ...rowFamilies.map((family) => ofRows(family, rows, { disks: machine.disks, devices })),
+    ...fileSystemFamilies.map((family) =>
+      ofDevices(family, devices, ({ fs }) => fs, { labels: ofNode, timestampMs: root.atMs }),
+    ),
+    ...diskFamilies.map((family) =>
+      ofDevices(family, devices, ({ counts }) => counts, { labels: ofNode, timestampMs: root.atMs }),
+    ),
+    ...machineFamilies.map(([name, help, type, value]) => ({
+      ...{ name, help, type },
+      samples: [{ labels: machineLabels(machine), value: value(machine) }],
+    })),
+    noError('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise'),
+    noError('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.'),
+  ];
+}
+
+function ofRows(family: RowFamily, rows: readonly Row[], context: RowContext): MetricFamily {
+  const { name, help, type, value, values, isTimeless = false } = family;
+  const samples: MetricSample[] = [];
+  for (const row of rows) {
+    const { labels, reading } = row;
+    const add = (of: Labels, one: number) => {
+      samples.push(isTimeless ? { labels: of, value: one } : { labels: of, value: one, timestampMs: reading.atMs });
+    };
+    const single = value?.(reading);
+    // One object of labels for each cgroup: what is said of it once needs not be written out once more.
+    if (single !== undefined) add(labels, single);
+    values?.(row, context, (more, one) => add({ ...labels, ...more }, one));
+  }
+  return { name, help, type, samples };
+}
+
+function ofDevices<T>(
+  [name, help, type, value]: Of<T>,
+  devices: readonly DeviceReading[],
+  part: (device: DeviceReading) => T | undefined,
+  sample: Omit<MetricSample, 'value'>,
+): MetricFamily {
+  const samples = devices.flatMap((one) => {
+    const found = part(one);
+    if (found === undefined) return [];
+    return { ...sample, labels: { ...sample.labels, device: one.device }, value: value(found) };
+  });
+  return { name, help, type, samples };
+}
+
+function noError(name: string, help: string): MetricFamily {
+  return { name, help, type: 'gauge', samples: [{ labels: {}, value: 0 }] };
+}
+
+/** There is no cAdvisor and no Docker here; the names of the labels are what readers join by. */
+function versionLabels({ kernel, os }: MachineReading): Labels {
+  return { cadvisorRevision: '', cadvisorVersion: '', dockerVersion: '', kernelVersion: kernel, osVersion: os };
+}
+
+function machineLabels({ bootId, machineId, systemUuid }: MachineReading): Labels {
+  return { boot_id: bootId, machine_id: machineId, system_uuid: systemUuid };
+}

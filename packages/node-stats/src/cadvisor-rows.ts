@@ -1,0 +1,45 @@
+import type { Labels } from '@kubus/metrics';
+import type { CgroupReading, NetworkReading, NodeReading } from './reading.ts';
+
+/** A cgroup as /metrics/cadvisor shows it. */
+export interface Row {
+  readonly labels: Labels;
+  readonly reading: CgroupReading;
+  readonly network: NetworkReading | undefined;
+}
+
+interface Names {
+  readonly container?: string;
+  readonly image?: string;
+  /** The runtime's id. */
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly pod?: string;
+}
+
+/**
+ * The node, the tiers, and of each pod its own cgroup, its sandbox's and its containers'. A pod's and a sandbox's have no
+ * container's name, all others than those of pods no names at all.
+ */
+export function cadvisorRows({ root, tiers, network, pods }: NodeReading): Row[] {
+  const rows: Row[] = [{ labels: labelsOf(root, {}), reading: root, network }];
+  for (const tier of tiers) rows.push({ labels: labelsOf(tier, {}), reading: tier, network: undefined });
+  for (const pod of pods) {
+    const { namespace, name } = pod.ref;
+    const add = (reading: CgroupReading | undefined, names: Names, shown?: NetworkReading) => {
+      if (reading === undefined) return;
+      rows.push({ labels: labelsOf(reading, { namespace, pod: name, ...names }), reading, network: shown });
+    };
+    add(pod.cgroup, {});
+    add(pod.sandbox?.cgroup, { name: pod.sandbox?.id ?? '' }, pod.network);
+    for (const container of pod.containers) {
+      add(container.cgroup, { container: container.name, image: container.image, name: container.id });
+    }
+  }
+  return rows;
+}
+
+function labelsOf({ path }: CgroupReading, names: Names): Labels {
+  const { container = '', image = '', name = '', namespace = '', pod = '' } = names;
+  return { container, id: path, image, name, namespace, pod };
+}

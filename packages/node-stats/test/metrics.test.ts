@@ -1,0 +1,100 @@
+import { describe, expect, test } from '@jest/globals';
+import { type MetricFamily, exposition } from '@kubus/metrics';
+import { cadvisorMetrics, resourceMetrics } from '../src/index.ts';
+import { AT, container, node, pod } from './readings.ts';
+
+function samplesOf(families: readonly MetricFamily[], name: string) {
+  const family = families.find((one) => one.name === name);
+  return family !== undefined && 'samples' in family ? family.samples : [];
+}
+
+describe('/metrics/resource', () => {
+  const text = exposition(resourceMetrics(node));
+
+  test.each([
+    `node_cpu_usage_seconds_total 0.023904738 ${AT}`,
+    `node_memory_working_set_bytes 650000 ${AT}`,
+    `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 0.023904738 ${AT}`,
+    `container_memory_working_set_bytes{container="c",namespace="default",pod="web"} 650000 ${AT}`,
+    `container_start_time_seconds{container="c",namespace="default",pod="web"} ${(AT - 50_000) / 1000}`,
+    `container_swap_limit_bytes{container="c",namespace="default",pod="web"} 0 ${AT}`,
+    'resource_scrape_error 0',
+    '# TYPE container_cpu_usage_seconds_total counter',
+    '# TYPE pod_memory_working_set_bytes gauge',
+  ])('says %s', (line) => {
+    expect(text.split('\n')).toContain(line);
+  });
+
+  test('leaves out what is gone and limits that are none', () => {
+    const gone = { ...pod, cgroup: undefined, containers: [{ ...container('c'), cgroup: undefined }, container('d')] };
+    const families = resourceMetrics({ ...node, pods: [gone] });
+    expect(samplesOf(families, 'pod_cpu_usage_seconds_total')).toEqual([]);
+    expect(samplesOf(families, 'container_start_time_seconds').map(({ labels }) => labels['container'])).toEqual(['d']);
+    expect(samplesOf(families, 'container_swap_limit_bytes')).toEqual([]);
+  });
+});
+
+describe('/metrics/cadvisor', () => {
+  const families = cadvisorMetrics(node);
+
+  test('has the node, the tiers, and of a pod its own cgroup, the sandbox and the containers', () => {
+    const rows = samplesOf(families, 'container_memory_rss').map(({ labels }) => labels);
+    expect(rows).toHaveLength(8);
+    expect(rows[0]).toEqual({ container: '', id: '/', image: '', name: '', namespace: '', pod: '' });
+    expect(rows.slice(4, 7)).toEqual([
+      { container: '', id: '/kubepods/podu', image: '', name: '', namespace: 'default', pod: 'web' },
+      { container: '', id: '/kubepods/podu/id-pause', image: '', name: 'id-pause', namespace: 'default', pod: 'web' },
+      {
+        ...{ container: 'd', id: '/kubepods/podu/id-d', image: 'registry/busybox:1', name: 'id-d' },
+        ...{ namespace: 'default', pod: 'web' },
+      },
+    ]);
+  });
+
+  test('has the network of the node and of sandboxes', () => {
+    const received = samplesOf(families, 'container_network_receive_bytes_total');
+    expect(received.map(({ labels }) => [labels['id'], labels['interface']])).toEqual([
+      ['/', 'ifb0'],
+      ['/', 'eth0'],
+      ['/kubepods/podu/id-pause', 'eth0'],
+    ]);
+    expect(samplesOf(families, 'container_network_transmit_bytes_total')[0]?.value).toBe(2000);
+  });
+
+  test('has the disks of the node, and of cgroups what they read and wrote', () => {
+    const read = samplesOf(families, 'container_fs_reads_bytes_total');
+    expect(read[0]).toMatchObject({ labels: { id: '/', device: '/dev/sda1' }, value: 13 * 512 });
+    expect(read[1]).toMatchObject({ labels: { id: '/kubepods', device: '/dev/sda' }, value: 4096 });
+    const usage = samplesOf(families, 'container_fs_usage_bytes').map(({ labels, value }) => [labels['device'], value]);
+    expect(usage).toEqual([
+      ['/dev/sda1', 300],
+      ['tmpfs', 1],
+    ]);
+  });
+
+  test.each([
+    ['container_cpu_user_seconds_total', 0.12],
+    ['container_cpu_cfs_throttled_seconds_total', 0.005],
+    ['container_pressure_cpu_waiting_seconds_total', 4],
+    ['container_pressure_memory_stalled_seconds_total', 1],
+    ['container_pressure_io_waiting_seconds_total', 4],
+    ['container_oom_events_total', 2],
+    ['container_spec_memory_limit_bytes', 0],
+    ['container_spec_cpu_quota', 20_000],
+    ['container_threads_max', 100],
+    ['container_file_descriptors', 5],
+    ['machine_cpu_cores', 4],
+    ['machine_memory_bytes', 16 * 2 ** 30],
+    ['container_fs_io_time_seconds_total', 3.5],
+  ])('says that %s is %d', (name, value) => {
+    expect(samplesOf(families, name)[0]?.value).toBe(value);
+  });
+
+  test('tells the time of what changes and of nothing else', () => {
+    const timed = (name: string) => samplesOf(families, name)[0]?.timestampMs;
+    expect(timed('container_memory_rss')).toBe(AT);
+    expect(timed('container_start_time_seconds')).toBeUndefined();
+    expect(timed('container_spec_cpu_shares')).toBeUndefined();
+    expect(timed('machine_cpu_cores')).toBeUndefined();
+  });
+});

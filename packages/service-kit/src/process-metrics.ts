@@ -1,0 +1,69 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import type { Metrics, Sample } from './metrics.ts';
+
+/** What is told of a limit that there is not. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
+/** What every process shows of itself, under Prometheus' names; of what the kernel does not tell, nothing. */
+export function addProcessMetrics(metrics: Metrics, version: string): void {
+  const show = (type: 'counter' | 'gauge', name: string, help: string, value: () => number | undefined) =>
+    metrics.add({ type, name, help, collect: () => alone(value()) });
+  metrics.add({
+    type: 'gauge',
+    name: 'kubus_build_info',
+    help: 'Version of the service.',
+    collect: () => [{ value: 1, labels: { version } }],
+  });
+  show('counter', 'process_cpu_seconds_total', 'User and system CPU time of the process.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  show('gauge', 'process_resident_memory_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss());
+  show('gauge', 'process_virtual_memory_bytes', 'Address space of the process.', () => {
+    const kilobytes = /^VmSize:\s+(\d+) kB$/m.exec(text('status'))?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  });
+  show('gauge', 'process_virtual_memory_max_bytes', 'How large the address space may be.', () =>
+    limit('Max address space'),
+  );
+  show('gauge', 'process_open_fds', 'Open file descriptors of the process.', openDescriptors);
+  show('gauge', 'process_max_fds', 'How many file descriptors the process may have open.', () =>
+    limit('Max open files'),
+  );
+  show(
+    'gauge',
+    'process_start_time_seconds',
+    'Start of the process since the Unix epoch.',
+    () => performance.timeOrigin / 1000,
+  );
+}
+
+function alone(value: number | undefined): Sample[] {
+  return value === undefined ? [] : [{ value }];
+}
+
+function text(file: string): string {
+  try {
+    return readFileSync(`/proc/self/${file}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The soft limit (proc_pid_limits(5)). */
+function limit(name: string): number | undefined {
+  const line = text('limits')
+    .split('\n')
+    .find((one) => one.startsWith(name));
+  const value = line?.slice(name.length).trim().split(/\s+/)[0];
+  if (value === undefined) return undefined;
+  return value === 'unlimited' ? UNLIMITED : Number(value);
+}
+
+function openDescriptors(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    return undefined;
+  }
+}
