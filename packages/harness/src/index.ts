@@ -1,4 +1,12 @@
 export { ApiSource } from './api-source.ts';
+export {
+  type CsiBooks,
+  type CsiCall,
+  type CsiDisturbance,
+  type CsiDriverSetup,
+  type CsiMethod,
+  TestCsiDriver,
+} from './csi-driver.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';
@@ -8,6 +16,7 @@ export { type NodeWatch, type WatchedPod, isReady } from './node-watch.ts';
 export { ObjectCache } from './object-cache.ts';
 export { poll } from './poll.ts';
 export { type ContainerRuns, type RuntimeEvent, containerOf, containerRuns, parseEvents } from './runtime-events.ts';
+export { askNode } from './owners-api.ts';
 export { type ToldEvent, eventRecord, runtimeRecord, scopeOf, statusRecord } from './pod-record.ts';
 export { type GoldenRecord, type RecordException, recordDifferences } from './record-diff.ts';
 export { SCRUBBED_NODE_IP } from './record-scrub.ts';
@@ -21,3 +30,10 @@ export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, 
 export { type RegistryPlace, TestRegistry, registryLogin } from './test-registry.ts';
 export { type RuntimeOptions, type TestRuntime, startRuntime } from './test-runtime.ts';
 export { Tunnel } from './tunnel.ts';
+export {
+  type DeviceCall,
+  type DeviceDisturbance,
+  type DevicePluginSetup,
+  type TestDevice,
+  TestDevicePlugin,
+} from './device-plugin.ts';

@@ -14,7 +14,7 @@ export interface NodeMessage {
 }
 
 /** In which services tell a pod's user something, and the node's operators. */
-const podEventTypes = ['worker.event.recorded', 'config.event.recorded', 'probe.event.recorded'];
+const podEventTypes = ['worker', 'config', 'probe', 'volume'].map((area) => `${area}.event.recorded`);
 const nodeEventTypes = ['worker.event.nodeRecorded', 'runtime.event.nodeRecorded'];
 
 /** Every message of a node from now on, as long as the connection hears it. */

@@ -1,6 +1,6 @@
 import { chmod, rm } from 'node:fs/promises';
 import type { Bus, FactOwner } from '@kubus/bus';
-import { referencedObjects, serviceNamespaces } from '@kubus/container-config';
+import { mountedObjects, referencedObjects, serviceNamespaces } from '@kubus/container-config';
 import {
   type CachedObject,
   type NamespaceServices,
@@ -9,10 +9,15 @@ import {
   type RuntimeClass,
   type ServiceAddress,
   cachedObject,
+  clusterNode,
+  csiDriver,
   namespaceServices,
   objectKey,
   podWork,
   runtimeClass,
+  trustBundle,
+  volumeAttachment,
+  volumeClaim,
 } from '@kubus/contracts';
 import { type ApiObject, objectRoute } from '@kubus/object-socket';
 import { type FastifyInstance, fastify } from 'fastify';
@@ -69,6 +74,12 @@ export class ObjectCache {
       complete: () => this.#facts.complete(),
     });
     this.#classes.complete();
+    // There is nothing of this kind.
+    bus.owner(trustBundle).complete();
+    bus.owner(volumeClaim).complete();
+    bus.owner(csiDriver).complete();
+    bus.owner(volumeAttachment).complete();
+    bus.reader(clusterNode, {});
     this.#tell();
   }
 
@@ -126,7 +137,9 @@ export class ObjectCache {
       this.#services.put(namespace, { services: this.#addresses.filter((one) => one.namespace === namespace) });
     }
     const wanted = new Map(
-      [...this.#pods.values()].flatMap(referencedObjects).map((object) => [objectKey(object), object] as const),
+      [...this.#pods.values()]
+        .flatMap((pod) => [...referencedObjects(pod), ...mountedObjects(pod)])
+        .map((object) => [objectKey(object), object] as const),
     );
     for (const [key, object] of wanted) {
       const state = this.#stateOf(object);
@@ -148,7 +161,9 @@ export class ObjectCache {
     const object = this.#objects.get(objectKey(reference));
     if (object === undefined) return { ...reference, state: 'missing' };
     const { uid, resourceVersion: version } = object.metadata;
-    return { ...reference, state: 'present', uid, version, keys: Object.keys(object.data ?? {}) };
+    const binaryKeys = object.kind === 'ConfigMap' ? Object.keys(object.binaryData ?? {}) : [];
+    const binary = binaryKeys.length > 0 && { binaryKeys };
+    return { ...reference, state: 'present', uid, version, keys: Object.keys(object.data ?? {}), ...binary };
   }
 }
 

@@ -17,7 +17,12 @@ export interface AccessAttributes {
 export type Authorizer = (attributes: AccessAttributes) => string | undefined;
 
 export function attributesOf(info: RequestInfo, user: User): AccessAttributes {
-  const { verb, group, plural, subresource, namespace, name } = info;
+  const { verb, group, plural, namespace, query } = info;
+  // What follows it is the path of what is behind a proxy.
+  const [subresource = ''] = info.subresource.split('/');
+  // Of a list or watch that is about one object, as the reference takes it from the field selector.
+  const [, selected = ''] = /^metadata\.name=([^,]+)$/.exec(query.get('fieldSelector') ?? '') ?? [];
+  const name = info.name === '' ? selected : info.name;
   return { user, verb, group, resource: plural, subresource, namespace, name };
 }
 

@@ -22,6 +22,7 @@ const SUBRESOURCE_KINDS: Readonly<Record<string, JsonObject>> = {
   'pods/eviction': { kind: 'Eviction', group: 'policy', version: 'v1', verbs: ['create'] },
   'pods/binding': { kind: 'Binding', verbs: ['create'] },
   'pods/log': { kind: 'Pod', verbs: ['get'] },
+  'nodes/proxy': { kind: 'NodeProxyOptions', verbs: ['get'] },
   'serviceaccounts/token': {
     kind: 'TokenRequest',
     group: 'authentication.k8s.io',
@@ -35,25 +36,34 @@ export function discover({ path }: RequestInfo): JsonObject | undefined {
   const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter((group) => group !== '');
   if (path === '/version') return SERVER_VERSION;
   if (path === '/api') return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
-  if (path === '/api/v1') return resourceList('');
+  if (path === '/api/v1') return resourceList('', 'v1');
   if (path === '/apis') return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupOf) };
-  const [, group = '', version] = /^\/apis\/([^/]+)(?:\/(v1))?$/.exec(path) ?? [];
+  const [, group = '', version] = /^\/apis\/([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
   if (!groups.includes(group)) return undefined;
-  return version === undefined ? { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) } : resourceList(group);
+  if (version === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(group) };
+  return versionsOf(group).includes(version) ? resourceList(group, version) : undefined;
 }
 
 function groupOf(group: string): JsonObject {
-  const version = { groupVersion: `${group}/v1`, version: 'v1' };
-  return { name: group, versions: [version], preferredVersion: version };
+  const versions = versionsOf(group).map((version) => ({ groupVersion: apiVersionOf({ group, version }), version }));
+  const [preferredVersion = {}] = versions;
+  return { name: group, versions, preferredVersion };
 }
 
-function resourceList(group: string): JsonObject {
-  const stored = resources.filter((resource) => resource.group === group);
-  const answered = reviews.filter((review) => review.group === group);
+/** The one that clients are to prefer first. */
+function versionsOf(group: string): string[] {
+  const those = [...resources, ...reviews].filter((one) => one.group === group);
+  return [...new Set(those.map(({ version }) => version))].sort((a, b) => a.length - b.length);
+}
+
+function resourceList(group: string, version: string): JsonObject {
+  const isOfIt = (one: { group: string; version: string }) => one.group === group && one.version === version;
+  const stored = resources.filter(isOfIt);
+  const answered = reviews.filter(isOfIt);
   return {
     kind: 'APIResourceList',
     apiVersion: 'v1',
-    groupVersion: apiVersionOf({ group, version: 'v1' }),
+    groupVersion: apiVersionOf({ group, version }),
     resources: [
       ...stored.flatMap(({ plural, singular, kind, namespaced, shortNames, subresources }) => [
         { name: plural, singularName: singular, namespaced, kind, verbs: VERBS, ...(shortNames && { shortNames }) },

@@ -7,7 +7,7 @@ export { KubeFixtureError } from './errors.ts';
 export type { AttributedRequest, Fault, FaultRule, InjectedFault } from './faults.ts';
 export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { Json, JsonObject } from './json.ts';
-export type { KubeObject, ObjectMeta } from './object.ts';
+export { type KubeObject, type ObjectMeta, isReady } from './object.ts';
 export type { KubeletAddress } from './pod-log.ts';
 export type { DeleteOptions, PatchKind } from './registry.ts';
 export { KubeconfigFolder } from './kubeconfig.ts';

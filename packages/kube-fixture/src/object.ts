@@ -31,3 +31,9 @@ export interface KubeObject extends JsonObject {
 export function wholeSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
+
+/** Whether the condition `Ready` of a pod or a node is `True`. */
+export function isReady({ status }: KubeObject): boolean {
+  const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] };
+  return conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True');
+}

@@ -6,7 +6,7 @@ import { asList, asText, at } from './json.ts';
 import type { KeyPair } from './authority.ts';
 import type { KubeObject } from './object.ts';
 import type { RequestInfo } from './request-info.ts';
-import { badRequest, failure } from './status.ts';
+import { badRequest, failure, methodNotAllowed } from './status.ts';
 
 /** Where a node's HTTPS server is reached. */
 export interface KubeletAddress {
@@ -14,23 +14,43 @@ export interface KubeletAddress {
   readonly port: number;
 }
 
+/** A node's server, and who the API server is to it. */
+export interface Kubelet {
+  readonly address: KubeletAddress;
+  readonly client: KeyPair;
+}
+
 /**
  * Passes a request for a pod's log on to its node, as the API server's own client. Source: pkg/registry/core/pod.
  *
- * @throws StatusError 400 for a container that has to be named, or a pod without a node; 502 when the node does not answer.
+ * @throws StatusError 400 for a container that has to be named, or a pod without a node; 500 when the node does not answer.
  */
 export async function passLog(
   pod: KubeObject,
   info: RequestInfo,
-  node: { address: KubeletAddress; client: KeyPair },
+  kubelet: Kubelet,
   response: ServerResponse,
 ): Promise<void> {
   const { name, namespace = '' } = pod.metadata;
   const query = new URLSearchParams(info.query);
   const container = query.get('container') ?? onlyContainer(pod);
   query.delete('container');
-  const path = `/containerLogs/${namespace}/${name}/${container}?${query.toString()}`;
-  const { address, client } = node;
+  await passOn(`/containerLogs/${namespace}/${name}/${container}?${query.toString()}`, kubelet, response);
+}
+
+/**
+ * Has a node answer what it is asked through the API server, `nodes/<name>/proxy/<path>`. Source: pkg/registry/core/node.
+ *
+ * @throws StatusError 405 for another method than GET; 500 when the node does not answer.
+ */
+export async function passProxy(info: RequestInfo, kubelet: Kubelet, response: ServerResponse): Promise<void> {
+  if (info.method !== 'GET') throw methodNotAllowed();
+  const path = info.subresource.replace(/^proxy/, '') || '/';
+  await passOn(`${path}?${info.query.toString()}`, kubelet, response);
+}
+
+/** Asks a node's server for a path and gives its answer. @throws StatusError 500 when the node does not answer. */
+async function passOn(path: string, { address, client }: Kubelet, response: ServerResponse): Promise<void> {
   const asked = request({ ...address, path, cert: client.certificate, key: client.key, rejectUnauthorized: false });
   response.once('close', () => asked.destroy());
   asked.end();
@@ -45,8 +65,8 @@ export async function passLog(
   answer.pipe(response);
 }
 
-/** @throws StatusError 400. */
-function onlyContainer({ metadata: { name }, spec = {} }: KubeObject): string {
+/** The container of a pod that has only one. @throws StatusError 400. */
+export function onlyContainer({ metadata: { name }, spec = {} }: KubeObject): string {
   const names = asList(spec['containers']).map((container) => asText(at(container, 'name')));
   const [first = ''] = names;
   if (names.length === 1) return first;

@@ -340,7 +340,8 @@ const BAD_NAME =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 function checkName(resource: Resource, name: string): void {
-  if (SUBDOMAIN.test(name) && name.length <= 253) return;
+  const own = resource.signerPrefix === true ? name.slice(name.lastIndexOf(':') + 1) : name;
+  if (SUBDOMAIN.test(own) && name.length <= 253) return;
   const message = `Invalid value: ${JSON.stringify(name)}: ${BAD_NAME}`;
   throw invalid(resource, name, [{ field: 'metadata.name', type: 'FieldValueInvalid', message }]);
 }

@@ -11,6 +11,7 @@ import {
   serviceRules,
 } from './rules/plain-rules.ts';
 import type { Rules } from './rules/rules.ts';
+import { attachmentRules, claimRules, csiNodeRules, driverRules, volumeRules } from './rules/storage-rules.ts';
 import type { JsonObject } from './json.ts';
 import type { ErrorSubject } from './status.ts';
 
@@ -29,6 +30,8 @@ export interface Resource extends ErrorSubject {
   readonly selectable?: readonly string[];
   /** What is in a bookmark besides its metadata: the fields that the API always writes. */
   readonly always?: JsonObject;
+  /** A name may begin with that of a signer: `example.com:signer:name`. */
+  readonly signerPrefix?: boolean;
   readonly rules: Rules;
 }
 
@@ -36,6 +39,7 @@ export interface Resource extends ErrorSubject {
 export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
 
 const core = { group: '', version: 'v1' };
+const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
 
 export const resources: readonly Resource[] = [
   {
@@ -45,7 +49,17 @@ export const resources: readonly Resource[] = [
     kind: 'Pod',
     shortNames: ['po'],
     namespaced: true,
-    subresources: ['status', 'ephemeralcontainers', 'resize', 'eviction', 'log', 'binding'],
+    subresources: [
+      'status',
+      'ephemeralcontainers',
+      'resize',
+      'eviction',
+      'log',
+      'binding',
+      'exec',
+      'attach',
+      'portforward',
+    ],
     selectable: [
       'spec.nodeName',
       'spec.restartPolicy',
@@ -66,7 +80,7 @@ export const resources: readonly Resource[] = [
     kind: 'Node',
     shortNames: ['no'],
     namespaced: false,
-    subresources: ['status'],
+    subresources: ['proxy', 'status'],
     selectable: ['spec.unschedulable'],
     always: { spec: {}, status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} } },
     rules: nodeRules,
@@ -150,6 +164,55 @@ export const resources: readonly Resource[] = [
     rules: { ...plainRules, returnsDeleted: true },
   },
   {
+    ...core,
+    plural: 'persistentvolumeclaims',
+    singular: 'persistentvolumeclaim',
+    kind: 'PersistentVolumeClaim',
+    shortNames: ['pvc'],
+    namespaced: true,
+    subresources: ['status'],
+    always: { spec: { resources: {} }, status: {} },
+    rules: claimRules,
+  },
+  {
+    ...core,
+    plural: 'persistentvolumes',
+    singular: 'persistentvolume',
+    kind: 'PersistentVolume',
+    shortNames: ['pv'],
+    namespaced: false,
+    subresources: ['status'],
+    always: { spec: {}, status: {} },
+    rules: volumeRules,
+  },
+  {
+    ...storage,
+    plural: 'csidrivers',
+    singular: 'csidriver',
+    kind: 'CSIDriver',
+    subresources: [],
+    always: { spec: {} },
+    rules: driverRules,
+  },
+  {
+    ...storage,
+    plural: 'csinodes',
+    singular: 'csinode',
+    kind: 'CSINode',
+    subresources: [],
+    always: { spec: { drivers: null } },
+    rules: csiNodeRules,
+  },
+  {
+    ...storage,
+    plural: 'volumeattachments',
+    singular: 'volumeattachment',
+    kind: 'VolumeAttachment',
+    subresources: ['status'],
+    always: { spec: { attacher: '', source: {}, nodeName: '' } },
+    rules: attachmentRules,
+  },
+  {
     group: 'coordination.k8s.io',
     version: 'v1',
     plural: 'leases',
@@ -183,6 +246,19 @@ export const resources: readonly Resource[] = [
     selectable: ['spec.signerName'],
     always: { spec: { request: null, signerName: '' }, status: {} },
     rules: csrRules,
+  },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1beta1',
+    plural: 'clustertrustbundles',
+    singular: 'clustertrustbundle',
+    kind: 'ClusterTrustBundle',
+    namespaced: false,
+    subresources: [],
+    selectable: ['spec.signerName'],
+    always: { spec: { trustBundle: '' } },
+    signerPrefix: true,
+    rules: { ...plainRules, unconditionalUpdate: false },
   },
 ];
 

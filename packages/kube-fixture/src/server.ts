@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse, createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { toError } from '@kubus/ports';
 import { parse } from 'yaml';
@@ -12,6 +13,7 @@ import { discover } from './discovery.ts';
 import { type Fault, Faults, answeredFault } from './faults.ts';
 import type { Identities, User } from './identity.ts';
 import { type Json, asObject, at } from './json.ts';
+import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
 import type { Registry } from './registry.ts';
 import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
 import { RequestLog } from './request-log.ts';
@@ -28,6 +30,10 @@ export interface ServerParts {
   readonly authorize: Authorizer;
   /** Answers a request for a pod's log. */
   readonly log: (info: RequestInfo, response: ServerResponse) => Promise<void>;
+  /** Answers a request for what a node serves itself. */
+  readonly proxy: (info: RequestInfo, response: ServerResponse) => Promise<void>;
+  /** Answers a request for a stream of a pod. */
+  readonly stream: (info: RequestInfo, connection: UpgradedConnection) => Promise<void>;
   /** Left out: plain HTTP. */
   readonly tls?: { readonly authority: Authority; readonly certificate: string; readonly key: string };
 }
@@ -59,10 +65,15 @@ export class ApiHttpServer {
               key: tls.key,
               ca: tls.authority.certificate,
               requestCert: true,
+              // A client that has sent everything goes on reading.
+              allowHalfOpen: true,
               rejectUnauthorized: false,
             },
             handle,
           );
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#upgrade({ request, socket, head });
+    });
     // A silence that a test asks for may last as long as it wants.
     this.#server.requestTimeout = 0;
     this.#server.on('connection', (socket: Socket) => {
@@ -110,6 +121,27 @@ export class ApiHttpServer {
     }
   }
 
+  async #upgrade(connection: UpgradedConnection): Promise<void> {
+    const { request, socket } = connection;
+    socket.on('error', () => socket.destroy());
+    const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
+    try {
+      const user = this.#parts.identities.userOf(request);
+      if (user === undefined) throw unauthorized();
+      if (!isPodStream(info)) throw badRequest('nothing here can be upgraded');
+      const attributes = { ...attributesOf(info, user), verb: 'create' };
+      const reason = this.#parts.authorize(attributes);
+      if (reason !== undefined) throw denied(attributes, reason);
+      await this.#parts.stream(info, connection);
+    } catch (error) {
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(request.socket);
+      response.once('finish', () => request.socket.destroySoon());
+      send(response, errorAnswer(error), undefined);
+    }
+  }
+
   async #serve(
     info: RequestInfo,
     payload: () => Payload,
@@ -149,12 +181,14 @@ export class ApiHttpServer {
     response: ServerResponse,
     fault: Fault | undefined,
   ): Promise<void> {
-    const { registry, issuer, log } = this.#parts;
+    const { registry, issuer, log, proxy } = this.#parts;
     const { verb, subresource, namespace, name } = info;
     if (verb === 'watch') {
       this.#watch(resource, info, user, response, fault);
     } else if (subresource === 'log') {
       await log(info, response);
+    } else if (resource.kind === 'Node' && /^proxy(\/|$)/.test(subresource)) {
+      await proxy(info, response);
     } else if (subresource === 'token' && verb === 'create') {
       const body = answerTokenRequest(issuer, { resource, namespace, name, subresource }, asObject(payload().body));
       send(response, { code: 201, body }, fault);

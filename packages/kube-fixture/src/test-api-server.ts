@@ -8,8 +8,10 @@ import type { FaultRule, InjectedFault } from './faults.ts';
 import { ADMIN, Identities, type User } from './identity.ts';
 import { asText } from './json.ts';
 import { KubeconfigFolder, kubeconfigText } from './kubeconfig.ts';
+import { nodeAuthorizer } from './node-authorizer.ts';
 import type { KubeObject } from './object.ts';
-import { type KubeletAddress, kubeletAddress, passLog } from './pod-log.ts';
+import { type KubeletAddress, kubeletAddress, passLog, passProxy } from './pod-log.ts';
+import { type UpgradedConnection, passStream } from './pod-stream.ts';
 import type { RequestInfo } from './request-info.ts';
 import type { LoggedRequest } from './request-log.ts';
 import { ApiHttpServer } from './server.ts';
@@ -29,6 +31,8 @@ export interface TestApiServerOptions {
   readonly bookmarkMs?: number;
   /** Undefined allows; a text denies. Left out: everybody known may do everything. */
   readonly authorize?: (attributes: AccessAttributes) => string | undefined;
+  /** Whether nodes may reach only what their pods lead to, as far as `nodeAuthorizer` knows; left out: they reach everything. */
+  readonly nodeAuthorization?: boolean;
   /** Whether a certificate request is approved by itself; left out: none is. */
   readonly approve?: (request: KubeObject) => boolean;
   /** How long signed certificates are valid, in milliseconds; left out: a day. */
@@ -77,12 +81,15 @@ export class TestApiServer extends ApiObjects {
     this.authority = authority;
     this.#folder = folder;
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const authorizeNodes = options.nodeAuthorization === true ? nodeAuthorizer(this.registry.store) : undefined;
     this.#http = new ApiHttpServer({
       registry: this.registry,
       identities: this.identities,
       issuer: { registry: this.registry, identities: this.identities, key: privateKey },
-      authorize: (attributes) => options.authorize?.(attributes),
+      authorize: (attributes) => options.authorize?.(attributes) ?? authorizeNodes?.(attributes),
       log: (info, response) => this.#log(info, response, client),
+      proxy: async (info, response) => passProxy(info, { address: await this.#kubelet(info.name), client }, response),
+      stream: (info, connection) => this.#stream(info, connection, client),
       ...(options.plain !== true && { tls: { authority, ...serving } }),
     });
     this.#ends.push(
@@ -189,10 +196,24 @@ export class TestApiServer extends ApiObjects {
   }
 
   async #log(info: RequestInfo, response: ServerResponse, client: KeyPair): Promise<void> {
-    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace: info.namespace, name: info.name }));
-    const name = asText(pod.spec?.['nodeName']);
-    const node = this.registry.get(targetOf({ kind: 'Node', name }));
-    const address = await (this.#options.kubelet?.(node) ?? kubeletAddress(node));
+    const { pod, address } = await this.#podOnNode(info);
     await passLog(pod, info, { address, client }, response);
+  }
+
+  async #stream(info: RequestInfo, connection: UpgradedConnection, client: KeyPair): Promise<void> {
+    const { pod, address } = await this.#podOnNode(info);
+    await passStream(pod, info, { address, client }, connection);
+  }
+
+  /** A pod that a request is about, and where its node's server is. */
+  async #podOnNode({ namespace, name }: RequestInfo): Promise<{ pod: KubeObject; address: KubeletAddress }> {
+    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
+    return { pod, address: await this.#kubelet(asText(pod.spec?.['nodeName'])) };
+  }
+
+  /** Where a node's server is. @throws StatusError 404. */
+  async #kubelet(name: string): Promise<KubeletAddress> {
+    const node = this.registry.get(targetOf({ kind: 'Node', name }));
+    return this.#options.kubelet?.(node) ?? kubeletAddress(node);
   }
 }

@@ -17,6 +17,8 @@ beforeEach(async () => {
   server = await TestApiServer.start({
     schedule: true,
     approve: () => true,
+    authorize: ({ user, resource, subresource }) =>
+      user.username === 'stranger' && `${resource}/${subresource}` === 'nodes/proxy' ? '' : undefined,
     bookmarkMs: 10,
     kubelet: () => Promise.resolve({ host: '127.0.0.1', port }),
   });
@@ -100,6 +102,19 @@ describe('the log of a pod', () => {
       message: expect.stringContaining('ECONNREFUSED'),
     });
   });
+});
+
+test('what a node serves is had through the API server by who may', async () => {
+  server.create(node('c', true));
+  const cluster = Cluster.open(await server.kubeconfig());
+  const served = (name: string, method = 'GET') =>
+    cluster.raw(method, `/api/v1/nodes/${name}/proxy/stats/summary`, { query: { only_cpu_and_memory: 'true' } });
+  expect(await served('c')).toMatchObject({ code: 200, body: { text: 'a line\n' } });
+  expect(asked).toEqual(['kube-apiserver-kubelet-client of system:masters: /stats/summary?only_cpu_and_memory=true']);
+  expect((await served('none')).code).toBe(404);
+  expect((await served('c', 'POST')).code).toBe(405);
+  const stranger = Cluster.open(await server.kubeconfig({ username: 'stranger', groups: [] }));
+  expect((await stranger.raw('GET', '/api/v1/nodes/c/proxy/stats/summary')).code).toBe(403);
 });
 
 test('a certificate request that a test approves makes its user known', async () => {

@@ -23,7 +23,7 @@ export class JudgedCluster {
 
   static async open(): Promise<JudgedCluster> {
     const named = process.env['KUBECONFIG'];
-    const server = named === undefined ? await TestApiServer.start() : undefined;
+    const server = named === undefined ? await TestApiServer.start({ nodeAuthorization: true }) : undefined;
     const cluster = Cluster.open(named ?? (await server?.kubeconfig()) ?? '');
     const judged = new JudgedCluster(cluster, server);
     await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: judged.namespace } });

@@ -61,6 +61,8 @@ const rules: Readonly<Record<string, MergeRule>> = {
     fields: { metadata, spec: { fields: { ports: merged('port') } }, status: { fields: { conditions } } },
   },
   ServiceAccount: { fields: { metadata, secrets: merged('name') } },
+  PersistentVolumeClaim: { fields: { metadata, status: { fields: { conditions } } } },
+  CSINode: { fields: { metadata, spec: { fields: { drivers: merged('name') } } } },
   Namespace: { fields: { metadata, status: { fields: { conditions } } } },
 };
 
