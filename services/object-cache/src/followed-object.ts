@@ -1,5 +1,5 @@
 import type { CachedObject, ObjectReference } from '@kubus/contracts';
-import { type KubeError, type Reflector, kubePath } from '@kubus/kube';
+import { type KubeError, type Reflector, isExpired, isOutage, kubePath } from '@kubus/kube';
 import { type ApiReader, follow } from './api-reader.ts';
 import { type KeptObject, readObject } from './kept-object.ts';
 
@@ -49,8 +49,9 @@ export class FollowedObject {
       case 'refused':
         return { ...this.#reference, state: 'refused', message: this.#state.message };
       case 'present': {
-        const { uid, version, keys } = this.#state.object;
-        return { ...this.#reference, state: 'present', uid, version, keys: [...keys] };
+        const { uid, version, keys, binaryKeys } = this.#state.object;
+        const binary = binaryKeys.length > 0 && { binaryKeys: [...binaryKeys] };
+        return { ...this.#reference, state: 'present', uid, version, keys: [...keys], ...binary };
       }
     }
   }
@@ -74,9 +75,9 @@ export class FollowedObject {
    * What is known goes on counting while the API server can not be asked, or does not let it be read any more. Where nothing
    * is known, a refusal is an answer: a pod waits with its words.
    */
-  #fail({ status = 0, message, said }: KubeError): void {
-    const isRefusal = status >= 400 && status < 500 && !TEMPORARY.has(status);
-    if (isRefusal && this.#state?.is !== 'present') this.#set({ is: 'refused', message: said ?? message });
+  #fail(error: KubeError): void {
+    if (isOutage(error) || isExpired(error) || this.#state?.is === 'present') return;
+    this.#set({ is: 'refused', message: error.said ?? error.message });
   }
 
   #set(state: State): void {
@@ -84,6 +85,3 @@ export class FollowedObject {
     this.#changed();
   }
 }
-
-/** Credentials that are being renewed, a time limit, a version that is forgotten, too many requests. */
-const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 410, 429]);

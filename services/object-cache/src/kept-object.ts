@@ -25,6 +25,8 @@ export interface KeptObject {
   readonly immutable: boolean;
   /** The keys of its `data`. */
   readonly keys: readonly string[];
+  /** The keys of its `binaryData`. */
+  readonly binaryKeys: readonly string[];
   /** The object as JSON. */
   readonly text: string;
 }
@@ -33,12 +35,13 @@ export interface KeptObject {
 export function readObject(kind: ObjectReference['kind'], object: unknown): KeptObject {
   const parsed = objectSchema.safeParse(object);
   if (!parsed.success) throw new KubusError('bad-object', `the API server’s answer is no ${kind}`);
-  const { metadata, data = {}, immutable = false } = parsed.data;
+  const { metadata, data = {}, binaryData = {}, immutable = false } = parsed.data;
   return {
     uid: metadata.uid,
     version: metadata.resourceVersion,
     immutable,
     keys: Object.keys(data),
+    binaryKeys: Object.keys(binaryData),
     // The items of a list do not say what they are.
     text: JSON.stringify({ apiVersion: 'v1', kind, ...parsed.data }),
   };

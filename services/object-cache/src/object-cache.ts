@@ -1,14 +1,25 @@
 import type { Bus } from '@kubus/bus';
-import { type PodWork, cachedObject, namespaceServices, podWork, runtimeClass } from '@kubus/contracts';
+import {
+  type PodWork,
+  type TrustBundle,
+  cachedObject,
+  namespaceServices,
+  podWork,
+  runtimeClass,
+  trustBundle,
+} from '@kubus/contracts';
 import type { KubeWatcher } from '@kubus/kube';
 import { type PodDemand, demandOf } from '@kubus/object-demand';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import { FollowedObjects } from './followed-objects.ts';
 import { ObjectServer } from './object-server.ts';
-import { followRuntimeClasses } from './runtime-classes.ts';
+import { runtimeClassesOf } from './runtime-classes.ts';
 import { ServiceAccounts } from './service-accounts.ts';
 import { ServicesByNamespace } from './services-by-namespace.ts';
+import { Storage } from './storage.ts';
 import { Tokens } from './tokens.ts';
+import type { ToldCollection } from './told-collection.ts';
+import { trustBundlesOf } from './trust-bundles.ts';
 
 export interface ObjectCacheOptions {
   readonly bus: Bus;
@@ -26,8 +37,10 @@ export interface ObjectCacheOptions {
  */
 export class ObjectCache {
   readonly #objects: FollowedObjects;
+  readonly #storage: Storage;
   readonly #services: ServicesByNamespace;
   readonly #tokens: Tokens;
+  readonly #trustBundles: ToldCollection<TrustBundle>;
   readonly #serviceAccounts: ServiceAccounts;
   readonly #ends: (() => Promise<void> | void)[] = [];
 
@@ -40,6 +53,8 @@ export class ObjectCache {
       logger: options.logger,
     });
     cache.#ends.push(() => server.close());
+    // Who hears of an object reads it at once, so the socket is there before anything is told.
+    cache.#listen(options.bus);
     return cache;
   }
 
@@ -48,22 +63,19 @@ export class ObjectCache {
     const reader = { client, clock, logger, random };
     this.#objects = new FollowedObjects(reader, bus.owner(cachedObject));
     this.#services = new ServicesByNamespace(reader, bus.owner(namespaceServices));
+    this.#trustBundles = trustBundlesOf(reader, bus.owner(trustBundle));
     this.#tokens = new Tokens({ client, clock, logger, random });
     this.#serviceAccounts = new ServiceAccounts(client);
-    const classes = followRuntimeClasses(reader, bus.owner(runtimeClass));
+    this.#storage = new Storage(bus, reader, this.#objects);
+    const classes = runtimeClassesOf(reader, bus.owner(runtimeClass));
+    classes.need();
     this.#ends.push(
       () => classes.stop(),
+      () => this.#trustBundles.stop(),
       () => this.#services.stop(),
+      () => this.#storage.stop(),
       () => this.#objects.stop(),
     );
-    bus.reader<PodWork>(podWork, {
-      changed: ({ key, value }) => this.#need(key, demandOf(value)),
-      removed: ({ key }) => this.#need(key, undefined),
-      complete: () => {
-        this.#objects.podsKnown();
-        this.#services.podsKnown();
-      },
-    });
   }
 
   /** What it waits for, if it does. */
@@ -71,10 +83,10 @@ export class ObjectCache {
     return this.#services.read ? undefined : 'the API server has not been read yet';
   }
 
-  /** Objects that are followed, and of how many nothing is known yet; tokens that are kept. */
-  get count(): { readonly objects: number; readonly unread: number; readonly tokens: number } {
+  /** Objects that are followed, and claims; of how many of the objects nothing is known yet; tokens that are kept. */
+  get count(): { readonly objects: number; readonly unread: number; readonly claims: number; readonly tokens: number } {
     const { all, unread } = this.#objects.count;
-    return { objects: all, unread, tokens: this.#tokens.count };
+    return { objects: all, unread, claims: this.#storage.count.all, tokens: this.#tokens.count };
   }
 
   /** Ends everything. What was told stays. */
@@ -82,10 +94,23 @@ export class ObjectCache {
     for (const end of this.#ends) await end();
   }
 
+  #listen(bus: Bus): void {
+    bus.reader<PodWork>(podWork, {
+      changed: ({ key, value }) => this.#need(key, demandOf(value)),
+      removed: ({ key }) => this.#need(key, undefined),
+      complete: () => {
+        this.#storage.podsKnown();
+        this.#services.podsKnown();
+      },
+    });
+  }
+
   #need(pod: string, demand: PodDemand | undefined): void {
     this.#objects.set(pod, demand?.objects ?? new Map());
+    this.#storage.set(pod, demand);
     this.#services.set(pod, demand?.serviceNamespaces ?? []);
     this.#tokens.set(pod, demand?.holder);
+    if (demand?.trustBundles === true) this.#trustBundles.need();
     if (demand?.holder === undefined) this.#serviceAccounts.keepOnly((account) => this.#tokens.isHeld(account));
   }
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { objectReferenceSchema } from '@kubus/contracts';
-import { KubeError } from '@kubus/kube';
+import { KubeError, isOutage } from '@kubus/kube';
 import {
   type Named,
   type ServiceAccount,
@@ -15,7 +15,6 @@ import { type Logger, toError } from '@kubus/ports';
 import { type FastifyInstance, fastify } from 'fastify';
 import * as z from 'zod';
 import type { FollowedObjects } from './followed-objects.ts';
-import { isOutage } from './service-accounts.ts';
 import { NoSuchPod, type Tokens } from './tokens.ts';
 
 /** What an answer that is no success says; nothing of an object's content, and no token. */
@@ -31,7 +30,7 @@ const querySchema = z.object({ version: z.string() });
 
 /** What is given out. */
 export interface ObjectServerOptions {
-  readonly objects: Pick<FollowedObjects, 'get'>;
+  readonly objects: Pick<FollowedObjects, 'read'>;
   readonly tokens: Pick<Tokens, 'get' | 'isHeld'>;
   readonly serviceAccounts: { get(account: Named): Promise<ServiceAccount> };
   readonly logger: Logger;
@@ -91,7 +90,7 @@ export class ObjectServer {
   #object(params: unknown, query: unknown): Result {
     const reference = objectReferenceSchema.parse(params);
     const { version } = querySchema.parse(query);
-    const object = this.#options.objects.get(reference);
+    const object = this.#options.objects.read(reference);
     if (object === 'unread') return { status: 503, message: 'it has not been read from the API server yet' };
     if (object === undefined) return { status: 404, message: 'there is no such object' };
     if (object.version !== version) return { status: 409, message: `the object is at version ${object.version}` };

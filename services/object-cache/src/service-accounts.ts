@@ -1,4 +1,4 @@
-import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
+import { type KubeRequester, isOutage, kubePath } from '@kubus/kube';
 import type { Named, ServiceAccount } from '@kubus/object-socket';
 import { KubusError } from '@kubus/ports';
 import * as z from 'zod';
@@ -44,13 +44,6 @@ export class ServiceAccounts {
       if (!isNeeded({ namespace, name })) this.#last.delete(key);
     }
   }
-}
-
-/** Whether the API server has not answered, or could not: this says nothing about what was asked. */
-export function isOutage(error: unknown): boolean {
-  if (!(error instanceof KubeError)) return false;
-  const { status } = error;
-  return status === undefined || status >= 500 || status === 401 || status === 408 || status === 429;
 }
 
 function readAccount(object: unknown): ServiceAccount {

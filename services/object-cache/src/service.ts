@@ -9,18 +9,23 @@ export const objectCache: ServiceDefinition = {
   start: async ({ config, bus, clock, ids, logger, health, metrics }) => {
     const { objects } = config;
     if (objects === undefined) throw new ConfigError('bad-config', 'a node with apiServer needs objects.socket');
-    const client = await openKubeClient(config, 'object-cache', { clock, logger });
+    const client = await openKubeClient(config, 'object-cache', { clock, logger, metrics });
     const cache = await ObjectCache.start({ bus, client, clock, ids, logger, socket: objects.socket });
     health.ready('apiServer', () => cache.problem);
     metrics.add({
       type: 'gauge',
       name: 'kubus_followed_objects',
       help: 'ConfigMaps and Secrets that are kept for pods, and those that the API server has not been heard about.',
-      labelNames: ['state'],
       collect: () => [
         { value: cache.count.objects, labels: { state: 'all' } },
         { value: cache.count.unread, labels: { state: 'unread' } },
       ],
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_followed_claims',
+      help: 'PersistentVolumeClaims that are read again and again for pods.',
+      collect: () => cache.count.claims,
     });
     metrics.add({
       type: 'gauge',

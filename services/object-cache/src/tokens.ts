@@ -16,6 +16,16 @@ const answerSchema = z.object({
   status: z.object({ token: z.string(), expirationTimestamp: z.iso.datetime() }),
 });
 
+/** How long who has been given a token that could not be renewed is to wait before he asks again, in milliseconds. */
+const ASK_AGAIN_MS = 30_000;
+/** How long a token is not renewed, in milliseconds, whatever its times say: the API server's clock may be another one. */
+const LEAST_MS = 10_000;
+
+/**
+ * How long a question waits for its pod to be told of, in milliseconds: who asks may have heard of it a moment earlier.
+ */
+const TOLD_MS = 5_000;
+
 type Question = z.infer<typeof tokenQuestionSchema>;
 
 interface Kept {
@@ -35,6 +45,8 @@ export class Tokens {
   readonly #random: () => number;
   /** By the UID of the pod. */
   readonly #holders = new Map<string, TokenHolder>();
+  /** Questions about pods that are not known yet, by the UID of the pod. */
+  readonly #awaited = new Map<string, PromiseWithResolvers<undefined>>();
   /** By the UID of the pod, then by what was asked. */
   readonly #kept = new Map<string, Map<string, Kept>>();
   /** Questions under way: who asks the same waits for the answer. */
@@ -61,6 +73,7 @@ export class Tokens {
   set(uid: string, holder: TokenHolder | undefined): void {
     if (holder !== undefined) {
       this.#holders.set(uid, holder);
+      this.#awaited.get(uid)?.resolve(undefined);
       return;
     }
     this.#holders.delete(uid);
@@ -76,7 +89,7 @@ export class Tokens {
   async get(account: Named, question: Question): Promise<ServiceAccountToken> {
     const { pod } = question;
     this.#forgetExpired(pod.uid);
-    const holder = this.#holders.get(pod.uid);
+    const holder = await this.#holder(pod.uid);
     const { namespace, name } = account;
     if (holder?.namespace !== namespace || holder.name !== pod.name || holder.serviceAccount !== name) {
       throw new NoSuchPod(`no pod ${namespace}/${pod.name} of this node has the service account ${name}`);
@@ -89,8 +102,20 @@ export class Tokens {
     } catch (error) {
       if (kept === undefined || isExpired(kept, this.#clock.now()) || !(error instanceof KubeError)) throw error;
       this.#logger.warn({ namespace, account: name, err: error.message }, 'a token could not be renewed and goes on');
-      return kept.answer;
+      const again = Math.min(this.#clock.now() + ASK_AGAIN_MS, kept.expiresAt);
+      return { ...kept.answer, refreshTimestamp: new Date(again).toISOString() };
     }
+  }
+
+  async #holder(uid: string): Promise<TokenHolder | undefined> {
+    if (this.#holders.has(uid)) return this.#holders.get(uid);
+    const told = this.#awaited.get(uid) ?? Promise.withResolvers<undefined>();
+    this.#awaited.set(uid, told);
+    const cancel = this.#clock.after(TOLD_MS, () => told.resolve(undefined));
+    await told.promise;
+    cancel();
+    this.#awaited.delete(uid);
+    return this.#holders.get(uid);
   }
 
   async #once(key: string, account: Named, question: Question): Promise<ServiceAccountToken> {
@@ -121,13 +146,15 @@ export class Tokens {
     const { spec, status } = parsed.data;
     const expiresAt = Date.parse(status.expirationTimestamp);
     const life = { expiresAt, lifeMs: spec.expirationSeconds * 1000 };
+    const renewAt = Math.max(refreshAt(life, this.#random()), this.#clock.now() + LEAST_MS);
+    const answer = { ...status, refreshTimestamp: new Date(renewAt).toISOString() };
     // A pod that has gone meanwhile leaves nothing behind.
     if (this.#holders.has(pod.uid)) {
       const tokens = this.#kept.get(pod.uid) ?? new Map<string, Kept>();
       this.#kept.set(pod.uid, tokens);
-      tokens.set(key, { answer: status, expiresAt, refreshAt: refreshAt(life, this.#random()) });
+      tokens.set(key, { answer, expiresAt, refreshAt: renewAt });
     }
-    return status;
+    return answer;
   }
 
   #forgetExpired(uid: string): void {

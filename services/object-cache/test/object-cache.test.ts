@@ -63,7 +63,10 @@ describe('an object', () => {
       keys: ['token'],
     });
     expect(await read(secret, at)).toBe(VALUE);
-    expect(await read(configMap, await version(configMap))).toBe(VALUE);
+    const ofMap = await version(configMap);
+    expect(node.object(configMap)).toMatchObject({ keys: ['token'], binaryKeys: ['b'] });
+    const { values, binaryValues } = await node.client.read({ ...configMap, version: ofMap });
+    expect([values.get('token')?.toString(), binaryValues.get('b')]).toEqual([VALUE, Buffer.from([0])]);
     await node.watches('configmaps/default/metadata.name=cm', watchOfSecret);
     expect(node.requests('list', 'secrets')).toHaveLength(1);
   });
@@ -220,7 +223,7 @@ describe('without the API server', () => {
     await node.api.pause();
     await node.run();
     await expect(read(secret, at)).rejects.toMatchObject({ code: 'ObjectsUnavailable' });
-    expect(node.complete).toEqual({ objects: false, services: false, classes: false });
+    expect(node.complete).toEqual({ objects: false, services: false, classes: false, bundles: false });
     expect(node.objects).toHaveLength(2);
     await node.api.resume();
     await node.until(() => node.complete.objects && node.complete.services && node.complete.classes);
@@ -271,6 +274,53 @@ describe('runtime classes', () => {
     expect(node.classes).toEqual([{ name: 'vm', handler: 'kata' }]);
     node.api.delete({ kind: 'RuntimeClass', name: 'vm' });
     await node.until(() => node.classes.length === 0);
+  });
+});
+
+describe('trust bundles', () => {
+  const apiVersion = 'certificates.k8s.io/v1beta1';
+  const bundle = (name: string, spec: object, labels: Record<string, string> = {}) =>
+    node.api.create({
+      apiVersion,
+      kind: 'ClusterTrustBundle',
+      metadata: { name, labels },
+      spec: { ...spec },
+    });
+  const projecting = {
+    volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'root', path: 'ca' } }] } }],
+  };
+
+  test('are read when the first pod needs some, and told of as they change', async () => {
+    bundle('root', { trustBundle: 'PEM 1' });
+    bundle('e.org:x:1', { signerName: 'e.org/x', trustBundle: 'PEM 2' }, { live: 'yes' });
+    await node.run();
+    node.work(podOf('static', projecting), { source: 'file' });
+    node.work(podOf('plain'));
+    await node.heard();
+    expect(node.requests('list', 'clustertrustbundles')).toEqual([]);
+    node.work(podOf('p', projecting));
+    await node.until(() => node.complete.bundles);
+    const root = { name: 'root', labels: {}, trustBundle: 'PEM 1' };
+    expect(node.bundles.sort((a, b) => b.name.localeCompare(a.name))).toEqual([
+      root,
+      { name: 'e.org:x:1', signerName: 'e.org/x', labels: { live: 'yes' }, trustBundle: 'PEM 2' },
+    ]);
+    node.api.patch({ kind: 'ClusterTrustBundle', name: 'root' }, { spec: { trustBundle: 'PEM 3' } });
+    await node.until(() => node.bundles.some(({ trustBundle }) => trustBundle === 'PEM 3'));
+    node.api.delete({ kind: 'ClusterTrustBundle', name: 'e.org:x:1' });
+    await node.until(() => node.bundles.length === 1);
+    node.work(podOf('q', projecting));
+    await node.heard();
+    expect(node.requests('list', 'clustertrustbundles')).toHaveLength(1);
+  });
+
+  test('are none where the API server does not know of them', async () => {
+    const isList = ({ plural }: { plural: string }) => plural === 'clustertrustbundles';
+    node.api.inject({ when: isList, fault: { kind: 'answer', code: 404 } });
+    await node.run();
+    node.work(podOf('p', projecting));
+    await node.until(() => node.complete.bundles);
+    expect(node.bundles).toEqual([]);
   });
 });
 

@@ -6,18 +6,29 @@ import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type CachedObject,
+  type ClusterNode,
+  type CsiDriver,
   type NamespaceServices,
   type ObjectReference,
   type Pod,
   type PodWork,
   type RuntimeClass,
   type ServiceName,
+  type TrustBundle,
+  type VolumeAttachment,
+  type VolumeClaim,
   cachedObject,
+  claimKey,
+  clusterNode,
+  csiDriver,
   namespaceServices,
   objectKey,
   podWork,
   runtimeClass,
   serviceContracts,
+  trustBundle,
+  volumeAttachment,
+  volumeClaim,
 } from '@kubus/contracts';
 import { KubeClient } from '@kubus/kube';
 import { type LoggedRequest, TestApiServer, type TestApiServerOptions, nodeUser } from '@kubus/kube-fixture';
@@ -29,7 +40,14 @@ import { ObjectCache } from '../src/index.ts';
 import { TestClock } from './test-clock.ts';
 
 const NODE = 'n';
-const members: readonly ServiceName[] = ['launcher', 'object-cache', 'sync-loop', 'pod-workers'];
+const members: readonly ServiceName[] = [
+  'launcher',
+  'object-cache',
+  'sync-loop',
+  'pod-workers',
+  'volume-manager',
+  'node-agent',
+];
 
 /** An object-cache between an API server and the bus of a node, with sync-loop's and pod-workers' side of it. */
 export class TestNode {
@@ -46,6 +64,11 @@ export class TestNode {
   #objects!: FactReader<CachedObject>;
   #services!: FactReader<NamespaceServices>;
   #classes!: FactReader<RuntimeClass>;
+  #bundles!: FactReader<TrustBundle>;
+  #claims!: FactReader<VolumeClaim>;
+  #drivers!: FactReader<CsiDriver>;
+  #attachments!: FactReader<VolumeAttachment>;
+  #nodes!: FactOwner<ClusterNode>;
   #running: (() => Promise<void>) | undefined;
   #epoch = 0;
   #markers = 0;
@@ -75,6 +98,12 @@ export class TestNode {
     this.#objects = workers.reader(cachedObject, heard);
     this.#services = workers.reader(namespaceServices, heard);
     this.#classes = workers.reader(runtimeClass, heard);
+    const volumes = await this.#join('volume-manager');
+    this.#bundles = volumes.reader(trustBundle, heard);
+    this.#claims = volumes.reader(volumeClaim, heard);
+    this.#drivers = volumes.reader(csiDriver, heard);
+    this.#attachments = volumes.reader(volumeAttachment, heard);
+    this.#nodes = (await this.#join('node-agent')).owner(clusterNode);
     this.#pods = (await this.#join('sync-loop')).owner(podWork);
     this.#pods.complete();
   }
@@ -164,10 +193,53 @@ export class TestNode {
     return [...this.#classes].map(({ value }) => value);
   }
 
-  /** Which sets the cache of this life has told as a whole. */
-  get complete(): { objects: boolean; services: boolean; classes: boolean } {
+  get bundles(): TrustBundle[] {
+    return [...this.#bundles].map(({ value }) => value);
+  }
+
+  /** The Node says that these volumes are attached. */
+  attached(...volumesAttached: string[]): void {
+    this.#nodes.put(NODE, {
+      ...{ name: NODE, uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
+      ...{ podCIDRs: [], addresses: [], capacity: {}, allocatable: {}, deleting: false },
+      ...{ volumesInUse: volumesAttached, volumesAttached },
+    });
+    this.#nodes.complete();
+  }
+
+  /** A claim of the namespace `default`. */
+  claim(name: string): VolumeClaim | undefined {
+    return this.#claims.get(claimKey({ namespace: 'default', name }))?.value;
+  }
+
+  /** All claims that are told of, and how they stand. */
+  get claims(): string[] {
+    return [...this.#claims].map(({ key, value }) => `${key} ${value.state}`).sort();
+  }
+
+  get drivers(): CsiDriver[] {
+    return [...this.#drivers].map(({ value }) => value);
+  }
+
+  get attachments(): VolumeAttachment[] {
+    return [...this.#attachments].map(({ value }) => value);
+  }
+
+  /** Which sets of what volumes are made of the cache of this life has told as a whole. */
+  get storageComplete(): { claims: boolean; drivers: boolean; attachments: boolean } {
     const is = (reader: FactReader<unknown>) => reader.completed('object-cache-0') === this.#epoch;
-    return { objects: is(this.#objects), services: is(this.#services), classes: is(this.#classes) };
+    return { claims: is(this.#claims), drivers: is(this.#drivers), attachments: is(this.#attachments) };
+  }
+
+  /** Which sets the cache of this life has told as a whole. */
+  get complete(): Record<'objects' | 'services' | 'classes' | 'bundles', boolean> {
+    const is = (reader: FactReader<unknown>) => reader.completed('object-cache-0') === this.#epoch;
+    return {
+      objects: is(this.#objects),
+      services: is(this.#services),
+      classes: is(this.#classes),
+      bundles: is(this.#bundles),
+    };
   }
 
   /** Requests of that kind so far, without those that the node is not for. */

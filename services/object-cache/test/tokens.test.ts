@@ -73,6 +73,27 @@ describe('a token', () => {
     expect(asked()).toBe(2);
   });
 
+  test('says when a new one is to be asked for', async () => {
+    const pod = await run('p');
+    const { expirationTimestamp, refreshTimestamp } = await node.client.token(account, { pod });
+    // The test's clock has no part of what the jitter of 10 s could be.
+    expect(Date.parse(expirationTimestamp) - Date.parse(refreshTimestamp)).toBe(0.2 * HOUR);
+  });
+
+  test('that is asked for before its pod is told of waits for that', async () => {
+    node.clock.hurry = 1;
+    const spec = { serviceAccountName: 'robot', containers: [{ name: 'main', image: 'i' }] };
+    const made = node.api.create({
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'default' } },
+      spec: { ...spec, nodeName: 'n' },
+    });
+    const { uid } = made.metadata;
+    const early = ask({ name: 'p', uid });
+    const { metadata, ...rest } = podOf('p', spec);
+    node.work({ ...rest, metadata: { ...metadata, uid } });
+    expect(claims(await early)).toHaveProperty('sub');
+  });
+
   test('is got anew when a fifth of its life is left; the old one counts on while there is no other', async () => {
     const pod = await run('p');
     const first = await ask(pod);
@@ -80,8 +101,10 @@ describe('a token', () => {
     expect(await ask(pod)).toBe(first);
     const fault = node.api.inject({ when: ({ verb }) => verb === 'create', fault: { kind: 'answer', code: 500 } });
     await node.clock.advance(0.02 * HOUR);
-    expect(await ask(pod)).toBe(first);
+    const { token, refreshTimestamp } = await node.client.token(account, { audiences: ['registry'], pod });
+    expect(token).toBe(first);
     expect(fault.hits).toBe(1);
+    expect(Date.parse(refreshTimestamp) - node.clock.now()).toBe(30_000);
     fault.remove();
     expect(await ask(pod)).not.toBe(first);
     await node.api.pause();

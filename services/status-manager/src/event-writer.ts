@@ -1,6 +1,6 @@
 import type { NodeEvent, PodEvent } from '@kubus/contracts';
 import { type Rate, TokenBucket } from '@kubus/event-correlator';
-import { KubeError, type KubeRequest, type KubeRequester, kubePath } from '@kubus/kube';
+import { KubeError, type KubeRequest, type KubeRequester, isOutage, kubePath } from '@kubus/kube';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
 import { type ApiEvent, apiEvent } from '@kubus/status-patch';
 
@@ -141,8 +141,7 @@ export class EventWriter {
     if (!(error instanceof KubeError)) throw error;
     if (this.#ending.signal.aborted) return;
     const fields = { namespace: event.namespace, event: event.name, err: error };
-    const { status } = error;
-    if (status !== undefined && status < 500 && status !== 401 && status !== 429) {
+    if (!isOutage(error)) {
       this.#failures = 0;
       this.#counts.rejected += 1;
       logger.debug(fields, 'the API server does not take an event');

@@ -1,9 +1,21 @@
-import { configEvent, nodeAgentEvent, podEvent, probeEvent, runtimeNodeEvent, workerNodeEvent } from '@kubus/contracts';
-import { type KubeRequester, openKubeClient } from '@kubus/kube';
+import {
+  type PodEvent,
+  configEvent,
+  nodeAgentEvent,
+  podEvent,
+  probeEvent,
+  runtimeNodeEvent,
+  volumeEvent,
+  workerNodeEvent,
+} from '@kubus/contracts';
+import { KubeLink } from '@kubus/kube';
 import { KubusError } from '@kubus/ports';
 import type { ServiceDefinition } from '@kubus/service-kit';
+import { ClaimWriter } from './claim-writer.ts';
 import { EventWriter } from './event-writer.ts';
+import type { PodStartups } from './pod-startups.ts';
 import { StatusManager } from './status-manager.ts';
+import { StatusMetrics } from './status-metrics.ts';
 
 /** The service `status-manager`. */
 export const statusManager: ServiceDefinition = {
@@ -13,28 +25,28 @@ export const statusManager: ServiceDefinition = {
     const { apiServer: rate, node } = config;
     if (rate === undefined)
       throw new KubusError('bad-config', 'status-manager needs apiServer in the node’s configuration');
-    const ending = new AbortController();
-    // Its kubeconfig may still have to be made: until then everything waits, and events have their place in the queue.
-    const opening = openKubeClient(config, 'status-manager', { clock, logger, signal: ending.signal });
-    let open = false;
-    opening.then(
-      () => (open = true),
-      () => undefined,
-    );
-    const client: KubeRequester = { request: async (request) => (await opening).request(request) };
-    const manager = new StatusManager({ bus, clock, ids, logger, client, rate });
+    // Until its kubeconfig is there everything waits, and events have their place in the queue.
+    const client = new KubeLink(config, 'status-manager', { clock, logger, metrics });
+    const shown = new StatusMetrics();
+    shown.show(metrics);
+    const manager = new StatusManager({ bus, clock, ids, logger, client, rate, metrics: shown });
     const events = new EventWriter({
       ...{ client, clock, ids, logger, node },
       rate: config.events,
       resourceVersion: (uid) => manager.resourceVersion(uid),
     });
-    for (const declaration of [podEvent, probeEvent, configEvent]) {
+    const claims = new ClaimWriter({ bus, client, clock, ids, logger });
+    bus.hear(podEvent, ({ payload }) => {
+      events.add(payload);
+      followPulls(shown.startups, payload, clock.now());
+    });
+    for (const declaration of [probeEvent, volumeEvent, configEvent]) {
       bus.hear(declaration, ({ payload }) => events.add(payload));
     }
     for (const declaration of [workerNodeEvent, runtimeNodeEvent, nodeAgentEvent]) {
       bus.hear(declaration, ({ payload }) => events.add(payload));
     }
-    health.ready('kubeconfig', () => (open ? undefined : 'the kubeconfig is not there yet'));
+    health.ready('kubeconfig', () => (client.isOpen ? undefined : 'the kubeconfig is not there yet'));
     health.ready('pods', () =>
       manager.ready ? undefined : 'not everything is known yet that the node says of its pods',
     );
@@ -43,7 +55,6 @@ export const statusManager: ServiceDefinition = {
       type: 'gauge',
       name: 'kubus_status_pods',
       help: 'Pods by how far the API server knows their status.',
-      labelNames: ['state'],
       collect: () => [...manager.counts].map(([state, value]) => ({ value, labels: { state } })),
     });
     metrics.add({
@@ -56,19 +67,20 @@ export const statusManager: ServiceDefinition = {
       type: 'counter',
       name: 'kubus_status_events_total',
       help: 'Events that were to be written to the API server, by what became of them.',
-      labelNames: ['outcome'],
       collect: () => Object.entries(events.counts).map(([outcome, value]) => ({ value, labels: { outcome } })),
     });
     return Promise.resolve({
       stop: async () => {
-        ending.abort(new KubusError('stopped', 'status-manager ends'));
         events.stop();
-        await manager.stop();
-        await opening.then(
-          (opened) => opened.close(),
-          () => undefined,
-        );
+        claims.stop();
+        await Promise.all([manager.stop(), client.close()]);
       },
     });
   },
 };
+
+/** Pulls begin and end with an event each. */
+function followPulls(startups: PodStartups, { reason, ref }: PodEvent, now: number): void {
+  if (reason === 'Pulling') startups.pulling(ref.uid, now);
+  else if (reason === 'Pulled' || reason === 'Failed') startups.pulled(ref.uid, now);
+}

@@ -7,6 +7,7 @@ import { failureScope, mirrorOf, mirrorStep, podNeed } from '@kubus/status-patch
 import { type ApiPod, ApiPods, nameOf } from './api-pods.ts';
 import { NodePods } from './node-pods.ts';
 import { StatusFacts } from './status-facts.ts';
+import { StatusMetrics } from './status-metrics.ts';
 import { type WriteError, WriteQueue } from './write-queue.ts';
 import { type Answer, PodWrites, type Write } from './writes.ts';
 
@@ -21,6 +22,8 @@ export interface StatusManagerOptions {
   readonly client: KubeRequester;
   /** Writes of pods; events have a rate of their own. */
   readonly rate: Rate;
+  /** Left out: nobody looks at them. */
+  readonly metrics?: StatusMetrics | undefined;
 }
 
 /**
@@ -43,7 +46,7 @@ export class StatusManager {
   #ready = false;
 
   constructor(options: StatusManagerOptions) {
-    const { bus, clock, ids, rate, client } = options;
+    const { bus, clock, ids, rate, client, metrics = new StatusMetrics() } = options;
     this.#options = options;
     this.#facts = new StatusFacts({ writes: bus.owner(statusWrite), mirrors: bus.owner(mirrorPod), clock });
     this.#writes = new PodWrites(client, this.#ending.signal);
@@ -52,15 +55,18 @@ export class StatusManager {
       plan: (name) => this.#plan(name),
       perform: (write) => this.#perform(write),
       delayed: (write) => this.#tell(write, 'waiting'),
+      done: ({ kind }, tookMs) => kind === 'status' && metrics.written(tookMs),
     });
     this.#pods = new NodePods(bus, {
       changed: (name) => this.#touch(name),
       heard: (pod, cause) => {
         this.#api.heard(pod, cause);
+        metrics.startups.heard(pod, clock.now());
         this.#touch(nameOf(pod.metadata), true);
       },
       gone: (ref) => {
         this.#api.gone(ref);
+        metrics.startups.gone(ref.uid);
         this.#ignored.delete(ref.uid);
         this.#touch(nameOf(ref), true);
       },

@@ -27,6 +27,8 @@ export interface WriteQueueOptions<T extends Task> {
   readonly perform: (task: T) => Promise<WriteError | undefined>;
   /** The task has to wait because the API server serves nobody. */
   readonly delayed: (task: T) => void;
+  /** The task was written; milliseconds since it was first planned, failed tries included. */
+  readonly done: (task: T, tookMs: number) => void;
 }
 
 export interface WriteError {
@@ -107,7 +109,8 @@ export class WriteQueue<T extends Task> {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#ends.add(resolve));
   }
 
-  #plan(name: string): void {
+  /** @param waitsSince when it was first planned, if it was before */
+  #plan(name: string, waitsSince?: number): void {
     const { plan, clock, delayed } = this.#options;
     const task = plan(name);
     if (task === undefined) {
@@ -116,7 +119,7 @@ export class WriteQueue<T extends Task> {
       return;
     }
     if (this.#backOffs.get(name)?.of !== task.ref.uid) this.#backOffs.delete(name);
-    this.#tasks.set(name, { task, since: this.#tasks.get(name)?.since ?? clock.now() });
+    this.#tasks.set(name, { task, since: this.#tasks.get(name)?.since ?? waitsSince ?? clock.now() });
     if (this.#outage !== undefined) delayed(task);
   }
 
@@ -153,6 +156,7 @@ export class WriteQueue<T extends Task> {
 
   async #run(name: string, task: T): Promise<void> {
     const running = { changed: false, news: false };
+    const since = this.#tasks.get(name)?.since ?? this.#options.clock.now();
     this.#running.set(name, running);
     this.#tasks.delete(name);
     const failed = await this.#options.perform(task);
@@ -160,10 +164,11 @@ export class WriteQueue<T extends Task> {
     if (failed === undefined) {
       this.#backOffs.delete(name);
       this.#outage = undefined;
+      this.#options.done(task, this.#options.clock.now() - since);
     } else {
       this.#failed(name, task, failed, running.news);
     }
-    this.#plan(name);
+    this.#plan(name, failed === undefined ? undefined : since);
     if (this.#running.size === 0) for (const end of this.#ends) end();
     this.#pump();
   }

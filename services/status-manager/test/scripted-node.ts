@@ -25,6 +25,7 @@ import {
 import { KubeClient, Reflector, kubePath } from '@kubus/kube';
 import { type JsonObject, type LoggedRequest, TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { type Clock, silentLogger } from '@kubus/ports';
+import { Conditions } from '@kubus/ports/testing';
 import { systemIds } from '@kubus/service-kit';
 import { StatusManager } from '../src/index.ts';
 
@@ -63,7 +64,7 @@ export class ScriptedNode {
   readonly #told: FactReader<StatusWrite>;
   readonly #mirrors: FactReader<MirrorPod>;
   readonly #heard: FactReader<PodUpdate>;
-  readonly #waiting = new Set<() => void>();
+  readonly #conditions = new Conditions();
   #life: { member: LocalMember; manager: StatusManager } | undefined;
   #epoch = 0;
 
@@ -88,9 +89,7 @@ export class ScriptedNode {
     this.#workers = workers.owner(podWorker);
     this.#statuses = workers.owner(podStatus);
     this.#nodes = this.broker.join('node-agent', machineClock).bus.owner(clusterNode);
-    const look = () => {
-      for (const waiting of [...this.#waiting]) waiting();
-    };
+    const look = () => this.#conditions.look();
     const cli = this.broker.join('cli', machineClock).bus;
     this.#told = cli.reader(statusWrite, { changed: look, removed: look });
     this.#mirrors = cli.reader(mirrorPod, { changed: look, removed: look });
@@ -185,6 +184,7 @@ export class ScriptedNode {
         deleting: false,
       },
       ...{ unschedulable: false, podCIDRs: [], addresses: [], capacity: {}, allocatable: {} },
+      ...{ volumesInUse: [], volumesAttached: [] },
     };
     this.#nodes.put(NODE, { ...value, ...change });
   }
@@ -210,15 +210,7 @@ export class ScriptedNode {
 
   /** Resolves when `condition` holds; it is looked at after each of the service's facts. */
   until(condition: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!condition()) return;
-        this.#waiting.delete(look);
-        resolve();
-      };
-      this.#waiting.add(look);
-      look();
-    });
+    return this.#conditions.until(condition);
   }
 
   /** Resolves when the watch has told of the pod as the API server has it. */

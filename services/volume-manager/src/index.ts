@@ -1,13 +1,23 @@
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { makeShared } from '@kubus/mount';
+import { ObjectClient } from '@kubus/object-socket';
+import { Distribution } from '@kubus/metrics';
+import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
 import { hasNoSwap } from '@kubus/volume';
 import { mkdir, realpath } from 'node:fs/promises';
 import { release, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { CsiService } from './csi/csi-service.ts';
+import { OPERATION_SECONDS, timedHost } from './timed-host.ts';
 import { createVolumeHost } from './volume-host.ts';
 import { VolumeManager } from './volume-manager.ts';
+import { addVolumeMetrics } from './volume-metrics.ts';
+import { volumeUsage } from './volume-usage.ts';
+import { VolumeUsages, serveVolumeStats } from './volume-usages.ts';
 
-export type { VolumeHost } from './ports.ts';
-export { createVolumeHost } from './volume-host.ts';
+export { CsiService, type CsiServiceOptions } from './csi/csi-service.ts';
+export type { CsiVolumes } from './csi/csi-volumes.ts';
+export { type MadeVolume, VolumeAwaits, type VolumeHost, type VolumeNews } from './ports.ts';
+export { type VolumeHostOptions, createVolumeHost } from './volume-host.ts';
 export { VolumeManager, type VolumeManagerOptions } from './volume-manager.ts';
 
 /** The service `volume-manager`. */
@@ -16,25 +26,43 @@ export const volumeManager: ServiceDefinition = {
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
+    // What containers mount there appears on the node, and the other way round, where pods ask for that.
+    await makeShared(root);
+    const objects = config.objects && new ObjectClient(config.objects.socket);
+    const csi = await CsiService.start({ root, bus, clock, logger, values: objects });
+    const times = { operations: new Distribution(OPERATION_SECONDS), wholes: new Distribution(OPERATION_SECONDS) };
     const manager = await VolumeManager.start({
       bus,
       clock,
       logger,
       records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
-      host: createVolumeHost(root),
+      host: timedHost(createVolumeHost({ root, clock, logger, objects, csi: csi.volumes }), times, () => clock.now()),
+      csiUses: () => csi.volumes.uses,
+      objects,
       settings: { root, memory: BigInt(totalmem()), noSwap: hasNoSwap(release()) },
+      ...(config.apiServer === undefined && { allocatable: nodeResources(config) }),
+      eventRate: config.events,
     });
+    csi.onRegistered(() => manager.tryAgain());
     health.ready('pods', () => (manager.ready ? undefined : 'not every pod has been looked at yet'));
+    const volumes = () => manager.volumes;
+    const usages = new VolumeUsages({ clock, volumes, usage: ({ step }) => volumeUsage(step, csi.volumes) });
+    serveVolumeStats(bus, usages);
+    addVolumeMetrics(metrics, { times, usages, volumes });
     metrics.add({
       type: 'gauge',
       name: 'kubus_volume_pods',
       help: 'Pods that volumes are looked after for, and those of which some can not be made or removed.',
-      labelNames: ['state'],
       collect: () => [
         { value: manager.count, labels: { state: 'all' } },
         { value: manager.failing, labels: { state: 'failing' } },
       ],
     });
-    return { stop: () => manager.stop() };
+    return {
+      stop: async () => {
+        await csi.stop();
+        await manager.stop();
+      },
+    };
   },
 };

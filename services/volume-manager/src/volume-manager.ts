@@ -1,17 +1,26 @@
 import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import {
+  type Pod,
   type PodRef,
   type PodVolumes as PodVolumesFact,
   type PodWork,
   type PodWorkerReport,
+  type ResourceList,
   podVolumes,
   podWork,
   podWorker,
+  volumeEvent,
 } from '@kubus/contracts';
-import type { Clock, Logger, RecordStore } from '@kubus/ports';
-import type { VolumeSettings } from '@kubus/volume';
-import { PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+import { type ObjectReader, noObjects } from '@kubus/object-socket';
+import { type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
+import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
+import { type KnownObjects, type VolumePlan, type VolumeSettings, planVolumes, volumeGoal } from '@kubus/volume';
+import type { CsiUse } from './csi/csi-books.ts';
+import { InUse } from './in-use.ts';
+import { KnownFacts } from './known-facts.ts';
+import { type PodVolume, PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
 import type { VolumeHost } from './ports.ts';
+import { serveSubPaths } from './sub-paths.ts';
 import { volumeRecordSchema } from './volume-record.ts';
 
 export interface VolumeManagerOptions {
@@ -20,7 +29,15 @@ export interface VolumeManagerOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly host: VolumeHost;
+  /** Left out on a node that has nobody who could be asked. */
+  readonly objects?: ObjectReader | undefined;
   readonly settings: VolumeSettings;
+  /** The node's resources for pods. Left out for a member of a cluster, whose Node object tells them. */
+  readonly allocatable?: ResourceList;
+  /** What is, or may be, mounted of drivers' volumes. Left out where there are none. */
+  readonly csiUses?: () => readonly CsiUse[];
+  /** See {@link EventRecorder}. */
+  readonly eventRate?: EventRecorderOptions['rate'];
 }
 
 /**
@@ -29,7 +46,10 @@ export interface VolumeManagerOptions {
  */
 export class VolumeManager {
   readonly #deps: PodVolumesDeps;
+  readonly #settings: VolumeSettings;
+  readonly #known: KnownObjects;
   readonly #facts: FactOwner<PodVolumesFact>;
+  readonly #inUse: InUse;
   readonly #pods = new Map<string, PodVolumes>();
   readonly #refs = new Map<string, PodRef>();
   readonly #works = new Map<string, PodWork>();
@@ -40,9 +60,17 @@ export class VolumeManager {
   #told = false;
 
   private constructor(options: VolumeManagerOptions) {
-    const { bus, ...deps } = options;
+    const { bus, clock, csiUses = () => [], eventRate, objects: reader = noObjects, settings, ...rest } = options;
+    const { allocatable, ...deps } = rest;
     this.#facts = bus.owner(podVolumes);
-    this.#deps = { ...deps, facts: this.#facts };
+    this.#settings = settings;
+    const events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(volumeEvent);
+    this.#deps = { ...deps, clock, events, facts: this.#facts };
+    const changed = (concerns: (pod: Pod) => boolean, cause: Cause) => this.#updateThose(concerns, cause);
+    this.#known = new KnownFacts(bus, { changed, allocatable });
+    this.#inUse = new InUse({ bus, uses: csiUses, known: this.#known });
+    const pod = (uid: string) => this.#pods.get(uid);
+    serveSubPaths({ bus, host: deps.host, logger: deps.logger, objects: reader, pod });
   }
 
   /** Reads what earlier lives have left, in the records and on the machine, then starts. */
@@ -65,6 +93,11 @@ export class VolumeManager {
     return this.#pods.size;
   }
 
+  /** All volumes of all pods that it is known how to make. */
+  get volumes(): PodVolume[] {
+    return [...this.#pods.values()].flatMap((pod) => pod.volumes);
+  }
+
   /** Pods of which not all volumes are as they should be. */
   get failing(): number {
     return [...this.#pods.values()].filter(({ error }) => error !== undefined).length;
@@ -73,6 +106,11 @@ export class VolumeManager {
   /** True once everything that is there was told. */
   get ready(): boolean {
     return this.#told;
+  }
+
+  /** Tries at once what has failed: something is there now that was missing. */
+  tryAgain(): void {
+    for (const [uid, { error }] of this.#pods) if (error !== undefined) this.#update(uid, []);
   }
 
   /** Resolves when nothing is under way any more. */
@@ -129,27 +167,46 @@ export class VolumeManager {
     const work = this.#works.get(uid);
     const worker = this.#workers.get(uid);
     if (work === undefined && worker === undefined && !this.#pods.has(uid)) return;
-    this.#add(uid, false).update(
-      {
-        ref: work?.ref ?? worker?.ref ?? this.#refs.get(uid),
-        work,
-        worker: worker?.state,
-        complete: this.#complete,
-      },
-      causes,
-    );
+    const ref = work?.ref ?? worker?.ref ?? this.#refs.get(uid);
+    const goal = volumeGoal(work, worker?.state, this.#complete);
+    const plans = this.#plans(work);
+    this.#inUse.want(uid, goal === 'remove' || plans instanceof Error ? undefined : plans);
+    this.#add(uid, false).update({ ref, goal, plans }, causes);
+    this.#tellInUse();
+  }
+
+  #tellInUse(): void {
+    if (this.#worksComplete) this.#inUse.tell();
+  }
+
+  #plans(work: PodWork | undefined): VolumePlan[] | Error | undefined {
+    if (work?.pod === undefined) return undefined;
+    try {
+      return planVolumes(work.pod, this.#settings, this.#known);
+    } catch (error) {
+      return toError(error);
+    }
+  }
+
+  /** Something is known now, or different, that matters to those pods. */
+  #updateThose(concerns: (pod: Pod) => boolean, cause: Cause): void {
+    for (const [uid, { pod }] of this.#works) if (pod !== undefined && concerns(pod)) this.#update(uid, [cause]);
   }
 
   #updateAll(cause: Cause): void {
     for (const uid of this.#pods.keys()) this.#update(uid, [cause]);
+    this.#tellInUse();
     this.#tellIfSettled();
   }
 
   #onRest(uid: string): void {
-    if (this.#pods.get(uid)?.forgettable === true) {
+    const isSpokenOf = this.#works.has(uid) || this.#workers.has(uid);
+    if (!isSpokenOf && this.#pods.get(uid)?.forgettable === true) {
       this.#pods.delete(uid);
       this.#refs.delete(uid);
+      this.#inUse.want(uid, undefined);
     }
+    this.#tellInUse();
     this.#tellIfSettled();
   }
 

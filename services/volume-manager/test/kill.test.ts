@@ -6,20 +6,31 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ManagerSetup } from './manager-process.ts';
 import type { Volumes } from './scripted-node.ts';
-import { everything, makeRoot, removeRoot } from './test-root.ts';
+import { boundClaim } from './bound-claim.ts';
+import { everything, makeDevice, makeRoot, removeDevice, removeRoot } from './test-root.ts';
 
 const run = promisify(execFile);
 const volumes: Volumes = [
   { name: 'disk', emptyDir: {} },
   { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+  { name: 'folder', persistentVolumeClaim: { claimName: 'folder' } },
+  { name: 'device', persistentVolumeClaim: { claimName: 'device' } },
 ];
 
 let dir: string;
+let device: string;
 beforeEach(() => {
   dir = makeRoot();
-  for (const name of ['node', 'records']) mkdirSync(join(dir, name));
+  for (const name of ['node', 'records', 'shared']) mkdirSync(join(dir, name));
+  device = makeDevice(dir);
 });
-afterEach(() => removeRoot(dir));
+afterEach(async () => {
+  try {
+    await removeRoot(dir);
+  } finally {
+    removeDevice(device);
+  }
+});
 
 /** What one life of the manager tells of the pod; `SIGKILL` for one that was killed. */
 async function live(goal: ManagerSetup['goal'], killAt?: string): Promise<unknown> {
@@ -27,6 +38,10 @@ async function live(goal: ManagerSetup['goal'], killAt?: string): Promise<unknow
     root: join(dir, 'node'),
     records: join(dir, 'records'),
     volumes,
+    claims: [
+      boundClaim('folder', { kind: 'local', path: join(dir, 'shared') }),
+      boundClaim('device', { kind: 'local', path: device }),
+    ],
     goal,
     ...(killAt !== undefined && { killAt }),
   };
@@ -46,9 +61,17 @@ async function live(goal: ManagerSetup['goal'], killAt?: string): Promise<unknow
 }
 
 const records = () => readdirSync(join(dir, 'records'));
+/** What a pod's volumes leave when they are gone: folders for those of the next one. */
+const plugins = ['', '/kubernetes.io', '/kubernetes.io/local-volume', '/kubernetes.io/local-volume/mounts'];
+const empty = [...plugins.map((path) => `750 0 plugins${path}`), '750 0 pods'];
+/** What there is of its volumes themselves. */
+const there = async () => (await everything(join(dir, 'node'))).filter((line) => !/^750|lost\+found/.test(line));
 const made = [
+  '755 0 plugins/kubernetes.io/local-volume/mounts/pv-device ext4',
   '777 0 pods/a/volumes/kubernetes.io~empty-dir/disk',
   '777 0 pods/a/volumes/kubernetes.io~empty-dir/memory tmpfs',
+  '755 0 pods/a/volumes/kubernetes.io~local-volume/pv-device ext4',
+  '755 0 pods/a/volumes/kubernetes.io~local-volume/pv-folder ext4',
 ];
 
 test.each([
@@ -56,12 +79,14 @@ test.each([
   'after put',
   'before make folder',
   'after make folder',
-  'before make mount',
-  'after make mount',
+  'before make memory',
+  'after make memory',
+  'before make local',
+  'after make local',
 ])('killed %s, all volumes are there after the next start', async (place) => {
   expect(await live('make', place)).toBe('SIGKILL');
-  expect(await live('make')).toMatchObject({ ready: true, volumes: { disk: {}, memory: {} } });
-  expect((await everything(join(dir, 'node'))).slice(-2)).toEqual(made);
+  expect(await live('make')).toMatchObject({ ready: true, volumes: { disk: {}, memory: {}, folder: {}, device: {} } });
+  expect(await there()).toEqual(made);
   expect(records()).toEqual(['a.json']);
 });
 
@@ -73,16 +98,17 @@ test.each(
   await live('make');
   expect(await live(goal, place)).toBe('SIGKILL');
   expect(await live(goal)).toBeNull();
-  expect(await everything(join(dir, 'node'))).toEqual(['750 0 pods']);
+  expect(await everything(join(dir, 'node'))).toEqual(empty);
   expect(records()).toEqual([]);
 });
 
-test.each(['before put', 'after put', 'after make folder', 'after make mount'])(
+test.each(['before put', 'after put', 'after make folder', 'after make memory', 'after make local'])(
   'killed %s, nothing is left when the pod is not wanted any more',
   async (place) => {
     expect(await live('make', place)).toBe('SIGKILL');
     expect(await live('forget')).toBeNull();
-    expect((await everything(join(dir, 'node'))).slice(1)).toEqual([]);
+    const left = (await everything(join(dir, 'node'))).filter((line) => !empty.includes(line));
+    expect(left).toEqual([]);
     expect(records()).toEqual([]);
   },
 );

@@ -1,5 +1,6 @@
 // The volume manager of one pod in a process of its own, on a bus inside of it. Says one JSON line when it has told what
 // it was started for, and ends with SIGKILL at the place that it was given.
+import type { VolumeClaim } from '@kubus/contracts';
 import { type RecordStore, silentLogger } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { type VolumeHost, createVolumeHost } from '../src/index.ts';
@@ -10,6 +11,7 @@ export interface ManagerSetup {
   readonly root: string;
   readonly records: string;
   readonly volumes: Volumes;
+  readonly claims: readonly VolumeClaim[];
   /** `make`: the pod is wanted. `remove`: its worker has stopped it. `forget`: nobody speaks of it. */
   readonly goal: 'make' | 'remove' | 'forget';
   /** `before` or `after` one of: put, delete, make, remove. */
@@ -37,19 +39,21 @@ const records: RecordStore = {
   put: (key, value) => around('put', () => store.put(key, value)),
   delete: (key) => around('delete', () => store.delete(key)),
 };
-const machine = createVolumeHost(setup.root);
+const machine = createVolumeHost({ root: setup.root, clock: systemClock, logger: silentLogger });
 const host: VolumeHost = {
   ...machine,
-  make: (step) => around(`make ${step.kind}`, () => machine.make(step)),
+  make: (step, tell) => around(`make ${step.kind}`, () => machine.make(step, tell)),
   remove: (uid) => around('remove', () => machine.remove(uid)),
 };
 
 const node = new ScriptedNode(systemClock);
+for (const claim of setup.claims) node.claim(claim);
 if (setup.goal === 'make') node.want(podWith('a', setup.volumes));
 if (setup.goal === 'remove') node.worker('a', 'terminated');
 await node.start({ root: setup.root, host, records });
 node.complete();
-await node.until(() => node.completions === 1 && (setup.goal === 'make') === (node.told('a') !== undefined));
+const isDone = () => (setup.goal === 'make' ? node.told('a')?.ready === true : node.told('a') === undefined);
+await node.until(() => node.completions === 1 && isDone());
 await node.kill();
 // The bus would look after its facts for a while yet.
 process.stdout.write(JSON.stringify(node.told('a') ?? null), () => process.exit(0));

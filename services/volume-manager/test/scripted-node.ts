@@ -1,18 +1,32 @@
 import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
-import type { FactOwner, FactReader } from '@kubus/bus';
+import type { Bus, FactOwner, FactReader } from '@kubus/bus';
 import {
   type Pod,
   type PodVolumes,
   type PodWork,
   type PodWorkerReport,
+  type ServiceName,
+  type SubPathsRequest,
+  type VolumeClaim,
   type WorkerState,
+  claimKey,
   podRefOf,
   podVolumes,
   podWork,
   podWorker,
+  prepareSubPaths,
+  volumeClaim,
+  volumeEvent,
 } from '@kubus/contracts';
-import { type Clock, type RecordStore, silentLogger } from '@kubus/ports';
-import { type VolumeHost, VolumeManager } from '../src/index.ts';
+import type { ObjectClient, ObjectReader } from '@kubus/object-socket';
+import { type Clock, type Logger, type RecordStore, silentLogger } from '@kubus/ports';
+import { Conditions } from '@kubus/ports/testing';
+import { CsiService, type CsiVolumes, type VolumeHost, VolumeManager } from '../src/index.ts';
+
+/** Who gives out values and tokens. */
+export type Values = Pick<ObjectClient, 'read' | 'token'>;
+
+type Mount = Omit<SubPathsRequest['mounts'][number], 'index'>;
 
 export type Volumes = NonNullable<Pod['spec']['volumes']>;
 
@@ -28,27 +42,44 @@ export function podWith(uid: string, volumes: Volumes, spec: Partial<Pod['spec']
 /** The services around the volume manager do what the test says. */
 export class ScriptedNode {
   readonly #clock: Clock;
-  readonly #broker = new LocalBroker('node0');
+  readonly broker = new LocalBroker('node0');
+  #claims: FactOwner<VolumeClaim> | undefined;
   readonly #works: FactOwner<PodWork>;
   readonly #workers: FactOwner<PodWorkerReport>;
   readonly #facts: FactReader<PodVolumes>;
-  readonly #waiting = new Set<() => void>();
-  #life: { member: LocalMember; manager: VolumeManager } | undefined;
+  readonly #caller: Bus;
+  readonly #conditions = new Conditions();
+  #life: { member: LocalMember; manager: VolumeManager; csi: CsiService | undefined } | undefined;
   #epoch = 0;
+  /** What object-cache and node-agent tell with. */
+  readonly cache: Bus;
+  readonly agent: Bus;
   /** Instances whose set of volumes has been seen whole, once per life. */
   completions = 0;
+  /** Reason and message of each event. */
+  readonly events: string[] = [];
+  /** UIDs of pods of which it was told that nothing is left. */
+  readonly gone = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#works = this.#broker.join('sync-loop', clock).bus.owner(podWork);
-    const workers = this.#broker.join('pod-workers', clock).bus;
+    this.cache = this.broker.join('object-cache', clock).bus;
+    this.agent = this.broker.join('node-agent', clock).bus;
+    this.#works = this.broker.join('sync-loop', clock).bus.owner(podWork);
+    const workers = this.broker.join('pod-workers', clock).bus;
+    this.#caller = workers;
     this.#workers = workers.owner(podWorker);
-    const look = () => {
-      for (const waiting of [...this.#waiting]) waiting();
-    };
+    const look = () => this.look();
+    this.broker.join('status-manager', clock).bus.hear(volumeEvent, ({ payload: { reason, message } }) => {
+      this.events.push(`${reason} ${message}`);
+      look();
+    });
     this.#facts = workers.reader(podVolumes, {
       changed: look,
-      removed: look,
+      removed: ({ key }) => {
+        this.gone.add(key);
+        look();
+      },
       complete: () => {
         this.completions += 1;
         look();
@@ -61,18 +92,34 @@ export class ScriptedNode {
     return this.#life.manager;
   }
 
-  async start(parts: { root: string; host: VolumeHost; records: RecordStore }): Promise<void> {
-    const { root, host, records } = parts;
-    const member = this.#broker.join('volume-manager', this.#clock, ++this.#epoch);
+  async start(parts: {
+    root: string;
+    /** A function of what CSI drivers make, where there are such. */
+    host: VolumeHost | ((csi: CsiVolumes) => VolumeHost);
+    records: RecordStore;
+    objects?: ObjectReader;
+    values?: Values;
+    logger?: Logger;
+  }): Promise<void> {
+    const { root, host, records, objects, values, logger = silentLogger } = parts;
+    const member = this.broker.join('volume-manager', this.#clock, ++this.#epoch);
+    const { bus } = member;
+    const csi =
+      typeof host === 'function'
+        ? await CsiService.start({ root, bus, clock: this.#clock, logger, values })
+        : undefined;
     const manager = await VolumeManager.start({
-      bus: member.bus,
+      bus,
       clock: this.#clock,
-      logger: silentLogger,
+      logger,
       records,
-      host,
+      host: typeof host === 'function' && csi !== undefined ? host(csi.volumes) : (host as VolumeHost),
+      csiUses: () => csi?.volumes.uses ?? [],
+      objects,
       settings: { root, memory: 1024n ** 3n, noSwap: false },
     });
-    this.#life = { member, manager };
+    csi?.onRegistered(() => manager.tryAgain());
+    this.#life = { member, manager, csi };
   }
 
   /** Ends it without a word; what it is doing is done. */
@@ -80,13 +127,25 @@ export class ScriptedNode {
     const life = this.#life;
     this.#life = undefined;
     life?.member.leave();
+    await life?.csi?.stop();
     await life?.manager.stop();
   }
 
-  want(pod: Pod, work: 'sync' | 'kill' = 'sync'): void {
+  /** The bus, as a service that the test plays or runs has it. */
+  join(service: ServiceName, clock: Clock): LocalMember {
+    return this.broker.join(service, clock, ++this.#epoch);
+  }
+
+  want(pod: Pod, work: PodWork['work'] = 'sync', source: PodWork['source'] = 'file'): void {
     const ref = podRefOf(pod);
-    const [source, reason, worker, firstSeen] = ['file', 'test', 'pod-workers-0', '2030-01-01T00:00:00Z'] as const;
+    const [reason, worker, firstSeen] = ['test', 'pod-workers-0', '2030-01-01T00:00:00Z'] as const;
     this.#works.put(ref.uid, { ref, pod, source, work, reason, worker, firstSeen }, { pod: ref.uid });
+  }
+
+  /** What the API server has of a claim. */
+  claim(claim: VolumeClaim): void {
+    this.#claims ??= this.cache.owner(volumeClaim);
+    this.#claims.put(claimKey(claim), claim);
   }
 
   unwant(uid: string): void {
@@ -107,22 +166,37 @@ export class ScriptedNode {
     this.#workers.complete();
   }
 
+  /** What a container's mounts are to show, by their index. Rejects with CommandFailed. */
+  async subPaths(uid: string, mounts: readonly Mount[], parts: Partial<SubPathsRequest> = {}): Promise<string[]> {
+    const { result } = await this.#caller.call(prepareSubPaths, uid, {
+      ref: { namespace: 'default', name: uid, uid },
+      container: 'main',
+      mounts: mounts.map((mount, index) => ({ index, ...mount })),
+      environment: { device: [], steps: [], services: [] },
+      objects: [],
+      ...parts,
+    });
+    return Object.values(result.paths);
+  }
+
+  /** Everything that was said on the bus. */
+  get said(): readonly { readonly data: string }[] {
+    return this.broker.said;
+  }
+
   /** What is told of a pod's volumes now. */
   told(uid: string): PodVolumes | undefined {
     return this.#facts.get(uid)?.value;
   }
 
+  /** Looks again whether what is waited for holds. */
+  look(): void {
+    this.#conditions.look();
+  }
+
   /** Resolves when `condition` holds; it is looked at after each fact. */
   until(condition: () => boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const look = () => {
-        if (!condition()) return;
-        this.#waiting.delete(look);
-        resolve();
-      };
-      this.#waiting.add(look);
-      look();
-    });
+    return this.#conditions.until(condition);
   }
 
   untilReady(uid: string): Promise<void> {

@@ -1,5 +1,7 @@
 import { mountsBelow, removeTree, unmount } from '@kubus/mount';
-import { lstatSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { lstatSync, mkdtempSync, readdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
+import { watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,8 +10,22 @@ export function makeRoot(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'kubus-volumes-')));
 }
 
-export async function removeRoot(root: string): Promise<void> {
+/** A block device of 16 MiB with nothing on it, of a file in the folder. */
+export function makeDevice(folder: string): string {
+  const file = join(folder, `image-${readdirSync(folder).length}`);
+  writeFileSync(file, '');
+  truncateSync(file, 16 * 1024 * 1024);
+  return execFileSync('losetup', ['--find', '--show', file], { encoding: 'utf8' }).trim();
+}
+
+export function removeDevice(device: string): void {
+  execFileSync('losetup', ['--detach', device]);
+}
+
+/** @param unmounted called when nothing is mounted there any more */
+export async function removeRoot(root: string, unmounted?: () => Promise<unknown>): Promise<void> {
   for (const { target } of await mountsBelow(root)) await unmount(target);
+  await unmounted?.();
   await removeTree(root);
 }
 
@@ -28,4 +44,20 @@ export async function everything(root: string): Promise<string[]> {
         return [type === undefined ? line : `${line} ${type}`, ...rest];
       });
   return below(root);
+}
+
+/** Waits until it is so in a folder that is there; looks at each change of its names and files. */
+export async function untilIn(folder: string, isSo: () => boolean): Promise<void> {
+  const ended = new AbortController();
+  const changes = watch(folder, { signal: ended.signal })[Symbol.asyncIterator]();
+  try {
+    let change = changes.next();
+    while (!isSo()) {
+      await change;
+      change = changes.next();
+    }
+    change.catch(() => undefined);
+  } finally {
+    ended.abort();
+  }
 }

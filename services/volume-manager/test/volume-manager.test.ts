@@ -1,8 +1,9 @@
 // The manager on a bus inside of the test, with the machine's real folders and mounts.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { mount, unmount } from '@kubus/mount';
+import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type VolumeHost, createVolumeHost } from '../src/index.ts';
 import { ScriptedNode, podWith } from './scripted-node.ts';
@@ -22,16 +23,21 @@ beforeEach(() => {
   clock = new ManualClock();
   node = new ScriptedNode(clock);
   records = new MemoryRecords();
-  host = createVolumeHost(root);
+  host = createVolumeHost({ root, clock, logger: silentLogger });
 });
 afterEach(async () => {
   await node.kill();
   await removeRoot(dir);
 });
 
+/** Resolves in the turn of the event loop in which `condition` holds. */
+async function polled(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise(setImmediate);
+}
 const start = () => node.start({ root, host, records });
 const volume = (uid: string, name: string) => join(root, 'pods', uid, 'volumes/kubernetes.io~empty-dir', name);
 const disk = { name: 'disk', emptyDir: {} };
+const disk2 = { name: 'other', emptyDir: {} };
 const memory = { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } };
 
 describe('a pod', () => {
@@ -118,26 +124,32 @@ describe('a pod', () => {
   test('whose volume is not there is told why, tried again after waits that grow, and does not delay others', async () => {
     await start();
     const path = join(dir, 'later');
-    node.want(podWith('a', [disk, { name: 'file', hostPath: { path, type: 'File' } }, { name: 's', secret: {} }]));
+    node.want(
+      podWith('a', [
+        disk,
+        { name: 'file', hostPath: { path, type: 'File' } },
+        { name: 's', gitRepo: { repository: 'x' } },
+      ]),
+    );
     node.want(podWith('b', [disk]));
     await node.untilReady('b');
     await node.until(() => node.told('a') !== undefined);
-    const refused = 'MountVolume.SetUp failed for volume "s" : this version of Kubus does not mount secret volumes';
+    const refused = 'MountVolume.SetUp failed for volume "s" : this version of Kubus does not mount gitRepo volumes';
     expect(node.told('a')).toMatchObject({
       ready: false,
       volumes: { disk: { hostPath: volume('a', 'disk') } },
       errors: [
-        refused,
         `MountVolume.SetUp failed for volume "file" : hostPath type check failed: ${path} is not a file`,
+        refused,
       ],
     });
-    expect(clock.waits).toEqual([500]);
-    const again = () => node.until(() => clock.waits.length > 0);
-    const first = node.told('a');
+    // Each volume has a wait of its own, and each try is told of.
+    await node.until(() => node.events.length === 2 && clock.waits.length === 2);
+    expect(clock.waits).toEqual([500, 500]);
     await clock.advance(500);
-    await node.until(() => node.told('a') !== first);
-    await again();
-    expect(clock.waits).toEqual([1000]);
+    await node.until(() => node.events.length === 4 && clock.waits.length === 2);
+    expect(clock.waits).toEqual([1000, 1000]);
+    expect(new Set(node.events)).toEqual(new Set(node.told('a')?.errors?.map((error) => `FailedMount ${error}`)));
 
     writeFileSync(path, '');
     node.want(podWith('a', [disk, { name: 'file', hostPath: { path, type: 'File' } }]));
@@ -181,6 +193,77 @@ describe('a pod', () => {
     await node.untilGone('a');
     expect(await everything(root)).toEqual(['750 0 pods']);
     expect(readFileSync(join(other, 'file'), 'utf8')).toBe('kept');
+  });
+
+  test('is told of when it writes more into a volume than it may, once and for all', async () => {
+    let looks = 0;
+    const machine = host;
+    host = {
+      ...machine,
+      usage: async (folder) => {
+        const bytes = await machine.usage(folder);
+        looks += 1;
+        return bytes;
+      },
+    };
+    await start();
+    const limited = { name: 'disk', emptyDir: { sizeLimit: '1Mi' } };
+    node.want(podWith('a', [limited, disk2]));
+    await node.untilReady('a');
+    const file = join(volume('a', 'disk'), 'file');
+    // Blocks count and not lengths, and what is in another volume does not.
+    writeFileSync(file, Buffer.alloc(900 * 1024));
+    truncateSync(file, 2 ** 30);
+    writeFileSync(join(volume('a', 'other'), 'file'), Buffer.alloc(2 ** 21));
+    await clock.advance(10_000);
+    await polled(() => looks === 1);
+    await settled();
+    expect(node.told('a')?.excess).toBeUndefined();
+    writeFileSync(join(volume('a', 'disk'), 'more'), Buffer.alloc(200 * 1024));
+    await clock.advance(10_000);
+    await node.until(() => node.told('a')?.excess !== undefined);
+    const excess = { message: 'Usage of EmptyDir volume "disk" exceeds the limit "1Mi". ' };
+    expect(node.told('a')).toMatchObject({ ready: true, excess });
+    await clock.advance(60_000);
+    expect(looks).toBe(2);
+    rmSync(join(volume('a', 'disk'), 'more'));
+    node.worker('a', 'terminating');
+    await node.until(() => node.told('a')?.ready === true);
+    expect(node.told('a')?.excess).toEqual(excess);
+    node.worker('a', 'terminated');
+    await node.untilGone('a');
+  });
+
+  test('whose volume hangs delays no other pod and none of its own volumes, and is removed when that has ended', async () => {
+    let release = () => {};
+    const hanging = new Promise<void>((resolve) => (release = resolve));
+    const machine = host;
+    const hangs = (uid: string) => join(dir, `hangs-${uid}`);
+    host = {
+      ...machine,
+      make: async (step, tell) => {
+        if (step.kind === 'host') await hanging;
+        return machine.make(step, tell);
+      },
+    };
+    await start();
+    node.complete();
+    const slow = (uid: string) => ({ name: 'slow', hostPath: { path: hangs(uid), type: 'DirectoryOrCreate' } });
+    for (const uid of ['a', 'b']) node.want(podWith(uid, [disk, slow(uid)]));
+    node.want(podWith('other', [disk, memory]));
+    await node.untilReady('other');
+    await polled(() => existsSync(volume('a', 'disk')) && existsSync(volume('b', 'disk')));
+    await clock.advance(2_000);
+    await node.until(() => node.told('a')?.volumes['disk'] !== undefined);
+    expect(node.told('a')).toMatchObject({ ready: false, volumes: { disk: {} } });
+    expect(node.manager.ready).toBe(true);
+    for (const uid of ['a', 'other']) node.worker(uid, 'terminated');
+    await node.untilGone('other');
+    expect(existsSync(volume('a', 'disk'))).toBe(true);
+    release();
+    await node.untilGone('a');
+    await node.untilReady('b');
+    expect(existsSync(join(root, 'pods/a'))).toBe(false);
   });
 
   test('gets nothing as long as its record can not be written', async () => {

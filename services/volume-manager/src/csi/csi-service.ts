@@ -1,0 +1,93 @@
+import type { Bus } from '@kubus/bus';
+import { claimExpansion, claimKey, csiPlugin } from '@kubus/contracts';
+import { type RegisteredDriver, csiPlugins } from '@kubus/csi';
+import { PluginWatcher } from '@kubus/plugin-registration';
+import { type Cancel, type Clock, type Logger, sleep } from '@kubus/ports';
+import { pluginRegistry, retryWait } from '@kubus/volume';
+import { CsiBooks } from './csi-books.ts';
+import { CsiVolumes } from './csi-volumes.ts';
+import type { ValueReader } from '../values.ts';
+
+/** How long drivers that were there before this process are waited for until they count as not registered. */
+const FIRST_LOOK_MS = 5_000;
+
+export interface CsiServiceOptions {
+  readonly root: string;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly values: ValueReader | undefined;
+}
+
+/** The CSI drivers of the node: found, told of, and their volumes. */
+export class CsiService {
+  readonly volumes: CsiVolumes;
+  readonly #drivers: Promise<PluginWatcher<RegisteredDriver>>;
+  readonly #stopping = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  readonly #registered = new Map<string, RegisteredDriver>();
+
+  /** Resolves before any driver is found: one that hangs is waited for by its own pods alone. */
+  static async start(options: CsiServiceOptions): Promise<CsiService> {
+    return new CsiService(options, await CsiBooks.open(options.root, options.bus.node, options.logger));
+  }
+
+  private constructor(options: CsiServiceOptions, books: CsiBooks) {
+    const { root, bus, clock, logger, values } = options;
+    const plugins = bus.owner(csiPlugin);
+    const expansions = bus.owner(claimExpansion);
+    expansions.complete();
+    this.#drivers = PluginWatcher.start({
+      of: csiPlugins,
+      folder: pluginRegistry(root),
+      clock,
+      logger,
+      retryWait,
+      registered: (driver) => {
+        logger.info({ driver: driver.name }, 'a CSI driver has registered');
+        this.#registered.set(driver.name, driver);
+        plugins.put(driver.name, factOf(driver));
+        for (const listener of this.#listeners) listener();
+      },
+      unregistered: ({ name }) => {
+        logger.info({ driver: name }, 'a CSI driver has gone');
+        this.#registered.delete(name);
+        plugins.remove(name);
+      },
+    });
+    void this.#drivers.then(() => plugins.complete());
+    const firstLook = Promise.race([this.#drivers, sleep(clock, FIRST_LOOK_MS, this.#stopping.signal)]);
+    this.volumes = new CsiVolumes({
+      root,
+      node: bus.node,
+      clock,
+      logger,
+      books,
+      driver: async (name) => {
+        if (!this.#registered.has(name)) await firstLook;
+        return this.#registered.get(name);
+      },
+      values,
+      expanded: ({ claim, capacity }) => {
+        const { namespace, name, uid: claimUid } = claim;
+        if (capacity === undefined) expansions.remove(claimKey(claim));
+        else expansions.put(claimKey(claim), { namespace, name, claimUid, capacity });
+      },
+    });
+  }
+
+  /** Calls `listener` each time when a driver has registered. */
+  onRegistered(listener: () => void): Cancel {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    (await this.#drivers).stop();
+  }
+}
+
+function factOf({ name, nodeId, maxVolumes, topology }: RegisteredDriver) {
+  return { driver: name, nodeId, topology: { ...topology }, ...(maxVolumes !== undefined && { maxVolumes }) };
+}

@@ -1,0 +1,16 @@
+import type { CsiVolumes } from './csi-volumes.ts';
+import type { VolumeUsage } from '../file-system-stats.ts';
+
+/** What a driver says of the volume at a path of a pod's; undefined where it does not tell all of it. */
+export async function csiStats(volumes: Pick<CsiVolumes, 'stats'>, path: string): Promise<VolumeUsage | undefined> {
+  const { bytes, inodes } = (await volumes.stats(path)) ?? {};
+  if (bytes === undefined) return undefined;
+  return {
+    capacityBytes: Number(bytes.total),
+    availableBytes: Number(bytes.available),
+    usedBytes: Number(bytes.used),
+    inodes: Number(inodes?.total ?? 0),
+    inodesFree: Number(inodes?.available ?? 0),
+    inodesUsed: Number(inodes?.used ?? 0),
+  };
+}
