@@ -1,12 +1,11 @@
 import { formatTime } from '@kubus/bus';
 import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
 import { LEASE_NAMESPACE, type Lease, leaseSchema, renewedLease } from '@kubus/node-status';
-import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
-import { RetryWait } from './retry-wait.ts';
+import type { Clock, Ids, Logger } from '@kubus/ports';
+import { Repeater } from './repeater.ts';
 
-/** What part of its duration passes before the lease is renewed, and how much longer that may be at random. */
+/** What part of its duration passes before the lease is renewed. */
 const RENEW_AFTER = 0.25;
-const JITTER = 0.04;
 /** Tries of one renewal that others have got in the way of. */
 const TRIES = 5;
 /** Somebody else has written, made or deleted the lease: what it is like now has to be read. */
@@ -29,52 +28,32 @@ export interface LeaseKeeperOptions {
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #path: string;
-  readonly #wait = new RetryWait();
+  readonly #renewal: Repeater;
   #base: Lease | undefined;
-  #timer: Cancel | undefined;
-  #renewing = false;
-  #again = false;
-  #stopped = false;
 
   constructor(options: LeaseKeeperOptions & { readonly name: string }) {
     this.#options = options;
     const { name } = options;
     const place = { group: 'coordination.k8s.io', version: 'v1', namespace: LEASE_NAMESPACE, resource: 'leases' };
     this.#path = kubePath({ ...place, name });
+    this.#renewal = new Repeater({
+      ...options,
+      everyMs: options.seconds * 1000 * RENEW_AFTER,
+      failed: 'the lease could not be renewed',
+      act: () => this.#try(),
+    });
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#timer?.();
+    this.#renewal.stop();
   }
 
   /** Renews the lease now, and then again and again: to be called when there is a Node, also one that was made anew. */
   renew(): void {
-    this.#again = this.#renewing;
-    if (this.#renewing || this.#stopped) return;
-    this.#timer?.();
-    void this.#run();
+    this.#renewal.now();
   }
 
-  async #run(): Promise<void> {
-    const { clock, ids, logger, seconds } = this.#options;
-    this.#renewing = true;
-    let waitMs = seconds * 1000 * RENEW_AFTER * (1 + JITTER * ids.fraction());
-    try {
-      await this.#try();
-      this.#wait.reset();
-    } catch (error) {
-      waitMs = Math.min(waitMs, this.#wait.next());
-      logger.warn({ err: toError(error).message, waitMs }, 'the lease could not be renewed');
-      this.#again = false;
-    }
-    this.#renewing = false;
-    if (this.#stopped) return;
-    if (this.#again) this.renew();
-    else this.#timer = clock.after(waitMs, () => this.renew());
-  }
-
-  async #try(): Promise<void> {
+  async #try(): Promise<undefined> {
     for (let left = TRIES; ; left--) {
       const node = this.#options.node();
       if (node === undefined) return;

@@ -1,49 +1,11 @@
-import { type AddressInput, type MachineInfo, type NodeAddress, nodeAddresses } from '@kubus/node-status';
+import { type AddressInput, type NodeAddress, nodeAddresses } from '@kubus/node-status';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
-import { architecture } from '@kubus/service-kit';
 import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
-import { networkInterfaces, release } from 'node:os';
+import { networkInterfaces } from 'node:os';
 
 /** How long the node's name may take to be resolved, in milliseconds: nothing waits longer for a name server. */
 const RESOLVE_MS = 1_000;
-
-/** Where firmware and hypervisors tell a machine's id, as cAdvisor looks for it. */
-const SYSTEM_UUID = [
-  '/sys/class/dmi/id/product_uuid',
-  '/proc/device-tree/system-id',
-  '/proc/device-tree/vm,uuid',
-  '/etc/machine-id',
-];
-
-/** What the machine says of itself. What it does not tell is empty. */
-export function readMachine(): MachineInfo {
-  const [swap = '0'] = /(?<=^SwapTotal:\s+)\d+/m.exec(firstOf(['/proc/meminfo'])) ?? [];
-  const [image = 'Linux'] =
-    /(?<=^PRETTY_NAME=("|')?)[^"'\n]+/m.exec(firstOf(['/etc/os-release', '/usr/lib/os-release'])) ?? [];
-  return {
-    architecture: architecture(),
-    machineId: firstOf(['/etc/machine-id', '/var/lib/dbus/machine-id']),
-    systemUuid: firstOf(SYSTEM_UUID),
-    bootId: firstOf(['/proc/sys/kernel/random/boot_id']),
-    kernelVersion: release(),
-    osImage: image,
-    swapBytes: Number(swap) * 1024,
-  };
-}
-
-/** The text of the first of the files that has one. */
-function firstOf(files: readonly string[]): string {
-  for (const file of files) {
-    try {
-      const text = readFileSync(file, 'utf8').replaceAll('\0', '').trim();
-      if (text !== '') return text;
-    } catch {
-      // A machine need not have each of them.
-    }
-  }
-  return '';
-}
 
 type Configured = Pick<AddressInput, 'nodeIps' | 'hostname' | 'externalCloud'> & { readonly node: string };
 
@@ -95,7 +57,7 @@ export class AddressFinder {
 /** The interfaces of the default routes, those of IPv4 first (proc(5), net/route; Linux, net/ipv6/route.c). */
 function defaultRoutes(): readonly string[] {
   const rows = (file: string) =>
-    firstOf([file])
+    textOf(file)
       .split('\n')
       .map((row) => row.trim().split(/\s+/));
   const ipv4 = rows('/proc/net/route').flatMap(([name = '', destination, , , , , , mask]) =>
@@ -106,4 +68,13 @@ function defaultRoutes(): readonly string[] {
     return /^0+$/.test(row[0] ?? '') && row[1] === '00' && name !== 'lo' ? [name] : [];
   });
   return [...new Set([...ipv4, ...ipv6])];
+}
+
+/** Empty where the kernel does not have the file: one without IPv6. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
 }

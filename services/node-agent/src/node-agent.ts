@@ -23,12 +23,15 @@ import {
   statusPatch,
   withStatus,
 } from '@kubus/node-status';
-import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
+import type { Clock, Ids, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions, type NodeEvents } from '@kubus/service-kit';
+import { CsiNodeKeeper } from './csi-node-keeper.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { NODES, NodeFollower } from './node-follower.ts';
-import { RetryWait } from './retry-wait.ts';
+import type { NodeStartup } from './node-startup.ts';
+import { Repeater } from './repeater.ts';
 import { RuntimeFacts } from './runtime-facts.ts';
+import { VolumeFacts } from './volume-facts.ts';
 
 /**
  * How long the first word on the node waits for what the others say of the runtime and the network, in milliseconds: a
@@ -37,7 +40,6 @@ import { RuntimeFacts } from './runtime-facts.ts';
 const FIRST_WORD_MS = 3_000;
 /** Tries of one write that others have got in the way of. */
 const TRIES = 5;
-const JITTER = 0.04;
 
 export interface NodeAgentOptions {
   readonly client: KubeWatcher;
@@ -62,8 +64,11 @@ export interface NodeAgentOptions {
   readonly machine: {
     info(): MachineInfo;
     capacity(): ResourceList;
+    devices(): StatusInput['devices'];
     addresses(existing: readonly NodeAddress[]): Promise<readonly NodeAddress[] | undefined>;
   };
+  /** Is told how far the node is; left out: nobody looks at it. */
+  readonly startup?: NodeStartup | undefined;
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
@@ -76,9 +81,11 @@ export class NodeAgent {
   readonly #options: NodeAgentOptions;
   readonly #follower: NodeFollower;
   readonly #facts: RuntimeFacts;
+  readonly #volumes: VolumeFacts;
   readonly #lease: LeaseKeeper;
+  readonly #csiNode: CsiNodeKeeper;
   readonly #events: NodeEvents;
-  readonly #wait = new RetryWait();
+  readonly #looks: Repeater;
   readonly #requestMs: number;
   readonly #firstWordAt: number;
   #plan = noReport;
@@ -86,10 +93,6 @@ export class NodeAgent {
   #ownUid: string | undefined;
   #unschedulable = false;
   #started = false;
-  #timer: Cancel | undefined;
-  #looking = false;
-  #again = false;
-  #stopped = false;
 
   constructor(options: NodeAgentOptions) {
     const { bus, clock, leaseSeconds, statusEveryMs } = options;
@@ -97,6 +100,13 @@ export class NodeAgent {
     this.#requestMs = Math.min(leaseSeconds * 1000, statusEveryMs);
     this.#events = new EventRecorder({ bus, clock, rate: options.eventRate }).ofNode(nodeAgentEvent);
     this.#facts = new RuntimeFacts({ bus, clock, changed: () => this.#look() });
+    this.#volumes = new VolumeFacts({ bus, node: options.name, changed: () => this.#volumesChanged() });
+    this.#csiNode = new CsiNodeKeeper({
+      ...options,
+      node: () => this.#follower.node,
+      known: () => this.#volumes.known,
+      timeoutMs: this.#requestMs,
+    });
     this.#lease = new LeaseKeeper({
       ...options,
       node: () => this.#follower.node?.metadata,
@@ -111,6 +121,12 @@ export class NodeAgent {
       },
     });
     this.#firstWordAt = clock.now() + FIRST_WORD_MS;
+    this.#looks = new Repeater({
+      ...options,
+      everyMs: statusEveryMs,
+      failed: 'the node could not be written',
+      act: () => this.#lookOnce(),
+    });
   }
 
   /** Why the node is not a member of its cluster, for the service's health. */
@@ -122,10 +138,15 @@ export class NodeAgent {
     this.#follower.start();
   }
 
+  /** What the machine has is something else than before: to be written at once. */
+  changed(): void {
+    this.#look();
+  }
+
   stop(): void {
-    this.#stopped = true;
-    this.#timer?.();
+    this.#looks.stop();
     this.#lease.stop();
+    this.#csiNode.stop();
     this.#follower.stop();
   }
 
@@ -140,35 +161,27 @@ export class NodeAgent {
     this.#unschedulable = unschedulable;
     if (before?.metadata.uid === node.metadata.uid) return;
     this.#lease.renew();
+    this.#csiNode.update();
+    this.#look();
+  }
+
+  /** What is attached, and where pods go, waits for this. */
+  #volumesChanged(): void {
+    this.#csiNode.update();
     this.#look();
   }
 
   /** Looks at the node now, or once more after the look that is under way. */
   #look(): void {
-    this.#again = this.#looking;
-    if (this.#looking || this.#stopped || !this.#follower.isListed) return;
-    this.#timer?.();
-    void this.#run();
+    if (this.#follower.isListed) this.#looks.now();
   }
 
-  async #run(): Promise<void> {
-    const { clock, ids, logger, statusEveryMs } = this.#options;
-    this.#looking = true;
-    let waitMs = statusEveryMs * (1 + JITTER * ids.fraction());
-    const untilFirstWord = this.#firstWordAt - clock.now();
-    try {
-      if (untilFirstWord > 0 && !this.#facts.isKnown) waitMs = untilFirstWord;
-      else await this.#update();
-      this.#wait.reset();
-    } catch (error) {
-      waitMs = Math.min(waitMs, this.#wait.next());
-      logger.warn({ err: toError(error).message, waitMs }, 'the node could not be written');
-      this.#again = false;
-    }
-    this.#looking = false;
-    if (this.#stopped) return;
-    if (this.#again) this.#look();
-    else this.#timer = clock.after(waitMs, () => this.#look());
+  /** Resolves with the milliseconds until the first word on the node, as long as that waits for something. */
+  async #lookOnce(): Promise<number | undefined> {
+    const untilFirstWord = this.#firstWordAt - this.#options.clock.now();
+    if (untilFirstWord > 0 && !this.#facts.isKnown) return untilFirstWord;
+    await this.#update();
+    return undefined;
   }
 
   async #update(): Promise<void> {
@@ -188,13 +201,16 @@ export class NodeAgent {
 
   /** A Node of this name that is there already counts as ours; so the API server may forbid to make it. */
   async #register(): Promise<void> {
-    const { client, name, logger } = this.#options;
+    const { client, name, logger, startup } = this.#options;
     const { node, events } = withStatus(this.#initial, await this.#input([]));
     try {
       const { uid: _, resourceVersion: __, ...metadata } = node.metadata;
       const body = { ...node, metadata };
+      startup?.attempts();
       const answer = await client.request({ method: 'POST', path: NODES, body, timeoutMs: this.#requestMs });
       const made = nodeObjectSchema.parse(answer);
+      startup?.registered();
+      this.#noteReady(node);
       this.#ownUid = made.metadata.uid;
       this.#written(true);
       this.#follower.take(made);
@@ -204,7 +220,7 @@ export class NodeAgent {
       const reason = error instanceof KubeError ? error.reason : undefined;
       if (reason !== 'AlreadyExists' && reason !== 'Forbidden') throw error;
       if (!(await this.#read())) throw error;
-      this.#again = true;
+      this.#look();
     }
   }
 
@@ -226,9 +242,16 @@ export class NodeAgent {
       timeoutMs: this.#requestMs,
     });
     this.#ownUid = existing.metadata.uid;
+    this.#noteReady(node);
     this.#written(changed);
     this.#follower.take(nodeObjectSchema.parse(answer));
     this.#tell(events);
+  }
+
+  /** The API server has the node so now. */
+  #noteReady({ status: { conditions = [] } }: NodeObject): void {
+    const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (isReady) this.#options.startup?.ready();
   }
 
   /** Once for each Node that is there: what is the node's own to say of it. */
@@ -267,10 +290,13 @@ export class NodeAgent {
       ...this.#options,
       machine: machine.info(),
       capacity: machine.capacity(),
+      devices: machine.devices(),
       addresses: await machine.addresses(existing),
       annotations: { [PROVIDED_IPS]: providedIps({ nodeIps, externalCloud }) },
       runtime: this.#facts.view.condition,
       images: this.#facts.images,
+      csi: this.#volumes.known,
+      volumesInUse: this.#volumes.inUse,
       declaredFeatures: DECLARED_FEATURES,
       // Nothing on the node says yet that something is scarce.
       pressure: { memory: false, disk: false, pid: false },

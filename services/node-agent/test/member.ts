@@ -4,11 +4,13 @@ import {
   type NodeEvent,
   type RuntimeCondition,
   clusterNode,
+  csiPlugin,
   networkCondition,
   nodeAgentEvent,
   runtimeCondition,
   runtimeImages,
   typeOf,
+  volumesInUse,
 } from '@kubus/contracts';
 import { KubeClient } from '@kubus/kube';
 import { type KubeObject, type LoggedRequest, TestApiServer, nodeUser } from '@kubus/kube-fixture';
@@ -39,6 +41,8 @@ export class Member {
   readonly runtime = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeCondition);
   readonly images = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeImages);
   readonly network = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
+  readonly plugins = this.broker.join('volume-manager', this.clock).bus.owner(csiPlugin);
+  readonly inUse = this.broker.join('volume-manager', this.clock).bus.owner(volumesInUse);
   readonly #reader = this.broker.join('cri-bridge', this.clock).bus.reader(clusterNode, {
     changed: () => this.#heard(),
     removed: () => this.#heard(),
@@ -90,6 +94,7 @@ export class Member {
           swapBytes: 0,
         }),
         capacity: () => ({ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }),
+        devices: () => ({ capacity: {}, allocatable: {} }),
         addresses: () => Promise.resolve([{ type: 'InternalIP', address: '10.0.0.1' }]),
       },
       ...over,

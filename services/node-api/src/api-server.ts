@@ -1,5 +1,4 @@
-import { type KubeClient, KubeError, type KubeWatcher, openKubeClient } from '@kubus/kube';
-import { toError } from '@kubus/ports';
+import { KubeLink, type KubeWatcher } from '@kubus/kube';
 import { ConfigError, type NodeConfig, type ServiceContext } from '@kubus/service-kit';
 
 /** The way to the API server: it judges users, and has certificates signed. */
@@ -14,7 +13,7 @@ export interface ApiServer {
  * Throws a ConfigError when there is none to ask.
  */
 export function apiServer(
-  { config, clock, logger }: Pick<ServiceContext, 'config' | 'clock' | 'logger'>,
+  { config, clock, logger, metrics }: Pick<ServiceContext, 'config' | 'clock' | 'logger' | 'metrics'>,
   { authentication, authorization, bootstrapTls, tls }: NonNullable<NodeConfig['server']>,
 ): ApiServer | undefined {
   const needs = [
@@ -26,28 +25,13 @@ export function apiServer(
   if (config.apiServer === undefined) {
     throw new ConfigError('bad-config', `server.${needs[0]}: there is no apiServer that could be asked`);
   }
-  const ended = new AbortController();
-  let opened: KubeClient | undefined;
-  openKubeClient(config, 'node-api', { clock, logger, signal: ended.signal }).then(
-    (client) => {
-      opened = client;
-    },
-    (error: unknown) => {
-      if (!ended.signal.aborted) logger.error({ err: toError(error) }, 'the API server can not be asked anything');
-    },
-  );
-  const client = () => {
-    if (opened === undefined) throw new KubeError('Unreachable', 'the kubeconfig is not there yet');
-    return opened;
-  };
+  const link = new KubeLink(config, 'node-api', { clock, logger, metrics });
   return {
+    // Whoever asks something of the node is not kept waiting for a kubeconfig.
     client: {
-      request: async (request) => client().request(request),
-      watch: async (watch) => client().watch(watch),
+      request: async (request) => link.current.request(request),
+      watch: async (watch) => link.current.watch(watch),
     },
-    close: async () => {
-      ended.abort();
-      await opened?.close();
-    },
+    close: () => link.close(),
   };
 }

@@ -1,24 +1,42 @@
 import { type RequestAttributes, type User, requestAttributes } from '@kubus/node-authorization';
-import { type Query, podList, runningPodList } from '@kubus/node-pods';
+import { podList, runningPodList } from '@kubus/node-pods';
 import { type Logger, toError } from '@kubus/ports';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readFile } from 'node:fs/promises';
+import { STATUS_CODES } from 'node:http';
 import type { Authentication } from './authentication.ts';
 import type { Authorization, Refusal } from './authorization.ts';
+import { addCallRoutes } from './call-routes.ts';
+import type { ContainerCalls } from './container-calls.ts';
 import type { ContainerLogs } from './container-logs.ts';
+import type { ContainerStreams, StreamKind } from './container-streams.ts';
+import { type DebugOptions, addDebugRoutes } from './debug-routes.ts';
 import { type HealthAnswer, checkAnswer, healthAnswer } from './health-answer.ts';
 import type { HealthCheck } from './health-checks.ts';
+import { addMetricsRoutes } from './metrics-routes.ts';
 import type { NodeFacts } from './node-facts.ts';
+import type { NodeMetrics } from './node-metrics.ts';
+import type { NodeStatistics } from './node-statistics.ts';
+import { addStatsRoutes } from './stats-routes.ts';
+import { observeRequests } from './request-metrics.ts';
+import { get, queryOf, sendJson, sendText, serveFor } from './routes.ts';
+import { addSystemLogRoutes } from './system-log-routes.ts';
+import { isUpgrade, takeUpgrade } from './upgrades.ts';
 
 /** Who may ask; left out, everybody may. */
 export interface Guard {
-  readonly authentication: Authentication;
-  readonly authorization: Authorization;
+  readonly authentication: Pick<Authentication, 'authenticate'>;
+  readonly authorization: Pick<Authorization, 'refusal'>;
 }
 
 /** What can see into containers; served only behind a guard. */
 export interface DebuggingHandlers {
   readonly logs: ContainerLogs;
+  readonly streams: ContainerStreams;
+  readonly calls: ContainerCalls;
+  /** Folder of the machine's logs; undefined: they are not to be seen. */
+  readonly systemLogs: string | undefined;
+  readonly debug: DebugOptions;
   /** The file that /configz answers with; left out, it is not served. */
   readonly configz: string | undefined;
 }
@@ -27,15 +45,18 @@ export interface AppOptions {
   readonly checks: readonly HealthCheck[];
   /** Left out: only health is served. */
   readonly facts?: NodeFacts;
+  /** Left out: none are served, and requests are not counted. */
+  readonly metrics?: NodeMetrics;
+  /** Left out: nothing is told of what the node and its pods use. */
+  readonly statistics?: NodeStatistics;
   readonly guard?: Guard;
   /** Left out: they are disabled, and say so. */
   readonly debugging?: DebuggingHandlers | undefined;
   readonly logger: Logger;
 }
 
-type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
-
-const TEXT = 'text/plain; charset=utf-8';
+/** Of a pod: a DNS subdomain (RFC 1123). */
+const LONGEST_NAME = 253;
 
 /** Where debugging handlers would be. */
 const debuggingPaths = [
@@ -51,14 +72,28 @@ const debuggingPaths = [
 
 /** The routes of one of the node's servers (kubelet behaviour 5), ready to be given requests. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { checks, facts, guard, debugging, logger } = options;
+  const { checks, facts, metrics, statistics, guard, debugging, logger } = options;
   const { default: fastify } = await import('fastify');
-  const app = fastify({ logger: false, exposeHeadRoutes: false, routerOptions: { ignoreTrailingSlash: true } });
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: LONGEST_NAME },
+    frameworkErrors: (error, _request, reply) => {
+      const status = error.statusCode ?? 500;
+      sendText(reply, status, `${status} ${STATUS_CODES[status] ?? ''}`);
+    },
+  });
   // Nothing that is served has a body; whatever is sent is read and forgotten.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(null);
+  });
+  if (metrics !== undefined) observeRequests(app, metrics.requests, guard === undefined ? 'readonly' : 'readwrite');
+  app.addHook('onRequest', async (request, reply) => {
+    const { host = [] } = request.raw.headersDistinct;
+    if (host.length <= 1) return undefined;
+    return sendText(reply.header('connection', 'close'), 400, '400 Bad Request: too many Host headers');
   });
   const users = new WeakMap<FastifyRequest, User>();
   if (guard !== undefined) app.addHook('onRequest', (request, reply) => admit(guard, users, request, reply));
@@ -68,6 +103,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     return sendText(reply, 500, 'internal server error\n');
   });
   addHealth(app, checks, logger);
+  if (metrics !== undefined) addMetricsRoutes(app, metrics);
+  if (statistics !== undefined) addStatsRoutes(app, statistics);
   if (facts !== undefined) {
     get(app, '/pods', (_request, reply) => sendJson(reply, podList(facts.pods())));
     if (debugging === undefined) addDisabled(app);
@@ -110,7 +147,7 @@ function addHealth(app: FastifyInstance, checks: readonly HealthCheck[], logger:
 function addDebugging(
   app: FastifyInstance,
   facts: NodeFacts,
-  { logs, configz }: DebuggingHandlers,
+  { logs, streams, calls, systemLogs, debug, configz }: DebuggingHandlers,
   userOf: (request: FastifyRequest) => string,
 ): void {
   get(app, '/runningpods', (_request, reply) => sendJson(reply, runningPodList(facts.runtimePods())));
@@ -121,10 +158,44 @@ function addDebugging(
     reply.hijack();
     return logs.serve(chosen, reply.raw);
   });
+  addStreams(app, streams, userOf);
+  addCallRoutes(app, calls);
+  addSystemLogRoutes(app, systemLogs);
+  addDebugRoutes(app, debug);
   if (configz !== undefined) {
     get(app, '/configz', async (_request, reply) =>
       reply.type('application/json').send(await readFile(configz, 'utf8')),
     );
+  }
+}
+
+/** What is connected with a container; a path may name the pod's UID. */
+function addStreams(
+  app: FastifyInstance,
+  streams: ContainerStreams,
+  userOf: (request: FastifyRequest) => string,
+): void {
+  const serve = (kind: StreamKind) => async (request: FastifyRequest, reply: FastifyReply) => {
+    const params = request.params as { namespace: string; pod: string; uid?: string; container?: string };
+    const { container = '' } = params;
+    const chosen = await streams.choose({ ...params, kind, container, query: queryOf(request), user: userOf(request) });
+    if ('status' in chosen) return refuse(reply, chosen);
+    if (!isUpgrade(request.raw)) return sendText(reply, 400, 'Upgrade request required');
+    const runtime = await streams.reach(chosen, request.raw);
+    if ('status' in runtime) return refuse(reply, runtime);
+    reply.hijack();
+    return streams.connect(chosen, runtime, takeUpgrade(request.raw, reply.raw));
+  };
+  const pod = ':namespace/:pod';
+  for (const [path, kind] of [
+    [`/exec/${pod}/:container`, 'exec'],
+    [`/exec/${pod}/:uid/:container`, 'exec'],
+    [`/attach/${pod}/:container`, 'attach'],
+    [`/attach/${pod}/:uid/:container`, 'attach'],
+    [`/portForward/${pod}`, 'portForward'],
+    [`/portForward/${pod}/:uid`, 'portForward'],
+  ] as const) {
+    serveFor(app, ['GET', 'POST'], path, serve(kind));
   }
 }
 
@@ -134,35 +205,6 @@ function addDisabled(app: FastifyInstance): void {
   }
 }
 
-/** Serves a path for GET, and refuses the other methods. */
-function get(app: FastifyInstance, url: string, handler: Handler): void {
-  app.get(url, handler);
-  const method = app.supportedMethods.filter((one) => one !== 'GET');
-  app.route({
-    method,
-    url,
-    handler: (_request, reply) => sendText(reply.header('allow', 'GET'), 405, '405: Method Not Allowed'),
-  });
-}
-
 function refuse(reply: FastifyReply, { status, text }: Refusal): FastifyReply {
   return sendText(reply, status, text);
-}
-
-function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
-  return reply.code(status).type(TEXT).header('x-content-type-options', 'nosniff').send(text);
-}
-
-async function sendJson(reply: FastifyReply, document: object): Promise<FastifyReply> {
-  return reply.type('application/json').send(JSON.stringify(document));
-}
-
-/** Every value of each parameter, in order. */
-function queryOf({ url }: FastifyRequest): Query {
-  const at = url.indexOf('?');
-  const query: Record<string, string[]> = {};
-  for (const [name, value] of new URLSearchParams(at === -1 ? '' : url.slice(at))) {
-    query[name] = [...(query[name] ?? []), value];
-  }
-  return query;
 }

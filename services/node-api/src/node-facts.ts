@@ -4,16 +4,20 @@ import {
   type PodStatusReport,
   type PodUpdate,
   type PodWork,
+  type PodWorkerReport,
   type RuntimeContainer,
   type RuntimePod,
   clusterNode,
   desiredPods,
   podStatus,
   podWork,
+  podWorker,
   runtimePod,
   sourceNames,
 } from '@kubus/contracts';
+import type { PodsNow } from '@kubus/node-metrics';
 import { type NodePod, isMirrorPod } from '@kubus/node-pods';
+import { newestContainer } from '@kubus/pod-lifecycle';
 
 /** What the node's API knows of the pods: facts of others, nothing of its own. */
 export class NodeFacts {
@@ -21,6 +25,7 @@ export class NodeFacts {
   readonly #sources: readonly FactReader<PodUpdate>[];
   readonly #statuses: FactReader<PodStatusReport>;
   readonly #works: FactReader<PodWork>;
+  readonly #workers: FactReader<PodWorkerReport>;
   readonly #runtime: FactReader<RuntimePod>;
   readonly #node: FactReader<ClusterNode>;
   readonly #nodeListeners: (() => void)[] = [];
@@ -35,6 +40,7 @@ export class NodeFacts {
     this.#sources = sourceNames.map((name) => bus.reader(desiredPods[name]));
     this.#statuses = bus.reader(podStatus);
     this.#works = bus.reader(podWork);
+    this.#workers = bus.reader(podWorker);
     this.#runtime = bus.reader(runtimePod, { changed: tell, removed: tell });
     this.#node = bus.reader(clusterNode, { changed: () => this.#nodeListeners.forEach((listener) => listener()) });
   }
@@ -42,8 +48,8 @@ export class NodeFacts {
   /** Resolves when everything that is known now is there. */
   static async read(bus: Bus): Promise<NodeFacts> {
     const facts = new NodeFacts(bus);
-    const readers = [...facts.#sources, facts.#statuses, facts.#works, facts.#runtime, facts.#node];
-    await Promise.all(readers.map((reader) => reader.whenPresent()));
+    const ofPods = [facts.#statuses, facts.#works, facts.#workers, facts.#runtime];
+    await Promise.all([...facts.#sources, ...ofPods, facts.#node].map((reader) => reader.whenPresent()));
     return facts;
   }
 
@@ -55,9 +61,27 @@ export class NodeFacts {
       .map(({ key, value }) => ({ pod: value.pod, status: this.#statuses.get(key)?.value.status }));
   }
 
-  /** A static pod has the name of its copy. Where sources want the same name, the node's own files come first. */
-  find(namespace: string, name: string): NodePod | undefined {
-    return this.pods().find(({ pod: { metadata } }) => metadata.namespace === namespace && metadata.name === name);
+  /**
+   * A static pod has the name of its copy. Where sources want the same name, the node's own files come first.
+   *
+   * @param uid the one that it has to have; left out, any
+   */
+  find(namespace: string, name: string, uid?: string): NodePod | undefined {
+    const found = this.pods().find(
+      ({ pod: { metadata } }) => metadata.namespace === namespace && metadata.name === name,
+    );
+    return uid === undefined || found?.pod.metadata.uid === uid ? found : undefined;
+  }
+
+  /** Everything that the pods are counted by. */
+  podsNow(): PodsNow {
+    return {
+      desired: this.#sources.flatMap((source) => [...source].map(({ value }) => value)),
+      works: [...this.#works].map(({ value }) => value),
+      runtime: this.runtimePods(),
+      worker: (uid) => this.#workers.get(uid)?.value.state,
+      status: (uid) => this.#statuses.get(uid)?.value.status,
+    };
   }
 
   /** What the runtime has of each pod. */
@@ -68,6 +92,16 @@ export class NodeFacts {
   /** A run of a pod's container as the runtime has it, by the runtime's own id. */
   run(pod: string, id: string): RuntimeContainer | undefined {
     return this.#runtime.get(pod)?.value.containers.find((container) => container.id === id);
+  }
+
+  /** The newest run of a container; undefined when there is none. */
+  newestRun(pod: string, container: string): RuntimeContainer | undefined {
+    return newestContainer(this.#runtime.get(pod)?.value, container);
+  }
+
+  /** The id of the pod's newest sandbox that is ready; undefined when there is none. */
+  sandbox(pod: string): string | undefined {
+    return this.#runtime.get(pod)?.value.sandboxes.find(({ ready }) => ready)?.id;
   }
 
   /** Calls `listener` after each change of what the runtime has of the pod, until the returned function is called. */

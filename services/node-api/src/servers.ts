@@ -1,11 +1,12 @@
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { type Server, createServer } from 'node:http';
 import { type Server as SecureServer, createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, Socket } from 'node:net';
 import { type SecureContextOptions, createSecureContext } from 'node:tls';
 import { FollowedFiles } from './followed-files.ts';
+import { serveOneByOne } from './one-by-one.ts';
 import type { PairFiles } from './pair-files.ts';
 import type { TlsSettings } from './tls-settings.ts';
 
@@ -22,11 +23,12 @@ export interface Place {
 }
 
 /** Of the reference: a connection may rest for so long between requests, and one request may take so long; milliseconds. */
-const limits = { keepAliveTimeout: 90_000, requestTimeout: 4 * 60 * 60 * 1000, maxHeaderSize: 1024 * 1024 };
+export const limits = { keepAliveTimeout: 90_000, requestTimeout: 4 * 60 * 60 * 1000, maxHeaderSize: 1024 * 1024 };
 
 /** Serves without TLS and without asking who somebody is. */
 export async function listenPlain(app: FastifyInstance, place: Place): Promise<Listening> {
-  const server = createServer(limits, (request, response) => app.routing(request, response));
+  const server = createServer(limits);
+  serveOneByOne(server, (request, response) => app.routing(request, response));
   return listen(server, app, place, () => Promise.resolve());
 }
 
@@ -65,16 +67,15 @@ export async function listenSecure(
   let authorities: string | undefined;
   /** By which authorities the client of each connection was judged. */
   const judgedBy = new Map<string, string | undefined>();
-  const serve = (request: IncomingMessage, response: ServerResponse) => {
-    // A connection from before the authorities changed; the client makes another one.
-    if (judgedBy.get(nameOf(request.socket)) !== authorities) request.socket.destroy();
-    else app.routing(request, response);
-  };
   const server: SecureServer = createSecureServer(
     // The certificate of a client is judged with the request, not with the connection.
     { ...limits, requestCert: clientCaFile !== undefined, rejectUnauthorized: false },
-    serve,
   );
+  serveOneByOne(server, (request, response) => {
+    // A connection from before the authorities changed; the client makes another one.
+    if (judgedBy.get(nameOf(request.socket)) !== authorities) request.socket.destroy();
+    else app.routing(request, response);
+  });
   const apply = (next: { pair: ServingPair | undefined; authorities: string | undefined }) => {
     const context: SecureContextOptions = {
       minVersion: settings.minVersion,

@@ -12,7 +12,7 @@ export const nodeApi: ServiceDefinition = {
     context.metrics.add({
       type: 'gauge',
       name: 'kubus_node_api_streams',
-      help: 'Logs that are being read through the API of the node.',
+      help: 'Logs that are being read, and connections with containers that are open, through the API of the node.',
       collect: () => api.streams,
     });
     return { stop: () => api.stop() };

@@ -8,9 +8,11 @@ import {
   validityOf,
 } from '@kubus/kube';
 import { type Clock, type Logger, hasErrno, sleep, toError } from '@kubus/ports';
+import type { Metrics } from '@kubus/service-kit';
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ServingPair } from './servers.ts';
+import { ServingMetrics } from './serving-metrics.ts';
 import { type ServingNames, covers, servingNames } from './serving-names.ts';
 
 const SIGNER = 'kubernetes.io/kubelet-serving';
@@ -31,6 +33,8 @@ export interface ServingCertificatesOptions {
   readonly show: (pair: ServingPair) => void;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where it is shown how the certificates are. */
+  readonly metrics: Metrics;
   /** Between 0 and 1. */
   readonly random: () => number;
 }
@@ -42,6 +46,7 @@ export interface ServingCertificatesOptions {
 export class ServingCertificates {
   readonly #options: ServingCertificatesOptions;
   readonly #store: CertificateStore;
+  readonly #metrics: ServingMetrics;
   readonly #ended = new AbortController();
   readonly #running: Promise<void>;
   #wake = new AbortController();
@@ -51,6 +56,7 @@ export class ServingCertificates {
   constructor(options: ServingCertificatesOptions) {
     this.#options = options;
     this.#store = new CertificateStore(options.certDir, 'server');
+    this.#metrics = new ServingMetrics(options.clock, options.metrics);
     this.#running = this.#run();
   }
 
@@ -84,6 +90,7 @@ export class ServingCertificates {
       } catch (error) {
         waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures++);
         if (!this.#isStopped) {
+          this.#metrics.failed();
           logger.warn({ err: toError(error), waitMs }, 'there is no new serving certificate');
         }
       }
@@ -104,6 +111,7 @@ export class ServingCertificates {
     const fingerprint = certificate.fingerprint256;
     if (this.#drawn?.fingerprint !== fingerprint) {
       show({ certificate: text, key: text });
+      this.#metrics.shown(validityOf(text));
       this.#drawn = { fingerprint, random: random() };
     }
     return certificate;

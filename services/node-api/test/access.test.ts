@@ -1,13 +1,14 @@
 // Who is served: with real TLS, and an API server that judges users.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
-import { type AccessAttributes, Authority, type KeyPair, TestApiServer, nodeUser } from '@kubus/kube-fixture';
+import { type AccessAttributes, Authority, type KeyPair, TestApiServer } from '@kubus/kube-fixture';
 import { writeFile } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 import type { ServerConfig } from '../src/index.ts';
 import { ApiNode, NODE, open, podNamed } from './api-node.ts';
 import { type Ask, get } from './client.ts';
+import { startGuarded } from './guarded-node.ts';
 
 let node: ApiNode;
 let cluster: TestApiServer;
@@ -48,20 +49,7 @@ async function start(
   authorization: Partial<ServerConfig['authorization']> = {},
 ): Promise<void> {
   deny = nothing;
-  const kubeconfig = await cluster.kubeconfig(nodeUser(NODE), 'certificate');
-  const server = {
-    authentication: {
-      webhook: true,
-      webhookCacheMs: 120_000,
-      anonymous: false,
-      clientCaFile: caFile,
-      ...authentication,
-    },
-    authorization: { mode: 'Webhook', allowedCacheMs: 300_000, deniedCacheMs: 30_000, ...authorization } as const,
-  };
-  await node.start(server, { apiServer: { kubeconfig, qps: 50, burst: 100, certDir: node.folder, rotate: false } });
-  const token = cluster.identities.token({ username: 'first', groups: [] });
-  await poll('the API server can be asked', async () => (await ask('/pods', { token })).status === 200 || undefined);
+  await startGuarded(node, cluster, { clientCaFile: caFile, ...authentication }, authorization);
   asked = [];
 }
 

@@ -3,6 +3,8 @@ import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type ClusterNode,
+  type DeviceAllocation,
+  type DeviceResource,
   type Pod,
   type PodStatus,
   type PodStatusReport,
@@ -14,6 +16,9 @@ import {
   type SourceName,
   type StreamEvent,
   clusterNode,
+  criCommands,
+  deviceAllocation,
+  deviceResource,
   desiredPods,
   podRefOf,
   podSchema,
@@ -24,8 +29,9 @@ import {
   serviceNames,
   streamSchema,
 } from '@kubus/contracts';
-import { silentLogger } from '@kubus/ports';
-import { type NodeConfig, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
+import { KubusError, silentLogger } from '@kubus/ports';
+import { Conditions } from '@kubus/ports/testing';
+import { Metrics, type NodeConfig, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -37,6 +43,8 @@ import { freePort } from './client.ts';
 import { NodeApi, type ServerConfig } from '../src/index.ts';
 
 export const NODE = 'node0';
+
+type StreamMethod = 'Exec' | 'Attach' | 'PortForward' | 'ExecSync' | 'CheckpointContainer';
 
 /** Everybody may do everything. */
 export const open = {
@@ -72,16 +80,28 @@ export class ApiNode {
   readonly events: StreamEvent[] = [];
   readonly #nats = new TestNatsServer();
   readonly #connections: NatsConnection[] = [];
-  readonly #waiting = new Set<() => void>();
+  readonly #conditions = new Conditions();
   readonly #pods = new Map<SourceName, FactOwner<PodUpdate>>();
   #statuses: FactOwner<PodStatusReport> | undefined;
   #nodes: FactOwner<ClusterNode> | undefined;
+  #resources: FactOwner<DeviceResource> | undefined;
+  #allocations: FactOwner<DeviceAllocation> | undefined;
   #works: FactOwner<PodWork> | undefined;
   #runtime: FactOwner<RuntimePod> | undefined;
   #syncLoop: Server | undefined;
   #api: NodeApi | undefined;
+  /** Grows with each life of a service. */
+  #epoch = 0;
+  /** What the runtime was asked to make ready. */
+  readonly asked: [StreamMethod, unknown][] = [];
+  /** What it answers; undefined: that it knows no such container. */
+  streamingUrl: string | undefined;
+  /** What a call of the runtime answers that is no stream. */
+  response: () => object = () => ({});
   /** What sync-loop answers when it is asked how it is. */
   syncLoopStatus = 200;
+  /** What sync-loop answers to everything. */
+  syncLoopText = '';
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -94,13 +114,30 @@ export class ApiNode {
     const sources = await node.#join('config-sources');
     for (const name of ['file', 'http', 'api'] as const) node.#pods.set(name, sources.owner(desiredPods[name]));
     node.#statuses = (await node.#join('pod-workers')).owner(podStatus);
-    node.#runtime = (await node.#join('cri-bridge')).owner(runtimePod);
-    node.#nodes = (await node.#join('node-agent')).owner(clusterNode);
+    const bridge = await node.#join('cri-bridge');
+    node.#runtime = bridge.owner(runtimePod);
+    const answer = (method: StreamMethod) => (context: { request: { params: unknown } }) => {
+      node.asked.push([method, context.request.params]);
+      const { streamingUrl: url } = node;
+      if (url === undefined) throw new KubusError('NotFound', `${method}: not found`);
+      return Promise.resolve({ response: { url }, at: { epoch: 1, counter: 1 } });
+    };
+    bridge.serve(criCommands.Exec, answer('Exec'));
+    bridge.serve(criCommands.Attach, answer('Attach'));
+    bridge.serve(criCommands.PortForward, answer('PortForward'));
+    bridge.serve(criCommands.ExecSync, (context) => node.#call('ExecSync', context.request.params));
+    bridge.serve(criCommands.CheckpointContainer, (context) =>
+      node.#call('CheckpointContainer', context.request.params),
+    );
+    const agent = await node.#join('node-agent');
+    node.#nodes = agent.owner(clusterNode);
+    node.#resources = agent.owner(deviceResource);
+    node.#allocations = agent.owner(deviceAllocation);
     const people = await node.#connect('cli');
     people.subscribe(`kubus.${NODE}.node.event.stream.>`, {
       callback: (_error, message) => {
         node.events.push(streamSchema.parse(message.json()));
-        for (const look of [...node.#waiting]) look();
+        node.#conditions.look();
       },
     });
     await people.flush();
@@ -115,7 +152,11 @@ export class ApiNode {
     await this.#api?.stop();
     const config = nodeConfigSchema.parse({
       ...{ node: NODE, nats: { url: this.#nats.url, identities: '' }, state: this.folder },
-      ...{ manifests: { path: this.folder }, runtime: { socket: '' }, pods: { root: '', logs: this.folder } },
+      ...{
+        manifests: { path: this.folder },
+        runtime: { socket: '' },
+        pods: { root: join(this.folder, 'kubelet'), logs: this.folder },
+      },
       network: { configDir: '', pluginDirs: [''], socket: '' },
       server: { certDir: join(this.folder, 'pki') },
       ...more,
@@ -125,7 +166,7 @@ export class ApiNode {
     const given = config.server;
     if (given === undefined) throw new Error('there is no server in the configuration');
     this.#api = await NodeApi.start(
-      { config, bus, ...ports },
+      { config, bus, metrics: new Metrics({}), ...ports },
       // Any free port is none that a configuration may name.
       { ...given, address: '127.0.0.1', port: 0, healthz: { address: '127.0.0.1', port: await freePort() }, ...server },
     );
@@ -148,7 +189,18 @@ export class ApiNode {
     this.#nodes?.put(NODE, {
       ...{ name: NODE, uid: 'uid', resourceVersion: '1', labels: {}, annotations: {}, taints: [], podCIDRs: [] },
       ...{ unschedulable: false, deleting: false, capacity: {}, allocatable: {}, addresses },
+      ...{ volumesInUse: [], volumesAttached: [] },
     });
+  }
+
+  /** The devices of a plugin. */
+  hasDevices(resource: DeviceResource): void {
+    this.#resources?.put(resource.resource, resource);
+  }
+
+  /** What a pod's containers have been given. */
+  given(allocation: DeviceAllocation): void {
+    this.#allocations?.put(allocation.ref.uid, allocation, { pod: allocation.ref.uid });
   }
 
   status(pod: Pod, status: PodStatus): void {
@@ -172,7 +224,9 @@ export class ApiNode {
     const contract = { ...serviceContracts['sync-loop'], owns: [podWork], reads: [] };
     const bus = await this.#join('sync-loop', contract);
     this.#works = bus.owner(podWork);
-    this.#syncLoop = createServer((_request, response) => response.writeHead(this.syncLoopStatus).end());
+    this.#syncLoop = createServer((_request, response) =>
+      response.writeHead(this.syncLoopStatus).end(this.syncLoopText),
+    );
     this.#syncLoop.listen(0, '127.0.0.1');
     await once(this.#syncLoop, 'listening');
     const { port } = this.#syncLoop.address() as AddressInfo;
@@ -196,16 +250,8 @@ export class ApiNode {
   }
 
   /** Resolves when that holds; it is looked at after each stream event. */
-  async untilEvents(condition: () => boolean): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const look = () => {
-        if (!condition()) return;
-        this.#waiting.delete(look);
-        resolve();
-      };
-      this.#waiting.add(look);
-      look();
-    });
+  untilEvents(condition: () => boolean): Promise<void> {
+    return this.#conditions.until(condition);
   }
 
   async remove(): Promise<void> {
@@ -214,6 +260,11 @@ export class ApiNode {
     for (const connection of this.#connections) await connection.close();
     await this.#nats.stop();
     await rm(this.folder, { recursive: true, force: true });
+  }
+
+  #call(method: StreamMethod, params: unknown): Promise<{ response: object; at: { epoch: number; counter: number } }> {
+    this.asked.push([method, params]);
+    return Promise.resolve({ response: this.response(), at: { epoch: 1, counter: 1 } });
   }
 
   async #connect(service: ServiceName): Promise<NatsConnection> {
@@ -229,6 +280,7 @@ export class ApiNode {
     const instance = `${service}-0`;
     const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
     const transport = new NatsTransport({ connection, node: NODE, instance, ...ports });
-    return new Bus({ node: NODE, service, instance, epoch: 1, contract, transport, ...ports });
+    this.#epoch += 1;
+    return new Bus({ node: NODE, service, instance, epoch: this.#epoch, contract, transport, ...ports });
   }
 }

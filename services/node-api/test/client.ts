@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
 import { type Agent, request as secureRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
 
 /** Who asks, and how. */
 export interface Ask {
   readonly method?: string;
   readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** A client certificate and its key, PEM. */
   readonly certificate?: { readonly certificate: string; readonly key: string };
   /** Left out: each request has a connection of its own. */
@@ -14,6 +16,8 @@ export interface Ask {
   readonly signal?: AbortSignal;
   /** Without TLS. */
   readonly plain?: boolean;
+  /** What is to be spoken after the answer; a server that agrees is answered by the end of the connection. */
+  readonly upgrade?: string;
 }
 
 export interface Answer {
@@ -24,10 +28,14 @@ export interface Answer {
 
 /** Asks 127.0.0.1 and resolves with the answer's head; the body is read by the caller. */
 export async function begin(port: number, path: string, ask: Ask = {}): Promise<IncomingMessage> {
-  const { method = 'GET', token, certificate, agent, signal, plain } = ask;
+  const { method = 'GET', token, headers, certificate, agent, signal, plain, upgrade } = ask;
   const options = {
     ...{ host: '127.0.0.1', port, path, method },
-    ...(token !== undefined && { headers: { authorization: `Bearer ${token}` } }),
+    headers: {
+      ...headers,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(upgrade !== undefined && { connection: 'Upgrade', upgrade }),
+    },
     ...(signal !== undefined && { signal }),
   };
   const asking =
@@ -41,6 +49,10 @@ export async function begin(port: number, path: string, ask: Ask = {}): Promise<
         });
   // A second error, such as that of a connection that is cut off twice, says nothing new.
   asking.on('error', () => undefined);
+  asking.once('upgrade', (response: IncomingMessage, socket: Duplex) => {
+    socket.destroy();
+    asking.emit('response', response);
+  });
   asking.end();
   const [response] = (await once(asking, 'response')) as [IncomingMessage];
   return response;

@@ -4,7 +4,7 @@ import type { Pod, PodStatus, StreamEvent } from '@kubus/contracts';
 import { poll } from '@kubus/harness';
 import { ADMIN, TestApiServer } from '@kubus/kube-fixture';
 import { execFile } from 'node:child_process';
-import { appendFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -257,11 +257,7 @@ describe('a log that is followed', () => {
   });
 });
 
-const KUBECTL = ['/usr/bin/kubectl', '/usr/local/bin/kubectl', '/usr/lib/google-cloud-sdk/bin/kubectl'].find(
-  existsSync,
-);
-
-(KUBECTL === undefined ? describe.skip : describe)('kubectl', () => {
+describe('kubectl', () => {
   let cluster: TestApiServer;
   let kubeconfig: string;
 
@@ -274,7 +270,7 @@ const KUBECTL = ['/usr/bin/kubectl', '/usr/local/bin/kubectl', '/usr/lib/google-
   afterAll(() => cluster.close());
 
   function kubectl(...args: string[]): Promise<{ stdout: string }> {
-    return promisify(execFile)(KUBECTL ?? '', ['--kubeconfig', kubeconfig, 'logs', pod.metadata.name, ...args]);
+    return promisify(execFile)('kubectl', ['--kubeconfig', kubeconfig, 'logs', pod.metadata.name, ...args]);
   }
 
   test('shows a log, its end, the run before, and what is added', async () => {

@@ -63,7 +63,7 @@ describe('what is served', () => {
   test.each([
     ['GET', '/', 404, '404 page not found\n'],
     ['GET', '/podsx', 404, '404 page not found\n'],
-    ['POST', '/exec/default/web/main', 404, '404 page not found\n'],
+    ['POST', '/exec/default/web', 404, '404 page not found\n'],
     ['GET', '/containerLogs/default/web', 404, '404 page not found\n'],
     ['POST', '/pods', 405, '405: Method Not Allowed'],
     ['PUT', '/containerLogs/default/web/main', 405, '405: Method Not Allowed'],

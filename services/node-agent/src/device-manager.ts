@@ -1,0 +1,214 @@
+import type { Bus, CommandContext } from '@kubus/bus';
+import { type ContainerDevices, type PodRef, allocateDevices } from '@kubus/contracts';
+import {
+  type ContainerRequest,
+  type KnownDevice,
+  type TopologyPolicy,
+  alignment,
+  chosenDevices,
+  deviceChoice,
+  mergedDevices,
+  nextReusable,
+} from '@kubus/device-manager';
+import { KubusError, type Logger, toError } from '@kubus/ports';
+import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
+import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
+
+interface AllocationRequest {
+  readonly ref: PodRef;
+  readonly requests: readonly ContainerRequest[];
+  readonly starting?: string | undefined;
+}
+
+type AllocatedResource = DevicesOfContainer['resources'][number];
+
+/** Ids by resource that later containers of the pod may get. */
+type Reusable = Map<string, readonly string[]>;
+
+export interface DeviceManagerOptions {
+  readonly bus: Bus;
+  readonly logger: Logger;
+  readonly resources: DeviceResources;
+  readonly allocations: DeviceAllocations;
+  readonly topology: { readonly policy: TopologyPolicy; readonly numaNodes: readonly number[] };
+  /** Whether a pod has ended. */
+  readonly isEnded: (uid: string) => boolean;
+  /** Runs a call of a plugin for devices of a resource, and takes its time. */
+  readonly timed: <T>(resource: string, call: () => Promise<T>) => Promise<T>;
+}
+
+/** Gives containers their devices, and keeps track of who has them (kubelet behaviour 1.21, Device plugin). */
+export class DeviceManager {
+  readonly #options: DeviceManagerOptions;
+  /** The last thing that is done for a pod: one after the other. */
+  readonly #lanes = new Map<string, Promise<unknown>>();
+
+  constructor(options: DeviceManagerOptions) {
+    this.#options = options;
+    options.bus.serve(allocateDevices, (command) => this.#inTurn(command.key, () => this.#serve(command)));
+  }
+
+  /** Frees the devices of a pod, or of all pods, that have ended. */
+  sweep(uid?: string): void {
+    const { allocations, isEnded } = this.#options;
+    for (const one of uid === undefined ? allocations.uids : [uid]) {
+      if (allocations.get(one) === undefined || !isEnded(one)) continue;
+      // What goes on for it may be the start of its next life.
+      void this.#inTurn(one, async () => {
+        if (isEnded(one)) await allocations.free(one);
+      });
+    }
+  }
+
+  #inTurn<T>(uid: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#lanes.get(uid) ?? Promise.resolve();
+    const done = before.then(work, work);
+    const lane = done
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.#lanes.get(uid) === lane) this.#lanes.delete(uid);
+      });
+    this.#lanes.set(uid, lane);
+    return done;
+  }
+
+  async #serve(command: CommandContext<AllocationRequest>) {
+    const { key, request } = command;
+    command.begin();
+    const { starting } = request;
+    try {
+      const given = await this.#allocate(key, request);
+      this.sweep(key);
+      const containers = given.filter(({ name }) => starting === undefined || name === starting);
+      if (starting !== undefined) for (const container of containers) await this.#preStart(container);
+      return {
+        containers: Object.fromEntries(containers.map((one): [string, ContainerDevices] => [one.name, answerOf(one)])),
+      };
+    } catch (error) {
+      throw starting === undefined
+        ? refusal(error)
+        : new KubusError('CreateContainerConfigError', toError(error).message);
+    }
+  }
+
+  /** The devices of the pod's containers. Those that they have stay; all that is missing is given, or nothing. */
+  async #allocate(uid: string, { ref, requests }: AllocationRequest): Promise<readonly DevicesOfContainer[]> {
+    const { allocations } = this.#options;
+    const before = allocations.get(uid)?.containers ?? [];
+    const reusable: Reusable = new Map();
+    const containers: DevicesOfContainer[] = [];
+    let isNew = false;
+    try {
+      for (const request of requests) {
+        const had = before.find(({ name }) => name === request.name)?.resources ?? [];
+        const resources = await this.#container(uid, request, had, reusable);
+        isNew ||= resources.length > had.length;
+        if (resources.length > 0) containers.push({ name: request.name, resources });
+        for (const { resource, devices } of resources) {
+          const ids = devices.map(({ id }) => id);
+          reusable.set(resource, nextReusable(reusable.get(resource) ?? [], request, ids));
+        }
+      }
+      if (isNew) await allocations.give(uid, { ref, containers });
+    } catch (error) {
+      allocations.drop(uid);
+      throw error;
+    }
+    return containers;
+  }
+
+  async #container(
+    uid: string,
+    request: ContainerRequest,
+    had: readonly AllocatedResource[],
+    reusable: Reusable,
+  ): Promise<AllocatedResource[]> {
+    const known = Object.entries(request.counts).filter(([resource]) => this.#options.resources.isKnown(resource));
+    for (const { resource, devices } of had) {
+      const wanted = request.counts[resource] ?? 0;
+      if (wanted === devices.length) continue;
+      const what = `pod "${uid}" container "${request.name}" changed request for resource "${resource}"`;
+      throw new KubusError('changed', `${what} from ${devices.length} to ${wanted}`);
+    }
+    const missing = known.filter(([resource]) => had.every((one) => one.resource !== resource));
+    const affinity = await this.#affinity(missing, reusable);
+    const resources = [...had];
+    for (const [resource, count] of missing) {
+      resources.push(await this.#resource(uid, { resource, count, affinity, reusable: reusable.get(resource) ?? [] }));
+    }
+    return resources;
+  }
+
+  /** NUMA nodes from which all resources of a container come; undefined: from anywhere. */
+  async #affinity(missing: readonly [string, number][], reusable: Reusable): Promise<readonly number[] | undefined> {
+    const { allocations, resources, topology } = this.#options;
+    if (topology.policy === 'none') return undefined;
+    const requests = [];
+    for (const [resource, count] of missing) {
+      const { devices: all = [] } = await resources.ready(resource);
+      const inUse = allocations.inUse(resource);
+      const healthy = all.filter((device) => device.healthy);
+      const available = new Set(healthy.map(({ id }) => id).filter((id) => !inUse.has(id)));
+      requests.push({ count, all, available, reusable: reusable.get(resource) ?? [] });
+    }
+    const { admitted, affinity } = alignment(topology.policy, topology.numaNodes, requests);
+    if (admitted) return affinity;
+    throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+  }
+
+  async #resource(
+    uid: string,
+    asked: { resource: string; count: number; affinity: readonly number[] | undefined; reusable: readonly string[] },
+  ): Promise<AllocatedResource> {
+    const { allocations, logger, resources, timed } = this.#options;
+    const { resource } = asked;
+    const ready = await resources.ready(resource);
+    const { devices, plugin } = ready;
+    const choose = () => {
+      const choice = deviceChoice({ ...asked, devices, inUse: allocations.inUse(resource) });
+      if ('problem' in choice) throw new KubusError('no-devices', choice.problem);
+      return choice;
+    };
+    const preferred = await this.#preferred(choose().question, ready);
+    // Others may have been given some while the plugin thought about it.
+    const ids = chosenDevices(choose(), preferred);
+    if (plugin === undefined) throw new KubusError('no-devices', `unknown Device Plugin ${resource}`);
+    allocations.reserve(uid, resource, ids);
+    const answer = await timed(resource, () => plugin.allocate(ids));
+    logger.info({ podUid: uid, resource, devices: ids }, 'devices given');
+    return { resource, devices: ids.map((id) => ({ id, ...topologyOf(nodesOf(devices, id)) })), answer };
+  }
+
+  async #preferred(
+    question: Parameters<NonNullable<ReadyResource['plugin']>['preferred']>[0] | undefined,
+    { plugin, options }: ReadyResource,
+  ): Promise<readonly string[]> {
+    if (question === undefined || plugin === undefined || !options.preference) return [];
+    return plugin.preferred(question);
+  }
+
+  /** Tells the plugins that want to hear of it that a container starts. */
+  async #preStart({ resources }: DevicesOfContainer): Promise<void> {
+    for (const { resource, devices } of resources) {
+      const { plugin, options } = await this.#options.resources.ready(resource);
+      if (!options.preStart) continue;
+      if (plugin === undefined) throw new KubusError('gone', `the device plugin of ${resource} is not there`);
+      await plugin.preStart(devices.map(({ id }) => id));
+    }
+  }
+}
+
+function answerOf({ resources }: DevicesOfContainer): ContainerDevices {
+  return mergedDevices(resources.map(({ answer }) => answer));
+}
+
+function nodesOf(devices: readonly KnownDevice[] | undefined, id: string): readonly number[] {
+  return devices?.find((device) => device.id === id)?.numaNodes ?? [];
+}
+
+/** Why the node does not take the pod, in the reference kubelet's words. */
+function refusal(error: unknown): KubusError {
+  if (error instanceof KubusError && error.code === 'TopologyAffinityError') return error;
+  const message = `Allocate failed due to ${toError(error).message}, which is unexpected`;
+  return new KubusError('UnexpectedAdmissionError', message, { cause: error });
+}

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { Metrics } from '@kubus/service-kit';
+import { NodeStartup } from '../src/node-startup.ts';
+
+async function shown(startup: NodeStartup): Promise<number[]> {
+  const metrics = new Metrics({});
+  startup.show(metrics);
+  const families = await metrics.families();
+  return families.flatMap((one) => (one.type === 'histogram' ? [] : one.samples.map(({ value }) => value)));
+}
+
+test('a node that is new is measured from the start of its machine, each step once', async () => {
+  let now = 100_000;
+  const startup = new NodeStartup({ now: () => now, uptimeSeconds: 60 });
+  const steps = [() => startup.attempts(), () => startup.registered(), () => startup.ready()];
+  expect(await shown(startup)).toEqual([0, 0, 0, 0, 0]);
+  for (const step of [...steps, ...steps]) {
+    now += 2_000;
+    step();
+  }
+  expect(await shown(startup)).toEqual([60, 2, 2, 2, 66]);
+});
+
+test('of a node that was there nothing is told', async () => {
+  const startup = new NodeStartup({ now: () => 100_000, uptimeSeconds: 60 });
+  startup.registered();
+  startup.ready();
+  expect(await shown(startup)).toEqual([0, 0, 0, 0, 0]);
+});

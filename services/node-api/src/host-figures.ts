@@ -1,0 +1,144 @@
+import { textOf } from '@kubus/cgroup';
+import {
+  type DeviceReading,
+  type FileSystemReading,
+  type MachineReading,
+  type NetworkReading,
+  type ProcessesReading,
+  bootedAt,
+  deviceOf,
+  diskLines,
+  interfaceReadings,
+  machineMemory,
+  openFilesLimit,
+  processors,
+  threadCount,
+} from '@kubus/node-stats';
+import type { Clock } from '@kubus/ports';
+import { readMachine } from '@kubus/service-kit';
+import { lstatSync, readdirSync, statSync, statfsSync } from 'node:fs';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+
+/** Where this process finds the machine's own files. */
+export interface HostPlaces {
+  /** proc(5) of the machine, with the processes of its pods. */
+  readonly proc: string;
+  /** A folder in which the machine's files are as the machine has them; empty where they are so here. */
+  readonly root: string;
+}
+
+/** What does not change while the machine runs, but for its disks. */
+type Machine = Omit<MachineReading, 'disks' | 'memoryBytes' | 'swapBytes'>;
+
+/** Size of the blocks in which the kernel counts what a file takes, whatever the file system's own are. */
+const BLOCK = 512;
+
+/** Figures of the machine, read at the moment they are asked for: small files of the kernel, at once. */
+export class HostFigures {
+  readonly #places: HostPlaces;
+  readonly #clock: Clock;
+  #machine: Machine | undefined;
+
+  constructor(places: HostPlaces, clock: Clock) {
+    this.#places = places;
+    this.#clock = clock;
+  }
+
+  /** The machine, what it uses of its memory, and the counts of its disks. */
+  machine(): { readonly machine: MachineReading; readonly usage: { usageBytes: number; swapBytes: number } } {
+    this.#machine ??= this.#readMachine();
+    const memory = machineMemory(this.#proc('meminfo'));
+    const disks = new Map(diskLines(this.#proc('diskstats')).map(({ number, device }) => [number, device]));
+    const machine = { ...this.#machine, memoryBytes: memory.totalBytes, swapBytes: memory.swapBytes, disks };
+    return { machine, usage: { usageBytes: memory.usedBytes, swapBytes: memory.swapUsedBytes } };
+  }
+
+  /** What the interfaces of a process' network have counted; of this process' own where none is given. */
+  network(process: number | 'self' = 'self'): NetworkReading | undefined {
+    const atMs = this.#clock.now();
+    const text = textOf(join(this.#places.proc, String(process), 'net/dev'));
+    return text === undefined ? undefined : { atMs, interfaces: interfaceReadings(text) };
+  }
+
+  processes(): ProcessesReading | undefined {
+    const now = threadCount(this.#proc('loadavg'));
+    const most = Math.min(...['pid_max', 'threads-max'].map((name) => Number(this.#proc(`sys/kernel/${name}`))));
+    return now === undefined || !(most > 0) ? undefined : { atMs: this.#clock.now(), most, now };
+  }
+
+  /** Files that these processes have open, and how many the first of them may have. */
+  openFiles(processes: readonly number[]): { readonly openFiles: number; readonly openFilesLimit: number | undefined } {
+    const [first] = processes;
+    return {
+      openFiles: processes.reduce((sum, process) => sum + this.#openFiles(process), 0),
+      openFilesLimit: first === undefined ? undefined : openFilesLimit(this.#proc(`${first}/limits`)),
+    };
+  }
+
+  /** The file system at a path of the machine; undefined when it can not be told. */
+  fileSystem(path: string): FileSystemReading | undefined {
+    try {
+      const { bsize, blocks, bfree, bavail, files, ffree } = statfsSync(join(this.#places.root, path));
+      return {
+        ...{ atMs: this.#clock.now(), capacityBytes: blocks * bsize, availableBytes: bavail * bsize },
+        ...{ usedBytes: (blocks - bfree) * bsize, inodes: files, inodesFree: ffree, inodesUsed: files - ffree },
+      };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The file systems at these paths with their devices, each one once. */
+  devices(paths: readonly string[]): DeviceReading[] {
+    const counts = new Map(diskLines(this.#proc('diskstats')).map((line) => [line.device, line.counts]));
+    const mounts = this.#proc('self/mountinfo');
+    const found = new Map<string, DeviceReading>();
+    for (const path of paths) {
+      const device = deviceOf(mounts, join(this.#places.root, path));
+      const fs = this.fileSystem(path);
+      if (device !== undefined && fs !== undefined) found.set(device, { device, fs, counts: counts.get(device) });
+    }
+    return [...found.values()];
+  }
+
+  /** What the files directly in a folder take, and the folder itself; undefined when there is none. */
+  folder(path: string): { readonly usedBytes: number; readonly inodesUsed: number } | undefined {
+    const folder = join(this.#places.root, path);
+    try {
+      const names = readdirSync(folder);
+      // A log may be rotated meanwhile.
+      const stats = ['', ...names].map((name) => lstatSync(join(folder, name), { throwIfNoEntry: false }));
+      const usedBytes = stats.reduce((sum, stat) => sum + (stat?.blocks ?? 0) * BLOCK, 0);
+      return { usedBytes, inodesUsed: stats.filter((stat) => stat !== undefined).length };
+    } catch {
+      return undefined;
+    }
+  }
+
+  #readMachine(): Machine {
+    const { machineId, systemUuid, bootId, kernelVersion: kernel, osImage: os } = readMachine();
+    const ids = { machineId, systemUuid, bootId, kernel, os };
+    return {
+      ...ids,
+      ...processors(this.#proc('cpuinfo')),
+      bootedAtMs: bootedAt(this.#proc('stat')),
+      cpus: cpus().length,
+    };
+  }
+
+  /** Since Linux 6.2 the size of the folder is the number of what is in it. */
+  #openFiles(process: number): number {
+    const folder = join(this.#places.proc, String(process), 'fd');
+    try {
+      return statSync(folder).size || readdirSync(folder).length;
+    } catch {
+      // It has ended.
+      return 0;
+    }
+  }
+
+  #proc(file: string): string {
+    return textOf(join(this.#places.proc, file)) ?? '';
+  }
+}

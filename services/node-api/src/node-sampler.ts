@@ -1,0 +1,255 @@
+import type { CgroupReader } from '@kubus/cgroup';
+import type { UsageDetail } from '@kubus/cgroup-config';
+import type { RuntimePod } from '@kubus/contracts';
+import {
+  type CgroupReading,
+  type ContainerReading,
+  type CpuTime,
+  type MachineReading,
+  type NetworkReading,
+  type PodReading,
+  type ShownPod,
+  isComparable,
+  nanoCores,
+  shownPods,
+} from '@kubus/node-stats';
+import { type Cancel, type Clock, sleep } from '@kubus/ports';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { HostFigures } from './host-figures.ts';
+
+export interface NodeSamplerOptions {
+  readonly clock: Clock;
+  readonly cgroups: CgroupReader;
+  readonly host: HostFigures;
+  readonly pods: () => Iterable<RuntimePod>;
+}
+
+/** What was read of the node and its pods at one time. Containers have their storage only where somebody adds it. */
+export interface NodeSample {
+  readonly detail: UsageDetail;
+  readonly atMs: number;
+  readonly machine: MachineReading;
+  readonly root: CgroupReading;
+  readonly tiers: readonly CgroupReading[];
+  readonly network: NetworkReading | undefined;
+  readonly pods: readonly PodReading[];
+}
+
+/** A sample that is younger is used again, in milliseconds. */
+const FRESH_MS = 2_000;
+
+/** How long a first reading is waited for a second one, so that there is a rate, in milliseconds. */
+const RATE_MS = 1_000;
+
+/** After this time without a question nothing is kept any more, in milliseconds. */
+const KEPT_MS = 5 * 60_000;
+
+/** How long other work of the process waits at most while cgroups are read, in milliseconds. */
+const SLICE_MS = 4;
+
+const details: readonly UsageDetail[] = ['usage', 'pressure', 'all'];
+
+/**
+ * Reads what the node and its pods use, when somebody asks: nothing else looks at them. Of the sample before, CPU times are
+ * kept, for rates.
+ */
+export class NodeSampler {
+  readonly #options: NodeSamplerOptions;
+  readonly #stopped = new AbortController();
+  #sample: NodeSample | undefined;
+  /** The newest that are old enough to be compared with, and those of the newest sample, by cgroup. */
+  #before: { readonly atMs: number; readonly times: ReadonlyMap<string, CpuTime> } | undefined;
+  #last: { readonly atMs: number; readonly times: ReadonlyMap<string, CpuTime> } | undefined;
+  #reading: Promise<NodeSample> | undefined;
+  /** Cgroups of containers by the runtime's ids. */
+  #paths = new Map<string, string>();
+  #forget: Cancel | undefined;
+
+  constructor(options: NodeSamplerOptions) {
+    this.#options = options;
+  }
+
+  /** A sample of now, or of a moment ago. */
+  async sample(detail: UsageDetail): Promise<NodeSample> {
+    return this.#take(detail, () => true);
+  }
+
+  /** The same with rates; waits for a second where nobody has asked for a while. */
+  async sampleWithRates(detail: UsageDetail): Promise<NodeSample> {
+    if (this.#base(this.#options.clock.now()) === undefined) {
+      await this.#take(detail, () => true);
+      await sleep(this.#options.clock, RATE_MS, this.#stopped.signal);
+    }
+    return this.#take(detail, ({ root }) => root.nanoCores !== undefined);
+  }
+
+  /** Closes what is open. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#reading?.catch(() => undefined);
+    this.#forgetAll();
+  }
+
+  async #take(detail: UsageDetail, suffices: (sample: NodeSample) => boolean): Promise<NodeSample> {
+    const hasAll = (sample: NodeSample) => details.indexOf(sample.detail) >= details.indexOf(detail);
+    while (this.#reading !== undefined) {
+      const sample = await this.#reading;
+      if (hasAll(sample) && suffices(sample)) return sample;
+    }
+    const { clock } = this.#options;
+    const newest = this.#sample;
+    const isFresh = newest !== undefined && clock.now() - newest.atMs < FRESH_MS;
+    if (isFresh && hasAll(newest) && suffices(newest)) return newest;
+    this.#reading = this.#read(detail).finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** CPU times with which those of now can be compared. */
+  #base(now: number): ReadonlyMap<string, CpuTime> | undefined {
+    return [this.#last, this.#before].find((one) => one !== undefined && isComparable(one.atMs, now))?.times;
+  }
+
+  async #read(detail: UsageDetail): Promise<NodeSample> {
+    const { clock, host, pods } = this.#options;
+    const atMs = clock.now();
+    const { machine, usage } = host.machine();
+    const round = new Round(this.#options, detail, this.#base(atMs), this.#paths);
+    const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: usage });
+    if (root === undefined) throw new Error('the machine has no cgroup that can be read');
+    const tiers = round.tiers();
+    const podPaths = this.#options.cgroups.pods();
+    const network = detail === 'usage' ? undefined : host.network();
+    const read: PodReading[] = [];
+    let sliceBegan = clock.now();
+    for (const shown of shownPods(pods())) {
+      read.push(round.pod(shown, podPaths.get(shown.pod.ref.uid)));
+      if (clock.now() - sliceBegan < SLICE_MS) continue;
+      await nextTurn();
+      sliceBegan = clock.now();
+    }
+    this.#keep(round, atMs);
+    this.#sample = { detail, atMs, machine, root, tiers, network, pods: read };
+    return this.#sample;
+  }
+
+  #keep({ times, paths }: Round, atMs: number): void {
+    const { cgroups, clock } = this.#options;
+    if (this.#last !== undefined && isComparable(this.#last.atMs, atMs)) this.#before = this.#last;
+    this.#last = { atMs, times };
+    this.#paths = paths;
+    const known = new Set([...times.keys(), ...paths.values()]);
+    cgroups.letGo((path) => known.has(path));
+    this.#forget?.();
+    if (this.#stopped.signal.aborted) this.#forgetAll();
+    else this.#forget = clock.after(KEPT_MS, () => this.#forgetAll());
+  }
+
+  #forgetAll(): void {
+    this.#forget?.();
+    this.#sample = this.#last = this.#before = undefined;
+    this.#paths = new Map();
+    this.#options.cgroups.letGo(() => false);
+  }
+}
+
+/** One reading of everything. */
+class Round {
+  /** CPU times of what was read, by cgroup. */
+  readonly times = new Map<string, CpuTime>();
+  /** Cgroups of the containers that are there, by their ids. */
+  readonly paths = new Map<string, string>();
+  readonly #options: NodeSamplerOptions;
+  readonly #detail: UsageDetail;
+  readonly #base: ReadonlyMap<string, CpuTime> | undefined;
+  readonly #known: ReadonlyMap<string, string>;
+
+  constructor(
+    options: NodeSamplerOptions,
+    detail: UsageDetail,
+    base: ReadonlyMap<string, CpuTime> | undefined,
+    known: ReadonlyMap<string, string>,
+  ) {
+    this.#options = options;
+    this.#detail = detail;
+    this.#base = base;
+    this.#known = known;
+  }
+
+  tiers(): CgroupReading[] {
+    const { cgroups } = this.#options;
+    const paths = this.#detail === 'all' ? cgroups.tiers() : cgroups.tiers().slice(0, 1);
+    return paths.flatMap((path) => this.cgroup(path, { startedAtMs: cgroups.madeAt(path) ?? 0 }) ?? []);
+  }
+
+  pod({ pod, sandbox, containers }: ShownPod, path: string | undefined): PodReading {
+    const startedAtMs = milliseconds(sandbox.createdAt);
+    const places = this.#places(path, [sandbox.id, ...containers.map(({ id }) => id)]);
+    const read: ContainerReading[] = containers.map(({ id, name, image, logPath, createdAt }) => {
+      const began = milliseconds(createdAt);
+      return { ...{ id, name, image, logPath, startedAtMs: began }, cgroup: this.#container(places.get(id), began) };
+    });
+    const reading: PodReading = {
+      ...{ ref: pod.ref, startedAtMs, containers: read, volumes: [] },
+      cgroup: path === undefined ? undefined : this.cgroup(path, { startedAtMs }),
+    };
+    if (this.#detail === 'usage') return reading;
+    const place = places.get(sandbox.id);
+    const processes = this.#processes(place);
+    // The runtime may have no process in a sandbox.
+    const process = processes[0] ?? containers.flatMap(({ id }) => this.#processes(places.get(id)))[0];
+    return {
+      ...reading,
+      processes: read.reduce((sum, { cgroup }) => sum + (cgroup?.processes ?? 0), processes.length),
+      sandbox: { id: sandbox.id, cgroup: this.#detail === 'all' ? this.#container(place, startedAtMs) : undefined },
+      network: isOfHost(sandbox) || process === undefined ? undefined : this.#options.host.network(process),
+    };
+  }
+
+  cgroup(
+    path: string,
+    { startedAtMs, machine }: { startedAtMs: number; machine?: { usageBytes: number; swapBytes: number } },
+  ): CgroupReading | undefined {
+    const { clock, cgroups } = this.#options;
+    const atMs = clock.now();
+    const usage = cgroups.read(path, this.#detail, machine);
+    if (usage === undefined) return undefined;
+    const time = { atMs, cpuNs: usage.cpuNs };
+    this.times.set(path, time);
+    return { path, atMs, startedAtMs, usage, nanoCores: nanoCores(this.#base?.get(path), time) };
+  }
+
+  #container(path: string | undefined, startedAtMs: number): CgroupReading | undefined {
+    const reading = path === undefined ? undefined : this.cgroup(path, { startedAtMs });
+    if (reading === undefined || this.#detail === 'usage') return reading;
+    const processes = this.#processes(path);
+    const files = this.#detail === 'all' ? this.#options.host.openFiles(processes) : {};
+    return { ...reading, processes: processes.length, ...files };
+  }
+
+  #processes(path: string | undefined): number[] {
+    return path === undefined ? [] : this.#options.cgroups.processes(path);
+  }
+
+  /** Where the cgroups of containers are; they are looked for once. */
+  #places(pod: string | undefined, ids: readonly string[]): ReadonlyMap<string, string> {
+    if (pod === undefined) return new Map();
+    const isKnown = ids.every((id) => this.#known.has(id));
+    const places = isKnown ? this.#known : this.#options.cgroups.containers(pod, ids);
+    for (const id of ids) {
+      const place = places.get(id);
+      if (place !== undefined) this.paths.set(id, place);
+    }
+    return places;
+  }
+}
+
+function isOfHost({ hostNetwork, ips }: ShownPod['sandbox']): boolean {
+  return hostNetwork ?? ips.length === 0;
+}
+
+/** @param nanos nanoseconds, decimal */
+function milliseconds(nanos: string): number {
+  return Number(BigInt(nanos) / 1_000_000n);
+}

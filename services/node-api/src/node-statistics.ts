@@ -1,0 +1,152 @@
+import type { Bus } from '@kubus/bus';
+import { CgroupReader, cgroupMounts } from '@kubus/cgroup';
+import type { MetricFamily } from '@kubus/metrics';
+import {
+  type ContainerReading,
+  type FileSystemReading,
+  type NodeReading,
+  type PodReading,
+  cadvisorMetrics,
+  resourceMetrics,
+  statsSummary,
+} from '@kubus/node-stats';
+import { type Clock, type Logger, toError } from '@kubus/ports';
+import type { NodeConfig } from '@kubus/service-kit';
+import { dirname } from 'node:path';
+import { Cached } from './cached.ts';
+import { HostFigures, type HostPlaces } from './host-figures.ts';
+import type { NodeFacts } from './node-facts.ts';
+import { type NodeSample, NodeSampler } from './node-sampler.ts';
+import {
+  type RuntimeStorage,
+  type StorageUse,
+  type VolumeReadings,
+  runtimeStorage,
+  volumeReadings,
+} from './storage-figures.ts';
+
+export interface NodeStatisticsOptions {
+  readonly config: Pick<NodeConfig, 'node' | 'pods' | 'runtime'>;
+  readonly bus: Bus;
+  readonly facts: NodeFacts;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Left out: this process sees the machine's files where the machine has them. */
+  readonly places?: HostPlaces;
+}
+
+/** How long what the runtime says of its storage counts, in milliseconds. */
+const RUNTIME_MS = 10_000;
+
+/** volume-manager itself looks once a minute. */
+const VOLUMES_MS = 30_000;
+
+/** What another process does not answer within this time is left out, in milliseconds. */
+const ANSWER_MS = 5_000;
+
+const machinePlaces: HostPlaces = { proc: '/proc', root: '' };
+
+type Storage = readonly [RuntimeStorage | undefined, VolumeReadings | undefined];
+
+/** What the node and its pods use (kubelet behaviour 1.20 and 6): read when somebody asks. */
+export class NodeStatistics {
+  readonly #options: NodeStatisticsOptions;
+  readonly #sampler: NodeSampler;
+  readonly #host: HostFigures;
+  readonly #runtime: Cached<RuntimeStorage>;
+  readonly #volumes: Cached<VolumeReadings>;
+
+  private constructor(options: NodeStatisticsOptions, cgroups: CgroupReader) {
+    const { bus, clock, facts, logger, places = machinePlaces } = options;
+    this.#options = options;
+    this.#host = new HostFigures(places, clock);
+    this.#sampler = new NodeSampler({ clock, cgroups, host: this.#host, pods: () => facts.runtimePods() });
+    const failed = (what: string) => (error: unknown) => logger.warn({ err: toError(error) }, what);
+    this.#runtime = new Cached({
+      ...{ clock, countsMs: RUNTIME_MS, waitMs: ANSWER_MS, ask: () => runtimeStorage(bus, clock) },
+      failed: failed('the runtime does not tell what it has stored'),
+    });
+    this.#volumes = new Cached({
+      ...{ clock, countsMs: VOLUMES_MS, waitMs: ANSWER_MS, ask: () => volumeReadings(bus) },
+      failed: failed('volume-manager does not tell what volumes use'),
+    });
+  }
+
+  static async start(options: NodeStatisticsOptions): Promise<NodeStatistics> {
+    const { pods, runtime } = options.config;
+    const mounts = await cgroupMounts();
+    return new NodeStatistics(
+      options,
+      new CgroupReader({ root: runtime.cgroupRoot, driver: pods.cgroupDriver, mounts }),
+    );
+  }
+
+  /** The document of `/stats/summary`. */
+  async summary(onlyCpuAndMemory: boolean): Promise<object> {
+    const storage = onlyCpuAndMemory ? undefined : this.#storage();
+    const sample = await this.#sampler.sampleWithRates('pressure');
+    const reading = this.#reading(sample);
+    return statsSummary(storage === undefined ? reading : this.#withStorage(reading, await storage), {
+      onlyCpuAndMemory,
+    });
+  }
+
+  /** The families of `/metrics/resource`. */
+  async resource(): Promise<MetricFamily[]> {
+    return resourceMetrics(this.#reading(await this.#sampler.sample('usage')));
+  }
+
+  /** The families of `/metrics/cadvisor`. */
+  async cadvisor(): Promise<MetricFamily[]> {
+    const [sample, runtime] = await Promise.all([this.#sampler.sample('all'), this.#runtime.get()]);
+    const places = [this.#options.config.pods.root, runtime?.images?.mountpoint, runtime?.containers?.mountpoint];
+    const devices = this.#host.devices(places.filter((place) => place !== undefined));
+    return cadvisorMetrics({ ...this.#reading(sample), devices });
+  }
+
+  /** Closes what is open. */
+  stop(): Promise<void> {
+    return this.#sampler.stop();
+  }
+
+  #reading(sample: NodeSample): NodeReading {
+    return { name: this.#options.config.node, devices: [], ...sample };
+  }
+
+  #storage(): Promise<Storage> {
+    return Promise.all([this.#runtime.get(), this.#volumes.get()]);
+  }
+
+  #withStorage(reading: NodeReading, [runtime, volumes]: Storage): NodeReading {
+    const { config } = this.#options;
+    // Layers of one runtime are in one file system as a rule, and logs are.
+    const known = new Map<string, FileSystemReading | undefined>();
+    const fileSystem = (path: string) => {
+      if (!known.has(path)) known.set(path, this.#host.fileSystem(path));
+      return known.get(path);
+    };
+    const used = (part: StorageUse | undefined) => {
+      const fs = part && fileSystem(part.mountpoint);
+      return fs && { ...fs, atMs: part.atMs, usedBytes: part.usedBytes, inodesUsed: part.inodesUsed };
+    };
+    const logsFs = fileSystem(config.pods.logs);
+    const container = (one: ContainerReading): ContainerReading => {
+      const path = one.logPath;
+      const logs = path === '' ? undefined : this.#host.folder(dirname(path));
+      return { ...one, rootfs: used(runtime?.layers.get(one.id)), logs: logsFs && logs && { ...logsFs, ...logs } };
+    };
+    const pod = (one: PodReading): PodReading => ({
+      ...one,
+      containers: one.containers.map(container),
+      volumes: volumes?.get(one.ref.uid) ?? [],
+    });
+    return {
+      ...reading,
+      fs: fileSystem(config.pods.root),
+      imageFs: used(runtime?.images),
+      containerFs: used(runtime?.containers),
+      processes: this.#host.processes(),
+      pods: reading.pods.map(pod),
+    };
+  }
+}

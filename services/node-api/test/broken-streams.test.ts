@@ -1,0 +1,135 @@
+// Connections that break at any point, on any side: nothing of them stays.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
+import fc from 'fast-check';
+import { once } from 'node:events';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { type Server, createServer } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { ApiNode, open, podNamed, runOf } from './api-node.ts';
+import { rawConnection } from './raw-client.ts';
+
+let node: ApiNode;
+let runtime: Server;
+/** What the runtime does with the next connection. */
+let serve: (socket: Socket) => void;
+let runtimes = 0;
+
+beforeAll(async () => {
+  runtime = createServer();
+  runtime.on('upgrade', (_request, socket) => {
+    runtimes += 1;
+    socket.on('error', () => undefined).once('close', () => (runtimes -= 1));
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    if (!(socket instanceof Socket)) throw new Error('not a socket');
+    serve(socket);
+  });
+  runtime.listen(0, '127.0.0.1');
+  await once(runtime, 'listening');
+  const pod = podNamed('web');
+  node = await ApiNode.make();
+  node.streamingUrl = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/exec/token`;
+  node.want('api', pod);
+  node.runs(pod, [runOf('run', '')]);
+  await node.start(open);
+});
+afterAll(async () => {
+  await node.remove();
+  runtime.close();
+});
+
+/** Sockets of this process: the node's, the runtime's and the clients'. */
+function openSockets(): number {
+  const links = readdirSync('/proc/self/fd').map((name) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${name}`);
+    } catch {
+      return '';
+    }
+  });
+  return links.filter((link) => link.startsWith('socket:')).length;
+}
+
+type Way = 'end' | 'destroy' | 'reset';
+
+/** A side does this after it has got so many bytes; undefined: it never does. */
+interface Break {
+  readonly after: number;
+  readonly way: Way;
+}
+
+function breakAfter(socket: Socket, { after, way }: Break): void {
+  let got = 0;
+  const look = () => {
+    if (got < after || socket.destroyed) return;
+    if (way === 'end') socket.end();
+    else if (way === 'destroy') socket.destroy();
+    else socket.resetAndDestroy();
+  };
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.length;
+    look();
+  });
+  look();
+}
+
+const breaks = (...ways: Way[]): fc.Arbitrary<Break> =>
+  fc.record({ after: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(200_000)), way: fc.constantFrom(...ways) });
+// What is secured can not be reset without what it is secured on.
+const clients = breaks('end', 'destroy');
+const runtimeSides = breaks('end', 'destroy', 'reset');
+
+/** One connection, on which both sides write until a side breaks. */
+async function breakOne(client: Break | undefined, runtimeSide: Break | undefined): Promise<void> {
+  const chatter = (socket: Socket) => {
+    const piece = Buffer.alloc(10_000);
+    const more = () => {
+      while (!socket.destroyed && socket.writable && socket.write(piece));
+    };
+    socket.on('drain', more);
+    more();
+  };
+  serve = (socket) => {
+    socket.resume().once('end', () => socket.end());
+    if (runtimeSide !== undefined) breakAfter(socket, runtimeSide);
+    chatter(socket);
+  };
+  const socket = await rawConnection(node.api.ports.secure);
+  socket.write(
+    'POST /exec/default/web/main?command=sh&input=1&output=1 HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
+  );
+  // Not once(): an error is one of the ways to end.
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  await Promise.race([new Promise((resolve) => socket.once('readable', resolve)), closed]);
+  if (client === undefined) socket.resume();
+  else breakAfter(socket, client);
+  chatter(socket);
+  await closed;
+}
+
+test('a connection that breaks anywhere leaves no connection, and its end is told', async () => {
+  // With what Node and NATS keep for themselves.
+  await breakOne({ after: 0, way: 'destroy' }, { after: 0, way: 'destroy' });
+  await poll('the first one is gone', () => Promise.resolve((runtimes === 0 && node.api.streams === 0) || undefined));
+  const before = openSockets();
+  node.events.length = 0;
+  let made = 0;
+  const sides = fc.oneof(
+    fc.tuple(clients, fc.constant(undefined)),
+    fc.tuple(fc.constant(undefined), runtimeSides),
+    fc.tuple(clients, runtimeSides),
+  );
+  await fc.assert(
+    fc.asyncProperty(sides, async ([client, side]) => {
+      made += 1;
+      await breakOne(client, side);
+      await poll('both sides are gone', () => {
+        return Promise.resolve((runtimes === 0 && node.api.streams === 0) || undefined);
+      });
+    }),
+    { numRuns: 60 },
+  );
+  await poll('no socket is left', () => Promise.resolve(openSockets() <= before || undefined));
+  await node.untilEvents(() => node.events.filter(({ what }) => what === 'ended').length >= made);
+  expect(node.events.filter(({ what }) => what === 'began').length).toBe(made);
+});

@@ -1,0 +1,103 @@
+// What is done with a container by one call, and what the process says of itself.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
+import { KubusError } from '@kubus/ports';
+import { ApiNode, open, podNamed, runOf } from './api-node.ts';
+import { get } from './client.ts';
+
+let node: ApiNode;
+
+beforeAll(async () => {
+  node = await ApiNode.make();
+  node.want('api', podNamed('web'));
+  node.runs(podNamed('web'), [runOf('run', '')]);
+  await node.start(open);
+  await poll('the pod is known', async () => (await ask('/run/default/web/main?cmd=a')).status === 200 || undefined);
+});
+afterAll(() => node.remove());
+beforeEach(() => {
+  node.asked.length = 0;
+  node.response = () => ({});
+});
+
+const ask = (path: string, method = 'POST') => get(node.api.ports.secure, path, { method });
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('/run', () => {
+  test.each(['/run/default/web/main', '/run/default/web/uid-web/main'])('%s is a command’s output', async (path) => {
+    node.response = () => ({ stdout: base64('out\n'), stderr: base64('err\n'), exitCode: 0 });
+    expect(await ask(`${path}?cmd=ls+-l%20/`)).toMatchObject({ status: 200, text: 'out\nerr\n' });
+    expect(node.asked).toEqual([['ExecSync', { containerId: 'run', cmd: ['ls', '-l', '/'] }]]);
+  });
+
+  test('of a command that fails says so', async () => {
+    node.response = () => ({ stdout: base64('out'), stderr: base64('none'), exitCode: 3 });
+    expect(await ask('/run/default/web/main?cmd=ls+x')).toMatchObject({
+      status: 500,
+      text: "command 'ls x' exited with 3: none",
+    });
+  });
+
+  test.each([
+    ['/run/default/none/main?cmd=ls', 404, 'pod does not exist'],
+    ['/run/default/web/other-uid/main?cmd=ls', 404, 'pod does not exist'],
+    ['/run/default/web/none?cmd=ls', 500, 'container not found ("none")'],
+  ])('%s is %d', async (path, status, text) => {
+    expect(await ask(path)).toMatchObject({ status, text });
+    expect(node.asked).toEqual([]);
+  });
+
+  test('is no question', async () => {
+    expect((await ask('/run/default/web/main?cmd=ls', 'GET')).status).toBe(405);
+  });
+});
+
+describe('/checkpoint', () => {
+  test('is the file that the runtime has made', async () => {
+    const { status, text } = await ask('/checkpoint/default/web/main?timeout=1&timeout=7');
+    const { items } = JSON.parse(text) as { items: string[] };
+    const [[, params] = []] = node.asked;
+    expect(status).toBe(200);
+    expect(params).toEqual({ containerId: 'run', location: items[0], timeout: '7' });
+    expect(items[0]).toMatch(/\/checkpoints\/checkpoint-web_default-main-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.tar$/);
+  });
+
+  test('is refused as the runtime refuses it', async () => {
+    node.response = () => {
+      throw new KubusError('Unimplemented', 'unknown method CheckpointContainer for service runtime.v1.RuntimeService');
+    };
+    expect(await ask('/checkpoint/default/web/main')).toMatchObject({
+      status: 500,
+      text:
+        'checkpointing of default/web/main failed (rpc error: code = Unimplemented desc = ' +
+        'unknown method CheckpointContainer for service runtime.v1.RuntimeService)',
+    });
+  });
+
+  test.each([
+    ['/checkpoint/default/none/main', 404, 'pod does not exist'],
+    ['/checkpoint/default/web/none', 404, 'container none does not exist'],
+    ['/checkpoint/default/web/main?timeout=soon', 404, 'cannot parse value of timeout parameter'],
+  ])('%s is %d', async (path, status, text) => {
+    expect(await ask(path)).toMatchObject({ status, text });
+    expect(node.asked).toEqual([]);
+  });
+});
+
+describe('the process', () => {
+  test('says since when it is there, and which release it is', async () => {
+    const { text } = await ask('/statusz', 'GET');
+    expect(text).toMatch(/^\nkubelet statusz\nWarning: [^\n]+\n\nStarted: [^\n]+ GMT\nUp: 0 hr \d\d min \d\d sec\n/);
+    expect(text).toMatch(/^Binary version: v1\.\d+\.\d+\+kubus\./m);
+  });
+
+  test.each([
+    ['PUT', '/debug/flags/v', 'flags endpoint is disabled.\n', { debugFlags: false }],
+    ['GET', '/debug/pprof/profile', 'profiling endpoint is disabled.\n', { profiling: false }],
+  ])('%s %s says why it does nothing', async (method, path, disabled, switches) => {
+    await node.start(open);
+    expect((await ask(path, method)).status).toBe(501);
+    await node.start({ ...open, ...switches });
+    expect(await ask(path, method)).toMatchObject({ status: 405, text: disabled });
+  });
+});

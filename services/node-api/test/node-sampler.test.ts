@@ -1,0 +1,157 @@
+// How often the node is looked at, and what is made of two looks; with a hierarchy of v2 as files.
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { CgroupReader } from '@kubus/cgroup';
+import type { RuntimePod } from '@kubus/contracts';
+import { ManualClock } from '@kubus/ports/testing';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HostFigures } from '../src/host-figures.ts';
+import { NodeSampler } from '../src/node-sampler.ts';
+import { runOf } from './api-node.ts';
+
+const pod: RuntimePod = {
+  ref: { namespace: 'default', name: 'web', uid: 'u' },
+  stamp: { epoch: 1, counter: 1 },
+  sandboxes: [{ id: 'pause', attempt: 0, ready: true, createdAt: '5000000000', ips: ['10.0.0.1'], runtimeHandler: '' }],
+  containers: [{ ...runOf('run', ''), createdAt: '6000000000' }, runOf('over', '', 'exited')],
+};
+const PATH = '/kubepods/besteffort/podu';
+
+let folder: string;
+let clock: ManualClock;
+let cgroups: CgroupReader;
+let pods: RuntimePod[];
+let sampler: NodeSampler;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubus-sampler-'));
+  write('proc/meminfo', 'MemTotal: 1000 kB\nMemFree: 400 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n');
+  write('proc/77/net/dev', '  eth0: 5 1 0 0 0 0 0 0 7 1 0 0 0 0 0 0\n');
+  write('proc/self/net/dev', '  eth0: 9 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n');
+  write('proc/78/limits', 'Max open files            1024                 4096                 files     \n');
+  for (const path of ['', '/kubepods', PATH, `${PATH}/pause`, `${PATH}/run`]) uses(path, 1000);
+  write(`cgroup${PATH}/pause/cgroup.procs`, '77\n');
+  write(`cgroup${PATH}/run/cgroup.procs`, '78\n79\n');
+  clock = new ManualClock();
+  pods = [pod];
+  const controllers = new Map(['cpu', 'memory', 'io', 'pids'].map((name) => [name, join(folder, 'cgroup')]));
+  cgroups = new CgroupReader({ mounts: { version: 2, controllers, unified: join(folder, 'cgroup') } });
+  const host = new HostFigures({ proc: join(folder, 'proc'), root: '' }, clock);
+  sampler = new NodeSampler({ clock, cgroups, host, pods: () => pods });
+});
+afterEach(async () => {
+  await sampler.stop();
+  rmSync(folder, { recursive: true });
+});
+
+function write(file: string, text: string): void {
+  mkdirSync(join(folder, file, '..'), { recursive: true });
+  writeFileSync(join(folder, file), text);
+}
+
+/** From now on a cgroup has used so much CPU, in microseconds. */
+function uses(path: string, cpuUs: number): void {
+  write(`cgroup${path}/cpu.stat`, `usage_usec ${cpuUs}\nuser_usec 0\nsystem_usec 0\n`);
+  write(`cgroup${path}/memory.current`, '1000\n');
+  write(`cgroup${path}/memory.stat`, 'anon 600\ninactive_file 300\n');
+}
+
+test('a sample has the pods with what runs in them', async () => {
+  const { root, tiers, network, pods: read } = await sampler.sample('all');
+  // The topmost cgroup of v2 does not tell what the machine uses.
+  expect(root.usage.memory.usageBytes).toBe(600 * 1024);
+  expect(tiers.map(({ path }) => path)).toEqual(['/kubepods']);
+  expect(network?.interfaces).toMatchObject([{ name: 'eth0', received: { bytes: 9 } }]);
+  expect(read).toMatchObject([
+    {
+      ...{ ref: pod.ref, startedAtMs: 5000, processes: 3, cgroup: { path: PATH } },
+      sandbox: { id: 'pause', cgroup: { path: `${PATH}/pause`, processes: 1 } },
+      network: { interfaces: [{ name: 'eth0', received: { bytes: 5 }, sent: { bytes: 7 } }] },
+      containers: [
+        {
+          ...{ id: 'run', name: 'main', startedAtMs: 6000 },
+          cgroup: { path: `${PATH}/run`, processes: 2, openFilesLimit: 1024 },
+        },
+      ],
+    },
+  ]);
+  expect(read[0]?.containers).toHaveLength(1);
+});
+
+test('for usage alone nothing else is read', async () => {
+  const { tiers, network, pods: read } = await sampler.sample('usage');
+  expect([tiers.length, network, read[0]?.sandbox, read[0]?.network, read[0]?.processes]).toEqual([
+    1,
+    ...Array.from({ length: 4 }),
+  ]);
+});
+
+test('a sample is used again for two seconds by those who want no more than it has', async () => {
+  const first = await sampler.sample('pressure');
+  await clock.advance(1_999);
+  expect(await sampler.sample('usage')).toBe(first);
+  expect(await sampler.sample('all')).not.toBe(first);
+  await clock.advance(2_000);
+  expect(await sampler.sample('usage')).not.toBe(first);
+});
+
+test('those who ask at the same time get the same sample', async () => {
+  const [one, two] = await Promise.all([sampler.sample('all'), sampler.sample('usage')]);
+  expect(two).toBe(one);
+});
+
+test('the first one with rates waits for a second', async () => {
+  const asking = sampler.sampleWithRates('pressure');
+  await clock.advance(500);
+  uses(`${PATH}/run`, 1000 + 250_000);
+  await clock.advance(500);
+  const { root, pods: read } = await asking;
+  expect(root.nanoCores).toBe(0);
+  expect(read[0]?.containers[0]?.cgroup?.nanoCores).toBe(250_000_000);
+  // The next one has something to compare with.
+  await clock.advance(10_000);
+  uses(`${PATH}/run`, 1000 + 250_000 + 1_000_000);
+  const next = await sampler.sampleWithRates('pressure');
+  expect(next.pods[0]?.containers[0]?.cgroup?.nanoCores).toBe(100_000_000);
+});
+
+test('a sample without rates does for nobody who wants them', async () => {
+  await sampler.sample('all');
+  await clock.advance(1_000);
+  const { root } = await sampler.sampleWithRates('usage');
+  expect(root.nanoCores).toBe(0);
+});
+
+test('two looks that are close together are compared with the one before', async () => {
+  await sampler.sample('usage');
+  await clock.advance(10_000);
+  await sampler.sample('usage');
+  await clock.advance(500);
+  uses(PATH, 1000 + 1_050_000);
+  const { pods: read } = await sampler.sample('all');
+  expect(read[0]?.cgroup?.nanoCores).toBe(100_000_000);
+});
+
+test('a pod that goes and a container that is new are no error', async () => {
+  await sampler.sample('all');
+  const files = cgroups.open;
+  await clock.advance(3_000);
+  rmSync(join(folder, 'cgroup', PATH), { recursive: true });
+  const gone = await sampler.sample('all');
+  expect(gone.pods).toMatchObject([{ cgroup: undefined, containers: [{ cgroup: undefined }] }]);
+  pods = [];
+  await clock.advance(3_000);
+  expect((await sampler.sample('all')).pods).toEqual([]);
+  expect(cgroups.open).toBeLessThan(files);
+});
+
+test('without questions nothing stays open', async () => {
+  await sampler.sample('all');
+  expect(cgroups.open).toBeGreaterThan(0);
+  await clock.advance(5 * 60_000);
+  expect(cgroups.open).toBe(0);
+  const asking = sampler.sampleWithRates('usage');
+  await clock.advance(1_000);
+  expect((await asking).root.nanoCores).toBe(0);
+});

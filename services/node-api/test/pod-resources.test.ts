@@ -1,0 +1,86 @@
+// The pod resources API over its socket, made of what other services say.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { podRefOf } from '@kubus/contracts';
+import { callPlugin, pluginClient } from '@kubus/plugin-registration';
+import { PodResourcesListerService } from '@kubus/proto/pod-resources-grpc';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { ApiNode, open, podNamed } from './api-node.ts';
+import { get } from './client.ts';
+
+let node: ApiNode;
+const [web, over] = [podNamed('web'), podNamed('over')];
+const resource = 'example.com/device';
+
+beforeAll(async () => {
+  node = await ApiNode.make();
+  const devices = [
+    { id: 'a', healthy: true, topology: { numaNodes: [1] } },
+    { id: 'b', healthy: true },
+    { id: 'c', healthy: false },
+  ];
+  node.hasDevices({ resource, devices, gone: false });
+  node.hasDevices({ resource: 'example.com/gone', devices: [{ id: 'd', healthy: true }], gone: true });
+  for (const pod of [web, over]) {
+    node.want('api', pod);
+    const resources = [{ resource, devices: [{ id: 'a', topology: { numaNodes: [1] } }, { id: 'b' }] }];
+    node.given({ ref: podRefOf(pod), containers: [{ name: 'main', resources }] });
+  }
+  node.status(over, { phase: 'Succeeded' });
+  await node.start(open);
+});
+afterAll(() => node.remove());
+
+const socket = () => join(node.folder, 'kubelet', 'pod-resources', 'kubelet.sock');
+const callee = () => ({ socket: socket(), limitMs: 10_000 });
+const a = { resourceName: resource, deviceIds: ['a'], topology: { nodes: [{ ID: '1' }] } };
+const b = { resourceName: resource, deviceIds: ['b'], topology: undefined };
+const nothing = { cpuIds: [], memory: [], dynamicResources: [] };
+const listed = {
+  ...{ name: 'web', namespace: 'default' },
+  containers: [
+    { name: 'main', devices: [a, b], ...nothing },
+    { name: 'side', devices: [], ...nothing },
+  ],
+};
+
+test('tells of the pods that are not over, and of the devices that pods may have', async () => {
+  expect(statSync(socket()).mode & 0o777).toBe(0o600);
+  expect(await callPlugin(callee(), PodResourcesListerService.list, {})).toEqual({ podResources: [listed] });
+  expect(await callPlugin(callee(), PodResourcesListerService.getAllocatableResources, {})).toEqual({
+    ...{ devices: [a, b], cpuIds: [], memory: [] },
+  });
+  const one = { podName: 'web', podNamespace: 'default' };
+  expect(await callPlugin(callee(), PodResourcesListerService.get, one)).toEqual({ podResources: listed });
+});
+
+test('says which pod there is not, and counts that as the reference does', async () => {
+  const none = callPlugin(callee(), PodResourcesListerService.get, { podName: 'none', podNamespace: 'other' });
+  await expect(none).rejects.toThrow('rpc error: code = Unknown desc = pod none in namespace other not found');
+  const { text } = await get(node.api.ports.secure, '/metrics', {});
+  const counted = text.split('\n').filter((line) => line.startsWith('kubelet_pod_resources_endpoint_'));
+  expect(counted.toSorted()).toEqual([
+    'kubelet_pod_resources_endpoint_errors_get_allocatable{server_api_version="v1"} 0',
+    'kubelet_pod_resources_endpoint_errors_get{server_api_version="v1"} 1',
+    'kubelet_pod_resources_endpoint_errors_list{server_api_version="v1"} 0',
+    'kubelet_pod_resources_endpoint_requests_get_allocatable{server_api_version="v1"} 1',
+    'kubelet_pod_resources_endpoint_requests_get{server_api_version="v1"} 2',
+    'kubelet_pod_resources_endpoint_requests_list{server_api_version="v1"} 1',
+    'kubelet_pod_resources_endpoint_requests_total{server_api_version="v1"} 4',
+  ]);
+});
+
+test('answers no more requests at once than it should', async () => {
+  const client = pluginClient(socket());
+  const { path, requestSerialize, responseDeserialize } = PodResourcesListerService.getAllocatableResources;
+  const call = () =>
+    new Promise<string>((resolve) => {
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, {}, (error) =>
+        resolve(error?.details ?? ''),
+      );
+    });
+  // As many as no machine serves in the time in which they would be allowed.
+  const outcomes = new Set(await Promise.all(Array.from({ length: 1000 }, call)));
+  client.close();
+  expect(outcomes).toEqual(new Set(['', 'rejected by rate limit']));
+});

@@ -1,0 +1,291 @@
+// Commands and ports of containers: what passes between a client and the runtime's streaming server.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type Server, createServer } from 'node:http';
+import { type AddressInfo, Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { type TLSSocket, connect } from 'node:tls';
+import { ApiNode, open, podNamed, runOf } from './api-node.ts';
+import { get } from './client.ts';
+
+const pod = podNamed('web');
+let node: ApiNode;
+let runtime: Server;
+/** The requests that have come to the runtime, and its connections. */
+let requests: { method: string | undefined; url: string | undefined; headers: NodeJS.Dict<string | string[]> }[] = [];
+const connections: Socket[] = [];
+/** What was asked of it and is not known. */
+let refused: (string | undefined)[] = [];
+/** What the runtime does with a connection that it has taken. */
+let serve: (socket: Socket) => void;
+
+beforeAll(async () => {
+  runtime = createServer((request, response) => {
+    refused.push(request.url);
+    response.writeHead(404).end('unknown token');
+  });
+  runtime.on('upgrade', ({ method, url = '', headers }, socket, head) => {
+    if (url.endsWith('unknown')) {
+      refused.push(`${url}${head.toString()}`);
+      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 13\r\n\r\nunknown token');
+      return;
+    }
+    requests.push({ method, url, headers });
+    if (!(socket instanceof Socket)) throw new Error('not a socket');
+    connections.push(socket);
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    if (head.length > 0) socket.unshift(head);
+    serve(socket);
+  });
+  runtime.listen(0, '127.0.0.1');
+  await once(runtime, 'listening');
+  node = await ApiNode.make();
+  node.want('api', pod);
+  node.runs(pod, [runOf('run', '')]);
+  await node.start(open);
+});
+afterAll(async () => {
+  await node.remove();
+  runtime.close();
+});
+beforeEach(() => {
+  requests = [];
+  refused = [];
+  connections.length = 0;
+  node.asked.length = 0;
+  node.events.length = 0;
+  node.streamingUrl = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/exec/token`;
+  serve = (socket) => void socket.pipe(socket);
+});
+afterEach(() => {
+  for (const socket of connections) socket.destroy();
+});
+
+const EXEC = '/exec/default/web/main?command=sh&command=-c&input=1&output=1&error=1';
+
+/** Connects and asks for an upgrade; what comes after the answer's head is left in the socket. */
+async function upgrade(
+  path: string,
+  more: { method?: string; headers?: string[]; early?: Buffer; allowHalfOpen?: boolean } = {},
+): Promise<{ socket: TLSSocket; head: string }> {
+  const { method = 'POST', headers = [], early, allowHalfOpen = false } = more;
+  // Node has this option without a type for it.
+  const options = { host: '127.0.0.1', port: node.api.ports.secure, rejectUnauthorized: false, allowHalfOpen };
+  const socket = connect({ ...options });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: node', 'Connection: Upgrade', 'Upgrade: SPDY/3.1', ...headers];
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+  if (early !== undefined) socket.write(early);
+  let head = '';
+  while (!head.includes('\r\n\r\n')) {
+    await once(socket, 'readable');
+    for (let byte = socket.read(1) as Buffer | null; byte !== null; byte = socket.read(1) as Buffer | null) {
+      head += byte.toString('latin1');
+      if (head.endsWith('\r\n\r\n')) break;
+    }
+  }
+  return { socket, head };
+}
+
+const untilEnded = () => node.untilEvents(() => node.events.some(({ what }) => what === 'ended'));
+
+describe('a command', () => {
+  test('is made ready by the runtime, and its connection is the client’s', async () => {
+    const headers = ['X-Stream-Protocol-Version: v5.channel.k8s.io', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
+    const { socket, head } = await upgrade(EXEC, {
+      headers: [...headers, 'Authorization: Bearer secret'],
+      allowHalfOpen: true,
+    });
+    expect(head).toContain('101 Switching Protocols');
+    expect(node.asked).toEqual([
+      ['Exec', { containerId: 'run', cmd: ['sh', '-c'], stdin: true, stdout: true, stderr: true, tty: false }],
+    ]);
+    expect(requests).toEqual([
+      {
+        method: 'POST',
+        url: '/exec/token',
+        headers: {
+          host: expect.stringContaining('127.0.0.1') as unknown as string,
+          connection: 'Upgrade',
+          'content-length': '0',
+          upgrade: 'SPDY/3.1',
+          'x-stream-protocol-version': 'v5.channel.k8s.io, v4.channel.k8s.io',
+        },
+      },
+    ]);
+    socket.end('bye');
+    expect((await buffer(socket)).toString()).toBe('bye');
+    await untilEnded();
+    expect(node.events).toMatchObject([
+      { what: 'began', kind: 'exec', container: 'main', user: 'system:anonymous' },
+      { what: 'ended', kind: 'exec' },
+    ]);
+  });
+
+  test('passes random bytes exactly, both ways at once, with those that come with the request', async () => {
+    const [sent, echoed] = [createHash('sha256'), createHash('sha256')];
+    const early = randomBytes(1000);
+    const { socket } = await upgrade(EXEC, { early, allowHalfOpen: true });
+    sent.update(early);
+    const back = buffer(socket);
+    for (let index = 0; index < 200; index += 1) {
+      const bytes = randomBytes(1 + ((index * 7919) % 100_000));
+      sent.update(bytes);
+      if (!socket.write(bytes)) await once(socket, 'drain');
+    }
+    socket.end();
+    echoed.update(await back);
+    expect(echoed.digest('hex')).toBe(sent.digest('hex'));
+  });
+
+  test('goes on in one direction when the other one has ended', async () => {
+    serve = (socket) => {
+      void buffer(socket).then((all) => socket.end(`${all.length} bytes`));
+    };
+    const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
+    socket.end(Buffer.alloc(300_000));
+    expect((await buffer(socket)).toString()).toBe('300000 bytes');
+  });
+
+  test('that nobody takes from is not read ahead of', async () => {
+    const piece = Buffer.alloc(64 * 1024);
+    let written = 0;
+    serve = (socket) => {
+      const more = () => {
+        while (socket.write(piece)) written += piece.length;
+        written += piece.length;
+        socket.once('drain', more);
+      };
+      more();
+    };
+    const { socket } = await upgrade(EXEC);
+    socket.pause();
+    // Nothing moves any more when others have had all of theirs passed on meanwhile.
+    serve = (other) => void other.pipe(other);
+    let before: number;
+    do {
+      before = written;
+      const { socket: other } = await upgrade(EXEC, { allowHalfOpen: true });
+      other.end(randomBytes(4 * 1024 * 1024));
+      expect(await buffer(other)).toHaveLength(4 * 1024 * 1024);
+    } while (written > before);
+    expect(written).toBeLessThan(32 * 1024 * 1024);
+    socket.destroy();
+  });
+
+  test('is over when the runtime has ended, and what the client still sends takes nothing of it away', async () => {
+    const all = randomBytes(1_000_000);
+    serve = (socket) => socket.end(all);
+    const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
+    const chunks: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.write(Buffer.alloc(1_000_000));
+    await once(socket, 'end');
+    socket.end('more');
+    await untilEnded();
+    expect(Buffer.concat(chunks).equals(all)).toBe(true);
+  });
+
+  test('is refused as the runtime refuses it, which hears nothing of what came with the request', async () => {
+    node.streamingUrl = `${node.streamingUrl}-unknown`;
+    const { socket, head } = await upgrade('/exec/default/web/main?command=ls&output=1', {
+      early: Buffer.from('GET /exec/other-token HTTP/1.1\r\nHost: x\r\n\r\n'),
+    });
+    expect(head).toMatch(/^HTTP\/1.1 404 /);
+    expect((await buffer(socket)).toString()).toBe('unknown token');
+    expect(refused).toEqual(['/exec/token-unknown']);
+    expect(node.api.streams).toBe(0);
+  });
+
+  test.each([
+    ['the client', (client: Socket) => client.destroy()],
+    ['the runtime', () => connections[0]?.resetAndDestroy()],
+  ])('ends on both sides when %s goes away', async (_, leave) => {
+    const { socket } = await upgrade(EXEC);
+    const [runtimes = new Socket()] = connections;
+    const closed = Promise.all([once(socket.resume(), 'close'), once(runtimes, 'close')]);
+    leave(socket);
+    await closed;
+    await untilEnded();
+    await poll('nothing is open', () => Promise.resolve(node.api.streams === 0 || undefined));
+  });
+
+  test('ends when it is silent for too long', async () => {
+    await node.start({ ...open, streamIdleMs: 50 });
+    const { socket } = await upgrade(EXEC);
+    await once(socket.resume(), 'close');
+    await untilEnded();
+    await node.start(open);
+  });
+
+  test('ends with the service', async () => {
+    const { socket } = await upgrade(EXEC);
+    const closed = once(socket.resume(), 'close');
+    await node.start(open);
+    await closed;
+  });
+});
+
+describe('what can not be', () => {
+  test.each([
+    ['/exec/default/web/main?command=ls', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
+    ['/exec/default/web/other?command=ls&output=1', 500, 'container not found ("other")'],
+    ['/exec/default/none/main?command=ls&output=1', 404, 'pod does not exist'],
+    ['/exec/default/web/other-uid/main?command=ls&output=1', 404, 'pod does not exist'],
+    ['/portForward/default/web?port=0', 400, 'unable to parse ports "0"'],
+  ])('%s is answered with %d', async (path, status, text) => {
+    for (const answer of [await upgrade(path), { head: `${(await get(node.api.ports.secure, path)).status}` }]) {
+      expect(answer.head).toContain(String(status));
+    }
+    expect((await get(node.api.ports.secure, path)).text).toBe(text);
+    expect(requests).toEqual([]);
+  });
+
+  test('is said before anything else, in an answer after which the connection ends', async () => {
+    const { socket, head } = await upgrade('/exec/default/none/main?command=ls&output=1');
+    expect(head).toMatch(/^HTTP\/1.1 404 Not Found\r\n/);
+    expect((await buffer(socket)).toString()).toBe('pod does not exist');
+  });
+
+  test('a request without an upgrade', async () => {
+    expect(await get(node.api.ports.secure, EXEC)).toMatchObject({ status: 400, text: 'Upgrade request required' });
+    expect(await get(node.api.ports.secure, EXEC, { method: 'PUT' })).toMatchObject({ status: 405 });
+  });
+
+  test('what the runtime does not know is no server error', async () => {
+    node.streamingUrl = undefined;
+    expect((await upgrade(EXEC)).head).toMatch(/^HTTP\/1.1 404 /);
+  });
+
+  test('a streaming server that is not there', async () => {
+    node.streamingUrl = 'http://127.0.0.1:1/exec/token';
+    const { head } = await upgrade(EXEC);
+    expect(head).toMatch(/^HTTP\/1.1 502 /);
+    expect(node.api.streams).toBe(0);
+  });
+
+  test('who may not is told so, and nothing is asked of the runtime', async () => {
+    await node.start({ ...open, authentication: { ...open.authentication, anonymous: false } });
+    const { socket, head } = await upgrade(EXEC);
+    expect(head).toMatch(/^HTTP\/1.1 401 /);
+    expect((await buffer(socket)).toString()).toBe('Unauthorized');
+    expect(node.asked).toEqual([]);
+    await node.start(open);
+  });
+});
+
+test('a terminal has no stderr, and attach and ports have their own calls', async () => {
+  const paths = [
+    '/attach/default/web/uid-web/main?input=1&output=1&error=1&tty=1',
+    '/portForward/default/web?port=80,443',
+  ];
+  for (const path of paths) (await upgrade(path, { method: 'GET' })).socket.destroy();
+  expect(node.asked).toEqual([
+    ['Attach', { containerId: 'run', stdin: true, stdout: true, stderr: false, tty: true }],
+    ['PortForward', { podSandboxId: 'sandbox', port: [80, 443] }],
+  ]);
+});
