@@ -25,7 +25,6 @@ export const cniBridge: ServiceDefinition = {
       type: 'gauge',
       name: 'kubus_cni_attachments',
       help: 'Attachments being worked on, and waiting for their turn.',
-      labelNames: ['state'],
       collect: () => [
         { value: bridge.load.running, labels: { state: 'running' } },
         { value: bridge.load.waiting, labels: { state: 'waiting' } },

@@ -196,7 +196,15 @@ test('plugins that ask for it get the podCIDRs of the Node, and those of the con
         taints: [],
         unschedulable: false,
       },
-      ...{ podCIDRs, addresses: [], capacity: {}, allocatable: {}, deleting: false },
+      ...{
+        podCIDRs,
+        addresses: [],
+        capacity: {},
+        allocatable: {},
+        volumesInUse: [],
+        volumesAttached: [],
+        deleting: false,
+      },
     });
     await settled();
     await configured.bridge.handle({

@@ -10,7 +10,7 @@ import { publishSources } from './publish.ts';
 /** The service `config-sources`. */
 export const configSources: ServiceDefinition = {
   name: 'config-sources',
-  start: async ({ config, bus, clock, ids, logger, health, stateDir }) => {
+  start: async ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
@@ -18,7 +18,7 @@ export const configSources: ServiceDefinition = {
     const node = nodeObject(bus, config.node);
     const connect = async () => {
       await node;
-      client = await openKubeClient(config, 'config-sources', { clock, logger, signal: stopped.signal });
+      client = await openKubeClient(config, 'config-sources', { clock, logger, metrics, signal: stopped.signal });
       return client;
     };
     const sources = publishSources({

@@ -143,7 +143,15 @@ async function tellNode(): Promise<void> {
   const nodes = (await joinBus('node-agent')).owner(clusterNode);
   nodes.put(NODE, {
     ...{ name: NODE, uid: 'u', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
-    ...{ podCIDRs: [], addresses: [], capacity: {}, allocatable: {}, deleting: false },
+    ...{
+      podCIDRs: [],
+      addresses: [],
+      capacity: {},
+      allocatable: {},
+      deleting: false,
+      volumesInUse: [],
+      volumesAttached: [],
+    },
   });
   nodes.complete();
 }

@@ -21,6 +21,7 @@ import {
 import { type ObjectClient, ObjectError } from '@kubus/object-socket';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import { parse } from 'yaml';
+import type { BridgeMetrics } from './bridge-metrics.ts';
 import type { AccountOfPod } from './pull-credentials.ts';
 
 const run = promisify(execFile);
@@ -77,6 +78,8 @@ export interface CredentialPluginsOptions {
   readonly accounts?: Pick<ObjectClient, 'serviceAccount' | 'token'> | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Left out: nobody looks at them. */
+  readonly metrics?: BridgeMetrics | undefined;
 }
 
 /** Asks the node's credential provider plugins (KEP-2133, KEP-4412) and keeps their answers for as long as they say. */
@@ -178,11 +181,14 @@ export class CredentialPlugins {
   }
 
   async #ask({ provider, repository, scope, bearer }: Question): Promise<DockerConfig | undefined> {
-    const { clock, logger } = this.#options;
+    const { clock, logger, metrics } = this.#options;
+    const began = clock.now();
+    let failed = true;
     try {
       const output = await this.#run(provider, pluginRequest(provider, repository, bearer));
       const { config, cacheKey, keepMs } = readPluginAnswer(provider, repository, output, bearer);
       if (keepMs > 0) this.#kept.set(keyOf(provider, scope, cacheKey), { config, until: clock.now() + keepMs });
+      failed = false;
       return config;
     } catch (error) {
       logger.error(
@@ -190,6 +196,8 @@ export class CredentialPlugins {
         'a credential provider gave nothing',
       );
       return undefined;
+    } finally {
+      metrics?.plugin(provider.name, clock.now() - began, failed);
     }
   }
 

@@ -1,11 +1,12 @@
 import type { Bus } from '@kubus/bus';
 import { clusterNode, runtimeNodeEvent } from '@kubus/contracts';
+import { type ObjectReader, noObjects } from '@kubus/object-socket';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
+import { BridgeMetrics } from './bridge-metrics.ts';
 import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
 import { ImageList } from './image-list.ts';
 import { Images, type ImagesOptions } from './images.ts';
-import { type ObjectReader, noObjects } from './objects.ts';
 import { servePlainCommands } from './plain-commands.ts';
 import { Pleg } from './pleg.ts';
 import { PodCommands } from './pod-commands.ts';
@@ -29,6 +30,8 @@ export interface CriBridgeOptions {
   readonly objects?: ObjectReader | undefined;
   /** Address ranges of the node's pods, for a runtime that runs CNI itself, where the Node has none. */
   readonly podCidrs: readonly string[];
+  /** Left out: nobody looks at them. */
+  readonly metrics?: BridgeMetrics | undefined;
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
@@ -44,14 +47,18 @@ export class CriBridge {
 
   constructor(options: CriBridgeOptions) {
     const { bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
+    const { metrics = new BridgeMetrics() } = options;
     const list = new ImageList({ runtime: options.runtime, bus, clock, logger });
-    const runtime = list.heardFrom(options.runtime);
+    const runtime = list.heardFrom(metrics.measured(options.runtime, clock));
     this.#list = list;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler, podCidrs });
     const values = new PodValues();
-    this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps, values });
-    const effects = new PodEffects({ runtime, clock, logger, handler: (wanted) => this.#watch.handler(wanted) });
+    this.#pleg = new Pleg({ runtime, bus, clock, logger, stamps, values, metrics });
+    const effects = new PodEffects({
+      ...{ runtime, clock, logger, metrics },
+      handler: (wanted) => this.#watch.handler(wanted),
+    });
     this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, values, sandboxesAtOnce });
     this.#commands.serve();
     servePlainCommands({ bus, runtime, stamps });
@@ -60,7 +67,7 @@ export class CriBridge {
     const { pulled } = options.images;
     const collector = new ImageCollector({ runtime, nodeEvents, clock, logger, pulled, ...options.imageGc });
     this.#collector = collector;
-    this.#images = new Images({ ...shared, ...options.images, onGiven: (id) => collector.given(id) });
+    this.#images = new Images({ ...shared, ...options.images, metrics, onGiven: (id) => collector.given(id) });
     this.#images.serve();
     bus.reader(clusterNode, {
       changed: ({ value }) => this.#watch.usePodCidrs(value.podCIDRs.length > 0 ? value.podCIDRs : podCidrs),

@@ -16,6 +16,7 @@ import {
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
 import type { NodeEvents } from '@kubus/service-kit';
+import { unlessGone } from './pod-reader.ts';
 import type { PulledImages } from './pulled-images.ts';
 import type { Runtime } from './runtime.ts';
 import { inRuntimeWords } from './runtime-words.ts';
@@ -96,10 +97,19 @@ export class ImageCollector {
       return listed.map((image) => ({ ...image, id: image.id ?? '' }));
     });
     const { containers = [] } = await runtime.call('ListContainers', {});
-    const names = new Set(containers.flatMap(({ imageId, imageRef, image }) => [imageId, imageRef, image?.image]));
+    const own = containers.flatMap(({ imageId, imageRef, image }) => [imageId, imageRef, image?.image]);
+    const names = new Set(own);
+    // The list does not tell of them.
+    for (const { id = '' } of containers) for (const name of await this.#mountedImages(id)) names.add(name);
     const seen = images.map((image) => ({ ...image, bytes: Number(image.size ?? 0), pinned: this.#isPinned(image) }));
     const inUse = images.filter((image) => namesOf(image).some((name) => names.has(name))).map(({ id }) => id);
     this.#records = observeImages(this.#records, { images: seen, inUse: new Set(inUse), now: clock.now() });
+  }
+
+  /** The images that a container has as volumes. */
+  async #mountedImages(containerId: string): Promise<(string | undefined)[]> {
+    const found = await unlessGone(this.#options.runtime.call('ContainerStatus', { containerId }));
+    return (found?.status?.mounts ?? []).map(({ image }) => image?.image);
   }
 
   async #collect(): Promise<void> {

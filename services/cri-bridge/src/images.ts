@@ -11,9 +11,10 @@ import {
 } from '@kubus/contracts';
 import { CriError } from '@kubus/cri';
 import { type Credential, CredentialsError } from '@kubus/image-credentials';
-import { type Verification, mayUse } from '@kubus/image-manager';
+import { type Verification, pullCheck } from '@kubus/image-manager';
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
+import { BridgeMetrics } from './bridge-metrics.ts';
 import { ImagePulls, type PullLimits, type PullTask } from './image-pulls.ts';
 import { type PullCredentials, pullSecretOf } from './pull-credentials.ts';
 import type { PulledImages } from './pulled-images.ts';
@@ -28,6 +29,8 @@ export interface ImagesOptions {
   readonly pulled: PulledImages;
   readonly limits: PullLimits;
   readonly verification: Verification;
+  /** Left out: nobody looks at them. */
+  readonly metrics?: BridgeMetrics | undefined;
   /** A pod is told that it may use the image with this id. */
   readonly onGiven: (id: string) => void;
 }
@@ -36,10 +39,12 @@ export interface ImagesOptions {
 export class Images {
   readonly #options: ImagesOptions;
   readonly #pulls: ImagePulls;
+  readonly #metrics: BridgeMetrics;
 
   constructor(options: ImagesOptions) {
     this.#options = options;
-    const { bus, clock, limits } = options;
+    const { bus, clock, limits, metrics = new BridgeMetrics() } = options;
+    this.#metrics = metrics;
     this.#pulls = new ImagePulls({ bus, clock, limits, perform: (task) => this.#perform(task) });
   }
 
@@ -81,22 +86,28 @@ export class Images {
     const record = pulled.get(image.id);
     const name = bareImageName(asked) ?? asked;
     const present = { name, record, pullBegan: pulled.isBegun(asked), podSecrets: [] };
-    let allowed = mayUse(present, verification);
+    let check = pullCheck(present, verification);
     const hasOwn = pullSecrets.length > 0 || serviceAccount !== undefined;
     // The pod's own credentials are read only where they decide.
-    if (!allowed && record?.names[name] !== undefined && hasOwn) {
+    if (check === 'mustAuthenticate' && record?.names[name] !== undefined && hasOwn) {
       const own = await credentials.ofPod(request).catch(noneOfBad);
       const podSecrets = own.map(pullSecretOf).filter((secret) => secret !== undefined);
-      allowed = mayUse({ ...present, podSecrets }, verification);
-      if (allowed) await pulled.used(record, name, podSecrets);
+      check = pullCheck({ ...present, podSecrets }, verification);
+      if (check !== 'mustAuthenticate') await pulled.used(record, name, podSecrets);
     }
+    this.#metrics.checked(check);
+    const allowed = check !== 'mustAuthenticate';
     if (allowed) this.#options.onGiven(image.id);
     return { image, mayUse: allowed };
   }
 
   async #pull({ request, cause }: CommandContext<PullRequest>): Promise<Pulled> {
-    const credentials = await this.#options.credentials.all(request).catch(asFailure);
-    return this.#pulls.pull({ request, credentials, cause });
+    const { clock, credentials: known } = this.#options;
+    const credentials = await known.all(request).catch(asFailure);
+    const began = clock.now();
+    const pulled = await this.#pulls.pull({ request, credentials, cause });
+    this.#metrics.pulled(Number(pulled.image?.size ?? 0), clock.now() - began);
+    return pulled;
   }
 
   async #perform({ request, credentials }: PullTask): Promise<Omit<Pulled, 'pullMs'>> {

@@ -2,17 +2,16 @@ import { statfs } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { connectCri } from '@kubus/cri';
-import { ObjectClient } from '@kubus/object-socket';
+import { ObjectClient, noObjects } from '@kubus/object-socket';
 import { FileRecordStore, type ServiceContext, type ServiceDefinition } from '@kubus/service-kit';
+import { BridgeMetrics } from './bridge-metrics.ts';
 import { CredentialPlugins, readProviderFiles } from './credential-plugins.ts';
 import { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
 import { nodeCredentials } from './node-credentials.ts';
-import { noObjects } from './objects.ts';
 import { PullCredentials } from './pull-credentials.ts';
 import { PulledImages } from './pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
-export type { ObjectReader } from './objects.ts';
 export { type AccountOfPod, type NodeCredentials, PullCredentials } from './pull-credentials.ts';
 export { PulledImages, type PulledImagesOptions } from './pulled-images.ts';
 export type { Runtime } from './runtime.ts';
@@ -23,7 +22,8 @@ export const criBridge: ServiceDefinition = {
   start: async (context) => {
     const { config, bus, clock, ids, logger, health, metrics, stateDir } = context;
     const objects = config.objects && new ObjectClient(config.objects.socket);
-    const images = await imagesOf(context, objects);
+    const shown = new BridgeMetrics();
+    const images = await imagesOf(context, objects, shown);
     const { podCidrs } = config.network;
     const { socket, relay, handler, sandboxesAtOnce } = config.runtime;
     const runtime = connectCri({
@@ -34,13 +34,14 @@ export const criBridge: ServiceDefinition = {
       ...(relay !== undefined && { relay: { binary: relay, folder: stateDir } }),
     });
     const settings = { handler, sandboxesAtOnce, podCidrs, eventRate: config.events };
-    const bridge = new CriBridge({ runtime, bus, clock, logger, objects, ...settings, ...images });
+    const bridge = new CriBridge({ runtime, bus, clock, logger, objects, metrics: shown, ...settings, ...images });
+    const { pulled } = images.images;
+    shown.show(metrics);
     health.ready('runtime', () => bridge.problem);
     metrics.add({
       type: 'gauge',
       name: 'kubus_sandboxes',
       help: 'Sandboxes being made, and waiting for their turn.',
-      labelNames: ['state'],
       collect: () => [
         { value: bridge.sandboxes.making, labels: { state: 'making' } },
         { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
@@ -50,7 +51,6 @@ export const criBridge: ServiceDefinition = {
       type: 'gauge',
       name: 'kubus_image_pulls',
       help: 'Pulls of images that go on, and that wait for their turn.',
-      labelNames: ['state'],
       collect: () => [
         { value: bridge.pulls.pulling, labels: { state: 'pulling' } },
         { value: bridge.pulls.waiting, labels: { state: 'waiting' } },
@@ -58,19 +58,29 @@ export const criBridge: ServiceDefinition = {
     });
     metrics.add({
       type: 'counter',
-      name: 'kubus_images_removed_total',
+      name: 'kubelet_image_garbage_collected_total',
       help: 'Images that garbage collection has removed.',
-      labelNames: ['reason'],
       collect: () => [
         { value: bridge.imagesRemoved.age, labels: { reason: 'age' } },
         { value: bridge.imagesRemoved.space, labels: { reason: 'space' } },
       ],
     });
     metrics.add({
+      type: 'gauge',
+      name: 'kubelet_imagemanager_ondisk_pullintents',
+      help: 'Pulls that have begun and of which nobody knows how they ended.',
+      collect: () => pulled.counts.intents,
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubelet_imagemanager_ondisk_pulledrecords',
+      help: 'Images of which it is written down with which credentials they were pulled.',
+      collect: () => pulled.counts.records,
+    });
+    metrics.add({
       type: 'counter',
       name: 'kubus_cri_calls_total',
       help: 'Calls of the container runtime by method.',
-      labelNames: ['method'],
       collect: () => [...runtime.counts].map(([method, value]) => ({ value, labels: { method } })),
     });
     return {
@@ -87,6 +97,7 @@ export const criBridge: ServiceDefinition = {
 async function imagesOf(
   context: ServiceContext,
   objects: ObjectClient | undefined,
+  metrics: BridgeMetrics,
 ): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
   const { config, clock, logger, stateDir } = context;
   const { pullQps, pullBurst, maxParallel, serialize, providers, verification, gc } = config.images;
@@ -96,7 +107,7 @@ async function imagesOf(
     new CredentialPlugins({
       providers: await readProviderFiles(providers.config),
       folder: providers.binDir,
-      ...{ accounts: objects, clock, logger },
+      ...{ accounts: objects, clock, logger, metrics },
     });
   const folders = { root: config.pods.root, work: process.cwd(), home: homedir() };
   const { keep, ...policy } = gc;

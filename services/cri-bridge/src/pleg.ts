@@ -4,6 +4,7 @@ import type { ContainerHint, EventsState } from '@kubus/cri';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { Slots } from './lanes.ts';
 import { PodReader, fingerprintOf } from './pod-reader.ts';
+import { BridgeMetrics } from './bridge-metrics.ts';
 import type { PodValues } from './pod-values.ts';
 import type { Runtime } from './runtime.ts';
 import type { Stamps } from './stamps.ts';
@@ -52,6 +53,7 @@ export class Pleg {
   readonly #logger: Logger;
   readonly #stamps: Stamps;
   readonly #values: PodValues;
+  readonly #metrics: BridgeMetrics;
   readonly #reader: PodReader;
   readonly #facts: FactOwner<RuntimePod>;
   readonly #pods = new Map<string, Watched>();
@@ -73,6 +75,8 @@ export class Pleg {
     logger: Logger;
     stamps: Stamps;
     values: PodValues;
+    /** Left out: nobody looks at them. */
+    metrics?: BridgeMetrics | undefined;
   }) {
     this.#runtime = options.runtime;
     this.#bus = options.bus;
@@ -80,6 +84,7 @@ export class Pleg {
     this.#logger = options.logger;
     this.#stamps = options.stamps;
     this.#values = options.values;
+    this.#metrics = options.metrics ?? new BridgeMetrics();
     this.#reader = new PodReader(options.runtime, options.values);
     this.#facts = options.bus.owner(runtimePod);
   }
@@ -92,6 +97,8 @@ export class Pleg {
     this.#runtime.containerEvents({
       onHint: (hint) => this.#onHint(hint),
       onState: (state) => {
+        const comes = state.state === 'streaming';
+        if (comes !== (this.#events.state === 'streaming')) this.#metrics.eventStream(comes);
         this.#events = state;
         onEvents(state);
         // What happened while there were no events is found by one relist.
@@ -142,6 +149,7 @@ export class Pleg {
 
   #onHint(hint: ContainerHint): void {
     const { containerId, kind, at } = hint;
+    this.#metrics.hint(this.#clock.now() - Date.parse(at));
     const uid = hint.podUid ?? this.#podOf.get(containerId);
     if (uid === undefined) {
       this.#onStranger(containerId);
@@ -178,7 +186,9 @@ export class Pleg {
     const causes = watched.causes.splice(0);
     const reading = this.#reads.run(async () => {
       const at = this.#stamps.next();
+      const began = this.#clock.now();
       const pod = await this.#reader.read(uid, at);
+      this.#metrics.podRead(this.#clock.now() - began);
       this.#publish(uid, watched, pod, causes);
       return { pod, at };
     });
@@ -247,6 +257,7 @@ export class Pleg {
   async #relistNow(): Promise<void> {
     if (this.#relisting) return;
     this.#relisting = true;
+    const began = this.#clock.now();
     let wait = this.#events.state === 'streaming' ? RELIST_MS : RELIST_WITHOUT_EVENTS_MS;
     try {
       const outlines = await this.#reader.list();
@@ -261,6 +272,7 @@ export class Pleg {
       if (failed > 0) wait = RETRY_MS;
       // One pod that can not be read must not keep the node waiting; with the runtime gone nothing can be said of any.
       if (failed === 0 || this.#runtime.connection === 'connected') this.#facts.complete();
+      this.#metrics.relisted(began, this.#clock.now());
     } catch (error) {
       if (this.#runtime.connection === 'connected') this.#logger.warn({ err: toError(error) }, 'relist failed');
       wait = RETRY_MS;

@@ -11,9 +11,10 @@ import {
   fencedMethods,
   readPod,
 } from '@kubus/contracts';
+import type { ObjectReader } from '@kubus/object-socket';
 import { KubusError } from '@kubus/ports';
 import { Lanes, Slots } from './lanes.ts';
-import { type ObjectReader, completeCreate } from './objects.ts';
+import { completeCreate } from './objects.ts';
 import type { PodEffects } from './pod-effects.ts';
 import type { Pleg } from './pleg.ts';
 import type { PodValues } from './pod-values.ts';

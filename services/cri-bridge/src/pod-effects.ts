@@ -2,6 +2,7 @@ import type { FencedMethod } from '@kubus/contracts';
 import { CriError, type CriSituation, situationOf } from '@kubus/cri';
 import { type Clock, type Logger, sleep } from '@kubus/ports';
 import type { ContainerStatus, CriMethods } from '@kubus/proto/cri';
+import { BridgeMetrics } from './bridge-metrics.ts';
 import { UID_LABEL } from './convert.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -23,6 +24,7 @@ export class PodEffects {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #handler: (wanted: string) => Promise<string | undefined>;
+  readonly #metrics: BridgeMetrics;
 
   /** @param handler the runtime handler to use for a wanted one; see `RuntimeWatch.handler`. */
   constructor(options: {
@@ -30,18 +32,21 @@ export class PodEffects {
     clock: Clock;
     logger: Logger;
     handler: (wanted: string) => Promise<string | undefined>;
+    /** Left out: nobody looks at them. */
+    metrics?: BridgeMetrics | undefined;
   }) {
     this.#runtime = options.runtime;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#handler = options.handler;
+    this.#metrics = options.metrics ?? new BridgeMetrics();
   }
 
   perform<M extends FencedMethod>(method: M, pod: string, params: Request<M>): Promise<Response<M>>;
   async perform(method: FencedMethod, pod: string, params: object): Promise<object> {
     switch (method) {
       case 'RunPodSandbox':
-        return this.#runSandbox(pod, params);
+        return this.#measuredSandbox(pod, params);
       case 'CreateContainer':
         return this.#createContainer(params);
       case 'StartContainer':
@@ -53,6 +58,19 @@ export class PodEffects {
         return this.#unlessGone(method, params);
       default:
         return this.#runtime.call(method, params);
+    }
+  }
+
+  async #measuredSandbox(pod: string, params: Request<'RunPodSandbox'>): Promise<Response<'RunPodSandbox'>> {
+    const { runtimeHandler: handler = '' } = params;
+    const began = this.#clock.now();
+    let failed = true;
+    try {
+      const made = await this.#runSandbox(pod, params);
+      failed = false;
+      return made;
+    } finally {
+      this.#metrics.sandbox(handler, this.#clock.now() - began, failed);
     }
   }
 

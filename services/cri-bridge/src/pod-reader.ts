@@ -100,7 +100,7 @@ export function fingerprintOf(pod: RuntimePod): string {
 }
 
 /** A thing that was removed between the list and the look at it is not there. */
-async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
+export async function unlessGone<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

@@ -9,7 +9,7 @@ import {
   parseDockerConfigJson,
 } from '@kubus/image-credentials';
 import type { PullSecret } from '@kubus/image-manager';
-import type { ObjectReader } from './objects.ts';
+import type { ObjectReader } from '@kubus/object-socket';
 
 /** A pod with a service account, whose tokens open registries. */
 export interface AccountOfPod {

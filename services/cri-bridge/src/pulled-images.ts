@@ -51,6 +51,11 @@ export class PulledImages {
     this.#records = new Map(records.map((record) => [record.imageRef, record]));
   }
 
+  /** How much of it is on disk. */
+  get counts(): { readonly intents: number; readonly records: number } {
+    return { intents: this.#pulling.size, records: this.#records.size };
+  }
+
   get(imageRef: string): PulledRecord | undefined {
     return this.#records.get(imageRef);
   }

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { runtimeNodeEvent } from '@kubus/contracts';
+import { CriError } from '@kubus/cri';
 import type { DiskSpace } from '@kubus/image-manager';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
@@ -17,6 +18,7 @@ let pulledStore: MemoryRecords;
 let images: Map<string, number>;
 let inUse: string[];
 let disk: DiskSpace;
+let mounted: string[];
 let events: string[];
 let collector: ImageCollector;
 
@@ -25,6 +27,7 @@ beforeEach(async () => {
   pulledStore = new MemoryRecords();
   images = new Map(['pause', 'web', 'old', 'older'].map((name) => [name, 10]));
   inUse = ['web'];
+  mounted = [];
   disk = { capacity: 100, available: 50 };
   events = [];
   runtime = new ScriptedRuntime()
@@ -35,7 +38,12 @@ beforeEach(async () => {
         repoTags: [`r.io/${name}:1`],
       })),
     }))
-    .on('ListContainers', () => ({ containers: inUse.map((name) => ({ imageRef: `id-${name}` })) }))
+    .on('ListContainers', () => ({ containers: inUse.map((name) => ({ id: name, imageRef: `id-${name}` })) }))
+    .on('ContainerStatus', ({ containerId = '' }) => {
+      const mounts = mounted.map((name) => ({ image: { image: `id-${name}` } }));
+      if (containerId === 'gone') throw new CriError('NotFound', 'not found', { method: 'ContainerStatus' });
+      return { status: { mounts: containerId === 'web' ? mounts : [] } };
+    })
     .on('ImageFsInfo', () => ({ imageFilesystems: [{ fsId: { mountpoint: '/images' } }] }))
     .on('RemoveImage', ({ image }) => {
       const name = (image?.image ?? '').replace('id-', '');
@@ -88,6 +96,14 @@ test('what was not used for the longest time goes until there is room enough', a
   expect(left()).toEqual(['pause', 'web', 'old']);
   expect(collector.removed).toEqual({ age: 0, space: 1 });
   expect(events).toEqual([]);
+});
+
+test('what a container has as a volume stays', async () => {
+  [inUse, mounted] = [['gone', 'web'], ['old']];
+  disk = { capacity: 100, available: 0 };
+  collector.start();
+  await clock.advance(ROUND);
+  expect(left()).toEqual(['pause', 'web', 'old']);
 });
 
 test('what a pod has just been given stays', async () => {
@@ -145,6 +161,7 @@ test('age counts once the node has been up for long enough', async () => {
   collector.start();
   await clock.advance(ROUND);
   inUse = ['web'];
+  mounted = [];
   await clock.advance(ROUND);
   expect(left()).toHaveLength(4);
   await clock.advance(ROUND);

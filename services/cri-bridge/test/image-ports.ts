@@ -1,7 +1,7 @@
+import { noObjects } from '@kubus/object-socket';
 import { silentLogger } from '@kubus/ports';
 import { MemoryRecords } from '@kubus/ports/testing';
 import { type CriBridgeOptions, PullCredentials, PulledImages } from '../src/index.ts';
-import { noObjects } from '../src/objects.ts';
 
 /** The image side of a bridge on a node without credentials, whose images stay. */
 export async function imagePorts(): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {

@@ -66,7 +66,7 @@ async function start(change: Partial<ImagesOptions> = {}): Promise<Images> {
         read: ({ name }) => {
           const values = new Map([['.dockerconfigjson', Buffer.from(secrets.get(name) ?? '')]]);
           const type = secrets.has(name) ? 'kubernetes.io/dockerconfigjson' : 'Opaque';
-          return Promise.resolve({ uid: `uid of ${name}`, version: '1', type, values });
+          return Promise.resolve({ uid: `uid of ${name}`, version: '1', type, values, binaryValues: new Map() });
         },
       },
       node: {

@@ -49,6 +49,7 @@ const accounts = {
     Promise.resolve({
       token: `hunter2 of ${pod.uid} for ${(audiences ?? []).join()} by ${serviceAccountUid ?? ''}`,
       expirationTimestamp: '2030-01-01T00:00:00Z',
+      refreshTimestamp: '2029-12-31T00:00:00Z',
     }),
 };
 

@@ -5,11 +5,11 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Bus, Hold } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type ProcessToComplete, criCommands, fencePod, readPod } from '@kubus/contracts';
-import { type ObjectData, ObjectError } from '@kubus/object-socket';
+import { type ObjectData, ObjectError, type ObjectReader } from '@kubus/object-socket';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import type { ContainerConfig } from '@kubus/proto/cri';
-import { CriBridge, type ObjectReader } from '../src/index.ts';
+import { CriBridge } from '../src/index.ts';
 import { imagePorts } from './image-ports.ts';
 import { ScriptedPods } from './scripted-pods.ts';
 import { failure } from './scripted-runtime.ts';
@@ -63,7 +63,13 @@ const created = () => runtime.calls.filter(({ method }) => method === 'CreateCon
 
 test('values of objects are in the call to the runtime and in no message', async () => {
   const asked: unknown[] = [];
-  const data: ObjectData = { uid: 'u', version: '7', type: 'Opaque', values: new Map([['token', Buffer.from(VALUE)]]) };
+  const data: ObjectData = {
+    uid: 'u',
+    version: '7',
+    type: 'Opaque',
+    values: new Map([['token', Buffer.from(VALUE)]]),
+    binaryValues: new Map(),
+  };
   await start({
     read: (one) => {
       asked.push(one);
@@ -84,7 +90,13 @@ test('values of objects are in the call to the runtime and in no message', async
 });
 
 test('what the runtime says of a container is told without the values', async () => {
-  const data: ObjectData = { uid: 'u', version: '7', type: 'Opaque', values: new Map([['token', Buffer.from(VALUE)]]) };
+  const data: ObjectData = {
+    uid: 'u',
+    version: '7',
+    type: 'Opaque',
+    values: new Map([['token', Buffer.from(VALUE)]]),
+    binaryValues: new Map(),
+  };
   runtime.set('a', 'CONTAINER_CREATED');
   const error = `exec: "run --token=${VALUE}": executable file not found`;
   runtime.on('StartContainer', () => Promise.reject(failure('Unknown', error)));

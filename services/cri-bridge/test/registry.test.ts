@@ -43,7 +43,8 @@ beforeAll(async () => {
       read: ({ name }) => {
         const auths = { [registry.host]: { username: registryLogin.username, password: passwords[name] } };
         const values = new Map([['.dockerconfigjson', Buffer.from(JSON.stringify({ auths }))]]);
-        return Promise.resolve({ uid: name, version: '1', type: 'kubernetes.io/dockerconfigjson', values });
+        const type = 'kubernetes.io/dockerconfigjson';
+        return Promise.resolve({ uid: name, version: '1', type, values, binaryValues: new Map() });
       },
     },
     node: { for: () => Promise.resolve([]) },

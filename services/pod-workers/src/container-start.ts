@@ -1,4 +1,9 @@
-import { ContainerConfigError, containerTemplate } from '@kubus/container-config';
+import {
+  ContainerConfigError,
+  type ContainerSettings,
+  type MountedVolume,
+  containerTemplate,
+} from '@kubus/container-config';
 import { type Pod, podRefOf } from '@kubus/contracts';
 import {
   type ContainerStart,
@@ -11,7 +16,10 @@ import {
   newestContainer,
 } from '@kubus/pod-lifecycle';
 import { KubusError, toError } from '@kubus/ports';
+import { containerDevices } from './container-devices.ts';
+import { hasRecursiveReadOnly } from './handler-features.ts';
 import { HookFailed, runHook } from './hooks.ts';
+import { type ImageVolumes, mountedImages } from './image-volumes.ts';
 import { type ContainerImage, ImageError, ensureImage } from './images.ts';
 import { knownServices, processToComplete } from './objects.ts';
 import { ownUsers } from './own-users.ts';
@@ -20,7 +28,8 @@ import { isAnswer, throwIfObjectsAwaited } from './runtime-answer.ts';
 import type { SandboxInUse } from './sandbox.ts';
 import { stopContainers } from './stop.ts';
 import { recordSize } from './resize.ts';
-import { mountedVolumes, volumeFolder } from './volumes.ts';
+import { containerSubPaths } from './sub-paths.ts';
+import { mountedVolumes, volumeFolder, volumeGroups } from './volumes.ts';
 
 /** A container did not start; the others of the pod are tried all the same. */
 export class StartFailed extends KubusError {
@@ -39,21 +48,22 @@ const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
 /** Reasons of which the container's user is told with the message; the others have events of their own. */
 const TOLD = ['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'];
 
+/** What a pod's containers are started with. */
+export interface ReadyPod extends SandboxInUse {
+  readonly images: ImageVolumes;
+}
+
 /**
  * Starts one container: back-off, image, create, start, postStart handler (kubelet behaviour 1.5, startContainer). On
  * failure the reason is left in `pass.waiting`, where the status finds it. Throws {@link StartFailed}.
  */
-export async function startContainer(
-  pass: Pass,
-  pod: Pod,
-  sandbox: SandboxInUse,
-  start: ContainerStart,
-): Promise<void> {
+export async function startContainer(pass: Pass, pod: Pod, ready: ReadyPod, start: ContainerStart): Promise<void> {
   const { container } = start;
   let made = start.created?.id;
   try {
     await awaitBackOff(pass, start);
-    const id = made ?? (await createContainer(pass, pod, sandbox, start));
+    pass.deps.metrics.container(start.kind);
+    const id = made ?? (await createContainer(pass, pod, ready, start));
     made = id;
     checkCancelled(pass);
     const run = async () => {
@@ -109,16 +119,16 @@ function endLetThrough(pass: Pass, { container, attempt }: ContainerStart): void
   if (entry !== undefined && isLetThrough(entry, attempt)) pass.backOffs.set(key, { ...entry, attempt: undefined });
 }
 
-async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart): Promise<string> {
+async function createContainer(pass: Pass, pod: Pod, ready: ReadyPod, start: ContainerStart): Promise<string> {
   const { container } = start;
-  const image = await imageOf(pass, pod, sandbox, start);
+  const images = await imagesOf(pass, pod, ready, start);
   checkCancelled(pass);
-  const { config, process } = await templateOf(pass, pod, sandbox, start, image);
+  const { config, process } = await templateOf(pass, pod, ready, start, images);
   if (start.kind === 'regular' || start.kind === 'sidecar') await recordSize(pass, pod, container);
   const { containerId } = await attempt('CreateContainerError', () =>
     pass.runtime.change(
       'CreateContainer',
-      { podSandboxId: sandbox.id, config, sandboxConfig: sandbox.config },
+      { podSandboxId: ready.id, config, sandboxConfig: ready.config },
       pass.runtime.cause,
       { process },
     ),
@@ -127,14 +137,22 @@ async function createContainer(pass: Pass, pod: Pod, sandbox: SandboxInUse, star
   return containerId ?? '';
 }
 
-async function imageOf(
+/** The images that a container is made of. */
+interface Images {
+  readonly own: ContainerImage;
+  readonly mounted: readonly [string, MountedVolume][];
+}
+
+async function imagesOf(
   pass: Pass,
   pod: Pod,
-  sandbox: SandboxInUse,
+  { config, images }: ReadyPod,
   { container }: ContainerStart,
-): Promise<ContainerImage> {
+): Promise<Images> {
   try {
-    return await ensureImage(pass, pod, container, sandbox.config);
+    const mounted = mountedImages(images, container);
+    const { image: name = '', imagePullPolicy: policy } = container;
+    return { own: await ensureImage(pass, pod, { name, policy, container }, config), mounted };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     recordEvent(pass, { type: 'Warning', reason: 'Failed', message: `Error: ${error.code}`, container });
@@ -142,16 +160,16 @@ async function imageOf(
   }
 }
 
-async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, image: ContainerImage) {
+async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: ContainerStart, images: Images) {
   const { kernel, memoryCapacity, allocatable, nodeIps } = pass.deps;
   const { container } = start;
   const files = await makeFiles(pass, pod, sandbox, start);
   try {
     const targetContainerId = targetOf(pass, start);
-    const { config, process } = containerTemplate(pod, container, {
+    const settings: ContainerSettings = {
       attempt: start.attempt,
-      imageId: image.id,
-      ...(image.user !== undefined && { imageUser: image.user }),
+      imageId: images.own.id,
+      ...(images.own.user !== undefined && { imageUser: images.own.user }),
       ...(targetContainerId !== undefined && { targetContainerId }),
       memoryCapacity,
       ...kernel,
@@ -162,9 +180,14 @@ async function templateOf(pass: Pass, pod: Pod, sandbox: SandboxInUse, start: Co
       ...files,
       ...ownUsers(pass, pod),
       services: knownServices(pass, pod),
-      ...mountedVolumes(pass, container),
+      ...volumeGroups(pass, pod),
+      volumes: new Map([...mountedVolumes(pass, container), ...images.mounted]),
       volumeFolder: (name) => volumeFolder(pass, name),
-    });
+      recursiveReadOnly: hasRecursiveReadOnly(pass.deps, pod),
+      ...(await containerDevices(pass, pod, container)),
+    };
+    const subPaths = await containerSubPaths(pass, pod, container, settings);
+    const { config, process } = containerTemplate(pod, container, { ...settings, subPaths });
     return { config, process: processToComplete(pass, pod, process) };
   } catch (error) {
     if (!(error instanceof ContainerConfigError)) throw error;

@@ -43,7 +43,8 @@ async function killPod(pass: Pass, runtime: RuntimePod | undefined): Promise<voi
 export async function terminatedPass(pass: Pass, forget: boolean): Promise<void> {
   if (forget) await removeAll(pass);
   else await removeOlder(pass);
-  await pass.deps.cgroups.remove(pass.ref.uid);
+  const { cgroups, metrics } = pass.deps;
+  await metrics.cgroup('destroy', () => cgroups.remove(pass.ref.uid));
 }
 
 async function removeOlder(pass: Pass): Promise<void> {

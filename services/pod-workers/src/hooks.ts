@@ -36,7 +36,12 @@ export async function runHook(
   const { exec, httpGet, sleep: rest } = handler;
   if (exec !== undefined) return runExec(pass, target, exec);
   if (httpGet !== undefined) return runHttpGet(pass, target, httpGet, signal);
-  if (rest !== undefined) return sleep(pass.deps.clock, rest.seconds * 1000, signal);
+  if (rest !== undefined) {
+    const { clock, metrics } = pass.deps;
+    await sleep(clock, rest.seconds * 1000, signal);
+    if (signal.aborted) metrics.cutSleep();
+    return;
+  }
   throw new HookFailed('invalid handler: it has no exec, httpGet or sleep');
 }
 
@@ -78,6 +83,7 @@ async function runHttpGet(pass: Pass, { container }: HookTarget, action: HttpGet
     const port = portOf(container, action.port);
     const { fellBack } = await pass.deps.hooks.get({ scheme, host, port, path, headers: httpHeaders }, signal);
     if (!fellBack) return;
+    pass.deps.metrics.httpFallback();
     const message = `request to HTTPS lifecycle hook ${host}:${port} got HTTP response, retry with HTTP succeeded`;
     recordEvent(pass, { type: 'Warning', reason: 'LifecycleHTTPFallback', message });
   } catch (error) {

@@ -2,7 +2,14 @@ import { CommandFailed } from '@kubus/bus';
 import { type ImageUser, imageUser } from '@kubus/container-config';
 import { type Container, type ImageRequest, type Pod, type Pulled, findImage, pullImage } from '@kubus/contracts';
 import { pullFailure, pulledMessage } from '@kubus/image-manager';
-import { backOffRemaining, imageDecision, imageToPull, lengthenBackOff, needsLook } from '@kubus/pod-lifecycle';
+import {
+  type WantedImage,
+  backOffRemaining,
+  imageDecision,
+  imageToPull,
+  lengthenBackOff,
+  needsLook,
+} from '@kubus/pod-lifecycle';
 import { KubusError } from '@kubus/ports';
 import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
 import { presentPullSecrets } from './objects.ts';
@@ -27,29 +34,36 @@ export interface ContainerImage {
   readonly user: ImageUser | undefined;
 }
 
-/** Whose image it is about. */
-interface Wanted {
+/** An image that a pod names. */
+export interface NamedImage extends WantedImage {
+  /** The container that runs it; undefined for one that the pod has as a volume. */
+  readonly container?: Container | undefined;
+}
+
+interface Wanted extends NamedImage {
   readonly pod: Pod;
-  readonly container: Container;
   readonly request: ImageRequest;
   readonly sandboxConfig: PodSandboxConfig;
 }
 
-/** Makes sure that the runtime has a container's image and that the pod may use it (kubelet behaviour 1.8). */
+/** Makes sure that the runtime has an image and that the pod may use it (kubelet behaviour 1.8). Throws {@link ImageError}. */
 export async function ensureImage(
   pass: Pass,
   pod: Pod,
-  container: Container,
+  named: NamedImage,
   sandboxConfig: PodSandboxConfig,
 ): Promise<ContainerImage> {
-  const name = container.image ?? '';
+  const { name, container } = named;
   const image = imageToPull(name) ?? name;
   const { serviceAccountName: serviceAccount = '' } = pod.spec;
   const account = serviceAccount === '' ? {} : { serviceAccount };
   const request = { image, pod: pass.ref, pullSecrets: presentPullSecrets(pass), ...account };
-  const wanted: Wanted = { pod, container, request, sandboxConfig };
-  const present = needsLook(container) ? await findUsable(pass, wanted) : undefined;
-  const decision = imageDecision(container, present !== undefined);
+  const wanted: Wanted = { ...named, pod, request, sandboxConfig };
+  const looked = needsLook(named);
+  const present = looked ? await findUsable(pass, wanted) : undefined;
+  const decision = imageDecision(named, present !== undefined);
+  const pulls = decision.kind === 'fail' ? undefined : decision.kind === 'pull';
+  pass.deps.metrics.image(named.policy ?? 'IfNotPresent', looked ? present !== undefined : undefined, pulls);
   switch (decision.kind) {
     case 'fail': {
       const event = decision.reason === 'InvalidImageName' ? 'InspectFailed' : decision.reason;
@@ -66,23 +80,22 @@ export async function ensureImage(
   }
 }
 
-async function findUsable(pass: Pass, { container, request }: Wanted): Promise<Image | undefined> {
+async function findUsable(pass: Pass, { name, container, request }: Wanted): Promise<Image | undefined> {
   try {
     const { result } = await pass.deps.bus.call(findImage, pass.ref.uid, request, { causes: pass.runtime.cause });
     return result.mayUse ? result.image : undefined;
   } catch (error) {
     throwIfObjectsAwaited(error);
     if (!isAnswer(error)) throw error;
-    const message = `Failed to inspect image "${container.image ?? ''}": ${error.message}`;
+    const message = `Failed to inspect image "${name}": ${error.message}`;
     recordEvent(pass, { type: 'Warning', reason: 'InspectFailed', message, container });
     throw new ImageError('ImageInspectError', message);
   }
 }
 
 async function pull(pass: Pass, wanted: Wanted): Promise<ContainerImage> {
-  const { container, request } = wanted;
+  const { name, container, request } = wanted;
   const { clock } = pass.deps;
-  const name = container.image ?? '';
   const key = `image/${request.image}`;
   const entry = pass.backOffs.get(key);
   const remaining = entry === undefined ? 0 : backOffRemaining(entry, entry.updatedAt, clock.now());

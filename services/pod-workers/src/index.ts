@@ -12,6 +12,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createHookRequests } from './http-hook.ts';
 import { LogRotation } from './log-rotation.ts';
+import { logUsage } from './log-usage.ts';
 import { OrphanFiles } from './orphan-files.ts';
 import { createPodFiles } from './pod-files.ts';
 import { PodWorkers } from './pod-workers.ts';
@@ -30,6 +31,7 @@ export const podWorkers: ServiceDefinition = {
     // What a hard eviction keeps free is kept free by eviction, not by the limit of all pods.
     const enforced = withoutReserved(nodeCapacity(config), [system, kube]);
     const [cpu, memory] = [enforced['cpu'], enforced['memory']].map((text) => parseQuantity(text ?? ''));
+    const kernel = await kernelMemory(await cgroupMounts());
     const workers = await PodWorkers.start({
       bus,
       clock,
@@ -53,7 +55,7 @@ export const podWorkers: ServiceDefinition = {
       nodeIps: config.nodeIps,
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
       memoryCapacity: BigInt(totalmem()),
-      kernel: await kernelMemory(await cgroupMounts()),
+      kernel,
       allocatable: nodeResources(config),
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
@@ -76,11 +78,37 @@ export const podWorkers: ServiceDefinition = {
           })
         : undefined;
     health.ready('state folder', () => workers.saveError);
+    workers.metrics.show(metrics);
     metrics.add({
       type: 'gauge',
       name: 'kubus_pod_workers',
       help: 'Pods that this instance has.',
       collect: () => workers.count,
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubelet_container_log_filesystem_used_bytes',
+      help: 'Bytes on disk that the logs of containers take which run.',
+      collect: () => logUsage(workers.runningLogs),
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubelet_cgroup_version',
+      help: 'Version of the cgroups of the machine.',
+      // Other instances would be added to it.
+      collect: () => (instance === FIRST ? [{ value: kernel.cgroupVersion }] : []),
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubelet_orphan_pod_cleaned_volumes',
+      help: 'Folders of unknown pods that were removed when they were last looked for.',
+      collect: () => orphans?.lastLook.cleaned ?? 0,
+    });
+    metrics.add({
+      type: 'gauge',
+      name: 'kubelet_orphan_pod_cleaned_volumes_errors',
+      help: 'Folders of unknown pods that could not be removed when they were last looked for.',
+      collect: () => orphans?.lastLook.failed ?? 0,
     });
     metrics.add({
       type: 'gauge',

@@ -1,8 +1,8 @@
 import type { PodRef } from '@kubus/contracts';
+import { namesIn } from '@kubus/mount';
 import { hasErrno } from '@kubus/ports';
 import { mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from './folder-names.ts';
 
 /** Longest name of a file, in bytes. */
 const MAX_NAME = 255;

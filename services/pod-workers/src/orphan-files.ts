@@ -1,10 +1,9 @@
-import { removeTree } from '@kubus/mount';
+import { namesIn, removeTree } from '@kubus/mount';
 import { type Cancel, type Clock, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
 import type { NodeEvents } from '@kubus/service-kit';
 import { podsFolder } from '@kubus/volume';
 import { readlink, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from './folder-names.ts';
 
 export interface OrphanOptions {
   /** The node's folder for pods. */
@@ -36,6 +35,7 @@ export class OrphanFiles {
   readonly #options: OrphanOptions;
   /** What could not be removed, told once. */
   readonly #told = new Set<string>();
+  #lastLook = { cleaned: 0, failed: 0 };
   #timer: Cancel | undefined;
   #stopped = false;
 
@@ -49,11 +49,19 @@ export class OrphanFiles {
     this.#timer?.();
   }
 
+  /** How many pods' folders the last look has removed, and could not remove. */
+  get lastLook(): { readonly cleaned: number; readonly failed: number } {
+    return this.#lastLook;
+  }
+
   /** Looks once, now. Never rejects. */
   async look(): Promise<void> {
     const { logger, nodeEvents } = this.#options;
     try {
-      for (const path of [...(await this.#logFolders()), ...(await this.#podFolders())]) await this.#remove(path);
+      for (const path of await this.#logFolders()) await this.#remove(path);
+      const look = { cleaned: 0, failed: 0 };
+      for (const path of await this.#podFolders()) look[(await this.#remove(path)) ? 'cleaned' : 'failed'] += 1;
+      this.#lastLook = look;
       for (const path of await this.#deadLinks()) {
         await rm(path, { force: true });
         logger.info({ path }, 'removed a link to the log of a pod that nobody knows');
@@ -117,16 +125,19 @@ export class OrphanFiles {
     return dead;
   }
 
-  async #remove(path: string): Promise<void> {
+  async #remove(path: string): Promise<boolean> {
     const { logger } = this.#options;
     try {
       await removeTree(path);
       this.#told.delete(path);
       logger.info({ path }, 'removed what was left of a pod that nobody knows');
+      return true;
     } catch (error) {
-      if (this.#told.has(path)) return;
-      this.#told.add(path);
-      logger.error({ path, err: toError(error) }, 'what is left of a pod that nobody knows can not be removed');
+      if (!this.#told.has(path)) {
+        this.#told.add(path);
+        logger.error({ path, err: toError(error) }, 'what is left of a pod that nobody knows can not be removed');
+      }
+      return false;
     }
   }
 }

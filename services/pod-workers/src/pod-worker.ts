@@ -26,6 +26,7 @@ import { deadlineLeftMs } from './active-deadline.ts';
 import { terminatedPass, terminatingPass } from './ending-passes.ts';
 import { NodeNotReady, type Pass, PassCancelled, RETRY_MS, type ResizeState, TryAgain } from './pass.ts';
 import { PassLoop } from './pass-loop.ts';
+import { PassMeasure } from './pass-measure.ts';
 import type { PodRecord } from './pod-record.ts';
 import { OverdueKill } from './overdue-kill.ts';
 import { HoldLost, PodRuntime, PodTaken, ReadFailed } from './pod-runtime.ts';
@@ -38,9 +39,6 @@ import { syncPass } from './sync-pass.ts';
 import type { Tenure } from './tenure.ts';
 import { VolumesAwaited } from './volumes.ts';
 import type { WorkerDeps } from './worker-deps.ts';
-
-/** How long a changed status may wait until it is in the record. */
-const SAVE_STATUS_MS = 2_000;
 
 /**
  * The worker of one pod UID: one pass after another, each deciding anew by the present work and the present state of
@@ -61,6 +59,7 @@ export class PodWorker {
   readonly #stops: StopsUnderWay = new Map();
   readonly #resize: ResizeState;
   readonly #passes: PassLoop;
+  readonly #measure: PassMeasure;
   readonly #tenure: Tenure;
   #machine: WorkerMachine;
   #work: PodWork | undefined;
@@ -91,6 +90,7 @@ export class PodWorker {
     const logger = this.#logger;
     this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextHold: deps.nextHold, tenure });
     this.#machine = { ...initialMachine, ...record?.machine };
+    this.#measure = new PassMeasure(deps, record === undefined);
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
     this.#resize = { sizes: record?.sizes ?? noSizes, error: undefined };
@@ -132,7 +132,8 @@ export class PodWorker {
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
     this.#tenure.raise(work.term ?? 0);
-    if (this.finished && work.work === 'sync') this.#begin();
+    if (this.finished && work.work === 'sync') this.#begin(work);
+    this.#measure.given(work);
     this.#work = work;
     this.#workCause = cause;
     this.#step({ kind: 'work', work }, [cause]);
@@ -163,7 +164,8 @@ export class PodWorker {
 
   /** The volume manager says something else of the pod's volumes; a pass that goes on may have looked at them already. */
   volumesChanged(cause: Cause): void {
-    if (this.#awaits === 'volumes' || this.#passes.passing) this.#passes.kick(cause);
+    const isExceeded = this.#deps.volumes(this.ref.uid)?.excess !== undefined;
+    if (this.#awaits === 'volumes' || this.#passes.passing || isExceeded) this.#passes.kick(cause);
   }
 
   /** Of the API server's objects something is known now or different. */
@@ -215,12 +217,12 @@ export class PodWorker {
     if (work === undefined) return undefined;
     const causes = this.#workCause === undefined ? news : [...new Set([...news, this.#workCause])];
     this.#awaits = undefined;
-    try {
-      await this.#pass(work, causes, signal);
-      return this.#next(this.#deps.syncEveryMs, undefined);
-    } catch (error) {
-      return this.#onError(error);
-    }
+    return this.#measure.pass(this.#machine.state, work, () =>
+      this.#pass(work, causes, signal).then(
+        () => this.#next(this.#deps.syncEveryMs, undefined),
+        (error: unknown) => this.#onError(error),
+      ),
+    );
   }
 
   async #pass(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Promise<void> {
@@ -229,7 +231,7 @@ export class PodWorker {
     const { state, forget } = this.#machine;
     if (state === 'syncing' && work.pod !== undefined) {
       const terminal = await syncPass(pass, work.pod);
-      if (terminal) this.#step({ kind: 'passed', terminal });
+      if (terminal) this.#step({ kind: 'passed', terminal, graceSeconds: this.#status.graceSeconds });
     } else if (state === 'syncing' || state === 'terminating') {
       await terminatingPass(pass);
       this.#step({ kind: 'passed', terminal: true });
@@ -332,14 +334,13 @@ export class PodWorker {
   }
 
   /** A UID that was ended is wanted again: nothing of its earlier life counts. */
-  #begin(): void {
+  #begin(work: PodWork): void {
+    this.#measure.begunAnew(work);
     this.#machine = initialMachine;
     this.#cleaned = false;
     this.#record.revive();
     this.#status.reset();
-    this.#waiting.clear();
-    this.#backOffs.clear();
-    this.#stops.clear();
+    for (const known of [this.#waiting, this.#backOffs, this.#stops]) known.clear();
     this.#resize.sizes = noSizes;
     this.#state.changed();
     this.#report();
@@ -372,7 +373,7 @@ export class PodWorker {
       const { state } = this.#machine;
       const { results: probes } = this.#probes;
       const told = { work, pod: work.pod, waiting: this.#waiting, probes, resize: this.#resize, state, causes };
-      if (this.#status.publish(told)) this.#record.saveWithin(SAVE_STATUS_MS);
+      if (this.#status.publish(told)) this.#record.saveSoon();
     }
     return this.#status.status?.phase;
   }

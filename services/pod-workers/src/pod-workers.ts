@@ -37,6 +37,7 @@ import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import { Tenure } from './tenure.ts';
 import { UnclaimedRecords } from './unclaimed-records.ts';
 import type { WorkerDeps } from './worker-deps.ts';
+import { WorkerMetrics } from './worker-metrics.ts';
 
 export interface PodWorkersOptions {
   readonly bus: Bus;
@@ -83,6 +84,8 @@ interface Taking {
  */
 export class PodWorkers {
   readonly #options: PodWorkersOptions;
+  /** What the workers count. */
+  readonly metrics: WorkerMetrics;
   readonly #deps: WorkerDeps;
   readonly #workers = new Map<string, PodWorker>();
   readonly #unpassed = new Set<string>();
@@ -111,6 +114,7 @@ export class PodWorkers {
     const recorder = new EventRecorder({ bus, clock, rate: eventRate });
     this.#options = options;
     this.#epoch = bus.epoch;
+    this.metrics = new WorkerMetrics(clock);
     const node = bus.reader(clusterNode);
     const nodeIps = () => hostIpsOf(node.get(bus.node)?.value.addresses ?? []);
     const allocatable = () => node.get(bus.node)?.value.allocatable ?? {};
@@ -123,6 +127,7 @@ export class PodWorkers {
       get allocatable() {
         return { ...options.allocatable, ...allocatable() };
       },
+      metrics: this.metrics,
       events: recorder.ofPods(podEvent),
       nodeEvents: recorder.ofNode(workerNodeEvent),
       records: new SharedRecords(options.records, bus.instance),

@@ -5,6 +5,9 @@ import { RETRY_MS } from './pass.ts';
 import type { PodRecord } from './pod-record.ts';
 import type { Tenure } from './tenure.ts';
 
+/** How long a changed status may wait until it is in the record, in milliseconds. */
+const STATUS_MS = 2_000;
+
 /** One pod's record on disk: written in order, and not any more once it has been removed. */
 export class RecordFile {
   readonly #ref: PodRef;
@@ -59,14 +62,18 @@ export class RecordFile {
         }
         this.#error = toError(error).message;
         this.#logger.error({ err: toError(error) }, 'the pod’s record could not be written');
-        if (!this.#stopped) this.saveWithin(RETRY_MS);
+        if (!this.#stopped) this.#saveWithin(RETRY_MS);
       }
     });
     return this.#saving;
   }
 
-  /** Writes the record at the latest `ms` milliseconds from now. */
-  saveWithin(ms: number): void {
+  /** Writes the record when a changed status has waited long enough for more changes. */
+  saveSoon(): void {
+    this.#saveWithin(STATUS_MS);
+  }
+
+  #saveWithin(ms: number): void {
     this.#timer ??= this.#clock.after(ms, () => {
       this.#timer = undefined;
       void this.save();

@@ -29,6 +29,9 @@ export async function resizePod(pass: Pass, plan: ResizePlan, actions: PodAction
   const { resize } = pass;
   resize.error = undefined;
   if (steps.length + settled.length === 0) return undefined;
+  const { clock, metrics } = pass.deps;
+  const began = clock.now();
+  let succeeded = false;
   const stopping = new Set(actions.stop.map(({ container }) => container.id));
   try {
     await checkUsage(pass, smaller);
@@ -38,12 +41,14 @@ export async function resizePod(pass: Pass, plan: ResizePlan, actions: PodAction
       else if (!stopping.has(step.run.id)) await resizeContainer(pass, step);
     }
     for (const name of settled) settle(pass, name);
+    succeeded = true;
   } catch (error) {
     if (!isRefusal(error)) throw error;
     resize.error = error.message;
     pass.publishStatus();
     return new TryAgain(error.message, RETRY_MS, { cause: error });
   } finally {
+    if (steps.length > 0) metrics.resized(began, succeeded);
     await pass.save();
   }
   return undefined;
@@ -68,7 +73,8 @@ async function resizeCgroup(pass: Pass, pod: Pod, { sandbox }: PodActions): Prom
   } catch (error) {
     if (!(error instanceof CommandFailed && error.code === 'Unimplemented')) throw error;
   }
-  await pass.deps.cgroups.ensure(pod, qosClass(pod));
+  const { cgroups, metrics } = pass.deps;
+  await metrics.cgroup('update', () => cgroups.ensure(pod, qosClass(pod)));
   pass.resize.sizes = { ...pass.resize.sizes, cgroup: allocationOf(pod) };
 }
 

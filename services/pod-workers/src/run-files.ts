@@ -1,12 +1,12 @@
 import { logFolder } from '@kubus/container-config';
 import { attemptOfLog } from '@kubus/container-log';
 import type { PodRef } from '@kubus/contracts';
+import { namesIn } from '@kubus/mount';
 import { FILE_BYTES } from '@kubus/pod-status';
 import { hasErrno } from '@kubus/ports';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { namesIn } from './folder-names.ts';
 import { unlinkLog } from './log-links.ts';
 import type { RunFiles } from './ports.ts';
 

@@ -8,6 +8,7 @@ import { ownUsers } from './own-users.ts';
 import { type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { ReadFailed } from './pod-runtime.ts';
 import { isAnswer } from './runtime-answer.ts';
+import { volumeGroups } from './volumes.ts';
 
 /** The sandbox in which the pod's containers are to run. */
 export interface SandboxInUse {
@@ -35,9 +36,11 @@ export async function ensureSandbox(pass: Pass, pod: Pod, actions: PodActions): 
 }
 
 async function makeSandbox(pass: Pass, pod: Pod, attempt: number): Promise<{ id: string; config: PodSandboxConfig }> {
+  const userNamespace = pass.userNamespace !== undefined;
   try {
     const config = await configOf(pass, pod, attempt);
     const handler = runtimeHandler(pass, pod);
+    pass.deps.metrics.sandbox(userNamespace);
     const params = { config, ...(handler !== undefined && { runtimeHandler: handler }) };
     const causes = [...pass.runtime.cause, ...pass.causes];
     const { podSandboxId = '' } = await pass.runtime.change('RunPodSandbox', params, causes);
@@ -46,6 +49,7 @@ async function makeSandbox(pass: Pass, pod: Pod, attempt: number): Promise<{ id:
     if (!isAnswer(error) && !(error instanceof SandboxConfigError)) throw error;
     // Of a pod that is ended meanwhile it is no failure.
     checkCancelled(pass);
+    pass.deps.metrics.sandboxFailed(userNamespace);
     const message = `Failed to create pod sandbox: ${rpcErrorText(error)}`;
     recordEvent(pass, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
     throw new TryAgain(message, RETRY_MS, { cause: error });
@@ -84,6 +88,7 @@ async function configOf(pass: Pass, pod: Pod, attempt: number): Promise<PodSandb
     dns: config,
     clusterDomain: dns.clusterDomain,
     ...ownUsers(pass, pod),
+    ...volumeGroups(pass, pod),
     cgroupVersion: kernel?.cgroupVersion ?? 1,
   });
 }

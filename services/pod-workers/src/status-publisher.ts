@@ -25,6 +25,8 @@ import {
 import { type Logger, toError } from '@kubus/ports';
 import { actualOfPod, resizeConditions, resizeEvents, resizePlan } from '@kubus/resize';
 import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
+import { EMPTY_DIR_SIGNAL, evictionGrace, evictionOf, isEviction } from './eviction.ts';
+import { hasRecursiveReadOnly } from './handler-features.ts';
 import { logText } from './log-text.ts';
 import type { ResizeState } from './pass.ts';
 import type { PodRuntime } from './pod-runtime.ts';
@@ -79,6 +81,11 @@ export class StatusPublisher {
     return this.#status;
   }
 
+  /** Seconds that the containers have to end by it; undefined where it asks for no other than the pod's own. */
+  get graceSeconds(): number | undefined {
+    return evictionGrace(this.#status);
+  }
+
   /**
    * Publishes the status of an earlier life once more: for a pod that is over, of which nothing is read any more. That of
    * another pod is made anew first, since the earlier life may have told a later one than it could write down.
@@ -121,6 +128,7 @@ export class StatusPublisher {
     if (this.#told && JSON.stringify(status) === JSON.stringify(previous)) return false;
     this.#told = true;
     this.#status = status;
+    this.#deps.metrics.told(previous, status, input.work.firstSeen);
     const ref = this.#ref;
     const { events, statuses } = this.#deps;
     const at = this.#runtime.at;
@@ -129,6 +137,7 @@ export class StatusPublisher {
     if (failure !== undefined && !isTerminal(previous?.phase)) {
       const type = failure === DEADLINE_EXCEEDED ? 'Normal' : 'Warning';
       events.record({ ref, type, ...failure }, why.causes);
+      if (input.work.failure === undefined && isEviction(failure)) this.#deps.metrics.evicted(EMPTY_DIR_SIGNAL);
     }
     for (const event of resizeEvents({ ...input.work, pod: input.pod }, previous, status)) {
       events.record({ ref, ...event }, why.causes);
@@ -139,8 +148,9 @@ export class StatusPublisher {
   /** Why the pod is over, whatever its containers do. */
   #failure({ work, pod, state }: StatusInput): StatusReason | undefined {
     if (work.failure !== undefined) return work.failure;
-    const late = state === 'syncing' && deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0;
-    return late && !isTerminal(this.#status?.phase) ? DEADLINE_EXCEEDED : undefined;
+    if (state !== 'syncing' || isTerminal(this.#status?.phase)) return undefined;
+    if (deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0) return DEADLINE_EXCEEDED;
+    return evictionOf(pod, this.#deps.volumes(this.#ref.uid));
   }
 
   #make(input: StatusInput, failure: StatusReason | undefined): PodStatus {
@@ -170,6 +180,7 @@ export class StatusPublisher {
       resize: state === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],
       ...(inProgress &&
         cgroup !== undefined && { podResources: { actual: requirements(withAllocation(pod, cgroup)) } }),
+      recursiveReadOnlyMounts: hasRecursiveReadOnly(this.#deps, pod),
       restartAllContainers: this.#deps.restartAllContainers,
     });
     return state === 'syncing' || state === 'terminating' ? made : terminatedStatus(pod, made);

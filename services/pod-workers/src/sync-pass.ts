@@ -13,6 +13,7 @@ import { toError } from '@kubus/ports';
 import { resizePlan } from '@kubus/resize';
 import { StartFailed, startContainer } from './container-start.ts';
 import { removeContainers, removeSandboxes } from './dead-containers.ts';
+import { ensureImageVolumes } from './image-volumes.ts';
 import { checkObjects, tellMissingPullSecrets } from './objects.ts';
 import { NodeNotReady, type Pass, RETRY_MS, TRANSIENT_MS, TryAgain, checkCancelled, recordEvent } from './pass.ts';
 import { resizePod } from './resize.ts';
@@ -112,7 +113,9 @@ async function ensureCgroup(pass: Pass, pod: Pod, { createSandbox }: PodActions)
   const { sizes } = pass.resize;
   const size = (createSandbox === undefined ? sizes.cgroup : undefined) ?? allocationOf(pod);
   try {
-    await pass.deps.cgroups.ensure(withAllocation(pod, size), qosClass(pod));
+    const { cgroups, metrics } = pass.deps;
+    const operation = createSandbox === undefined ? 'update' : 'create';
+    await metrics.cgroup(operation, () => cgroups.ensure(withAllocation(pod, size), qosClass(pod)));
     pass.resize.sizes = { ...sizes, cgroup: size };
   } catch (error) {
     const message = `unable to ensure pod container exists: ${toError(error).message}`;
@@ -189,13 +192,16 @@ function checkNetwork(pass: Pass, pod: Pod): void {
  * container whose work they need.
  */
 async function startContainers(pass: Pass, pod: Pod, sandbox: SandboxInUse, { start }: PodActions): Promise<void> {
+  if (start.length === 0) return;
   let failed: StartFailed | undefined;
+  const ready = { ...sandbox, images: await ensureImageVolumes(pass, pod, sandbox.config) };
   for (const one of start) {
     checkCancelled(pass);
     try {
-      await startContainer(pass, pod, sandbox, one);
+      await startContainer(pass, pod, ready, one);
     } catch (error) {
       if (!(error instanceof StartFailed)) throw error;
+      if (error.code !== 'CrashLoopBackOff') pass.deps.metrics.containerFailed(one.kind, error.code);
       if (failed?.waitMs === undefined || (error.waitMs ?? RETRY_MS) < failed.waitMs) failed = error;
       if (one.kind === 'init') break;
     }

@@ -15,6 +15,7 @@ import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
 import type { KernelMemory } from '@kubus/cgroup';
 import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
+import type { WorkerMetrics } from './worker-metrics.ts';
 
 /** What every pod's worker shares. */
 export interface WorkerDeps {
@@ -29,6 +30,7 @@ export interface WorkerDeps {
   readonly records: SharedRecords;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
+  readonly metrics: WorkerMetrics;
   readonly hooks: HookRequests;
   readonly states: FactOwner<PodWorkerReport>;
   readonly statuses: FactOwner<PodStatusReport>;

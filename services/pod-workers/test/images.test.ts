@@ -128,3 +128,61 @@ describe('images', () => {
     expect(node.status('a')?.phase).toBe('Running');
   });
 });
+
+describe('images as volumes', () => {
+  const volume = (reference: string, pullPolicy = 'IfNotPresent') => ({
+    name: 'img',
+    image: { reference, pullPolicy },
+  });
+  const volumeMounts = [{ name: 'img', mountPath: '/img', subPath: 'bin' }];
+  const withImage = (image: object) =>
+    podOf('a', { volumes: [image], containers: [{ name: 'other', image: 'busybox' }, main] });
+  const main = { name: 'main', image: 'busybox', volumeMounts };
+  const mount = () => node.bridge.configs.get('main')?.mounts?.[0];
+
+  test('are pulled before the containers, for the pod, and mounted by the runtime', async () => {
+    await node.work(withImage(volume('other:1')));
+    expect(done().slice(0, 3)).toEqual(['RunPodSandbox pod-a/0', 'pullImage other:1', 'CreateContainer other/0']);
+    expect(node.told('a').slice(0, 2)).toEqual([
+      'Normal Pulling -: Pulling image "other:1"',
+      'Normal Pulled -: Successfully pulled image "other:1" in 0s (0s including waiting). Image size: 7 bytes.',
+    ]);
+    expect(mount()).toMatchObject({
+      containerPath: '/img',
+      hostPath: '',
+      image: { image: 'id of other:1', userSpecifiedImage: 'other:1' },
+      imageSubPath: 'bin',
+      readonly: true,
+    });
+  });
+
+  test('that are there are used', async () => {
+    await node.work(withImage(volume('busybox')));
+    expect(mount()).toMatchObject({ image: { image: 'id of busybox:latest', userSpecifiedImage: 'busybox' } });
+    expect(done().filter((what) => what.startsWith('pull'))).toEqual([]);
+  });
+
+  test('that can not be had keep those containers from their start that mount them', async () => {
+    await node.work(withImage(volume('other:1', 'Never')));
+    expect(done()).toEqual(['RunPodSandbox pod-a/0', 'CreateContainer other/0', 'StartContainer c2']);
+    const status = node.status('a')?.containerStatuses?.find(({ name }) => name === 'main');
+    const message = 'Container image "other:1" is not present with pull policy of Never';
+    expect(status?.state?.waiting).toEqual({ reason: 'ErrImageNeverPull', message });
+    const failures = node.told('a').filter((told) => told.startsWith('Warning'));
+    expect(failures).toEqual([
+      `Warning ErrImageNeverPull -: ${message}`,
+      'Warning Failed spec.containers{main}: Error: ErrImageNeverPull',
+    ]);
+  });
+
+  test('whose pull has failed are pulled again after a while', async () => {
+    node.bridge.before = (what) =>
+      what === 'pullImage other:1' ? Promise.reject(new KubusError('pull-failed', 'no route')) : Promise.resolve();
+    await node.work(withImage(volume('other:1')));
+    const waiting = () => node.status('a')?.containerStatuses?.find(({ name }) => name === 'main')?.state?.waiting;
+    expect(waiting()).toEqual({ reason: 'ErrImagePull', message: 'no route' });
+    node.bridge.before = () => Promise.resolve();
+    await node.pass(15_000);
+    expect(mount()).toMatchObject({ image: { image: 'id of other:1' } });
+  });
+});

@@ -306,11 +306,9 @@ describe('the end of a pod', () => {
 });
 
 test('what this version does not do is refused as a whole, with the fields named', async () => {
-  await node.work(
-    podOf('a', { initContainers: [{ name: 'first', volumeDevices: [{ name: 'v', devicePath: '/dev/v' }] }] }),
-  );
+  await node.work(podOf('a', { initContainers: [{ name: 'first' }], resourceClaims: [{ name: 'gpu' }] }));
   expect(done()).toEqual([]);
-  const message = 'this version of Kubus does not support: spec.initContainers[0].volumeDevices';
+  const message = 'this version of Kubus does not support: spec.resourceClaims';
   expect(node.state('a')?.error).toBe(message);
   expect(node.events('a').slice(0, 1)).toEqual([`Unsupported: ${message}`]);
   expect(node.fields('a', 'Unsupported')).toEqual(['spec.initContainers{first}', 'spec.containers{main}']);

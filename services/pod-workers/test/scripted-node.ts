@@ -13,12 +13,14 @@ import {
   type PodWorkerReport,
   type RuntimeCondition,
   type ServiceShare,
+  type SubPathsRequest,
   clusterNode,
   networkCondition,
   podProbes,
   podRefOf,
   podVolumes,
   podWork,
+  prepareSubPaths,
   runtimeCondition,
   serviceShare,
 } from '@kubus/contracts';
@@ -50,6 +52,8 @@ export class ScriptedNode {
   readonly requests: HookRequest[] = [];
   /** What such a request ends with. */
   answer: (signal: AbortSignal) => Promise<{ fellBack: boolean }> = () => Promise.resolve({ fellBack: false });
+  /** What the volume manager answers to those who ask for parts of volumes. */
+  subPaths: (request: SubPathsRequest) => Promise<Record<string, string>> = () => Promise.resolve({});
   /** Why no pod's cgroup can be made. */
   cgroupFailure: Error | undefined;
   /** What the removal of a cgroup waits for. */
@@ -77,7 +81,9 @@ export class ScriptedNode {
     this.#networks = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
     this.#runtimes = bridge.owner(runtimeCondition);
     this.#probes = this.broker.join('prober', this.clock).bus.owner(podProbes);
-    this.#volumes = this.broker.join('volume-manager', this.clock).bus.owner(podVolumes);
+    const volumeManager = this.broker.join('volume-manager', this.clock).bus;
+    this.#volumes = volumeManager.owner(podVolumes);
+    volumeManager.serve(prepareSubPaths, async ({ request }) => ({ paths: await this.subPaths(request) }));
     this.#shares = this.broker.join('launcher', this.clock).bus.owner(serviceShare);
     this.setRuntime(runtimeReady);
     this.setNetwork(true);
@@ -192,7 +198,7 @@ export class ScriptedNode {
   setClusterNode(said: Pick<ClusterNode, 'addresses' | 'allocatable'>): void {
     this.#clusterNodes.put(NODE, {
       ...{ name: NODE, uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
-      ...{ podCIDRs: [], capacity: {}, deleting: false, ...said },
+      ...{ podCIDRs: [], capacity: {}, deleting: false, volumesInUse: [], volumesAttached: [], ...said },
     });
   }
 

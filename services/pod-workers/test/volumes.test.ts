@@ -1,6 +1,7 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { KubusError } from '@kubus/ports';
-import { ScriptedNode, podOf } from './scripted-node.ts';
+import type { SubPathsRequest } from '@kubus/contracts';
+import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 let node: ScriptedNode;
 
@@ -37,12 +38,11 @@ test('a pod waits for its volumes before its sandbox, and its containers get the
   });
 });
 
-test('a volume that can not be mounted is told, and waited for', async () => {
+test('a volume that can not be mounted is waited for', async () => {
   await node.work(pod);
   const error = 'MountVolume.SetUp failed for volume "data" : no space left';
   const other = 'MountVolume.SetUp failed for volume "other" : busy';
   await node.volumes('a', { ready: false, volumes: {}, errors: [error, other] });
-  expect(node.told('a')).toEqual([`Warning FailedMount -: ${error}`, `Warning FailedMount -: ${other}`]);
   expect(node.state('a')).toMatchObject({ state: 'syncing', error: `[${error}, ${other}]` });
   await node.volumes('a', mounted);
   expect(done()).toEqual(started);
@@ -108,4 +108,152 @@ test('what is still mounted among a pod’s files is not removed with them', asy
   node.files.failure = undefined;
   await node.pass(1_000);
   expect(node.state('a')?.state).toBe('finished');
+});
+
+describe('a pod whose volume is larger than it may be', () => {
+  const excess = { message: 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". ' };
+  test('is evicted with as little time as a container can have, and told of once', async () => {
+    await node.work(pod);
+    await node.volumes('a', mounted);
+    done();
+    await node.volumes('a', { ...mounted, excess });
+    expect(done().slice(0, 2)).toEqual(['StopContainer c2 2', 'StopPodSandbox s1']);
+    const { conditions = [], ...status } = node.status('a') ?? {};
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message: excess.message });
+    expect(conditions.filter(({ type }) => type === 'DisruptionTarget')).toEqual([]);
+    expect(node.events('a').filter((text) => text.startsWith('Evicted'))).toEqual([`Evicted: ${excess.message}`]);
+  });
+
+  test('stays so over a restart, and when the volume becomes smaller', async () => {
+    await node.work(pod);
+    await node.volumes('a', mounted);
+    node.bridge.before = (what) => (what.startsWith('Stop') ? Promise.reject(new Error('busy')) : Promise.resolve());
+    await node.volumes('a', { ...mounted, excess });
+    node.kill();
+    done();
+    node.bridge.before = () => Promise.resolve();
+    await node.volumes('a', mounted);
+    await node.start();
+    await node.pass(60_000);
+    expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'Evicted', message: excess.message });
+    expect(done()).toContain('StopContainer c2 2');
+  });
+
+  test('goes on when the node needs it', async () => {
+    const annotations = { 'kubernetes.io/config.source': 'file' };
+    await node.work({ ...pod, metadata: { ...pod.metadata, annotations } });
+    await node.volumes('a', { ...mounted, excess });
+    expect(done()).toEqual(started);
+    expect(node.status('a')?.phase).not.toBe('Failed');
+  });
+});
+describe('parts of volumes', () => {
+  const parts = podOf(
+    'a',
+    { volumes: [{ name: 'data', emptyDir: {} }] },
+    {
+      env: [{ name: 'WHO', value: 'me' }],
+      volumeMounts: [
+        { name: 'data', mountPath: '/whole' },
+        { name: 'data', mountPath: '/part', subPath: 'a/b' },
+        { name: 'data', mountPath: '/mine', subPathExpr: 'of/$(WHO)' },
+      ],
+    },
+  );
+  const hostPaths = () => node.bridge.configs.get('main')?.mounts?.map(({ hostPath }) => hostPath);
+
+  test('are asked for at each start, with what their names are made of', async () => {
+    const asked: SubPathsRequest[] = [];
+    node.subPaths = (request) => {
+      asked.push(request);
+      return Promise.resolve({ 1: `/part/${asked.length}`, 2: '/mine' });
+    };
+    await node.work(parts);
+    await node.volumes('a', mounted);
+    expect(asked).toEqual([
+      {
+        ref: { namespace: 'default', name: 'pod-a', uid: 'a' },
+        container: 'main',
+        mounts: [
+          { index: 1, volume: 'data', subPath: 'a/b' },
+          { index: 2, volume: 'data', subPathExpr: 'of/$(WHO)' },
+        ],
+        environment: expect.objectContaining({ steps: [{ from: 'text', name: 'WHO', text: 'me' }] }),
+        objects: [],
+      },
+    ]);
+    expect(hostPaths()?.slice(0, 3)).toEqual(['/pods/a/volumes/data', '/part/1', '/mine']);
+    node.bridge.exit('a', 'main', 1);
+    await node.work(parts, { reason: 'look' });
+    await node.pass(15_000);
+    expect(hostPaths()?.slice(0, 3)).toEqual(['/pods/a/volumes/data', '/part/2', '/mine']);
+  });
+
+  test('are not asked for where there are none', async () => {
+    node.subPaths = () => Promise.reject(new KubusError('asked', 'in vain'));
+    await node.work(pod);
+    await node.volumes('a', mounted);
+    expect(done()).toEqual(started);
+  });
+
+  test('that can not be had keep the container from its start, and say why', async () => {
+    const message = 'failed to prepare subPath for volumeMount "data" of container "main"';
+    node.subPaths = () => Promise.reject(new KubusError('CreateContainerConfigError', message));
+    await node.work(parts);
+    await node.volumes('a', mounted);
+    expect(done()).toEqual(['RunPodSandbox pod-a/0']);
+    const { waiting } = node.status('a')?.containerStatuses?.[0]?.state ?? {};
+    expect(waiting).toEqual({ reason: 'CreateContainerConfigError', message });
+    expect(node.told('a')).toContain(`Warning Failed spec.containers{main}: Error: ${message}`);
+  });
+
+  test.each([
+    ['VolumesNotReady', 1_500],
+    ['ObjectsUnavailable', 15_000],
+  ])('are waited for after %s', async (code, waitMs) => {
+    node.subPaths = () => Promise.reject(new KubusError(code, 'not now'));
+    await node.work(parts);
+    await node.volumes('a', mounted);
+    expect(node.state('a')).toMatchObject({ error: 'not now' });
+    expect(node.status('a')?.containerStatuses?.[0]?.state).toEqual({ waiting: { reason: 'ContainerCreating' } });
+    expect(node.events('a').filter((event) => event.startsWith('Failed'))).toEqual([]);
+    node.subPaths = () => Promise.resolve({ 1: '/part', 2: '/mine' });
+    await node.pass(waitMs);
+    expect(done()).toEqual(started);
+  });
+});
+
+test('a block volume is a device, and needed like others', async () => {
+  const volumeDevices = [{ name: 'disk', devicePath: '/dev/xvda' }];
+  await node.work(podOf('a', { volumes: [{ name: 'disk', emptyDir: {} }] }, { volumeDevices }));
+  expect(done()).toEqual([]);
+  await node.volumes('a', { ready: true, volumes: { disk: { hostPath: '/dev/loop7', device: true } } });
+  expect(node.bridge.configs.get('main')?.devices).toEqual([
+    { containerPath: '/dev/xvda', hostPath: '/dev/loop7', permissions: 'mrw' },
+  ]);
+});
+
+test('the groups of volumes are those of all processes, once', async () => {
+  const spec = { volumes: [{ name: 'data', emptyDir: {} }], securityContext: { supplementalGroups: [5, 7] } };
+  await node.work(podOf('a', spec, { volumeMounts: [{ name: 'data', mountPath: '/data' }] }));
+  await node.volumes('a', { ...mounted, supplementalGroups: [7, 1234] });
+  const groups = ['5', '7', '1234'];
+  expect(node.bridge.configs.get('main')?.linux?.securityContext?.supplementalGroups).toEqual(groups);
+  expect(node.bridge.sandboxConfig?.linux?.securityContext?.supplementalGroups?.toSorted()).toEqual(groups.toSorted());
+});
+
+test('mounts are read-only all the way down where the runtime has that, and the status says so', async () => {
+  const volumeMounts = [{ name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'Enabled' }];
+  const recursive = podOf('a', { volumes: [{ name: 'data', emptyDir: {} }] }, { volumeMounts });
+  await node.work(recursive);
+  await node.volumes('a', mounted);
+  const said = () => node.status('a')?.containerStatuses?.[0]?.volumeMounts?.[0]?.recursiveReadOnly;
+  const refusal = 'volume "data" requested recursive read-only mode, but it is not supported by the runtime';
+  expect(node.events('a')).toContain(`Failed: Error: failed to resolve recursive read-only mode: ${refusal}`);
+  expect([done(), said()]).toEqual([['RunPodSandbox pod-a/0'], 'Disabled']);
+  const features = { userNamespaces: false, recursiveReadOnlyMounts: true };
+  node.setRuntime({ ...runtimeReady, handlers: { '': features } });
+  await node.pass(15_000);
+  expect(node.bridge.configs.get('main')?.mounts?.[0]).toMatchObject({ readonly: true, recursiveReadOnly: true });
+  expect(said()).toBe('Enabled');
 });

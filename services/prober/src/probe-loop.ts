@@ -1,4 +1,5 @@
 import type { ProbeResult } from '@kubus/contracts';
+import { DEFAULT_BUCKETS, Distribution } from '@kubus/metrics';
 import type { Cancel, Clock } from '@kubus/ports';
 import {
   type ProbeContext,
@@ -38,6 +39,8 @@ export interface ProbeLoopOptions {
 export class ProbeLoop {
   /** Attempts by how they ended, for the metrics. */
   readonly counts = { successful: 0, failed: 0, unknown: 0 };
+  /** How long those took that succeeded, in seconds. */
+  readonly seconds = new Distribution(DEFAULT_BUCKETS);
   readonly #options: ProbeLoopOptions;
   #definition: ProbeDefinition;
   #context: ProbeContext = { run: undefined, started: false, ending: false };
@@ -133,7 +136,7 @@ export class ProbeLoop {
     if (flight.signal.aborted) return;
     this.#flight = undefined;
     const { result } = this.#state;
-    this.#takeIn(outcome);
+    this.#takeIn(outcome, clock.now() - began);
     const again = this.#again;
     if (this.#mayProbe()) {
       this.#again = false;
@@ -143,13 +146,14 @@ export class ProbeLoop {
     onOutcome(definition, outcome, result);
   }
 
-  #takeIn(outcome: Outcome): void {
+  #takeIn(outcome: Outcome, tookMs: number): void {
     if (outcome.kind === 'lost') return;
     if (outcome.kind === 'errored') {
       this.counts.unknown += 1;
       return;
     }
     const verdict = outcome.attempt.result === 'failure' ? 'failure' : 'success';
+    if (verdict === 'success') this.seconds.observe({}, tookMs / 1000);
     this.counts[verdict === 'success' ? 'successful' : 'failed'] += 1;
     this.#state = conclude(this.#definition.kind, this.#state, verdict, this.#definition.settings);
   }

@@ -10,6 +10,7 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
+import type { MetricSeries } from '@kubus/metrics';
 import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
@@ -107,6 +108,19 @@ export class Prober {
           ...{ pod: ref.name, namespace: ref.namespace, pod_uid: ref.uid },
         };
         for (const [result, value] of Object.entries(counts)) yield { value, labels: { ...labels, result } };
+      }
+    }
+  }
+
+  /** How long the probes took that succeeded, as the reference's `prober_probe_duration_seconds` tells it. */
+  *durations(): Generator<MetricSeries> {
+    for (const { ref, loops } of this.#pods.values()) {
+      for (const { definition, seconds } of loops) {
+        const { container, kind } = definition;
+        const labels = {
+          ...{ probe_type: kindNames[kind], container: container.name, pod: ref.name, namespace: ref.namespace },
+        };
+        for (const series of seconds.series) yield { ...series, labels };
       }
     }
   }

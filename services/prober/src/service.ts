@@ -24,8 +24,17 @@ export const prober: ServiceDefinition = {
       type: 'counter',
       name: 'prober_probe_total',
       help: 'Liveness, readiness and startup probes of containers by result.',
-      labelNames: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
       collect: () => [...probes.counts()],
+    });
+    metrics.add({
+      type: 'histogram',
+      name: 'prober_probe_duration_seconds',
+      help: 'How long probes of containers took that succeeded, in seconds.',
+      values: {
+        get series() {
+          return [...probes.durations()];
+        },
+      },
     });
     return Promise.resolve({
       stop: () => {

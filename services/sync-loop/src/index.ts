@@ -9,7 +9,7 @@ export { SyncLoop, type SyncLoopOptions } from './sync-loop.ts';
 /** The service `sync-loop`. */
 export const syncLoop: ServiceDefinition = {
   name: 'sync-loop',
-  start: async ({ config, bus, clock, logger, health, stateDir }) => {
+  start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
     const loop = await SyncLoop.start({
       bus,
       clock,
@@ -20,6 +20,7 @@ export const syncLoop: ServiceDefinition = {
       ids: await idPool(config),
       workers: configuredShare(config, 'pod-workers'),
     });
+    loop.metrics.show(metrics);
     health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
     health.ready('state folder', () => loop.saveError);
     return {

@@ -6,9 +6,11 @@ import {
   type PodWork,
   type ServiceShare,
   type SourceName,
+  allocatableDevices,
   clusterNode,
   configuredSources,
   desiredPods,
+  deviceResource,
   podStatus,
   podWake,
   podWork,
@@ -21,6 +23,8 @@ import { type IdPool, NodeState, type WorkChange } from '@kubus/pod-manager';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
 import { followShare } from '@kubus/service-kit';
 import { AdmissionFiles } from './admission-files.ts';
+import { DeviceRequests } from './device-requests.ts';
+import { WorkMetrics } from './work-metrics.ts';
 
 /** How often every pod is decided about anew, in case a single decision missed something (kubelet behaviour 1.4). */
 const HOUSEKEEPING_MS = 10_000;
@@ -46,12 +50,15 @@ export interface SyncLoopOptions {
  * needs what (kubelet behaviour 1.2). Its decisions are those of `NodeState`; here they only come in and go out.
  */
 export class SyncLoop {
+  /** What is counted of its decisions. */
+  readonly metrics = new WorkMetrics();
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #state: NodeState;
   readonly #works: FactOwner<PodWork>;
   readonly #wakes: FactOwner<Wake>;
   readonly #files: AdmissionFiles;
+  readonly #devices: DeviceRequests;
   readonly #desired: readonly FactReader<PodUpdate>[];
   /** Ends when everything that was decided has been told. */
   #telling: Promise<void> = Promise.resolve();
@@ -71,7 +78,12 @@ export class SyncLoop {
     this.#clock = clock;
     this.#logger = logger;
     this.#files = files;
+    for (const [uid, { verdict }] of files.saved) if (verdict === 'rejected') this.metrics.earlier(uid, 'reject');
     this.#state = new NodeState({ node, ids, records: files.saved, awaitsNode: inCluster });
+    this.#devices = new DeviceRequests(bus, logger, ({ uid, refusal, causes }) => {
+      this.#state.devices(uid, refusal);
+      this.#decide(uid, causes);
+    });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
@@ -84,6 +96,9 @@ export class SyncLoop {
       changed: ({ value, cause }) => {
         if (this.#state.node(value)) this.#decideAll([cause]);
       },
+    });
+    bus.reader(deviceResource, {
+      changed: ({ key, value }) => this.#state.deviceResource(key, allocatableDevices(value)),
     });
     followShare(bus, 'pod-workers', options.workers, (share, causes) => {
       this.#state.shared(share);
@@ -154,10 +169,12 @@ export class SyncLoop {
     return bus.reader(desiredPods[source], {
       changed: ({ value, cause }) => {
         this.#state.desired(source, value);
+        this.metrics.wanted(value.pod.metadata.uid, value.pod);
         this.#decide(value.pod.metadata.uid, [cause]);
       },
       removed: ({ key }, cause) => {
         this.#state.undesired(source, key);
+        this.metrics.wanted(key, undefined);
         this.#decide(key, [cause]);
       },
       complete: (_instance, _epoch, cause) => {
@@ -183,11 +200,13 @@ export class SyncLoop {
 
   #publish(changes: readonly WorkChange[], causes: readonly Cause[]): void {
     for (const change of changes) {
+      this.metrics.decided(change.uid, change.work);
       this.#tell(async () => {
         await this.#files.save(change.uid, change.record);
         this.#publishOne(change, causes);
       });
     }
+    for (const pod of this.#state.podsWithoutDevices) this.#devices.ask(pod, causes);
   }
 
   #publishOne({ uid, work }: WorkChange, awaited: readonly Cause[]): void {
