@@ -3,8 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { nodeDir } from '@kubus/launcher/node-dir';
 import { defaultNode } from './node-option.ts';
 
-/** These make or remove the namespace, go into it themselves, or need no node. */
-const outside = new Set(['up', 'down', 'debug', 'graph', 'identities', 'kubelet', 'help', 'version']);
+/** These make or remove the namespace, go into it themselves, need no node, or reach it by its socket. */
+const outside = new Set([
+  ...['up', 'down', 'debug', 'graph', 'identities', 'kubelet', 'help', 'version'],
+  ...['logs', 'exec', 'attach', 'port-forward', 'top'],
+]);
 
 /**
  * Starts this program once more in the network namespace of the node that the arguments name, if the command needs it

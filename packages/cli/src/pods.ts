@@ -21,6 +21,24 @@ export interface PodView {
   readonly worker: PodWorkerReport | undefined;
 }
 
+/**
+ * Whether `name` means the pod: it is its whole name, or the name in its manifest (without the node's name at the end), or its
+ * UID; kubectl's `pod/` may stand before it.
+ */
+export function isMeant(name: string, pod: { readonly name: string; readonly uid: string }, node: string): boolean {
+  const bare = bareName(name);
+  return pod.name === bare || pod.name === `${bare}-${node}` || pod.uid === bare;
+}
+
+/** As kubectl words it. */
+export function notFound(name: string, namespace: string): UserError {
+  return new UserError(`pods "${bareName(name)}" not found in namespace "${namespace}"`);
+}
+
+function bareName(name: string): string {
+  return name.replace(/^(pods?|po)\//, '');
+}
+
 export class Pods {
   readonly #works: FactReader<PodWork>;
   readonly #statuses: FactReader<PodStatusReport>;
@@ -65,16 +83,10 @@ export class Pods {
       .sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
   }
 
-  /**
-   * The pod that `name` means in a namespace: its whole name, or the name in its manifest (without the node's name at the
-   * end), or its UID. Throws a {@link UserError} as kubectl words it.
-   */
+  /** The pod that `name` means in a namespace, see {@link isMeant}. Throws a {@link UserError} as kubectl words it. */
   find(name: string, namespace: string, node: string): PodView {
-    const bare = name.replace(/^(pods?|po)\//, '');
-    const found = this.list(namespace).find(
-      ({ uid, work }) => work.ref.name === bare || work.ref.name === `${bare}-${node}` || uid === bare,
-    );
-    if (found === undefined) throw new UserError(`pods "${bare}" not found in namespace "${namespace}"`);
+    const found = this.list(namespace).find(({ work }) => isMeant(name, work.ref, node));
+    if (found === undefined) throw notFound(name, namespace);
     return found;
   }
 }

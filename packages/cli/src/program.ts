@@ -1,6 +1,7 @@
 import { KubusError, toError } from '@kubus/ports';
 import { version } from '@kubus/service-kit';
 import { Command, Option } from 'commander';
+import { addAttach } from './commands/attach.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
@@ -11,10 +12,12 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
+import { addPortForward } from './commands/port-forward.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
 import { addTail } from './commands/tail.ts';
+import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
 import { defaultNode } from './node-option.ts';
@@ -37,6 +40,9 @@ export function createProgram(): Command {
     addEvents,
     addLogs,
     addExec,
+    addAttach,
+    addPortForward,
+    addTop,
     addTail,
     addTrace,
     addGraph,

@@ -38,7 +38,21 @@ function subcommands(command: Command): Command[] {
 
 const commands = [
   ...['up', 'down', 'status', 'get', 'get pods', 'get manifests', 'describe', 'describe pod', 'logs', 'exec', 'tail'],
-  ...['events', 'trace', 'trace pod', 'graph', 'identities', 'restart', 'scale', 'debug'],
+  ...[
+    'attach',
+    'port-forward',
+    'top',
+    'top node',
+    'top pods',
+    'events',
+    'trace',
+    'trace pod',
+    'graph',
+    'identities',
+    'restart',
+    'scale',
+    'debug',
+  ],
 ];
 
 /** `kubelet` has the reference's own help; the others are no commands of the program. */
@@ -86,6 +100,9 @@ test.each([
   'status',
   'logs a',
   'exec a -- ls',
+  'attach a',
+  'port-forward a 80',
+  'top node',
   'tail',
   'trace pod a',
   'restart sync-loop',

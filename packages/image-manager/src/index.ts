@@ -19,12 +19,13 @@ export { pulledMessage } from './pulled-message.ts';
 export { type PullQueue, type QueuedPull, startable } from './pull-queue.ts';
 export {
   type PresentImage,
+  type PullCheck,
   type PullSecret,
   type PulledRecord,
   type PulledWith,
   type Verification,
   learnSecrets,
-  mayUse,
+  pullCheck,
   recordPull,
   recordUnknown,
   verificationPolicies,

@@ -48,13 +48,19 @@ export interface PresentImage {
   readonly podSecrets: readonly PullSecret[];
 }
 
-/** Whether a pod may use an image that is there without pulling it with its own credentials first. */
-export function mayUse(image: PresentImage, verification: Verification): boolean {
+/**
+ * Why a pod may use an image that is there without pulling it first, or `mustAuthenticate`: with its own credentials it has
+ * to pull it. In the words of the reference's metrics.
+ */
+export type PullCheck = 'credentialPolicyAllowed' | 'credentialRecordFound' | 'mustAuthenticate';
+
+/** Whether a pod may use an image that is there. */
+export function pullCheck(image: PresentImage, verification: Verification): PullCheck {
   const { name, record, pullBegan, podSecrets } = image;
-  if (!isVerified(name, record !== undefined || pullBegan, verification)) return true;
+  if (!isVerified(name, record !== undefined || pullBegan, verification)) return 'credentialPolicyAllowed';
   const known = record?.names[name];
-  if (known === undefined) return false;
-  return known.everybody || podSecrets.some((own) => known.secrets.some((one) => isSame(own, one)));
+  const isKnown = known?.everybody === true || podSecrets.some((own) => known?.secrets.some((one) => isSame(own, one)));
+  return isKnown ? 'credentialRecordFound' : 'mustAuthenticate';
 }
 
 function isVerified(name: string, pulledByUs: boolean, { policy, allowlist }: Verification): boolean {

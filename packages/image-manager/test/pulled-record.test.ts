@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  type PullCheck,
   type PullSecret,
   type PulledRecord,
   type Verification,
   learnSecrets,
-  mayUse,
+  pullCheck,
   recordPull,
   recordUnknown,
 } from '../src/index.ts';
@@ -25,41 +26,59 @@ const withA = recordPull(undefined, { imageRef, name, secret: secret('a') });
 const withAccount = recordPull(undefined, { imageRef, name, secret: account('a') });
 
 describe('an image that is there', () => {
-  test.each<[string, PulledRecord | undefined, boolean, readonly PullSecret[], boolean]>([
-    ['that this node did not pull', undefined, false, [], true],
-    ['of whose pull the end is not known', undefined, true, [secret('a')], false],
-    ['of which only that is known', recordUnknown(undefined, imageRef), false, [secret('a')], false],
-    ['that was pulled without a Secret', open, false, [], true],
+  test.each<[string, PulledRecord | undefined, boolean, readonly PullSecret[], PullCheck]>([
+    ['that this node did not pull', undefined, false, [], 'credentialPolicyAllowed'],
+    ['of whose pull the end is not known', undefined, true, [secret('a')], 'mustAuthenticate'],
+    ['of which only that is known', recordUnknown(undefined, imageRef), false, [secret('a')], 'mustAuthenticate'],
+    ['that was pulled without a Secret', open, false, [], 'credentialRecordFound'],
     [
       'that was pulled under another name',
       recordPull(undefined, { imageRef, name: 'r.io/x', secret: undefined }),
       false,
       [],
-      false,
+      'mustAuthenticate',
     ],
-    ['that was pulled with a Secret, for a pod without one', withA, false, [], false],
-    ['for a pod with the same Secret', withA, false, [secret('a')], true],
-    ['for a pod with another one', withA, false, [secret('b')], false],
-    ['for a pod with another one of the same content', withA, false, [secret('b', 'hash of a')], true],
-    ['for a pod with the same one of new content', withA, false, [secret('a', 'new')], true],
-    ['that a service account has opened, for a pod with that account', withAccount, false, [account('a')], true],
-    ['that a service account has opened, for a pod with another one', withAccount, false, [account('b')], false],
-    ['for a pod with several', withA, false, [secret('b'), secret('a')], true],
+    ['that was pulled with a Secret, for a pod without one', withA, false, [], 'mustAuthenticate'],
+    ['for a pod with the same Secret', withA, false, [secret('a')], 'credentialRecordFound'],
+    ['for a pod with another one', withA, false, [secret('b')], 'mustAuthenticate'],
+    [
+      'for a pod with another one of the same content',
+      withA,
+      false,
+      [secret('b', 'hash of a')],
+      'credentialRecordFound',
+    ],
+    ['for a pod with the same one of new content', withA, false, [secret('a', 'new')], 'credentialRecordFound'],
+    [
+      'that a service account has opened, for a pod with that account',
+      withAccount,
+      false,
+      [account('a')],
+      'credentialRecordFound',
+    ],
+    [
+      'that a service account has opened, for a pod with another one',
+      withAccount,
+      false,
+      [account('b')],
+      'mustAuthenticate',
+    ],
+    ['for a pod with several', withA, false, [secret('b'), secret('a')], 'credentialRecordFound'],
   ])('%s', (_what, record, pullBegan, podSecrets, expected) => {
-    expect(mayUse({ name, record, pullBegan, podSecrets }, preloaded)).toBe(expected);
+    expect(pullCheck({ name, record, pullBegan, podSecrets }, preloaded)).toBe(expected);
   });
 
-  test.each<[Verification['policy'], readonly string[], PulledRecord | undefined, boolean]>([
-    ['NeverVerify', [], withA, true],
-    ['AlwaysVerify', [], undefined, false],
-    ['AlwaysVerify', [], open, true],
-    ['NeverVerifyAllowlistedImages', [], undefined, false],
-    ['NeverVerifyAllowlistedImages', ['r.io/team/app'], withA, true],
-    ['NeverVerifyAllowlistedImages', ['r.io/team/*'], undefined, true],
-    ['NeverVerifyAllowlistedImages', ['r.io/team'], undefined, false],
-    ['NeverVerifyAllowlistedImages', ['r.io/te/*'], undefined, false],
+  test.each<[Verification['policy'], readonly string[], PulledRecord | undefined, PullCheck]>([
+    ['NeverVerify', [], withA, 'credentialPolicyAllowed'],
+    ['AlwaysVerify', [], undefined, 'mustAuthenticate'],
+    ['AlwaysVerify', [], open, 'credentialRecordFound'],
+    ['NeverVerifyAllowlistedImages', [], undefined, 'mustAuthenticate'],
+    ['NeverVerifyAllowlistedImages', ['r.io/team/app'], withA, 'credentialPolicyAllowed'],
+    ['NeverVerifyAllowlistedImages', ['r.io/team/*'], undefined, 'credentialPolicyAllowed'],
+    ['NeverVerifyAllowlistedImages', ['r.io/team'], undefined, 'mustAuthenticate'],
+    ['NeverVerifyAllowlistedImages', ['r.io/te/*'], undefined, 'mustAuthenticate'],
   ])('under the policy %s %j', (policy, allowlist, record, expected) => {
-    expect(mayUse({ name, record, pullBegan: false, podSecrets: [] }, { policy, allowlist })).toBe(expected);
+    expect(pullCheck({ name, record, pullBegan: false, podSecrets: [] }, { policy, allowlist })).toBe(expected);
   });
 });
 
@@ -88,8 +107,8 @@ describe('the record of an image', () => {
         let record: PulledRecord | undefined;
         for (const one of pulled) record = recordPull(record, { imageRef, name, secret: secret(one) });
         for (const one of used) record = record && learnSecrets(record, name, [secret(one)]);
-        const allowed = mayUse({ name, record, pullBegan: false, podSecrets: [secret(asks)] }, preloaded);
-        expect(allowed).toBe(pulled.includes(asks));
+        const check = pullCheck({ name, record, pullBegan: false, podSecrets: [secret(asks)] }, preloaded);
+        expect(check).toBe(pulled.includes(asks) ? 'credentialRecordFound' : 'mustAuthenticate');
       }),
     );
   });

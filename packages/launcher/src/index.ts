@@ -22,7 +22,8 @@ export {
   isNetworkNamespace,
   keepNetworkNamespace,
 } from './network-namespace.ts';
-export { type NodeDir, type NodeDirOptions, createNodeDir, nodeDir } from './node-dir.ts';
+export { type KubeletDir, kubeletDir } from './kubelet/kubelet-dir.ts';
+export { type NodeDir, type NodeDirOptions, apiSocket, createNodeDir, nodeDir } from './node-dir.ts';
 export {
   type ProcessRecord,
   endProcesses,

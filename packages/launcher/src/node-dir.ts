@@ -65,6 +65,11 @@ const longestSocketPath = 107;
 /** The longest socket name in use: containerd adds `.ttrpc` to the path that it is given. */
 const longestSocketName = 'containerd.sock.ttrpc';
 
+/** The socket on which the node's API answers the people of the machine. */
+export function apiSocket(dir: Pick<NodeDir, 'socket'>): string {
+  return dir.socket('api');
+}
+
 /** Whether a node can have that name: it has to be a DNS subdomain (RFC 1123). */
 export function isNodeName(name: string): boolean {
   return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) && name.length <= 253;

@@ -9,17 +9,14 @@ export const nodeServices = [
   'volume-manager',
   'pod-workers',
   'prober',
+  'node-agent',
   'sync-loop',
   'config-sources',
+  'node-api',
 ] as const satisfies readonly ServiceName[];
 
 /** Those of a node that is a member of a cluster, besides. */
-export const clusterServices = [
-  'object-cache',
-  'node-agent',
-  'status-manager',
-  'node-api',
-] as const satisfies readonly ServiceName[];
+export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
 
 /** All that a node can have. */
 export const everyService: readonly ServiceName[] = [...nodeServices, ...clusterServices];
@@ -31,17 +28,14 @@ export interface NodeShape {
   readonly instances: InstanceCounts;
   /** The node's credentials for its API server; undefined: it is a member of no cluster. */
   readonly kubeconfig?: string | undefined;
-  /** Whether the node has an HTTP API of its own. Left out: where it is a member of a cluster. */
-  readonly api?: boolean | undefined;
 }
 
 /** What decides which services a node has. */
-type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'api'>;
+type ServiceShape = Pick<NodeShape, 'kubeconfig'>;
 
 /** The services of that node. */
-export function servicesOf({ kubeconfig, api = kubeconfig !== undefined }: ServiceShape): readonly ServiceName[] {
-  const further = clusterServices.filter((name) => (name === 'node-api' ? api : kubeconfig !== undefined));
-  return [...nodeServices, ...further];
+export function servicesOf({ kubeconfig }: ServiceShape): readonly ServiceName[] {
+  return kubeconfig === undefined ? nodeServices : everyService;
 }
 
 /** The process that runs the first instance of every service of a hosted node. */

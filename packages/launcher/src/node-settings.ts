@@ -7,7 +7,7 @@ import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import { nodeKubeconfig } from './api-relay.ts';
 import { PRIVATE_NODE_IP } from './network-namespace.ts';
-import type { NodeDir } from './node-dir.ts';
+import { type NodeDir, apiSocket } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
 /** What a person chooses about a private node. Kept in its folder, so that a restarted launcher does the same. */
@@ -82,6 +82,7 @@ export async function writeNodeConfig(
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...cluster(dir, settings),
+    server: server(dir, settings),
     nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
     runtime: {
       socket: dir.socket('containerd'),
@@ -111,6 +112,7 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {}, evictionHard: {} },
+    devices: { topologyPolicy: 'none' },
     userNamespaces: { idsPerPod: ID_UNIT },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
@@ -122,16 +124,21 @@ export async function writeNodeConfig(
 }
 
 /** What makes the node a member of its cluster. */
-function cluster(
-  dir: NodeDir,
-  { kubeconfig }: NodeSettings,
-): Partial<Pick<NodeConfig, 'apiServer' | 'server' | 'nodeIps'>> {
+function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Partial<Pick<NodeConfig, 'apiServer' | 'nodeIps'>> {
   if (kubeconfig === undefined) return {};
-  const certDir = join(dir.config, 'pki');
-  const { apiServer, server } = nodeConfigSchema.shape;
-  return {
-    apiServer: apiServer.parse({ kubeconfig: nodeKubeconfig(dir), certDir }),
-    server: server.parse({ certDir }),
-    nodeIps: [PRIVATE_NODE_IP],
-  };
+  const apiServer = { kubeconfig: nodeKubeconfig(dir), certDir: certificates(dir) };
+  return { apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer), nodeIps: [PRIVATE_NODE_IP] };
+}
+
+/** Who is a member of no cluster has nobody to ask who may use the HTTPS API. */
+function server(dir: NodeDir, { kubeconfig }: NodeSettings): NodeConfig['server'] {
+  return nodeConfigSchema.shape.server.parse({
+    socket: apiSocket(dir),
+    ...(kubeconfig !== undefined && { port: 10_250 }),
+    certDir: certificates(dir),
+  });
+}
+
+function certificates(dir: NodeDir): string {
+  return join(dir.config, 'pki');
 }

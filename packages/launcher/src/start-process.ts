@@ -9,7 +9,7 @@ import { type ProcessRecord, nodeMark, recordOf, removeRecord, writeRecord } fro
 /** A process that this one started. */
 export interface StartedProcess {
   readonly record: ProcessRecord;
-  /** Resolves when it has ended, to `code 1` or `SIGKILL`. */
+  /** Resolves when it has ended and its record is gone, to `code 1` or `SIGKILL`. */
   readonly exited: Promise<string>;
 }
 
@@ -53,8 +53,12 @@ export async function startProcess({ dir, what, command, env, log }: StartOption
       throw new LauncherError('StartFailed', `${what} ended at once (${await exited})${where}`);
     }
     await writeRecord(dir.processes, record);
-    void exited.then(() => removeRecord(dir.processes, record));
-    return { record, exited };
+    // Whoever is told of the end may start the next one, whose record must not be taken for this one's.
+    const ended = exited.then(async (status) => {
+      await removeRecord(dir.processes, record);
+      return status;
+    });
+    return { record, exited: ended };
   } finally {
     await file?.close();
   }

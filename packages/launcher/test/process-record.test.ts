@@ -61,6 +61,14 @@ describe('a started process', () => {
     expect(await readFile(join(dir.logs, 'service.log'), 'utf8')).toBe('to stdout\nto stderr\n');
   });
 
+  test('has no record any more when it is told that it has ended, so that the next one keeps its own', async () => {
+    const dir = await testNode();
+    const { record, exited } = await start(dir, 'service', 'exec sleep 1000');
+    await Promise.all([exited, endProcesses([record], 10_000)]);
+    // A removal that still went on would find the record of the next one in its place.
+    await expect(access(join(dir.processes, 'service.json'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   test('leads a session of its own', async () => {
     const dir = await testNode();
     const { record } = await start(dir, 'service', 'exec sleep 1000');

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeNetwork } from './describe.ts';
+import { describeNetwork, describeVolumes } from './describe.ts';
 
 test('a pod’s network is described by its interfaces, with what is wrong with them', () => {
   const attachment = {
@@ -25,4 +25,21 @@ test('a pod’s network is described by its interfaces, with what is wrong with 
     '    Problem:       plugin portmap failed (CHECK): lost',
   ]);
   expect(describeNetwork(undefined)).toEqual([]);
+});
+
+test('a pod’s volumes are described by where they are, with what is waited for', () => {
+  const spec = {
+    containers: [],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'keys', secret: {} },
+    ],
+  };
+  const ref = { namespace: 'default', name: 'web', uid: 'a' };
+  const told = { ref, ready: false, volumes: { data: { hostPath: '/pods/a/data' } }, awaits: ['Secret x/keys'] };
+  expect(describeVolumes({ spec }, told)).toEqual([
+    'Volumes:',
+    '  NAME   KIND       ON THE HOST\n  data   emptyDir   /pods/a/data\n  keys   secret     -\n  waits: Secret x/keys',
+  ]);
+  expect(describeVolumes({ spec: { containers: [] } }, undefined)).toEqual([]);
 });

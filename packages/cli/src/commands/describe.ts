@@ -1,4 +1,14 @@
-import { type ContainerState, type ContainerStatus, type PodNetwork, encodeToken, podNetwork } from '@kubus/contracts';
+import {
+  type ContainerState,
+  type ContainerStatus,
+  type Pod,
+  type PodNetwork,
+  type PodVolumes,
+  encodeToken,
+  podNetwork,
+  podVolumes,
+  volumeSourceNames,
+} from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
@@ -19,13 +29,19 @@ export function addDescribe(program: Command): void {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
       const network = (await link.facts(podNetwork)).get(pod.uid)?.value;
+      const volumes = (await link.facts(podVolumes)).get(pod.uid)?.value;
       const events = newestEvents(await link.record(eventsOf(encodeToken(pod.uid))));
       if (options.output !== undefined) {
-        printDocument({ pod: podDocument(pod), worker: pod.worker, network, events }, options.output);
+        printDocument({ pod: podDocument(pod), worker: pod.worker, volumes, network, events }, options.output);
         return;
       }
       console.log(
-        [...describePod(pod, link.bus.node), ...describeNetwork(network), ...describeEvents(events)].join('\n'),
+        [
+          ...describePod(pod, link.bus.node),
+          ...describeVolumes(pod.work.pod, volumes),
+          ...describeNetwork(network),
+          ...describeEvents(events),
+        ].join('\n'),
       );
     });
 }
@@ -69,6 +85,22 @@ function describePod(pod: PodView, node: string): string[] {
       ),
     ),
   ];
+}
+
+/** The pod's volumes with where they are on the host, and why they are not there yet. */
+export function describeVolumes(pod: Pick<Pod, 'spec'> | undefined, told: PodVolumes | undefined): string[] {
+  const volumes = pod?.spec.volumes ?? [];
+  if (volumes.length === 0) return [];
+  const rows = volumes.map((volume) => {
+    const found = told?.volumes[volume.name];
+    return [
+      volume.name,
+      volumeSourceNames.find((source) => volume[source] !== undefined) ?? '',
+      found?.hostPath ?? '-',
+    ];
+  });
+  const problems = [...(told?.errors ?? []), ...(told?.awaits ?? []).map((what) => `waits: ${what}`)];
+  return ['Volumes:', indent([formatTable(['NAME', 'KIND', 'ON THE HOST'], rows), ...problems].join('\n'))];
 }
 
 /** Nothing for a pod whose network is not cni-bridge's: one of the host's network, or of a runtime that runs CNI itself. */

@@ -1,11 +1,13 @@
-import { runtimePod } from '@kubus/contracts';
-import { bareContainerId, chooseRun, timeNanos } from '@kubus/container-log';
-import { type LogView, followLog, printLog } from '@kubus/log-reader';
+import { timeNanos } from '@kubus/container-log';
+import { type NodeClient, type QueryParameters, apiPath } from '@kubus/node-client';
+import { toError } from '@kubus/ports';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { chooseContainers } from '../logs/choose-containers.ts';
-import { parseDuration, sinceNanos } from '../logs/since.ts';
-import { type NodeLink, connectNode } from '../node-link.ts';
-import { type PodView, Pods } from '../pods.ts';
+import { findPod } from '../api-pods.ts';
+import { chooseContainers } from '../choose-containers.ts';
+import { parseDuration, sinceTime } from '../logs/since.ts';
+import { WholeLines } from '../logs/whole-lines.ts';
+import { nodeApi, rootDirOption } from '../node-socket.ts';
+import { endWithReader, writeTo } from '../output-stream.ts';
 import { UserError } from '../user-error.ts';
 
 interface LogsOptions {
@@ -15,10 +17,10 @@ interface LogsOptions {
   follow?: boolean;
   previous?: boolean;
   prefix?: boolean;
-  tail: number;
+  tail?: number;
   since?: bigint;
   sinceTime?: string;
-  limitBytes: number;
+  limitBytes?: number;
   timestamps?: boolean;
 }
 
@@ -35,102 +37,70 @@ export function addLogs(program: Command): void {
     .addOption(new Option('--all-containers', 'all containers of the pod').conflicts('container'))
     .option('-f, --follow', 'go on until the container ends')
     .option('-p, --previous', 'of the run before this one')
-    .option('--tail <lines>', 'only the last lines; -1: all', lineCount, Number.POSITIVE_INFINITY)
+    .option('--tail <lines>', 'only the last lines; -1: all', lineCount)
     .option('--since <duration>', 'only what is newer than a duration like 5s, 2m or 1h30m', duration)
     .addOption(
       new Option('--since-time <time>', 'only what is not older than a time (RFC 3339)')
         .argParser(time)
         .conflicts('since'),
     )
-    .option('--limit-bytes <bytes>', 'not more than so many bytes; 0: all', byteCount, Number.POSITIVE_INFINITY)
+    .option('--limit-bytes <bytes>', 'not more than so many bytes; 0: all', byteCount)
     .option('--timestamps', 'with the time of each line')
     .option('--prefix', 'with the names of pod and container before each line')
+    .addOption(rootDirOption())
     .action(async (pod: string, container: string | undefined, options: LogsOptions, command: Command) => {
       if (container !== undefined && (options.container !== undefined || options.allContainers === true)) {
         command.error('error: the container can be named once, and not together with --all-containers');
       }
-      const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
-      await logs(link, pod, { ...options, ...(container !== undefined && { container }) });
+      await logs(nodeApi(command), pod, { ...options, ...(container !== undefined && { container }) });
     });
 }
 
-async function logs(link: NodeLink, name: string, options: LogsOptions): Promise<void> {
-  const pod = (await Pods.read(link)).find(name, options.namespace, link.bus.node);
-  const { work } = pod;
-  if (work.pod === undefined) throw new UserError(`pod ${work.ref.name} is not wanted any more and is being removed`);
-  const { names, notice } = chooseContainers(work.pod, { container: options.container, all: options.allContainers });
+async function logs(client: NodeClient, name: string, options: LogsOptions): Promise<void> {
+  const pod = await findPod(client, name, options.namespace);
+  const { metadata } = pod;
+  const { names, notice } = chooseContainers(pod, { container: options.container, all: options.allContainers });
   if (notice !== undefined) console.error(notice);
-  // Whoever reads has enough, such as `head`.
-  process.stdout.once('error', () => process.exit());
-  const runs = await Runs.read(link, pod);
-  const since = sinceNanos(options, Date.now());
+  endWithReader();
+  const query = logQuery(options, Date.now());
   const show = async (container: string) => {
-    const id = chooseRun(work.ref.name, container, pod.status, { previous: options.previous === true });
-    const view: LogView = {
-      tail: options.tail,
-      sinceNanos: since,
-      limitBytes: options.limitBytes,
-      timestamps: options.timestamps === true,
-      prefix: options.prefix === true ? `[pod/${work.ref.name}/${container}] ` : '',
-      write: toStdout,
-    };
-    const path = runs.logPath(id);
-    await (options.follow === true ? followLog(path, view, { ended: runs.ended(id) }) : printLog(path, view));
+    const log = await client.begin(apiPath(['containerLogs', metadata.namespace, metadata.name, container], query));
+    const prefix = options.prefix === true ? `[pod/${metadata.name}/${container}] ` : '';
+    // Of one container everything is shown at once, also the beginning of a line.
+    const lines = prefix === '' && names.length === 1 ? undefined : new WholeLines(prefix);
+    try {
+      for await (const chunk of log as AsyncIterable<Buffer>) await writeTo(process.stdout, lines?.add(chunk) ?? chunk);
+    } catch (error) {
+      throw new UserError(`the log of ${container} broke off: ${toError(error).message}`);
+    } finally {
+      if (lines !== undefined) await writeTo(process.stdout, lines.end());
+    }
   };
   if (options.follow === true) await Promise.all(names.map(show));
   else for (const container of names) await show(container);
 }
 
-/** As fast as whoever reads it. */
-async function toStdout(bytes: Uint8Array): Promise<void> {
-  await new Promise((resolve) => process.stdout.write(bytes, resolve));
-}
-
-/** The runs of one pod's containers, as the runtime has them. */
-class Runs {
-  readonly #uid: string;
-  readonly #ends = new Map<string, AbortController>();
-  #state: (id: string) => { readonly state: string; readonly logPath: string } | undefined = () => undefined;
-
-  private constructor(uid: string) {
-    this.#uid = uid;
-  }
-
-  static async read(link: NodeLink, { uid }: PodView): Promise<Runs> {
-    const runs = new Runs(uid);
-    const look = () => runs.#look();
-    const facts = await link.facts(runtimePod, { changed: look, removed: look });
-    runs.#state = (id) => facts.get(runs.#uid)?.value.containers.find((one) => one.id === bareContainerId(id));
-    return runs;
-  }
-
-  /** Where a run's log is. Throws a {@link UserError} when the runtime has forgotten the run. */
-  logPath(id: string): string {
-    const path = this.#state(id)?.logPath ?? '';
-    if (path === '') throw new UserError(`unable to retrieve container logs for ${id}`);
-    return path;
-  }
-
-  /** Aborted when a run has ended. */
-  ended(id: string): AbortSignal {
-    const end = new AbortController();
-    this.#ends.set(id, end);
-    this.#look();
-    return end.signal;
-  }
-
-  #look(): void {
-    for (const [id, end] of this.#ends) if (this.#state(id)?.state !== 'running') end.abort();
-  }
+/** What of a log is asked for, as the query of /containerLogs. */
+export function logQuery(options: Omit<LogsOptions, 'namespace'>, now: number): QueryParameters {
+  const since = sinceTime(options, now);
+  const { follow, previous, timestamps, tail, limitBytes } = options;
+  return [
+    ...(follow === true ? [['follow', 'true'] as const] : []),
+    ...(previous === true ? [['previous', 'true'] as const] : []),
+    ...(timestamps === true ? [['timestamps', 'true'] as const] : []),
+    ...(tail === undefined ? [] : [['tailLines', String(tail)] as const]),
+    ...(since === undefined ? [] : [['sinceTime', since] as const]),
+    ...(limitBytes === undefined ? [] : [['limitBytes', String(limitBytes)] as const]),
+  ];
 }
 
 /** All where kubectl takes a number for that. */
-function lineCount(text: string): number {
-  return text === '-1' ? Number.POSITIVE_INFINITY : wholeNumber(text);
+function lineCount(text: string): number | undefined {
+  return text === '-1' ? undefined : wholeNumber(text);
 }
 
-function byteCount(text: string): number {
-  return wholeNumber(text) || Number.POSITIVE_INFINITY;
+function byteCount(text: string): number | undefined {
+  return wholeNumber(text) || undefined;
 }
 
 function wholeNumber(text: string): number {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { parseDuration, sinceNanos } from './since.ts';
+import { parseDuration, sinceTime } from './since.ts';
 
 test.each([
   ['5s', 5_000_000_000n],
@@ -18,7 +18,8 @@ test.each([
 });
 
 test('the beginning is counted back from now, or named', () => {
-  expect(sinceNanos({}, 5_000)).toBeUndefined();
-  expect(sinceNanos({ since: 2_000_000_000n }, 5_000)).toBe(3_000_000_000n);
-  expect(sinceNanos({ sinceTime: '1970-01-01T00:00:01.5Z' }, 5_000)).toBe(1_500_000_000n);
+  expect(sinceTime({}, 5_000)).toBeUndefined();
+  expect(sinceTime({ since: 2_000_000_001n }, 5_000)).toBe('1970-01-01T00:00:02.999999999Z');
+  expect(sinceTime({ since: 6_000_000_000n }, 5_000)).toBe('1970-01-01T00:00:00.000000000Z');
+  expect(sinceTime({ sinceTime: '1970-01-01T00:00:01.5Z' }, 5_000)).toBe('1970-01-01T00:00:01.5Z');
 });

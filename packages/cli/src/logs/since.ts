@@ -1,5 +1,3 @@
-import { timeNanos } from '@kubus/container-log';
-
 /** Nanoseconds of each unit that Go's durations know. */
 const UNITS: Readonly<Record<string, number>> = {
   ns: 1,
@@ -21,11 +19,18 @@ export function parseDuration(text: string): bigint | undefined {
   return BigInt(Math.round(nanos));
 }
 
-/** From when on lines are shown, nanoseconds since the Unix epoch; `now` in milliseconds. */
-export function sinceNanos(
+/**
+ * From when on lines are shown, as RFC 3339: the node's API takes whole seconds for a duration, but any time.
+ *
+ * @param now milliseconds since the Unix epoch, of the machine that the node is on
+ */
+export function sinceTime(
   options: { readonly since?: bigint | undefined; readonly sinceTime?: string | undefined },
   now: number,
-): bigint | undefined {
-  if (options.sinceTime !== undefined) return timeNanos(options.sinceTime);
-  return options.since === undefined ? undefined : BigInt(Math.round(now)) * 1_000_000n - options.since;
+): string | undefined {
+  if (options.since === undefined) return options.sinceTime;
+  const nanos = BigInt(Math.round(now)) * 1_000_000n - options.since;
+  const begin = nanos < 0n ? 0n : nanos;
+  const whole = new Date(Number(begin / 1_000_000_000n) * 1000).toISOString().slice(0, -'.000Z'.length);
+  return `${whole}.${String(begin % 1_000_000_000n).padStart(9, '0')}Z`;
 }

@@ -21,7 +21,7 @@ import { endProcesses, findProcesses } from '../process-record.ts';
 import { ServiceProcesses, serviceOf } from '../service-processes.ts';
 import { type LineReader, type StartedProcess, startProcess } from '../start-process.ts';
 import { type KubeletDir, createKubeletDir } from './kubelet-dir.ts';
-import { nodeConfigOf, servesApi, socketOf } from './node-config.ts';
+import { nodeConfigOf, servesHttps, socketOf } from './node-config.ts';
 import { nodeIps } from './node-ips.ts';
 import { askRuntime } from './runtime.ts';
 
@@ -94,10 +94,10 @@ export class KubeletNode {
     const { name, version } = runtime;
     const network = handler === undefined ? 'of the runtime' : `of cni-bridge, through the handler ${handler}`;
     logger.info({ runtime: name, version, network, nodeIps: ips, nats: url }, 'Starting the services');
-    if (settings.config.enableServer && !servesApi(settings)) {
+    if (settings.config.enableServer && !servesHttps(settings)) {
       const why =
         'without --kubeconfig nobody can be asked who may use it (authentication.webhook, authorization.mode)';
-      logger.warn({}, `The API of the node is not served: ${why}`);
+      logger.warn({}, `The HTTPS API of the node is not served: ${why}`);
     }
     this.#processes.startServices();
     await this.#processes.joinBus({ url, identities });
@@ -128,7 +128,7 @@ export class KubeletNode {
     const { settings } = this.#options;
     const { hosted, kubeconfig } = settings.flags;
     const credentials = kubeconfig === '' ? undefined : kubeconfig;
-    return { hosted, instances: {}, kubeconfig: credentials, api: servesApi(settings) };
+    return { hosted, instances: {}, kubeconfig: credentials };
   }
 
   /** A server of the node's own, or the one that it was told. */

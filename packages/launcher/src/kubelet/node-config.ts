@@ -3,7 +3,7 @@ import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus
 import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
 import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
-import { isNodeName } from '../node-dir.ts';
+import { apiSocket, isNodeName } from '../node-dir.ts';
 import { identitiesFolder } from '../node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
 
@@ -49,8 +49,8 @@ export function socketOf(endpoint: string): string {
   throw new LauncherError('BadEndpoint', message);
 }
 
-/** Whether the node has an HTTP API: without an API server nobody could say who may use it, where it has to be asked. */
-export function servesApi({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): boolean {
+/** Whether the node has an HTTPS API: without an API server nobody could say who may use it, where it has to be asked. */
+export function servesHttps({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): boolean {
   const { enableServer, authentication, authorization } = config;
   const isAsked = authentication.webhook.enabled || authorization.mode === 'Webhook';
   return enableServer && (flags.kubeconfig !== '' || !isAsked);
@@ -75,7 +75,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       },
     }),
     ...(flags.kubeconfig !== '' && cluster(config, flags, parts)),
-    ...(servesApi({ config, flags }) && { server: server(config, flags['cert-dir'], parts.configz) }),
+    server: server({ config, flags }, parts),
     nodeObject: nodeObject(config, flags),
     runtime: {
       socket: parts.runtime,
@@ -98,6 +98,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       kube: config.kubeReserved,
       evictionHard: flags['experimental-allocatable-ignore-eviction'] ? {} : config.evictionHard,
     },
+    devices: { topologyPolicy: config.topologyManagerPolicy },
     userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
     images: images(config, flags),
     events: { qps: config.eventRecordQPS, burst: Math.max(1, config.eventBurst) },
@@ -185,16 +186,17 @@ function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: Nod
   };
 }
 
-function server(config: KubeletConfiguration, certDir: string, configz: string): object {
+function server({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>, { dir, configz }: NodeParts): object {
   const { authentication, authorization, tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = config;
   const { clientCAFile } = authentication.x509;
   return {
+    socket: apiSocket(dir),
     address: config.address,
-    port: config.port,
+    ...(servesHttps({ config, flags }) && { port: config.port }),
     readOnlyPort: config.readOnlyPort,
     healthz: { address: config.healthzBindAddress, port: config.healthzPort },
     ...(certFile !== '' && keyFile !== '' && { tls: { certFile, keyFile } }),
-    certDir,
+    certDir: flags['cert-dir'],
     bootstrapTls: config.serverTLSBootstrap,
     ...(config.tlsMinVersion !== '' && { minVersion: config.tlsMinVersion }),
     cipherSuites: config.tlsCipherSuites,
@@ -209,7 +211,11 @@ function server(config: KubeletConfiguration, certDir: string, configz: string):
       allowedCacheMs: authorization.webhook.cacheAuthorizedTTL,
       deniedCacheMs: authorization.webhook.cacheUnauthorizedTTL,
     },
+    ...(config.streamingConnectionIdleTimeout > 0 && { streamIdleMs: config.streamingConnectionIdleTimeout }),
     debuggingHandlers: config.enableDebuggingHandlers,
+    ...(config.enableSystemLogHandler && { systemLogs: '/var/log' }),
+    debugFlags: config.enableDebugFlagsHandler,
+    profiling: config.enableProfilingHandler,
     configz,
   };
 }

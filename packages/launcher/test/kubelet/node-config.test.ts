@@ -50,8 +50,8 @@ describe('what the services are told', () => {
       dns: { servers: [], domain: '', resolvConf: '/etc/resolv.conf' },
       reserved: { evictionHard: { 'memory.available': '100Mi' } },
     });
-    for (const part of ['apiServer', 'server', 'objects', 'manifests', 'manifestUrl'])
-      expect(config).not.toHaveProperty(part);
+    for (const part of ['apiServer', 'objects', 'manifests', 'manifestUrl']) expect(config).not.toHaveProperty(part);
+    expect(config.server).not.toHaveProperty('port');
     expect(config.pods.pidsLimit).toBeUndefined();
   });
 
@@ -137,17 +137,27 @@ describe('what the services are told', () => {
         configz: '/configz.json',
       },
     });
-    expect(configOf('enableServer: false', '--kubeconfig=/k').server).toBeUndefined();
+    expect(configOf('enableServer: false', '--kubeconfig=/k').server?.port).toBeUndefined();
   });
 
-  test('has an API of its own without a cluster where nobody has to be asked', () => {
+  test('has an HTTPS API without a cluster where nobody has to be asked', () => {
     const open = 'authentication: {webhook: {enabled: false}}\nauthorization: {mode: AlwaysAllow}\n';
     expect(configOf(open)).toMatchObject({
-      server: { authentication: { webhook: false, anonymous: false }, authorization: { mode: 'AlwaysAllow' } },
+      server: {
+        port: 10_250,
+        authentication: { webhook: false, anonymous: false },
+        authorization: { mode: 'AlwaysAllow' },
+      },
     });
-    expect(configOf(`${open}enableServer: false`).server).toBeUndefined();
-    expect(configOf('authorization: {mode: AlwaysAllow}').server).toBeUndefined();
-    expect(configOf('authentication: {webhook: {enabled: false}}').server).toBeUndefined();
+    for (const closed of [
+      `${open}enableServer: false`,
+      'authorization: {mode: AlwaysAllow}',
+      'authentication: {webhook: {enabled: false}}',
+    ]) {
+      const { server } = configOf(closed);
+      expect(server?.port).toBeUndefined();
+      expect(server?.socket).toMatch(/\/api\.sock$/);
+    }
   });
 
   test('lets cni-bridge run the machine’s networks where the runtime has our handler', () => {

@@ -1,6 +1,6 @@
 import type { Pod } from '@kubus/contracts';
 import { containersOf, findContainer } from '@kubus/pod-lifecycle';
-import { UserError } from '../user-error.ts';
+import { UserError } from './user-error.ts';
 
 /** The container that is meant when none is named (kubectl). */
 const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';

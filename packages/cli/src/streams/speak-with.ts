@@ -1,0 +1,35 @@
+import type { RemoteCommand, SpdyStream } from '@kubus/node-client';
+import { endWithReader, writeTo } from '../output-stream.ts';
+
+/**
+ * Connects this program's input and output with a command's, and resolves with its exit code.
+ *
+ * @param options.raw this program's terminal shows the command's: every key goes there, Ctrl-C too
+ */
+export async function speakWith(remote: RemoteCommand, { raw }: { readonly raw: boolean }): Promise<number> {
+  const { stdin, stdout } = process;
+  const resize = () => remote.resize({ columns: stdout.columns, rows: stdout.rows });
+  const isRaw = raw && stdin.isTTY;
+  endWithReader();
+  if (isRaw) stdin.setRawMode(true);
+  if (raw && stdout.isTTY) {
+    stdout.on('resize', resize);
+    resize();
+  }
+  try {
+    if (remote.stdin !== undefined) stdin.pipe(remote.stdin);
+    await Promise.all([
+      show(remote.stdout, stdout),
+      ...(remote.stderr === undefined ? [] : [show(remote.stderr, process.stderr)]),
+    ]);
+    return await remote.outcome();
+  } finally {
+    stdout.off('resize', resize);
+    if (isRaw) stdin.setRawMode(false);
+    await remote.close();
+  }
+}
+
+async function show(from: SpdyStream, to: NodeJS.WriteStream): Promise<void> {
+  for await (const chunk of from as AsyncIterable<Buffer>) await writeTo(to, chunk);
+}
