@@ -2,22 +2,16 @@ import type { Pod } from '@kubus/contracts';
 import { busyboxReference } from '@kubus/node-images';
 import { readManifest } from '@kubus/pod-manifest';
 
-/** The manifest of a pod that runs until it is asked to end, and then ends at once. */
+/** Runs until it is asked to end, and then ends at once. */
+export const benchContainer = {
+  name: 'main',
+  image: busyboxReference,
+  command: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'],
+};
+
+/** The manifest of a pod with such a container. */
 export function benchManifest(name: string): string {
-  return JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name },
-    spec: {
-      containers: [
-        {
-          name: 'main',
-          image: busyboxReference,
-          command: ['sh', '-c', 'trap "exit 0" TERM; while :; do sleep 3600 & wait $!; done'],
-        },
-      ],
-    },
-  });
+  return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [benchContainer] } });
 }
 
 /** The same pod as a node runs it. */

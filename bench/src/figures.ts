@@ -1,6 +1,9 @@
-import type { AtOnce, FullNode, HostedNode, Pair } from './measure.ts';
+import type { AtOnce, FullNode, HostedNode, Pair, WithVolumes } from './measure.ts';
 import { type PerProcess, total } from './process-usage.ts';
 import type { Figure } from './report.ts';
+import { streamFigures } from './stream-figures.ts';
+import type { Streams } from './streams.ts';
+import { scraped } from './scrapes.ts';
 import { type OneAtATime, median } from './subject.ts';
 
 export interface Measured {
@@ -9,6 +12,8 @@ export interface Measured {
   readonly bursts: readonly Pair<AtOnce>[];
   readonly fullNode: FullNode | undefined;
   readonly hosted: HostedNode | undefined;
+  readonly volumes: WithVolumes | undefined;
+  readonly streams: Streams | undefined;
   /** Part of a pod's way to Ready that is spent on the bus. */
   readonly busShare: number;
 }
@@ -24,8 +29,13 @@ const goals = {
   burst: (floor: number) => floor * (3.1 / 2.8),
   full: (floor: number) => floor * (11.5 / 10.9),
   fullRemoved: (floor: number) => floor * (10 / 8.7),
+  /** 0.4 of the kubelet's 0.50 s. */
+  createWithVolumes: (floor: number) => floor + 0.046,
+  fullWithVolumes: (floor: number) => floor * (12.5 / 10.9),
   cpuPerPodMs: 40,
+  cpuPerPodWithVolumesMs: 55,
   idlePercent: 3,
+  scrapeMs: 50,
   memoryMiB: 350,
   hostedMemoryMiB: 180,
   restartS: 1,
@@ -37,7 +47,7 @@ export function figuresOf(measured: Measured): {
   figures: Figure[];
   processes: Record<string, PerProcess>;
 } {
-  const { singles, bursts, burst, fullNode, hosted, busShare } = measured;
+  const { singles, bursts, burst, fullNode, hosted, volumes, streams, busShare } = measured;
   const cpu = medians(singles.map((run) => run.cpu));
   const burstCpu = medians(bursts.map((run) => run.kubus.cpu));
   const figures: Figure[] = [
@@ -66,6 +76,7 @@ export function figuresOf(measured: Measured): {
     figures.push(...fullNodeFigures(fullNode));
     processes['idle, % of a core'] = fullNode.idle;
     processes['memory, MiB PSS'] = fullNode.memory;
+    for (const path of scraped) processes[`${path}, ms`] = fullNode.scrapes[path];
   }
   if (hosted !== undefined) {
     const { pods, cpu: hostedCpu, memory } = hosted;
@@ -85,10 +96,44 @@ export function figuresOf(measured: Measured): {
     );
     processes['hosted in one, MiB PSS'] = memory;
   }
+  if (volumes !== undefined && fullNode !== undefined) {
+    const single = median(singles.flatMap((run) => run.floor.created));
+    figures.push(...volumeFigures(volumes, { single, full: fullNode.floor.created }));
+    processes[`with volumes, CPU per pod, ms`] = volumes.atOnce.cpu;
+  }
+  if (streams !== undefined) figures.push(...streamFigures(streams));
   return { figures, processes };
 }
 
-function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts, takeOvers }: FullNode): Figure[] {
+/** The floor is that of pods without volumes. */
+function volumeFigures(
+  { single, pods, atOnce }: WithVolumes,
+  floors: { readonly single: number; readonly full: number },
+): Figure[] {
+  const name = `a cluster’s node, ${pods} pods with volumes at once`;
+  return [
+    paired('a cluster’s node, with volumes: create to Ready, p50', goals.createWithVolumes, {
+      floor: floors.single,
+      kubus: median(single.created),
+    }),
+    seconds('a cluster’s node, with volumes: delete to gone, p50', median(single.removed)),
+    paired(`${name}, all Ready`, goals.fullWithVolumes, { floor: floors.full, kubus: atOnce.created }),
+    seconds(`${name}, all gone`, atOnce.removed),
+    { name: `${name}: agent CPU per pod`, unit: 'ms', kubus: total(atOnce.cpu), goal: goals.cpuPerPodWithVolumesMs },
+  ];
+}
+
+function fullNodeFigures({
+  pods,
+  floor,
+  kubus,
+  idle,
+  memory,
+  criCalls,
+  scrapes,
+  restarts,
+  takeOvers,
+}: FullNode): Figure[] {
   const name = (text: string) => text.replace('N', String(pods));
   const full = { floor: floor.created, kubus: kubus.created };
   const removed = { floor: floor.removed, kubus: kubus.removed };
@@ -101,6 +146,10 @@ function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts,
     { name: name('PLEG, cri-bridge: CPU per pod, N at once'), unit: 'ms', kubus: kubus.cpu['cri-bridge'] ?? 0 },
     { name: name('PLEG, CRI calls a minute with N idle pods'), unit: 'calls', kubus: criCalls.idlePerMinute },
     { name: name('PLEG, CRI calls per pod, N at once'), unit: 'calls', kubus: criCalls.perPod },
+    ...scraped.map((path) => ({
+      ...{ name: name(`scrape of ${path} with N pods: agent CPU`), unit: 'ms' as const },
+      ...{ kubus: total(scrapes[path]), goal: goals.scrapeMs },
+    })),
     { name: name('memory with N pods (PSS)'), unit: 'MiB', kubus: total(memory), goal: goals.memoryMiB },
     { name: 'a service killed: serving again, the slowest', unit: 's', kubus: slowest, goal: goals.restartS },
     takeOver(name('N pods with one more pod-workers, from the command'), takeOvers.added),
@@ -111,6 +160,10 @@ function fullNodeFigures({ pods, floor, kubus, idle, memory, criCalls, restarts,
 
 function takeOver(name: string, ms: number): Figure {
   return { name, unit: 's', kubus: ms / 1000, goal: goals.takeOverS };
+}
+
+function seconds(name: string, ms: number): Figure {
+  return { name, unit: 's', kubus: ms / 1000 };
 }
 
 /** Milliseconds become seconds. */

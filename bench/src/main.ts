@@ -4,8 +4,9 @@ import { cpus, release } from 'node:os';
 import { BenchNode } from './bench-node.ts';
 import { figuresOf } from './figures.ts';
 import { Floor } from './floor.ts';
-import { Measurements, hostedNode } from './measure.ts';
+import { Measurements, hostedNode, withVolumes } from './measure.ts';
 import { describePath } from './path.ts';
+import { measureStreams } from './streams.ts';
 import { formatFigures, formatProcesses } from './report.ts';
 
 interface Options {
@@ -14,6 +15,7 @@ interface Options {
   readonly burst: number;
   readonly full: number;
   readonly idle: number;
+  readonly stream: number;
   readonly json?: string;
 }
 
@@ -26,21 +28,27 @@ const program = new Command('bench')
   .option('--burst <n>', 'pods of a series all at once', count, 30)
   .option('--full <n>', 'pods of the full node; 0 leaves it out', count, 100)
   .option('--idle <seconds>', 'how long the full node is looked at', count, 30)
+  .option('--stream <MiB>', 'what passes through each stream; 0 leaves streams out', count, 1024)
   .option('--json <file>', 'write all figures to a file')
   .action(bench);
 await program.parseAsync();
 
 async function bench(options: Options): Promise<void> {
-  const { full, json } = options;
+  const { full, stream, json } = options;
   const measured = await withFloor(options);
   if (full > 0) say(`${full} pods at once on a node whose services run in one process`);
   const hosted = full > 0 ? await hostedNode(full) : undefined;
+  say(`a cluster’s node: pods with volumes one at a time, then ${full} at once`);
+  const volumes = full > 0 ? await withVolumes(options.single, full) : undefined;
+  if (stream > 0) say(`${stream} MiB through streams of containers`);
+  const streams = stream > 0 ? await measureStreams(stream * 1024 * 1024) : undefined;
   const { path, ...rest } = measured;
-  const { figures, processes } = figuresOf({ ...rest, hosted, burst: options.burst, busShare: path.busShare });
+  const more = { hosted, volumes, streams, burst: options.burst, busShare: path.busShare };
+  const { figures, processes } = figuresOf({ ...rest, ...more });
   console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
   if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
   if (json === undefined) return;
-  const all = { machine: await machine(), figures, processes, ...measured, hosted };
+  const all = { machine: await machine(), figures, processes, ...measured, hosted, volumes, streams };
   await writeFile(json, JSON.stringify(all, undefined, 2));
 }
 

@@ -3,7 +3,9 @@ import type { Floor } from './floor.ts';
 import { type PodPath, pathsOf } from './path.ts';
 import { type PerProcess, agentProcesses, cpuOf, difference, memoryOf, scaled } from './process-usage.ts';
 import { BenchNode } from './bench-node.ts';
+import { type Scrapes, measureScrapes } from './scrapes.ts';
 import { type TakeOvers, measureTakeOvers } from './take-over.ts';
+import { ClusterBenchNode } from './cluster-bench-node.ts';
 import { type OneAtATime, type Subject, allAtOnce, oneAtATime, podNames } from './subject.ts';
 
 /** Both subjects did the same, one right after the other. */
@@ -30,6 +32,7 @@ export interface FullNode extends Pair<AtOnce> {
   readonly idle: PerProcess;
   /** Calls of the runtime by cri-bridge: for each pod that was created, and while nothing happens per minute. */
   readonly criCalls: { readonly perPod: number; readonly idlePerMinute: number };
+  readonly scrapes: Scrapes;
   readonly restarts: Restarts;
   readonly takeOvers: TakeOvers;
 }
@@ -40,6 +43,13 @@ export interface HostedNode {
   /** The agent's CPU for each pod created at once with all others, in milliseconds. */
   readonly cpu: PerProcess;
   readonly memory: PerProcess;
+}
+
+/** A cluster's node whose pods have volumes. Times in milliseconds. */
+export interface WithVolumes {
+  readonly single: OneAtATime;
+  readonly pods: number;
+  readonly atOnce: AtOnce;
 }
 
 /** Before memory and idle CPU are read, in milliseconds: what the pods' start has left behind settles. */
@@ -97,6 +107,8 @@ export class Measurements {
     await wait(idleMs);
     const idle = scaled(difference(await cpuOf(processes), before), 100 / idleMs);
     const idlePerMinute = (((await this.#node.criCalls()) - callsBefore) * 60_000) / idleMs;
+    this.#say('scrapes of what the pods use');
+    const scrapes = await measureScrapes(this.#node.dir, processes);
     const restarts: Record<string, number> = {};
     for (const service of [...processes.keys()].filter((name) => name !== 'launcher' && name !== 'nats-server')) {
       restarts[service] = await this.#node.kill(service);
@@ -110,6 +122,7 @@ export class Measurements {
       memory,
       idle,
       criCalls: { perPod, idlePerMinute },
+      scrapes,
       restarts,
       takeOvers,
     };
@@ -142,10 +155,36 @@ export class Measurements {
   }
 
   async #cpuPerPod(pods: number, work: () => Promise<void>): Promise<PerProcess> {
-    const processes = await agentProcesses(this.#node.dir);
-    const before = await cpuOf(processes);
-    await work();
-    return scaled(difference(await cpuOf(processes), before), 1 / pods);
+    return cpuPerPod(this.#node, pods, work);
+  }
+}
+
+async function cpuPerPod(
+  { dir }: Pick<BenchNode, 'dir'>,
+  pods: number,
+  work: () => Promise<void>,
+): Promise<PerProcess> {
+  const processes = await agentProcesses(dir);
+  const before = await cpuOf(processes);
+  await work();
+  return scaled(difference(await cpuOf(processes), before), 1 / pods);
+}
+
+/** Pods with volumes on a cluster's node: some one at a time, then many at once. */
+export async function withVolumes(single: number, pods: number): Promise<WithVolumes> {
+  const node = await ClusterBenchNode.start();
+  try {
+    await oneAtATime(node, podNames('warm', 1));
+    const one = await oneAtATime(node, podNames('one', single));
+    const names = podNames('many', pods);
+    let created = 0;
+    const cpu = await cpuPerPod(node, pods, async () => {
+      created = await allAtOnce(names, (name) => node.create(name));
+    });
+    const removed = await allAtOnce(names, (name) => node.remove(name));
+    return { single: one, pods, atOnce: { created, removed, cpu } };
+  } finally {
+    await node.stop();
   }
 }
 

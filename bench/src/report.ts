@@ -3,24 +3,35 @@ import { type PerProcess, total } from './process-usage.ts';
 /** One figure beside its floor and its goal. */
 export interface Figure {
   readonly name: string;
-  readonly unit: 's' | 'ms' | '%' | 'MiB' | 'calls';
+  readonly unit: 's' | 'ms' | '%' | 'MiB' | 'calls' | 'MB/s';
   /** The same with the CRI calls alone; undefined where that means nothing. */
   readonly floor?: number;
   readonly kubus: number;
   /** Not more than this. */
   readonly goal?: number;
+  /** Not less than this. */
+  readonly least?: number;
 }
 
 /** Figures as a table of Markdown. */
 export function formatFigures(figures: readonly Figure[]): string {
-  const rows = figures.map(({ name, unit, floor, kubus, goal }) => [
+  const rows = figures.map(({ name, unit, floor, kubus, goal, least }) => [
     name,
     show(floor, unit),
     show(kubus, unit),
-    goal === undefined ? '-' : `${show(goal, unit)} or less`,
-    goal === undefined ? '' : kubus <= goal ? 'met' : 'missed',
+    goalText(unit, goal, least),
+    goal === undefined && least === undefined
+      ? ''
+      : kubus <= (goal ?? kubus) && kubus >= (least ?? kubus)
+        ? 'met'
+        : 'missed',
   ]);
   return formatTable(['figure', 'floor', 'Kubus', 'goal', ''], rows);
+}
+
+function goalText(unit: Figure['unit'], goal?: number, least?: number): string {
+  if (least !== undefined) return `${show(least, unit)} or more`;
+  return goal === undefined ? '-' : `${show(goal, unit)} or less`;
 }
 
 /** Figures of each process as a table of Markdown, one column for each kind. */
@@ -40,7 +51,7 @@ function formatTable(header: readonly string[], rows: readonly (readonly string[
 
 function show(value: number | undefined, unit: Figure['unit']): string {
   if (value === undefined) return '-';
-  const digits = { s: 3, ms: 0, '%': 1, MiB: 0, calls: 1 }[unit];
+  const digits = { s: 3, ms: 0, '%': 1, MiB: 0, calls: 1, 'MB/s': 0 }[unit];
   return `${value.toFixed(digits)} ${unit}`;
 }
 

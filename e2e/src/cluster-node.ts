@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll } from '@jest/globals';
 import { type NodeOptions, TestCluster, type TestNode, startNode } from '@kubus/harness';
-import type { KubeObject, TestApiServer } from '@kubus/kube-fixture';
+import { type TestApiServer, isReady } from '@kubus/kube-fixture';
 
 /** Port of the node's own HTTPS API in its network namespace. */
 const NODE_API_PORT = 10_250;
@@ -27,7 +27,9 @@ export function sharedClusterNode(options: NodeOptions, onStart: (parts: Cluster
       if (node === undefined) throw new Error('the node did not start');
       return { host: '127.0.0.1', port: await (port ??= node.tunnel.expose(NODE_API_PORT)) };
     };
-    cluster = await TestCluster.open({ schedule: true, approve: () => true, bookmarkMs: 10_000, kubelet });
+    cluster = await TestCluster.open({
+      ...{ schedule: true, approve: () => true, nodeAuthorization: true, bookmarkMs: 10_000, kubelet },
+    });
     const { server, api } = cluster;
     node = await startNode({
       ...options,
@@ -53,12 +55,6 @@ async function trust(node: TestNode, server: TestApiServer): Promise<void> {
     ...(api && { server: { ...api, authentication: { ...api.authentication, clientCaFile } } }),
   }));
   await node.restart('node-api-0');
-}
-
-/** Whether the condition `Ready` of a pod or a node is `True`. */
-export function isReady({ status }: KubeObject): boolean {
-  const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] };
-  return conditions.some(({ type, status: value }) => type === 'Ready' && value === 'True');
 }
 
 /** What a kubectl command has said. */

@@ -1,10 +1,30 @@
 import { performance } from 'node:perf_hooks';
-import { setTimeout as wait } from 'node:timers/promises';
 import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
 import { Random } from '@kubus/simulation';
-import { type Phase, type PlannedKill, type Victim, killsPerPhase, planKills, shuffled, victims } from './kill-plan.ts';
+import { podCommands, runPhase } from './kill-phase.ts';
+import { type PlannedKill, planKills, shuffled } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
 import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
+
+/** What is killed: every service, of those that share the pods two instances, what they talk over, and the runtime. */
+export const victims = [
+  'config-sources-0',
+  'sync-loop-0',
+  'pod-workers-0',
+  'pod-workers-1',
+  'prober-0',
+  'prober-1',
+  'volume-manager-0',
+  'cri-bridge-0',
+  'cni-bridge-0',
+  'nats-server',
+  'containerd',
+] as const;
+type Victim = (typeof victims)[number];
+
+/** What is done to the pods while processes are killed. */
+export const phases = ['create', 'restart', 'delete'] as const;
+type Phase = (typeof phases)[number];
 
 /** A kill as it happened. */
 export interface Kill {
@@ -14,9 +34,6 @@ export interface Kill {
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
 }
-
-/** How long a planned kill waits for its command before it is done without one, in milliseconds. */
-const COMMAND_MS = 5_000;
 
 /** One seed of the kill test on one node: what was done, and what came of it. */
 export class KillRun {
@@ -37,7 +54,7 @@ export class KillRun {
 
   /** Creates every pod, ends some of their containers, deletes every pod, and kills all the while. */
   async run(): Promise<void> {
-    const plan = planKills(this.seed);
+    const plan = planKills(this.seed, { phases, victims, afterCommands: 8 });
     const node = this.#node;
     const create = shuffled(killPods, this.#random).map(
       ({ name, manifest }) =>
@@ -79,35 +96,21 @@ export class KillRun {
 
   /** The last command for a pod before a kill, and how many milliseconds before. */
   commandBefore({ at }: Kill): { readonly message: NodeMessage; readonly ms: number } | undefined {
-    const message = this.#commands().findLast((command) => command.at <= at);
+    const message = podCommands(this.#node).findLast((command) => command.at <= at);
     return message && { message, ms: at - message.at };
   }
 
-  /** The phases actions, in even parts before each of its kills. */
-  async #phase(phase: Phase, kills: readonly PlannedKill[], actions: readonly (() => Promise<void>)[]): Promise<void> {
-    for (const [index, kill] of kills.entries()) {
-      const part = (at: number) => Math.round((actions.length * at) / killsPerPhase);
-      const awaited = this.#awaitCommand(kill.command);
-      for (const act of actions.slice(part(index), part(index + 1))) await act();
-      await awaited;
-      await wait(kill.delayMs);
-      const { pid } = await this.#node.kill(kill.victim);
-      this.kills.push({ phase, victim: kill.victim, pid, at: performance.timeOrigin + performance.now() });
-    }
-  }
-
-  /** Waits for the n-th command for a pod from now on; not longer than {@link COMMAND_MS}. */
-  async #awaitCommand(count: number | undefined): Promise<void> {
-    if (count === undefined) return;
-    const before = this.#commands().length;
-    const come = () => (this.#commands().length >= before + count ? true : undefined);
-    await this.#node.watch.until('a command for a pod', come, COMMAND_MS).catch(() => undefined);
-  }
-
-  #commands(): NodeMessage[] {
-    return this.#node.watch.messages.all.filter(
-      ({ envelope }) => envelope?.pod !== undefined && envelope.type.includes('.cmd.'),
-    );
+  /** Does the phase's actions, and kills meanwhile. */
+  #phase(
+    phase: Phase,
+    kills: readonly PlannedKill<Victim>[],
+    actions: readonly (() => Promise<void>)[],
+  ): Promise<void> {
+    const kill = async (victim: Victim) => {
+      const { pid } = await this.#node.kill(victim);
+      this.kills.push({ phase, victim, pid, at: performance.timeOrigin + performance.now() });
+    };
+    return runPhase({ node: this.#node, kills, actions, kill });
   }
 
   /** Ends a container behind the node's back, as a crash of its program does. */

@@ -66,6 +66,12 @@ export class UserNode {
     return new Map(running.map(({ id = '', labels }) => [nameOf(labels), id]));
   }
 
+  /** The running containers of those examples that do not end by themselves. */
+  async stayingContainers(): Promise<Map<string, string>> {
+    const running = await this.runningContainers();
+    return new Map([...running].filter(([name]) => !name.startsWith('once-')));
+  }
+
   /** SIGKILL to processes of the node, by name. Resolves when they have ended. */
   async killAll(...names: string[]): Promise<void> {
     const records = (await readRecords(this.dir.processes)).filter(({ what }) => names.includes(what));

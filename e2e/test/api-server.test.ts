@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, Pod, PodSpec } from '@kubus/contracts';
-import { type ApiSource, type ObjectCache, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
+import { type ApiSource, type ObjectCache, type TestNode, type WatchedPod, isReady, poll } from '@kubus/harness';
 import { sharedApiNode } from '../src/api-node.ts';
 import { containerStatus, terminated, toldMessages } from '../src/pod-facts.ts';
 import { container, image, pod, podRunning, shell, staying } from '../src/pods.ts';
@@ -53,6 +54,30 @@ test('a variable from a file that an init container has written is in the contai
   );
   for (const one of [uid, other]) await api.delete(one);
   for (const name of ['from-file', 'no-key']) await node.watch.waitForNoPod(name);
+});
+
+test('a pod that writes more into a volume than it may is evicted, and what it has written goes', async () => {
+  const { uid, pod: evicted } = await run(
+    'greedy',
+    {
+      volumes: [{ name: 'data', emptyDir: { sizeLimit: '1Mi' } }],
+      containers: [
+        container({
+          name: 'main',
+          command: shell('dd if=/dev/zero of=/data/file bs=1M count=2; trap : TERM; while :; do sleep 1; done'),
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        }),
+      ],
+    },
+    ({ status }) => status?.phase === 'Failed' && status.containerStatuses?.[0]?.state?.terminated !== undefined,
+  );
+  const message = 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". ';
+  expect(evicted.status).toMatchObject({ reason: 'Evicted', message });
+  expect(toldMessages(node, evicted, 'Evicted')).toEqual([message]);
+  const volumes = join(node.dir.pods, 'pods', uid, 'volumes');
+  await poll('the removal of its volumes', () => Promise.resolve(existsSync(volumes) ? undefined : true));
+  await api.delete(uid);
+  await node.watch.waitForNoPod('greedy');
 });
 
 describe('a RuntimeClass', () => {

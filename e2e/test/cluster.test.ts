@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { PodStatus } from '@kubus/contracts';
 import type { TestCluster, TestNode } from '@kubus/harness';
-import type { Cluster, KubeObject } from '@kubus/kube-fixture';
+import { type Cluster, type KubeObject, type TestApiServer, isReady } from '@kubus/kube-fixture';
 import { clusterServices, everyService } from '@kubus/launcher';
-import { isReady, kubectl, sharedClusterNode } from '../src/cluster-node.ts';
+import { kubectl, sharedClusterNode } from '../src/cluster-node.ts';
 import { container, pod, podRunning } from '../src/pods.ts';
 
 let joined: TestCluster;
@@ -110,21 +110,24 @@ test('kubectl drain empties the node, and uncordon lets pods come again', async 
   await ok('uncordon', node.name);
 });
 
-// The test API server has no controllers.
-const onRealCluster = process.env['KUBECONFIG'] === undefined ? test.skip : test;
+if (process.env['KUBECONFIG'] === undefined) defineOutageTest();
+else defineDeploymentTest();
 
-onRealCluster('the pods of a Deployment roll out, change and go', async () => {
-  const { image = '' } = container({ name: 'x' });
-  await ok('create', 'deployment', 'rolled', `--image=${image}`, '--replicas=3', '--', 'sleep', '3600');
-  await ok('rollout', 'status', 'deployment/rolled', '--timeout=60s');
-  await ok('set', 'env', 'deployment/rolled', 'CHANGED=yes');
-  await ok('rollout', 'status', 'deployment/rolled', '--timeout=90s');
-  const pods = JSON.parse(await ok('get', 'pods', '-l', 'app=rolled', '-o', 'json')) as { items: KubeObject[] };
-  const present = pods.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  expect(present.map((one) => [isReady(one), one.spec?.['nodeName']])).toEqual(present.map(() => [true, node.name]));
-  await ok('delete', 'deployment', 'rolled');
-  await ok('wait', '--for=delete', 'pod', '-l', 'app=rolled', '--timeout=60s');
-});
+/** The test API server has no controllers. */
+function defineDeploymentTest(): void {
+  test('the pods of a Deployment roll out, change and go', async () => {
+    const { image = '' } = container({ name: 'x' });
+    await ok('create', 'deployment', 'rolled', `--image=${image}`, '--replicas=3', '--', 'sleep', '3600');
+    await ok('rollout', 'status', 'deployment/rolled', '--timeout=60s');
+    await ok('set', 'env', 'deployment/rolled', 'CHANGED=yes');
+    await ok('rollout', 'status', 'deployment/rolled', '--timeout=90s');
+    const pods = JSON.parse(await ok('get', 'pods', '-l', 'app=rolled', '-o', 'json')) as { items: KubeObject[] };
+    const present = pods.items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    expect(present.map((one) => [isReady(one), one.spec?.['nodeName']])).toEqual(present.map(() => [true, node.name]));
+    await ok('delete', 'deployment', 'rolled');
+    await ok('wait', '--for=delete', 'pod', '-l', 'app=rolled', '--timeout=60s');
+  });
+}
 
 test('a static pod has a mirror that comes again, and goes with it', async () => {
   await node.writeManifest('static.json', pod('fixed'));
@@ -181,39 +184,41 @@ test('every service and the API server end in the middle of everything, and it c
   await Promise.all([...names.map((name) => cluster.waitGone({ kind: 'Pod', name })), deletePod('crashing')]);
 });
 
-test('without its API server the node goes on, and tells it all afterwards', async () => {
-  const { server } = joined;
-  if (server === undefined) return;
-  const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
-  await create(podRunning('going-on', line));
-  await create(pod('leaving'));
-  const before = await Promise.all(
-    ['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)),
-  );
-  const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
-  await server.pause();
-  // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
-  await node.kubus('exec', 'going-on', '--', 'sh', '-c', 'kill -TERM 1');
-  await node.watch.until('it has restarted', () =>
-    node.watch.pod(goingOn ?? '')?.status?.containerStatuses?.[0]?.restartCount === 1 ? true : undefined,
-  );
-  for (const service of ['config-sources', 'sync-loop', 'status-manager', 'object-cache', 'node-agent'] as const) {
-    await node.restart(`${service}-0`);
-  }
-  expect(node.watch.pod(leaving ?? '')?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
-  await node.writeManifest('meanwhile.json', pod('meanwhile'));
-  await node.watch.waitForPod(`meanwhile-${node.name}`);
-  const asked = server.requests.length;
-  await server.resume();
-  await cluster.waitFor(
-    { kind: 'Pod', name: 'going-on' },
-    (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1,
-  );
-  await cluster.waitFor({ kind: 'Pod', name: `meanwhile-${node.name}` }, isReady);
-  const writes = server.requests
-    .slice(asked)
-    .filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
-  expect(writes).toHaveLength(1);
-  await node.removeManifest('meanwhile.json');
-  await Promise.all(['going-on', 'leaving'].map(deletePod));
-});
+/** A real API server is nobody's to stop. */
+function defineOutageTest(): void {
+  test('without its API server the node goes on, and tells it all afterwards', async () => {
+    const server = joined.server as TestApiServer;
+    const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
+    await create(podRunning('going-on', line));
+    await create(pod('leaving'));
+    const before = await Promise.all(
+      ['going-on', 'leaving'].map((name) => cluster.waitFor({ kind: 'Pod', name }, isReady)),
+    );
+    const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
+    await server.pause();
+    // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
+    await node.kubus('exec', 'going-on', '--', 'sh', '-c', 'kill -TERM 1');
+    await node.watch.until('it has restarted', () =>
+      node.watch.pod(goingOn ?? '')?.status?.containerStatuses?.[0]?.restartCount === 1 ? true : undefined,
+    );
+    for (const service of ['config-sources', 'sync-loop', 'status-manager', 'object-cache', 'node-agent'] as const) {
+      await node.restart(`${service}-0`);
+    }
+    expect(node.watch.pod(leaving ?? '')?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+    await node.writeManifest('meanwhile.json', pod('meanwhile'));
+    await node.watch.waitForPod(`meanwhile-${node.name}`);
+    const asked = server.requests.length;
+    await server.resume();
+    await cluster.waitFor(
+      { kind: 'Pod', name: 'going-on' },
+      (one) => statusOf(one).containerStatuses?.[0]?.restartCount === 1,
+    );
+    await cluster.waitFor({ kind: 'Pod', name: `meanwhile-${node.name}` }, isReady);
+    const writes = server.requests
+      .slice(asked)
+      .filter(({ verb, path }) => verb === 'patch' && path.includes('/pods/going-on/'));
+    expect(writes).toHaveLength(1);
+    await node.removeManifest('meanwhile.json');
+    await Promise.all(['going-on', 'leaving'].map(deletePod));
+  });
+}

@@ -1,8 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { type TestNode, startNode } from '@kubus/harness';
 import { recordFailure } from '../src/failure-record.ts';
-import { phases, victims } from '../src/kill-plan.ts';
-import { type Kill, KillRun } from '../src/kill-run.ts';
+import { type Kill, KillRun, phases, victims } from '../src/kill-run.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 
 /** KUBUS_E2E_SEED: one or more seeds instead of the usual ones, such as `7` or `7,8,9`. */

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RunningCommand } from '@kubus/harness';
-import { TestApiServer } from '@kubus/kube-fixture';
+import { TestApiServer, isReady } from '@kubus/kube-fixture';
 import { runCommand } from '@kubus/launcher';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isReady } from '../src/cluster-node.ts';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
 import { pod } from '../src/pods.ts';
 

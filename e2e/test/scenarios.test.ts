@@ -77,10 +77,14 @@ sharedClusterNode({}, async (parts) => {
  * Has the node run a scenario's pod until its record, as the API server has it, is the reference's, or long enough for that.
  * Returns where the two differ. The pod is gone afterwards: deleted as the scenario has it, else at once.
  */
-async function play({ node, cluster: { api } }: ClusterNode, scenario: Scenario): Promise<string[]> {
+async function play({ node, cluster: { api, server } }: ClusterNode, scenario: Scenario): Promise<string[]> {
   const { name, deletes, settleSeconds, golden } = scenario;
   const namespace = `s-${name}`;
   await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+  // The test API server has no controller that makes it.
+  if (server !== undefined) {
+    await api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } });
+  }
   for (const { metadata, ...object } of scenario.objects) {
     await api.create({ ...object, metadata: { ...(metadata as JsonObject), namespace } });
   }

@@ -14,12 +14,6 @@ beforeAll(async () => {
 });
 afterAll(() => node.remove());
 
-/** Those of the examples that do not end by themselves. */
-async function stayingContainers(): Promise<Map<string, string>> {
-  const running = await node.runningContainers();
-  return new Map([...running].filter(([name]) => !name.startsWith('once-')));
-}
-
 /** Takes the node down and expects the machine as it was before the node. */
 async function downAndClean(): Promise<void> {
   const { code, stdout, stderr } = await node.kubus('down');
@@ -52,15 +46,15 @@ test('up shows its steps, the pods on their way to Running, and where to look ne
   }
   expect(stdout).toContain('What to look at next:');
   const containers = [`hello-${node.name}/hello`, `web-${node.name}/client`, `web-${node.name}/server`];
-  expect([...(await stayingContainers()).keys()].sort()).toEqual(containers);
+  expect([...(await node.stayingContainers()).keys()].sort()).toEqual(containers);
 });
 
 test('up again changes nothing', async () => {
-  const containers = await stayingContainers();
+  const containers = await node.stayingContainers();
   const { code, stdout } = await node.up().outcome;
   expect(code).toBe(0);
   expect(stdout).toContain(`node ${node.name} runs already`);
-  expect(await stayingContainers()).toEqual(containers);
+  expect(await node.stayingContainers()).toEqual(containers);
 });
 
 test('every command has help; wrong usage ends with 2', async () => {
@@ -191,7 +185,7 @@ test('trace shows what led to what, graph who says what, tail what is said', asy
 });
 
 test('restart ends a service and waits until it serves again; pods go on', async () => {
-  const containers = await stayingContainers();
+  const containers = await node.stayingContainers();
   for (const service of nodeServices) {
     const { code, stdout } = await node.kubus('restart', service);
     expect([code, stdout]).toEqual([
@@ -199,7 +193,7 @@ test('restart ends a service and waits until it serves again; pods go on', async
       expect.stringMatching(new RegExp(`^${service}-0 serves again after [\\d.]+ s\\n$`)),
     ]);
   }
-  expect(await stayingContainers()).toEqual(containers);
+  expect(await node.stayingContainers()).toEqual(containers);
   expect((await node.kubus('restart', 'nobody')).code).toBe(1);
 });
 
@@ -212,12 +206,12 @@ test('down leaves the machine as it was; down again changes nothing', async () =
 
 test('a killed launcher: up keeps the containers, down cleans up', async () => {
   expect((await node.up().outcome).code).toBe(0);
-  const containers = await stayingContainers();
+  const containers = await node.stayingContainers();
   await node.killAll('launcher');
   const { code, stdout } = await node.up().outcome;
   expect(code).toBe(0);
   expect(stdout).toMatch(/^kubus: starting the services \.\.\. /m);
-  expect(await stayingContainers()).toEqual(containers);
+  expect(await node.stayingContainers()).toEqual(containers);
   expect((await node.kubus('status')).code).toBe(0);
   await node.killAll('launcher');
   await downAndClean();

@@ -1,0 +1,36 @@
+import { askNode } from '@kubus/harness';
+import type { NodeDir } from '@kubus/launcher';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type PerProcess, cpuOf, difference, scaled } from './process-usage.ts';
+
+/** What is asked for, by whom it is asked for as a rule. */
+export const scraped = ['/metrics/resource', '/stats/summary', '/metrics/cadvisor'] as const;
+
+/** The agent's CPU for one scrape of each path, in milliseconds. */
+export type Scrapes = Readonly<Record<(typeof scraped)[number], PerProcess>>;
+
+/** Scrapes of each path. CPU is counted in steps of 10 ms: the mean of several is closer. */
+const ROUNDS = 8;
+
+/** Between scrapes, in milliseconds: what is kept of one is too old for the next. */
+const PAUSE_MS = 10_500;
+
+/** Scrapes a node as Prometheus does: text that is compressed. What the node does meanwhile anyway is in the figures. */
+export async function measureScrapes(dir: NodeDir, processes: ReadonlyMap<string, number>): Promise<Scrapes> {
+  const sums = new Map<string, PerProcess>();
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    for (const path of scraped) {
+      await wait(PAUSE_MS / scraped.length);
+      const before = await cpuOf(processes);
+      await askNode(dir, path, { 'accept-encoding': 'gzip' });
+      const used = difference(await cpuOf(processes), before);
+      // The first one opens what is kept open.
+      if (round > 0) sums.set(path, added(sums.get(path), used));
+    }
+  }
+  return Object.fromEntries([...sums].map(([path, sum]) => [path, scaled(sum, 1 / ROUNDS)])) as Scrapes;
+}
+
+function added(sum: PerProcess = {}, more: PerProcess): PerProcess {
+  return Object.fromEntries(Object.entries(more).map(([name, value]) => [name, value + (sum[name] ?? 0)]));
+}

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from '@jest/globals';
+import type { PodSpec } from '@kubus/contracts';
+import { type WatchedPod, isReady } from '@kubus/harness';
+import type { ClusterNode } from './cluster-node.ts';
+import { pod, shell } from './pods.ts';
+
+/** Pods of the cluster that are bound to its node. */
+export class ClusterPods {
+  readonly #parts: ClusterNode;
+
+  constructor(parts: ClusterNode) {
+    this.#parts = parts;
+  }
+
+  /** Binds a pod to the node, as a scheduler leaves it. */
+  async create(manifest: object): Promise<void> {
+    const { node, cluster } = this.#parts;
+    const { spec, ...rest } = manifest as { spec: object };
+    await cluster.api.create({ ...rest, spec: { ...spec, nodeName: node.name } });
+  }
+
+  /** Binds a pod to the node, and waits until it is as wanted there. */
+  async run(
+    name: string,
+    spec: Partial<PodSpec>,
+    isWanted: (one: WatchedPod) => boolean = isReady,
+  ): Promise<WatchedPod> {
+    await this.create(pod(name, spec));
+    return this.#parts.node.watch.waitForPod(name, isWanted);
+  }
+
+  /** Deletes a pod, of which nothing is mounted any more then. */
+  async remove({ ref }: WatchedPod): Promise<void> {
+    const { node, cluster } = this.#parts;
+    await cluster.api.delete({ kind: 'Pod', name: ref.name });
+    await node.watch.until('nothing of it on the node', () =>
+      node.watch.pod(ref.uid) === undefined ? true : undefined,
+    );
+    expect(await this.mountsOf(ref.uid)).toEqual([]);
+  }
+
+  /** What is mounted on the node below the pod's folder: the paths there. */
+  mountsOf(uid: string): Promise<string[]> {
+    return this.mountsBelow(join('pods', uid));
+  }
+
+  /** What is mounted below that folder of the node's folder for pods: the paths there, each as often as it is mounted. */
+  async mountsBelow(folder: string): Promise<string[]> {
+    const beginning = `${join(this.#parts.node.dir.pods, folder)}/`;
+    const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+    const targets = lines.map((line) => line.split(' ')[4] ?? '');
+    return targets.filter((target) => target.startsWith(beginning)).map((target) => target.slice(beginning.length));
+  }
+
+  /** What a shell line says in a container, line by line. */
+  async inside(name: string, container: string, line: string): Promise<string[]> {
+    const { stdout } = await this.#parts.node.kubus('exec', name, '-c', container, '--', ...shell(line));
+    return stdout.trim().split('\n');
+  }
+}
