@@ -1,0 +1,21 @@
+export type { MessageBrief, MessageDocument, MessageKind, MessagePage } from './message.ts';
+export {
+  type Completeness,
+  LIVE,
+  type RecordingDocument,
+  recordingNameSchema,
+  startRecordingSchema,
+} from './recording.ts';
+export type {
+  ComparedSide,
+  ComparedStep,
+  Comparison,
+  CriticalPath,
+  LatencyDocument,
+  PodSummary,
+  PodTimeline,
+  Segment,
+  SegmentStatistics,
+  WorkSpan,
+} from './pod.ts';
+export type { DensityDocument, LiveTick, MapEdge, MapService, ObservatoryDocument, ServiceMap } from './node.ts';
