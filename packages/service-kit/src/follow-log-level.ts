@@ -1,0 +1,11 @@
+import type { Bus } from '@kubus/bus';
+import { nodeLogLevel } from '@kubus/contracts';
+import type { AdjustableLogger } from './logger.ts';
+
+/** Has a process say as much as has been asked of the whole node, as long as that is asked. */
+export function followLogLevel(bus: Bus, logger: Pick<AdjustableLogger, 'setVerbosity'>): void {
+  bus.reader(nodeLogLevel, {
+    changed: ({ value }) => logger.setVerbosity(value.verbosity),
+    removed: () => logger.setVerbosity(undefined),
+  });
+}
