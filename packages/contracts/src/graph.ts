@@ -97,6 +97,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       namespaceServices,
       runtimeClass,
       serviceShare,
+      deviceAllocation,
+      deviceResource,
     ],
     serves: [],
     calls: [
