@@ -146,6 +146,11 @@ export class NodeWatch {
     return [...this.#imagePulls].map(({ value }) => value).sort((a, b) => (a.image < b.image ? -1 : 1));
   }
 
+  /** Names of the instances that have announced themselves. */
+  get instances(): string[] {
+    return [...this.#instances].map(({ key }) => key);
+  }
+
   /** A service that has announced itself, such as `sync-loop-0`. */
   instance(name: string): ServiceInstance | undefined {
     return [...this.#instances].find(({ key }) => key === name)?.value;

@@ -174,6 +174,11 @@ export class PodWorker {
     if (pod !== undefined && concerns(pod)) this.#passes.kick(cause);
   }
 
+  /** The pod has devices, or they are in another state than before: there is nothing to do, but to tell. */
+  devicesChanged(cause: Cause): void {
+    this.#showState([cause]);
+  }
+
   /** The runtime's state of the pod has been read. */
   observe(pod: RuntimePod, cause: Cause): void {
     if (this.#runtime.observe(pod, cause)) this.#showState([cause]);

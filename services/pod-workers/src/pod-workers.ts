@@ -28,6 +28,7 @@ import { hostIpsOf } from '@kubus/node-status';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
+import { DeviceFacts } from './device-facts.ts';
 import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, readRecord } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
@@ -141,6 +142,7 @@ export class PodWorkers {
       objects: new ObjectFacts(bus, (concerns, cause) => {
         for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
       }),
+      devices: new DeviceFacts(bus, (uid, cause) => this.#workers.get(uid)?.devicesChanged(cause)),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
       nextHold: (fencedOff) => this.#nextHold(fencedOff),

@@ -175,6 +175,7 @@ export class StatusPublisher {
       now,
       probes: input.probes,
       details: withResources(this.#details, actual),
+      devices: this.#deps.devices.health(this.#ref.uid),
       failure,
       ...(failure?.reason === 'Preempting' && { disruption: PREEMPTION }),
       resize: state === 'syncing' ? resizeConditions(work, { inProgress, error: resize.error }) : [],
