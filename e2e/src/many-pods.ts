@@ -8,7 +8,8 @@ export interface NamedPod {
   readonly ends: boolean;
 }
 
-const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 };
+/** On a machine with much to do it takes its time. */
+const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30 };
 const nap = { exec: { command: ['sleep', '0.2'] } };
 
 /** Ways in which a pod can be, each of which has messages of its own. */

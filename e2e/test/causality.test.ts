@@ -7,7 +7,7 @@ import { Random } from '@kubus/simulation';
 import { recordFailure } from '../src/failure-record.ts';
 import { runPhase } from '../src/kill-phase.ts';
 import { planKills } from '../src/kill-plan.ts';
-import { manyPods } from '../src/many-pods.ts';
+import { type NamedPod, manyPods } from '../src/many-pods.ts';
 
 const SEED = Number(process.env['KUBUS_E2E_SEED'] ?? 1);
 
@@ -19,11 +19,25 @@ const victims = [
 const phases = ['create', 'delete'] as const;
 const pods = manyPods(50);
 
+/** Ends what hangs: 50 pods over kills take as long as the machine needs, in milliseconds. */
+const LIMIT_MS = 300_000;
+
 let node: TestNode;
 let messages: readonly StoredMessage[];
 
 beforeAll(async () => {
   node = await startNode({ scale: { 'pod-workers': 2, prober: 2 } });
+  try {
+    await liveAndDie();
+  } catch (error) {
+    await recordFailure(node, `causality-seed-${SEED}`, `seed ${SEED}`);
+    throw error;
+  }
+  messages = await node.watch.record();
+}, 3 * LIMIT_MS);
+
+/** Makes all pods and takes them away again, and kills services all the while. */
+async function liveAndDie(): Promise<void> {
   const plan = planKills(SEED, { phases, victims, afterCommands: 7 });
   const killed = new Set<number>();
   const kill = async (victim: (typeof victims)[number]) => {
@@ -33,30 +47,27 @@ beforeAll(async () => {
     const pid = node.watch.instance(victim)?.pid;
     return pid !== undefined && !killed.has(pid);
   };
+  const isRight = ({ name, ends }: NamedPod) => {
+    const [view] = node.watch.podsNamed(name);
+    return view !== undefined && (ends ? view.status?.phase === 'Succeeded' : isReady(view));
+  };
+  const settled = (what: string, right: () => boolean) =>
+    node.watch.until(what, () => (right() && victims.every(isBack) ? true : undefined), LIMIT_MS);
   const create = pods.map(
     ({ name, manifest }) =>
       () =>
         node.writeManifest(`${name}.json`, manifest),
   );
   await runPhase({ node, kills: plan.get('create') ?? [], actions: create, kill });
-  await node.watch.until('every pod runs or has ended', () => {
-    const right = pods.filter(({ name, ends }) => {
-      const [view] = node.watch.podsNamed(name);
-      return view !== undefined && (ends ? view.status?.phase === 'Succeeded' : isReady(view));
-    });
-    return right.length === pods.length && victims.every(isBack) ? true : undefined;
-  });
+  await settled('every pod runs or has ended', () => pods.every(isRight));
   const remove = pods.map(
     ({ name }) =>
       () =>
         node.removeManifest(`${name}.json`),
   );
   await runPhase({ node, kills: plan.get('delete') ?? [], actions: remove, kill });
-  await node.watch.until('no pod is left', () =>
-    node.watch.pods.length === 0 && victims.every(isBack) ? true : undefined,
-  );
-  messages = await node.watch.record();
-}, 900_000);
+  await settled('no pod is left', () => node.watch.pods.length === 0);
+}
 
 afterAll(async () => {
   await node.stop();

@@ -46,12 +46,13 @@ export class Story {
   #publisher(instance: string): Publisher {
     const known = this.#publishers.get(instance);
     if (known !== undefined) return known;
+    const number = this.#publishers.size + 1;
     let ids = 0;
     const publisher = new Publisher({
       speaker: { instance, epoch: 1, node: 'n' },
       clock: { now: () => this.#now, after: () => () => undefined },
       ids: {
-        hex: (bytes: number) => `${instance.length}${(++ids).toString(16)}`.padStart(bytes * 2, '0'),
+        hex: (bytes: number) => `${number}${(++ids).toString(16).padStart(4, '0')}`.padStart(bytes * 2, '0'),
         fraction: () => 0,
       },
     });
