@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { addAttach } from './commands/attach.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addDiff } from './commands/diff.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     addTop,
     addTail,
     addTrace,
+    addDiff,
     addGraph,
     addIdentities,
     addRestart,
