@@ -7,6 +7,7 @@ import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import { nodeKubeconfig } from './api-relay.ts';
 import { PRIVATE_NODE_IP } from './network-namespace.ts';
+import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
@@ -70,7 +71,7 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { relay: string; plugins: string },
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay'>; plugins: string },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
@@ -82,11 +83,11 @@ export async function writeNodeConfig(
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...cluster(dir, settings),
-    server: server(dir, settings),
+    server: server(dir, settings, parts.natives),
     nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
     runtime: {
       socket: dir.socket('containerd'),
-      relay: parts.relay,
+      relay: parts.natives.relay,
       handler: runtimeHandler,
       sandboxesAtOnce: 8,
       cgroupRoot: dir.cgroupRoot,
@@ -131,9 +132,14 @@ function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Partial<Pick<NodeC
 }
 
 /** Who is a member of no cluster has nobody to ask who may use the HTTPS API. */
-function server(dir: NodeDir, { kubeconfig }: NodeSettings): NodeConfig['server'] {
+function server(
+  dir: NodeDir,
+  { kubeconfig }: NodeSettings,
+  { streamRelay }: Pick<Natives, 'streamRelay'>,
+): NodeConfig['server'] {
   return nodeConfigSchema.shape.server.parse({
     socket: apiSocket(dir),
+    streamRelay,
     ...(kubeconfig !== undefined && { port: 10_250 }),
     certDir: certificates(dir),
     // The node has no logs of its own there, but the machine is its machine.

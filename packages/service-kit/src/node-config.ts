@@ -159,6 +159,8 @@ const serverSchema = z.strictObject({
     .number()
     .positive()
     .default(4 * 60 * 60 * 1000),
+  /** Binary of the relay that passes the bytes of connections without TLS; without it node-api does. */
+  streamRelay: z.string().optional(),
   /** What can read and run things in containers is served (enableDebuggingHandlers). */
   debuggingHandlers: z.boolean().default(true),
   /** Folder of the machine's logs, served below /logs. Left out: they are not (enableSystemLogHandler). */
