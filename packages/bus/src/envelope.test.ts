@@ -76,12 +76,10 @@ describe('the order of causes', () => {
 });
 
 test('a cause can go along as text, and nothing else is taken for one', () => {
-  const hex = (length: number) =>
-    fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
   const causes = fc.record({
     id: fc.tuple(fc.stringMatching(/^[a-z][a-z0-9-]*$/), fc.nat(), fc.nat()).map((parts) => parts.join('.')),
-    traceId: hex(32),
-    spanId: hex(16),
+    traceId: fc.stringMatching(/^[0-9a-f]{32}$/),
+    spanId: fc.stringMatching(/^[0-9a-f]{16}$/),
   });
   fc.assert(fc.property(causes, (one) => expect(parseCause(formatCause(one))).toEqual(one)));
   for (const text of [
