@@ -16,20 +16,22 @@ export function readDensity(database: DatabaseSync, buckets: number): DensityDoc
   // One bucket more than asked would be needed where the first slot begins before the first message.
   const bucketMs = bySlot ? Math.ceil((last - first + SLOT_MS) / buckets / SLOT_MS) * SLOT_MS : exact;
   const from = bySlot ? Math.floor(first / SLOT_MS) * SLOT_MS : first;
-  const counts = new Map<string, number[]>();
-  const add = (service: string, at: number, count: number) => {
-    const bucket = Math.min(buckets - 1, Math.max(0, Math.floor((at - from) / bucketMs)));
-    const row = counts.get(service) ?? new Array<number>(buckets).fill(0);
-    row[bucket] = (row[bucket] ?? 0) + count;
-    counts.set(service, row);
-  };
   const rows = bySlot
-    ? database.prepare(`SELECT service, slot * ${SLOT_MS} AS at, messages FROM slots`)
+    ? database.prepare(
+        `SELECT service, CAST((slot * ${SLOT_MS} - ?) / ? AS INTEGER) AS bucket, sum(messages) AS messages
+         FROM slots GROUP BY service, bucket`,
+      )
     : database.prepare(
-        `SELECT coalesce(s.service, '${NO_SERVICE}') AS service, m.at, 1 AS messages FROM messages m
-         LEFT JOIN speakers s ON s.id = m.speaker`,
+        `SELECT coalesce(s.service, '${NO_SERVICE}') AS service, CAST((m.at - ?) / ? AS INTEGER) AS bucket,
+         count(*) AS messages FROM messages m LEFT JOIN speakers s ON s.id = m.speaker GROUP BY service, bucket`,
       );
-  for (const { service, at, messages } of rows.iterate()) add(String(service), Number(at), Number(messages));
+  const counts = new Map<string, number[]>();
+  for (const { service, bucket, messages } of rows.iterate(from, bucketMs)) {
+    const row = counts.get(String(service)) ?? new Array<number>(buckets).fill(0);
+    const index = Math.min(buckets - 1, Math.max(0, Number(bucket)));
+    row[index] = (row[index] ?? 0) + Number(messages);
+    counts.set(String(service), row);
+  }
   const services = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([service, row]) => ({ service, counts: row }));
   return { from, to: Math.max(last, from + bucketMs * buckets), bucketMs, services };
 }
