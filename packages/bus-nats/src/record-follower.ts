@@ -60,8 +60,8 @@ class Interrupted extends KubusError {}
  */
 export class RecordFollower {
   readonly #options: FollowOptions;
-  readonly #ended = new AbortController();
   readonly #done: Promise<void>;
+  #ended = false;
   #following = false;
   #restart: (() => void) | undefined;
 
@@ -78,7 +78,7 @@ export class RecordFollower {
 
   /** Takes nothing more once it has resolved. */
   async stop(): Promise<void> {
-    this.#ended.abort();
+    this.#ended = true;
     this.#restart?.();
     await this.#done;
   }
@@ -91,19 +91,23 @@ export class RecordFollower {
   }
 
   async #run(): Promise<void> {
-    const { connection, logger } = this.#options;
+    const { logger } = this.#options;
     let wait = RETRY_FIRST_MS;
-    while (!this.#ended.signal.aborted && !connection.isClosed()) {
+    while (!this.#isOver()) {
       try {
         await this.#follow(() => (wait = RETRY_FIRST_MS));
       } catch (error) {
-        if (this.#ended.signal.aborted || connection.isClosed()) return;
-        if (!(error instanceof Interrupted)) logger.warn({ err: toError(error) }, 'the record can not be followed');
+        if (!this.#isOver() && !(error instanceof Interrupted))
+          logger.warn({ err: toError(error) }, 'the record can not be followed');
       }
       this.#following = false;
-      await this.#pause(wait);
+      if (!this.#isOver()) await this.#pause(wait);
       wait = Math.min(wait * 2, RETRY_MAX_MS);
     }
+  }
+
+  #isOver(): boolean {
+    return this.#ended || this.#options.connection.isClosed();
   }
 
   #pause(ms: number): Promise<void> {

@@ -45,7 +45,14 @@ export { isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-rela
 export type { ServerAddress } from './port-relay.ts';
 export { ownNatsUrl } from './nats-server.ts';
 export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
-export { clusterServices, everyService, hostProcess, nodeServices, servicesOf } from './node-services.ts';
+export {
+  clusterServices,
+  everyService,
+  hostProcess,
+  nodeServices,
+  optionalServices,
+  servicesOf,
+} from './node-services.ts';
 export {
   type NodeSettings,
   identitiesFolder,

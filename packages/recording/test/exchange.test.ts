@@ -3,10 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import * as fc from 'fast-check';
-import { HEADER } from '@kubus/bus';
 import { RecordingReader, RecordingWriter, exportRecording, importRecording } from '../src/index.ts';
-import { EPOCH, made, unreadable } from './made-messages.ts';
+import { EPOCH, made } from './made-messages.ts';
 
 let folder: string;
 beforeEach(() => {

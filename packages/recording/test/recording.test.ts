@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { HEADER } from '@kubus/bus';
-import { RecordingReader, RecordingWriter, exportRecording, importRecording } from '../src/index.ts';
+import { RecordingReader, RecordingWriter } from '../src/index.ts';
 import { EPOCH, made, unreadable } from './made-messages.ts';
 
 let folder: string;
