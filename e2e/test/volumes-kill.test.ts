@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { TestCsiDriver, type TestNode, isReady, poll } from '@kubus/harness';
-import type { Cluster} from '@kubus/kube-fixture';
+import type { Cluster } from '@kubus/kube-fixture';
 import { isReady as isReadyObject } from '@kubus/kube-fixture';
 import { ClusterClaims } from '../src/cluster-claims.ts';
 import { sharedClusterNode } from '../src/cluster-node.ts';

@@ -1,9 +1,8 @@
-import type { WireMessage } from '@kubus/bus';
 import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
+import { type BrokerMessage, deliveredMessage } from './broker-message.ts';
 import { inboxPrefix, nodeSubject, recordStream } from './names.ts';
-import { fromNats } from './nats-transport.ts';
 
 /** How long the server may take to answer, in milliseconds. */
 const ANSWER_MS = 5_000;
@@ -27,15 +26,6 @@ export interface RecordState {
   /** Sequences of what it holds; 0 where it has never held anything. */
   readonly first: number;
   readonly last: number;
-}
-
-/** A message as the broker keeps it. */
-export interface BrokerMessage {
-  /** The broker's sequence. */
-  readonly seq: number;
-  /** When it was stored, milliseconds since the Unix epoch with a fraction of microseconds. */
-  readonly stored: number;
-  readonly message: WireMessage;
 }
 
 export interface FollowOptions {
@@ -241,17 +231,15 @@ class Pull {
 
   #message(message: Msg): void {
     this.#heard();
-    const place = placeOf(message.reply ?? '');
-    if (place === undefined) return;
-    if (place.delivered !== this.#delivered + 1) {
-      this.#options.fail(new KubusError('record-gap', `delivery ${place.delivered} after ${this.#delivered}`));
+    const delivered = deliveredMessage(message);
+    if (delivered === undefined) return;
+    if (delivered.number !== this.#delivered + 1) {
+      this.#options.fail(new KubusError('record-gap', `delivery ${delivered.number} after ${this.#delivered}`));
       return;
     }
-    this.#delivered = place.delivered;
+    this.#delivered = delivered.number;
     this.#open -= 1;
-    // Without the subject for acknowledgements, which is no part of the message.
-    const { subject, headers, data } = fromNats(message);
-    this.#gathered.push({ seq: place.seq, stored: place.stored, message: { subject, headers, data } });
+    this.#gathered.push(delivered.message);
     if (this.#open === 0) this.#again();
     else this.#gathering ??= setTimeout(() => this.#hand(), GATHER_MS);
   }
@@ -274,17 +262,4 @@ class Pull {
       return false;
     }
   }
-}
-
-/**
- * Where a delivered message stands, from its subject for acknowledgements (ADR-15):
- * `$JS.ACK.<stream>.<consumer>.<tries>.<sequence>.<delivered>.<nanoseconds>.<pending>`, with a domain and an account after
- * the first two parts where servers have such.
- */
-function placeOf(reply: string): { seq: number; delivered: number; stored: number } | undefined {
-  const parts = reply.split('.');
-  if (parts[0] !== '$JS' || parts[1] !== 'ACK' || parts.length < 9) return undefined;
-  const [seq, delivered, time] = parts.slice(parts.length === 9 ? 5 : 7);
-  if (time === undefined || !/^\d+$/.test(time)) return undefined;
-  return { seq: Number(seq), delivered: Number(delivered), stored: Number(BigInt(time) / 1000n) / 1000 };
 }

@@ -1,5 +1,6 @@
 import { type RecordedMessage, recordedMessage } from '@kubus/causality';
-import type { NatsConnection } from '@nats-io/nats-core';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { type BrokerMessage, deliveredMessage } from './broker-message.ts';
 import { loadStored } from './loader.ts';
 import { nodeSubject, recordStream } from './names.ts';
 import { fromNats } from './nats-transport.ts';
@@ -19,19 +20,38 @@ export async function readRecord(
   inbox: string,
 ): Promise<RecordedMessage[]> {
   const messages: RecordedMessage[] = [];
-  const { loaded } = loadStored({
-    connection,
+  await load({ connection, node, filter, inbox }, (wire) => {
+    const recorded = recordedMessage(fromNats(wire));
+    if (recorded !== undefined) messages.push(recorded);
+  });
+  return messages.sort((a, b) => a.at - b.at);
+}
+
+/** Everything that a node's record holds, as the broker keeps it. `inbox`: as of {@link readRecord}. */
+export async function readWholeRecord(
+  connection: NatsConnection,
+  node: string,
+  inbox: string,
+): Promise<BrokerMessage[]> {
+  const messages: BrokerMessage[] = [];
+  await load({ connection, node, filter: '>', inbox }, (wire) => {
+    const delivered = deliveredMessage(wire);
+    if (delivered !== undefined) messages.push(delivered.message);
+  });
+  return messages;
+}
+
+function load(
+  from: { connection: NatsConnection; node: string; filter: string; inbox: string },
+  onMessage: (message: Msg) => void,
+): Promise<void> {
+  const { connection, node, filter, inbox } = from;
+  return loadStored({
+    ...{ connection, inbox, onMessage },
     stream: recordStream(node),
     filter: nodeSubject(node, filter),
     what: 'all',
-    inbox,
     name: inbox.replaceAll('.', '-'),
     timeoutMs: ANSWER_MS,
-    onMessage: (wire) => {
-      const recorded = recordedMessage(fromNats(wire));
-      if (recorded !== undefined) messages.push(recorded);
-    },
-  });
-  await loaded;
-  return messages.sort((a, b) => a.at - b.at);
+  }).loaded;
 }

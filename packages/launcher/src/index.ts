@@ -23,7 +23,7 @@ export {
   keepNetworkNamespace,
 } from './network-namespace.ts';
 export { type KubeletDir, kubeletDir } from './kubelet/kubelet-dir.ts';
-export { type NodeDir, type NodeDirOptions, apiSocket, createNodeDir, nodeDir } from './node-dir.ts';
+export { type NodeDir, type NodeDirOptions, apiSocket, observatorySocket, createNodeDir, nodeDir } from './node-dir.ts';
 export {
   type ProcessRecord,
   endProcesses,
