@@ -1,8 +1,9 @@
+import type { StoredMessage } from '@kubus/causality';
 import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
-import { type BrokerMessage, deliveredMessage } from './broker-message.ts';
 import { inboxPrefix, nodeSubject, recordStream } from './names.ts';
+import { deliveredMessage } from './record.ts';
 
 /** How long the server may take to answer, in milliseconds. */
 const ANSWER_MS = 5_000;
@@ -38,7 +39,7 @@ export interface FollowOptions {
   /** Asked on each connection: the sequence to begin with. */
   readonly begin: (state: RecordState) => number;
   /** Messages in the order of the record. When it throws, the record is followed anew, from where `begin` then says. */
-  readonly take: (messages: readonly BrokerMessage[]) => void;
+  readonly take: (messages: readonly StoredMessage[]) => void;
 }
 
 /** What is over when nothing is wrong: the connection was lost, or it was ended. */
@@ -172,7 +173,7 @@ interface PullOptions {
   readonly stream: string;
   readonly name: string;
   readonly inbox: string;
-  readonly take: (messages: readonly BrokerMessage[]) => void;
+  readonly take: (messages: readonly StoredMessage[]) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -181,7 +182,7 @@ class Pull {
   readonly #options: PullOptions;
   readonly #subscription: Subscription;
   /** Messages that have come and are not taken. */
-  #gathered: BrokerMessage[] = [];
+  #gathered: StoredMessage[] = [];
   #gathering: NodeJS.Timeout | undefined;
   #silent: NodeJS.Timeout | undefined;
   /** How many more the present request brings, and how many the consumer has delivered. */
@@ -231,15 +232,14 @@ class Pull {
 
   #message(message: Msg): void {
     this.#heard();
-    const delivered = deliveredMessage(message);
-    if (delivered === undefined) return;
-    if (delivered.number !== this.#delivered + 1) {
-      this.#options.fail(new KubusError('record-gap', `delivery ${delivered.number} after ${this.#delivered}`));
+    const { stored, number } = deliveredMessage(message);
+    if (number !== this.#delivered + 1) {
+      this.#options.fail(new KubusError('record-gap', `delivery ${number} after ${this.#delivered}`));
       return;
     }
-    this.#delivered = delivered.number;
+    this.#delivered = number;
     this.#open -= 1;
-    this.#gathered.push(delivered.message);
+    this.#gathered.push(stored);
     if (this.#open === 0) this.#again();
     else this.#gathering ??= setTimeout(() => this.#hand(), GATHER_MS);
   }

@@ -1,6 +1,6 @@
-import { type RecordedMessage, recordedMessage } from '@kubus/causality';
+import type { StoredMessage } from '@kubus/causality';
+import { KubusError } from '@kubus/ports';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
-import { type BrokerMessage, deliveredMessage } from './broker-message.ts';
 import { loadStored } from './loader.ts';
 import { nodeSubject, recordStream } from './names.ts';
 import { fromNats } from './nats-transport.ts';
@@ -9,7 +9,7 @@ import { fromNats } from './nats-transport.ts';
 const ANSWER_MS = 5_000;
 
 /**
- * Every message of a node's record under a filter (a subject below `kubus.<node>.`), oldest first.
+ * Every message of a node's record under a filter (a subject below `kubus.<node>.`), in the order of the broker.
  *
  * @param inbox a subject that this connection alone may read and uses for nothing else.
  */
@@ -18,40 +18,38 @@ export async function readRecord(
   node: string,
   filter: string,
   inbox: string,
-): Promise<RecordedMessage[]> {
-  const messages: RecordedMessage[] = [];
-  await load({ connection, node, filter, inbox }, (wire) => {
-    const recorded = recordedMessage(fromNats(wire));
-    if (recorded !== undefined) messages.push(recorded);
-  });
-  return messages.sort((a, b) => a.at - b.at);
-}
-
-/** Everything that a node's record holds, as the broker keeps it. `inbox`: as of {@link readRecord}. */
-export async function readWholeRecord(
-  connection: NatsConnection,
-  node: string,
-  inbox: string,
-): Promise<BrokerMessage[]> {
-  const messages: BrokerMessage[] = [];
-  await load({ connection, node, filter: '>', inbox }, (wire) => {
-    const delivered = deliveredMessage(wire);
-    if (delivered !== undefined) messages.push(delivered.message);
-  });
-  return messages;
-}
-
-function load(
-  from: { connection: NatsConnection; node: string; filter: string; inbox: string },
-  onMessage: (message: Msg) => void,
-): Promise<void> {
-  const { connection, node, filter, inbox } = from;
-  return loadStored({
-    ...{ connection, inbox, onMessage },
+): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = [];
+  const { loaded } = loadStored({
+    connection,
     stream: recordStream(node),
     filter: nodeSubject(node, filter),
     what: 'all',
+    inbox,
     name: inbox.replaceAll('.', '-'),
     timeoutMs: ANSWER_MS,
-  }).loaded;
+    onMessage: (wire) => messages.push(storedMessage(wire)),
+  });
+  await loaded;
+  return messages;
+}
+
+/**
+ * A message as a consumer of a stream delivers it: its reply subject says where it stands in the stream and since when
+ * (NATS ADR-15, "JetStream Subjects and Replies": of 9 tokens, or of 11 and more with domain and account).
+ */
+export function storedMessage(wire: Msg): StoredMessage {
+  return deliveredMessage(wire).stored;
+}
+
+/** As {@link storedMessage}, with its number among those that the consumer has delivered. */
+export function deliveredMessage(wire: Msg): { stored: StoredMessage; number: number } {
+  const { reply = '', ...message } = fromNats(wire);
+  const tokens = reply.split('.');
+  const first = tokens.length > 9 ? 7 : 5;
+  const [seq, number, nanoseconds] = tokens.slice(first, first + 3).map(Number);
+  if (!reply.startsWith('$JS.ACK.') || seq === undefined || number === undefined || nanoseconds === undefined) {
+    throw new KubusError('bad-delivery', `not from a stream: ${wire.subject}`, { context: { reply } });
+  }
+  return { stored: { seq, stored: nanoseconds / 1_000_000, message }, number };
 }

@@ -1,16 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { StoredMessage } from '@kubus/causality';
 import { serviceContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
 import { EventEmitter, once } from 'node:events';
-import {
-  type BrokerMessage,
-  RecordFollower,
-  type RecordState,
-  connectNats,
-  defaultRecordLimits,
-  ensureStreams,
-} from '../src/index.ts';
+import { RecordFollower, type RecordState, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { ids } from './ports.ts';
 
@@ -43,7 +37,7 @@ async function connect(instance: string): Promise<NatsConnection> {
 
 /** What a follower has taken. */
 class Taken {
-  readonly messages: BrokerMessage[] = [];
+  readonly messages: StoredMessage[] = [];
   readonly begun: RecordState[] = [];
   readonly #events = new EventEmitter();
   /** Thrown instead of taking the next messages. */
@@ -66,7 +60,7 @@ class Taken {
     });
   }
 
-  async until(count: number): Promise<readonly BrokerMessage[]> {
+  async until(count: number): Promise<readonly StoredMessage[]> {
     while (this.messages.length < count) await once(this.#events, 'taken');
     return this.messages;
   }
@@ -81,7 +75,7 @@ async function say(connection: NatsConnection, from: number, to: number): Promis
   await connection.flush();
 }
 
-const numbers = (messages: readonly BrokerMessage[]) =>
+const numbers = (messages: readonly StoredMessage[]) =>
   messages.map(({ message }) => Number(message.headers['Kubus-Seq']));
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 

@@ -1,15 +1,6 @@
 import type { Bus, FactHandlers, FactReader } from '@kubus/bus';
-import {
-  type BrokerMessage,
-  type NatsTransport,
-  PEOPLE,
-  connectNats,
-  inboxPrefix,
-  readRecord,
-  readSeed,
-  readWholeRecord,
-} from '@kubus/bus-nats';
-import type { RecordedMessage } from '@kubus/causality';
+import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
+import type { StoredMessage } from '@kubus/causality';
 import type { FactDeclaration } from '@kubus/contracts';
 import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
@@ -26,9 +17,7 @@ export interface NodeLink {
   readonly bus: Bus;
   readonly connection: NatsConnection;
   /** What the node's record holds under a filter, see readRecord of @kubus/bus-nats. */
-  record(filter: string): Promise<RecordedMessage[]>;
-  /** All that it holds, as the broker keeps it. */
-  wholeRecord(): Promise<BrokerMessage[]>;
+  record(filter: string): Promise<StoredMessage[]>;
   /** Reads a fact's present values. */
   facts<T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>): Promise<FactReader<T>>;
 }
@@ -61,7 +50,6 @@ export async function connectNode(node: string): Promise<NodeLink> {
     bus,
     connection,
     record: (filter) => readRecord(connection, node, filter, inbox()),
-    wholeRecord: () => readWholeRecord(connection, node, inbox()),
     facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
       const reader = bus.reader(declaration, handlers);
       await reader.whenPresent();

@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { addAttach } from './commands/attach.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addDiff } from './commands/diff.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
@@ -49,6 +50,7 @@ export function createProgram(): Command {
     addTrace,
     addRecord,
     addObservatory,
+    addDiff,
     addGraph,
     addIdentities,
     addRestart,

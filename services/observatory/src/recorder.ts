@@ -1,4 +1,4 @@
-import type { BrokerMessage, RecordState } from '@kubus/bus-nats';
+import type { RecordState } from '@kubus/bus-nats';
 import type { StoredMessage } from '@kubus/causality';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import type { BrokerLife, RecordingWriter } from '@kubus/recording';
@@ -72,7 +72,7 @@ export class Recorder {
     return Math.max(first, known.broker, had - LOOK_BACK);
   }
 
-  take(messages: readonly BrokerMessage[]): void {
+  take(messages: readonly StoredMessage[]): void {
     const batch: StoredMessage[] = [];
     for (const { seq, stored, message } of messages) {
       const place = this.#place(seq, stored, message.subject, batch.length > 0);

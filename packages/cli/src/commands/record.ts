@@ -101,7 +101,7 @@ async function exportFile(command: Command, name: string | undefined, file: stri
 /** Without an observatory: what the broker still has. */
 async function exportRecord(node: string, file: string): Promise<void> {
   const link = await connectNode(node);
-  const messages = await link.wholeRecord();
+  const messages = await link.record('>');
   const name = `${node}-${new Date().toISOString().slice(0, 10)}`;
   await writeWhole(file, async (part) => {
     const began = messages[0]?.stored ?? Date.now();
