@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from 'node:fs';
+import { chmodSync, renameSync, rmSync } from 'node:fs';
 import { toError } from '@kubus/ports';
 import { RecordingError } from './recording-error.ts';
 import { checkContent, openDatabase, readMeta, readMetaNumber, writeMeta } from './schema.ts';
@@ -26,6 +26,7 @@ export function exportRecording(from: string, to: string, { name, at }: { name: 
     } finally {
       copy.close();
     }
+    chmodSync(part, 0o600);
     renameSync(part, to);
   } catch (error) {
     rmSync(part, { force: true });

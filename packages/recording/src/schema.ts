@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { toError } from '@kubus/ports';
 import { RecordingError } from './recording-error.ts';
 
@@ -40,6 +40,8 @@ export const NO_SERVICE = '';
 /** Makes an empty recording. Throws when the file exists. */
 export function createDatabase(path: string): DatabaseSync {
   if (existsSync(path)) throw new RecordingError('exists', `${path}: is there already`, { context: { path } });
+  // What a node has said is not everybody's business. SQLite gives its other files the rights of this one.
+  closeSync(openSync(path, 'wx', 0o600));
   const database = new DatabaseSync(path, { timeout: BUSY_MS });
   database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FILE_VERSION}`);
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,6 +36,7 @@ test('says what was recorded, word by word, while it is written', () => {
   const writer = create();
   const messages = [made({ seq: 1, number: 1, pod: 'u1', data: { a: 'ä' } }), made({ seq: 2, number: 2 })];
   writer.append(messages);
+  expect(readdirSync(folder).map((file) => statSync(join(folder, file)).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
   read(writer.path, (reader) => {
     expect([...reader.all()]).toEqual(messages);
     expect(reader.document()).toMatchObject({ ...meta, firstAt: EPOCH + 1, lastAt: EPOCH + 2, messages: 2 });

@@ -1,5 +1,4 @@
 import { nodeDir, observatorySocket } from '@kubus/launcher';
-import { FileRecordings, createApp } from '@kubus/observatory';
 import { silentLogger } from '@kubus/ports';
 import { version } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -47,6 +46,8 @@ async function serve(wanted: number, answer: Answer): Promise<void> {
 }
 
 async function filesAnswer(files: readonly string[]): Promise<Answer> {
+  // Only here: every other command would load a web server.
+  const { FileRecordings, createApp } = await import('@kubus/observatory');
   const recordings = new FileRecordings(files);
   const app = await createApp({
     ...{ recordings, version, page: observatoryPage, contract: publishedContract },

@@ -4,7 +4,7 @@ import { RecordingWriter } from '@kubus/recording';
 import { version } from '@kubus/service-kit';
 import type { Command } from 'commander';
 import { createReadStream, existsSync } from 'node:fs';
-import { chmod, open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { connectNode } from '../node-link.ts';
@@ -108,7 +108,6 @@ async function exportRecord(node: string, file: string): Promise<void> {
     const writer = RecordingWriter.create(part, { name, node, version, state: 'recording', began }, { contract: '1' });
     for (let from = 0; from < messages.length; from += BATCH) writer.append(messages.slice(from, from + BATCH));
     writer.finish(Date.now());
-    await chmod(part, 0o600);
   });
 }
 
