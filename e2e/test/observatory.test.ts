@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { type TestNode, checkout, kubusProgram, nodeEnvironment, startCommand } from '@kubus/harness';
+import { type TestNode, checkout, kubusProgram, nodeEnvironment, poll, startCommand } from '@kubus/harness';
 import type { MessagePage, PodSummary, PodTimeline, RecordingDocument } from '@kubus/observatory-api';
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -46,10 +46,10 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   await node.watch.waitForNoPod('recorded');
   const page = await opened(node);
   // What is on its way to the recording is in it before it ends.
-  for (let finished = false; !finished;) {
+  await poll('the end of the pod in the recording', async () => {
     const pods = await page.ask<PodSummary[]>('/recordings/life/pods');
-    finished = pods.some(({ uid, worker }) => uid === ref.uid && worker === 'finished');
-  }
+    return pods.find(({ uid, worker }) => uid === ref.uid && worker === 'finished');
+  });
   await done(node, 'stop', 'life');
   const life = (await recordings(node)).get('life');
   expect(life).toMatchObject({ state: 'complete', node: node.name, completeness: complete });

@@ -10,7 +10,7 @@ const ANSWER_MS = 5_000;
 /** Messages that are asked for at once; so many lie in memory at most. */
 const PULL = 500;
 /** How long messages are gathered before they are handed on together, in milliseconds. */
-const GATHER_MS = 100;
+const GATHER_MS = 250;
 /** A request for messages is made anew after this, and the server says so often that it is there; milliseconds. */
 const PULL_MS = 30_000;
 const HEARTBEAT_MS = 5_000;

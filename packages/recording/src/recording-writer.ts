@@ -238,7 +238,7 @@ export class RecordingWriter {
     this.#changed.clear();
     this.#slots.clear();
     if (this.#pods.size > REMEMBERED_PODS) this.#pods.clear();
-    if (this.#last !== undefined) writeMeta(this.#database, { last: this.#last });
+    if (this.#last !== undefined) this.#sql.saveLast.run(this.#last);
   }
 
   #transaction<T>(action: () => T): T {
@@ -275,7 +275,8 @@ type Statements = Readonly<
     | 'addPod'
     | 'findPod'
     | 'savePod'
-    | 'addSlot',
+    | 'addSlot'
+    | 'saveLast',
     StatementSync
   >
 >;
@@ -294,6 +295,7 @@ function prepare(database: DatabaseSync): Statements {
     addPod: database.prepare('INSERT INTO pods (uid, messages, first_at, last_at, story) VALUES (?, 0, ?, ?, ?)'),
     findPod: database.prepare('SELECT * FROM pods WHERE uid = ?'),
     savePod: database.prepare('UPDATE pods SET messages = ?, first_at = ?, last_at = ?, story = ? WHERE id = ?'),
+    saveLast: database.prepare("INSERT OR REPLACE INTO meta (key, value) VALUES ('last', ?)"),
     addSlot: database.prepare(
       'INSERT INTO slots VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET messages = messages + excluded.messages',
     ),

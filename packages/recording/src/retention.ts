@@ -18,6 +18,7 @@ const DOWN_TO = 0.95;
 /** Drops the oldest messages of a recording with all that is only about them. */
 export class Retention {
   readonly #database: DatabaseSync;
+  readonly #size: StatementSync;
   readonly #oldest: StatementSync;
   readonly #message: StatementSync;
   readonly #body: StatementSync;
@@ -27,6 +28,10 @@ export class Retention {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
+    this.#size = database.prepare(
+      `SELECT (page_count - freelist_count) * page_size AS bytes
+       FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
+    );
     this.#oldest = database.prepare(
       `SELECT m.seq, m.stored, m.at, m.pod, s.service, b.headers FROM messages m JOIN bodies b USING (seq)
        LEFT JOIN speakers s ON s.id = m.speaker ORDER BY m.seq LIMIT ${STEP}`,
@@ -45,8 +50,7 @@ export class Retention {
   }
 
   get bytes(): number {
-    const pragma = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
-    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size');
+    return Number(this.#size.get()?.['bytes']);
   }
 
   /** Within a transaction. Returns how many messages were dropped. */
