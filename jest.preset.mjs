@@ -11,7 +11,7 @@ export default {
   injectGlobals: false,
   restoreMocks: true,
   // Only ends what hangs: how long something may take on a busy machine is no test's business.
-  testTimeout: 60_000,
+  testTimeout: 240_000,
   // Node now and then spins for ever in the cleanup of its own handles when everything is over.
   forceExit: true,
 };

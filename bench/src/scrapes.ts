@@ -22,7 +22,7 @@ export async function measureScrapes(dir: NodeDir, processes: ReadonlyMap<string
     for (const path of scraped) {
       await wait(PAUSE_MS / scraped.length);
       const before = await cpuOf(processes);
-      await askNode(dir, path, { 'accept-encoding': 'gzip' });
+      await askNode(dir, path, { headers: { 'accept-encoding': 'gzip' } });
       const used = difference(await cpuOf(processes), before);
       // The first one opens what is kept open.
       if (round > 0) sums.set(path, added(sums.get(path), used));

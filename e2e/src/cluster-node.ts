@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll } from '@jest/globals';
 import { type NodeOptions, TestCluster, type TestNode, startNode } from '@kubus/harness';
-import { type TestApiServer, isReady } from '@kubus/kube-fixture';
+import { isReady } from '@kubus/kube-fixture';
 
 /** Port of the node's own HTTPS API in its network namespace. */
 const NODE_API_PORT = 10_250;
@@ -30,26 +30,35 @@ export function sharedClusterNode(options: NodeOptions, onStart: (parts: Cluster
     cluster = await TestCluster.open({
       ...{ schedule: true, approve: () => true, nodeAuthorization: true, bookmarkMs: 10_000, kubelet },
     });
-    const { server, api } = cluster;
+    const { api } = cluster;
     node = await startNode({
       ...options,
       kubeconfig: (name) => cluster?.nodeKubeconfig(name) ?? Promise.reject(new Error()),
     });
-    if (server !== undefined) await trust(node, server);
+    await trust(node, await cluster.clientAuthority());
     await api.waitFor({ kind: 'Node', name: node.name }, isReady);
     await onStart({ node, cluster });
   });
   afterAll(async () => {
     await node?.stop();
-    if (node !== undefined) await cluster?.api.delete({ kind: 'Node', name: node.name });
+    if (node !== undefined && cluster !== undefined) await removeObjects(cluster, node.name);
     await cluster?.close();
   });
 }
 
+/** A cluster that stays has nothing of a node that is gone. */
+async function removeObjects({ api }: TestCluster, nodeName: string): Promise<void> {
+  for (const { metadata, spec } of await api.list('Pod')) {
+    const { namespace = 'default', name } = metadata;
+    if (spec?.['nodeName'] === nodeName) await api.delete({ kind: 'Pod', namespace, name }, { gracePeriodSeconds: 0 });
+  }
+  await api.delete({ kind: 'Node', name: nodeName });
+}
+
 /** The node's API takes certificates of the cluster's authority. */
-async function trust(node: TestNode, server: TestApiServer): Promise<void> {
+async function trust(node: TestNode, authority: string): Promise<void> {
   const clientCaFile = join(node.folder, 'client-ca.crt');
-  await writeFile(clientCaFile, server.authority.certificate);
+  await writeFile(clientCaFile, authority);
   await node.reconfigure(({ server: api, ...config }) => ({
     ...config,
     ...(api && { server: { ...api, authentication: { ...api.authentication, clientCaFile } } }),

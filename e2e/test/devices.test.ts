@@ -109,11 +109,13 @@ test('the Node has the devices of a plugin, and a pod gets what goes with them a
 test('pods that are too many, and pods that a plugin gives nothing, have failed for good', async () => {
   await pods.run('both', having(2));
   const many = await pods.run('many', having(1), hasFailed);
+  const short = `requested number of devices unavailable for ${RESOURCE}. Requested: 1, Available: 0`;
+  const tooMany = `Allocate failed due to ${short}, which is unexpected`;
   expect(many.status).toMatchObject({
-    reason: `OutOf${RESOURCE}`,
-    message: `Pod was rejected: Node didn't have enough resource: ${RESOURCE}, requested: 1, used: 2, capacity: 2`,
+    reason: 'UnexpectedAdmissionError',
+    message: `Pod was rejected: ${tooMany}`,
   });
-  expect(toldReasons(node, many)).toEqual([`Warning OutOf${RESOURCE}`]);
+  expect(toldReasons(node, many)).toEqual(['Warning UnexpectedAdmissionError']);
   const other = await startPlugin(OTHER, ['o'], { registry: join(node.dir.pods, 'plugins_registry') });
   await untilNodeHas(OTHER, 1, 1);
   await other.disturb({ method: 'allocate', what: 'fail' });
@@ -133,12 +135,18 @@ test('sick devices can not be had, and those of a plugin that has gone neither; 
   const one = await pods.run('one', having(1));
   await plugin.setDevices([{ id: 'one', healthy: false }, { id: 'two' }]);
   await untilNodeHas(RESOURCE, 2, 1);
+  const [device = ''] = await devicesOf('one');
+  const health = device === 'one' ? 'Unhealthy' : 'Healthy';
+  await node.watch.waitForPod('one', ({ status }) => {
+    const [told] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
+    return told?.name === RESOURCE && told.resources?.[0]?.resourceID === device && told.resources[0].health === health;
+  });
   await plugin.setDevices([{ id: 'one' }, { id: 'two' }]);
   await untilNodeHas(RESOURCE, 2, 2);
   await plugin.kill();
   await untilNodeHas(RESOURCE, 2, 0);
   const late = await pods.run('late', having(1), hasFailed);
-  expect(late.status).toMatchObject({ reason: `OutOf${RESOURCE}` });
+  expect(late.status).toMatchObject({ reason: 'UnexpectedAdmissionError' });
   await plugin.live();
   await untilNodeHas(RESOURCE, 2, 2);
   expect(node.watch.pod(one.ref.uid)?.status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);

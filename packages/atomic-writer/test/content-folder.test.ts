@@ -212,4 +212,4 @@ test('a writer that is killed before any of its steps leaves the old files or th
   }
   expect(outcomes.length).toBeGreaterThan(15);
   expect(outcomes).toEqual([...outcomes].sort().reverse());
-}, 60_000);
+});

@@ -3,6 +3,7 @@ import {
   type ServiceContract,
   type ServiceName,
   completeKey,
+  everyServiceReads,
   factKey,
   factPattern,
   patternOf,
@@ -42,7 +43,7 @@ export function permissionsOf(
   const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
     contracts[other].calls.some((command) => contract.serves.includes(command)),
   );
-  const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, serviceInstance])];
+  const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, ...everyServiceReads])];
   const special = service === 'cli' ? ofPeople(node) : ofInstance(identity, node);
   const recorder = service === 'observatory' ? recordCalls(node) : [];
   const publish = [

@@ -3,6 +3,7 @@ import {
   type AnyEvent,
   type AnyFact,
   type ServiceName,
+  everyServiceReads,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -29,8 +30,11 @@ const launcher: readonly ServiceName[] = ['launcher'];
 const lookers: readonly ServiceName[] = ['cli', 'observatory'];
 const services = serviceNames.filter((name) => name !== 'cli');
 
-const listing = (kind: 'reads' | 'calls' | 'hears', declaration: unknown): ServiceName[] =>
+const listing = (kind: 'calls' | 'hears', declaration: unknown): ServiceName[] =>
   serviceNames.filter((name) => (serviceContracts[name][kind] as readonly unknown[]).includes(declaration));
+
+const reading = (fact: AnyFact): ServiceName[] =>
+  serviceNames.filter((name) => [...serviceContracts[name].reads, ...everyServiceReads].includes(fact));
 
 const all = Object.values(serviceContracts);
 const facts = unique<AnyFact>(all.flatMap(({ owns, reads }) => [...owns, ...reads]));
@@ -61,7 +65,7 @@ export function probes(): Probe[] {
 function factProbes(fact: AnyFact): Probe[] {
   const name = `${fact.area}.fact.${fact.name}`;
   const owner = [fact.owner as ServiceName];
-  const readers = [...new Set([...owner, ...listing('reads', fact)])];
+  const readers = [...new Set([...owner, ...reading(fact)])];
   return [
     { subject: `$KV.kubus_n.${name}.k`, publish: owner, subscribe: nobody },
     { subject: `$KV.kubus_n.${name}.=complete.${fact.owner}-0`, publish: owner, subscribe: nobody },

@@ -6,6 +6,7 @@ import {
   type ServiceContract,
   type ServiceInstance,
   type ServiceName,
+  everyServiceReads,
   keyOf,
   patternOf,
   refusedMessage,
@@ -157,7 +158,7 @@ export class Bus {
   }
 
   reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T> = {}): FactReader<T> {
-    this.#use(declaration, this.#options.contract.reads);
+    this.#use(declaration, [...this.#options.contract.reads, ...everyServiceReads]);
     return this.#reader(declaration, handlers);
   }
 

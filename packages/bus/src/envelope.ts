@@ -149,6 +149,18 @@ export function decodeEnvelope(headers: Readonly<Record<string, string>>, at?: n
   };
 }
 
+/** A cause as text, to go with something that is no message and comes back to a node's service. */
+export function formatCause({ id, traceId, spanId }: Cause): string {
+  return `${id} ${traceId} ${spanId}`;
+}
+
+/** The inverse of {@link formatCause}; undefined for a text that is none. */
+export function parseCause(text: string): Cause | undefined {
+  const match = /^(\S+\.\d+\.\d+) ([0-9a-f]{32}) ([0-9a-f]{16})$/.exec(text);
+  const [, id, traceId, spanId] = match ?? [];
+  return id === undefined || traceId === undefined || spanId === undefined ? undefined : { id, traceId, spanId };
+}
+
 function checkBegan(began: string, heard: string | undefined, time: string): void {
   if (heard === undefined) {
     throw new EnvelopeError('bad-envelope', `header ${HEADER.began} needs the header ${HEADER.heard}`);

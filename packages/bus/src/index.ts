@@ -17,7 +17,9 @@ export {
   HEADER,
   begunAt,
   decodeEnvelope,
+  formatCause,
   formatTime,
+  parseCause,
   parseTime,
 } from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';

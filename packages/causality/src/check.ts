@@ -1,8 +1,9 @@
-import { parseTime } from '@kubus/bus';
+import { type WireMessage, parseTime } from '@kubus/bus';
 import {
   type AnyDeclaration,
   type ServiceContract,
   bareType,
+  carriedCauses,
   possibleRoots,
   serviceInstance,
   typeOf,
@@ -11,6 +12,7 @@ import { serviceOf } from './brief.ts';
 import { MessageIndex } from './message-index.ts';
 import { type RecordedMessage, recordedMessage } from './recorded-message.ts';
 import type { StoredMessage } from './stored-message.ts';
+import { payloadOf, textAt } from './summary.ts';
 
 export interface CausalFinding {
   /**
@@ -96,14 +98,14 @@ function effectsOf({ envelope, at }: RecordedMessage): Effect[] {
   return envelope.causes.map((id, index) => ({ ...told, cause: id, isFirst: index === 0 }));
 }
 
-function* ofItself({ envelope, at }: RecordedMessage): Generator<CausalFinding> {
+function* ofItself({ message, envelope, at }: RecordedMessage): Generator<CausalFinding> {
   const { cause, type, causes, heard } = envelope;
   const told = { message: cause.id };
   if (heard !== undefined && parseTime(heard) > at) {
     const text = `${cause.id} (${type}) was published at ${envelope.time}, before its cause was heard at ${heard}`;
     yield { ...told, kind: 'wrong-times', text };
   }
-  if (causes.length === 0 && !mayBeRoot(type)) {
+  if (causes.length === 0 && !mayBeRoot(type, message)) {
     const text = `${cause.id} (${type}) names no cause, and nothing outside of the bus leads to such a message`;
     yield { ...told, kind: 'undeclared-root', text };
   }
@@ -127,10 +129,16 @@ function* ofPair(cause: Known, effect: Effect, received: Received): Generator<Ca
 /** Completion marks tell of a set as a whole: whoever has read all that belongs to it publishes one. */
 const completion = /^[^.]+\.fact\.([^.]+)\.complete$/;
 
-function mayBeRoot(type: string): boolean {
-  const bare = bareType(type);
-  return completion.test(bare) || possibleRoots.some((root) => bareType(typeOf(root.type)) === bare);
+function mayBeRoot(type: string, message: WireMessage): boolean {
+  const ofType = roots.get(bareType(type)) ?? [];
+  if (completion.test(bareType(type)) || ofType.some(({ where }) => where === undefined)) return true;
+  const payload = ofType.length === 0 ? undefined : payloadOf(message);
+  return ofType.some(({ where = {} }) =>
+    Object.entries(where).every(([name, value]) => textAt(payload, name) === value),
+  );
 }
+
+const roots = Map.groupBy(possibleRoots, ({ type }) => bare(type));
 
 /** Which types of messages reach a service, by the contracts. */
 class Received {
@@ -141,7 +149,8 @@ class Received {
       const types = [...reads, ...hears, ...serves].map(bare);
       const replies = calls.map((command) => bare(command).replace('.cmd.', '.reply.'));
       const marks = reads.map((fact) => `${bare(fact)}.complete`);
-      this.#types.set(service, new Set([...types, ...replies, ...marks, ...everybodys]));
+      const carried = carriedCauses.filter(({ to }) => to === service).map(({ type }) => bare(type));
+      this.#types.set(service, new Set([...types, ...replies, ...marks, ...carried, ...everybodys]));
     }
   }
 

@@ -146,5 +146,5 @@ function text(key: string, value: string): Attribute {
 
 /** Milliseconds since the epoch with microseconds as decimal nanoseconds: more than a double can hold. */
 function nanoseconds(ms: number): string {
-  return `${Math.round(ms * 1000)}000`;
+  return String(BigInt(Math.round(ms * 1000)) * 1000n);
 }

@@ -148,14 +148,10 @@ test.each([
   ['2 for wrong usage', 'status --nope', 2, /^error: unknown option '--nope'\n/],
   ['2 without a command', '', 2, /^Usage: kubus /],
   ['1 and one line for what can not be done', 'status', 1, /^kubus: node no-such-node does not exist.*\n$/],
-])(
-  'the exit code is %s',
-  async (_what, args, wanted, message) => {
-    const { code, stderr } = await kubus(...args.split(' ').filter((word) => word !== ''));
-    expect([code, stderr]).toEqual([wanted, expect.stringMatching(message)]);
-  },
-  60_000,
-);
+])('the exit code is %s', async (_what, args, wanted, message) => {
+  const { code, stderr } = await kubus(...args.split(' ').filter((word) => word !== ''));
+  expect([code, stderr]).toEqual([wanted, expect.stringMatching(message)]);
+});
 
 test.each(['json', 'yaml'] as const)('a document in %s is read again as it was', (format) => {
   const document = { apiVersion: 'v1', kind: 'List', items: [{ a: null, b: 'yes', c: '007', d: [] }] };

@@ -2,6 +2,7 @@ import {
   type AnyDeclaration,
   type ServiceContract,
   type ServiceName,
+  everyServiceReads,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -33,7 +34,7 @@ function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
   const common: Edge[] = [
     // Command line programs announce nothing.
     ...(service === 'cli' ? [] : [{ service, deed: 'owns', declaration: serviceInstance } as const]),
-    { service, deed: 'reads', declaration: serviceInstance },
+    ...everyServiceReads.map((declaration) => ({ service, deed: 'reads', declaration }) as const),
     { service, deed: 'publishes', declaration: refusedMessage },
   ];
   const known = new Set(listed.map(({ deed, declaration }) => `${deed} ${declaration.area} ${declaration.name}`));

@@ -4,7 +4,14 @@ import { configEvent, configuredSources, desiredPods, manifest } from './message
 import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
-import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
+import {
+  nodeLogLevel,
+  processEvent,
+  restartService,
+  runElsewhere,
+  scaleService,
+  serviceShare,
+} from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
@@ -27,7 +34,7 @@ import { podEvent, podStatus, podWorker, workerNodeEvent } from './messages/work
 /**
  * What one service says and hears. The start-up check, the broker's permissions, `kubus graph` and the published
  * contract all read these lists; nothing else gives a service the right to a subject. Besides them, every service
- * announces itself (`service.fact.instance`), reads these announcements and may publish `service.event.refused`.
+ * announces itself (`service.fact.instance`), reads {@link everyServiceReads} and may publish `service.event.refused`.
  */
 export interface ServiceContract {
   readonly about: string;
@@ -38,6 +45,9 @@ export interface ServiceContract {
   readonly publishes: readonly AnyEvent[];
   readonly hears: readonly AnyEvent[];
 }
+
+/** What every service may read without listing it: who is there, and how much is to be logged. */
+export const everyServiceReads: readonly AnyFact[] = [serviceInstance, nodeLogLevel];
 
 const everyDesiredPod = Object.values(desiredPods);
 
@@ -87,6 +97,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       namespaceServices,
       runtimeClass,
       serviceShare,
+      deviceAllocation,
+      deviceResource,
     ],
     serves: [],
     calls: [
@@ -188,7 +200,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'node-api': {
     about: 'The HTTPS API of the node, which kubectl and the API server use.',
-    owns: [],
+    owns: [nodeLogLevel],
     reads: [
       ...everyDesiredPod,
       podWork,

@@ -139,7 +139,7 @@ function register(): void {
     requestSerialize,
     responseDeserialize,
     request,
-    { deadline: Date.now() + 60_000 },
+    { deadline: Date.now() + 180_000 },
     answered,
   );
 }

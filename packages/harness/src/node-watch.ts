@@ -1,5 +1,6 @@
 import type { FactReader } from '@kubus/bus';
-import { type NatsTransport, PEOPLE, connectNats, readSeed } from '@kubus/bus-nats';
+import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
+import type { StoredMessage } from '@kubus/causality';
 import {
   type FactDeclaration,
   type ImagePull,
@@ -103,6 +104,11 @@ export class NodeWatch {
     return this.#transport.connected;
   }
 
+  /** Everything that the node's record holds now. */
+  record(): Promise<StoredMessage[]> {
+    return readRecord(this.#connection, this.#node, '>', `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`);
+  }
+
   /** Every pod of which anybody says something. */
   get pods(): WatchedPod[] {
     const refs = new Map<string, PodRef>();
@@ -144,6 +150,11 @@ export class NodeWatch {
   /** Pulls that go on or wait for their turn, by image. */
   get imagePulls(): ImagePull[] {
     return [...this.#imagePulls].map(({ value }) => value).sort((a, b) => (a.image < b.image ? -1 : 1));
+  }
+
+  /** Names of the instances that have announced themselves. */
+  get instances(): string[] {
+    return [...this.#instances].map(({ key }) => key);
   }
 
   /** A service that has announced itself, such as `sync-loop-0`. */

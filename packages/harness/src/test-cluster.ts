@@ -6,6 +6,9 @@ import {
   nodeCertificate,
   nodeUser,
 } from '@kubus/kube-fixture';
+import * as z from 'zod';
+
+const authoritySchema = z.object({ 'client-ca-file': z.string() });
 
 /**
  * The cluster that a test's node joins: that of the kubeconfig which the environment variable KUBECONFIG names (its user
@@ -38,6 +41,15 @@ export class TestCluster {
   async nodeKubeconfig(node: string): Promise<string> {
     const clientCertificate = await nodeCertificate(this.api, nodeUser(node));
     return this.#folder.write(await this.api.kubeconfigText({ clientCertificate }));
+  }
+
+  /** Certificates of those who may vouch for the API server when it asks a node: a real one publishes its own, PEM. */
+  async clientAuthority(): Promise<string> {
+    if (this.server !== undefined) return this.server.authority.certificate;
+    const name = { kind: 'ConfigMap', namespace: 'kube-system', name: 'extension-apiserver-authentication' };
+    const data: unknown = (await this.api.get(name))?.['data'];
+    const { 'client-ca-file': authority } = authoritySchema.parse(data);
+    return authority;
   }
 
   /** Ends the test API server, and removes the kubeconfig files. A real cluster stays as it is. */

@@ -9,7 +9,7 @@ import { Store } from './store.ts';
 import { until } from './until.ts';
 
 /** Ends what hangs, in milliseconds. It says nothing about how long anything should take. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** The objects of an API server, as its administrator sees and changes them without a connection. */

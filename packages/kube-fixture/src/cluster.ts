@@ -13,7 +13,7 @@ import { type Resource, apiVersionOf, resourceOfKind } from './resources.ts';
 import { badRequest } from './status.ts';
 
 /** Ends what hangs, in milliseconds. It says nothing about how long anything should take. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 /** Which object: its kind, namespace (where it has one; left out: `default`) and name. */
 export interface ObjectName {

@@ -1,7 +1,8 @@
 import type { KeyedIdentity } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { importImages } from '@kubus/node-images';
-import { type Logger, toError } from '@kubus/ports';
+import { toError } from '@kubus/ports';
+import type { AdjustableLogger } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts';
@@ -30,7 +31,7 @@ import { type StartedProcess, startProcess } from './start-process.ts';
 export interface NodeLauncherOptions {
   readonly dir: NodeDir;
   readonly settings: NodeSettings;
-  readonly logger: Logger;
+  readonly logger: AdjustableLogger;
   /** Told before each step that may take long. */
   readonly onStep?: (what: string) => void;
 }

@@ -149,6 +149,8 @@ function server(dir: NodeDir, { kubeconfig }: NodeSettings): NodeConfig['server'
     socket: apiSocket(dir),
     ...(kubeconfig !== undefined && { port: 10_250 }),
     certDir: certificates(dir),
+    // The node has no logs of its own there, but the machine is its machine.
+    systemLogs: '/var/log',
   });
 }
 

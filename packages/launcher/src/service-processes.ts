@@ -18,8 +18,17 @@ import {
   sharedServices,
   supportProcesses,
 } from '@kubus/contracts';
-import { type Logger, toError } from '@kubus/ports';
-import { type Slot, announceInstance, claimSlot, joinBus, systemClock, systemIds } from '@kubus/service-kit';
+import { toError } from '@kubus/ports';
+import {
+  type AdjustableLogger,
+  type Slot,
+  announceInstance,
+  claimSlot,
+  followLogLevel,
+  joinBus,
+  systemClock,
+  systemIds,
+} from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { apiRelay } from './api-relay.ts';
 import { LauncherError } from './errors.ts';
@@ -47,7 +56,7 @@ export const launcherInstance = 'launcher-0';
 
 export interface ServiceProcessesOptions {
   readonly dir: Pick<NodeDir, 'node' | 'root' | 'processes' | 'state'>;
-  readonly logger: Logger;
+  readonly logger: AdjustableLogger;
   readonly shape: NodeShape;
   /** Services that somebody else runs, see `runElsewhere` of the contracts. */
   readonly elsewhere: readonly string[];
@@ -156,6 +165,7 @@ export class ServiceProcesses {
       epoch: this.#slot.epoch,
       logger,
     });
+    followLogLevel(bus, logger);
     this.#serve(bus);
     this.#share(bus);
     announceInstance(connection, bus, 'launcher');

@@ -14,6 +14,7 @@ import {
   withAllocation,
 } from '@kubus/admission';
 import {
+  type DeviceResource,
   type IdRange,
   type Pod,
   type PodStatus,
@@ -56,8 +57,8 @@ export class Admissions {
   /** Requests of what pods still have beside what they have been granted. */
   readonly #held = new Map<string, ResourceList>();
   #node: AdmissionNode;
-  /** What device plugins have for pods. */
-  #devices: ResourceList = {};
+  /** Resources of device plugins: whether one gives them out, or has been gone for so long that there are none. */
+  readonly #pluginResources = new Map<string, 'given' | 'none'>();
 
   /** @param options.records those of earlier lives, by UID. */
   constructor(options: {
@@ -86,9 +87,9 @@ export class Admissions {
     this.#node = { ...this.#node, ...said };
   }
 
-  /** How many devices of a resource pods may have from now on; those that have been given stay. */
-  deviceResource(resource: string, count: number): void {
-    this.#devices = { ...this.#devices, [resource]: String(count) };
+  /** What is known of a resource of device plugins from now on; devices that have been given stay. */
+  deviceResource({ resource, devices, gone }: DeviceResource): void {
+    this.#pluginResources.set(resource, gone && devices.length === 0 ? 'none' : 'given');
   }
 
   record(uid: string): AdmissionRecord | undefined {
@@ -103,7 +104,7 @@ export class Admissions {
   /** Decides about a pod of which nothing is known yet. UIDs of the pods that have to go for it. */
   decide(pod: Pod): readonly string[] {
     const { uid } = pod.metadata;
-    const admission = admit(pod, this.#neighbours(uid), this.#wholeNode);
+    const admission = admit(pod, this.#neighbours(uid), this.#countedNode);
     if (!admission.admitted) {
       this.#records.set(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
       return [];
@@ -235,7 +236,7 @@ export class Admissions {
 
   #resizeOne({ pod, granted, since }: WantedResize): void {
     const { uid } = pod.metadata;
-    const refusal = refuseResize(pod, granted, this.#neighbours(uid), this.#wholeNode);
+    const refusal = refuseResize(pod, granted, this.#neighbours(uid), this.#countedNode);
     if (refusal !== undefined) {
       this.#pending.set(uid, { refusal, since });
       return;
@@ -252,9 +253,14 @@ export class Admissions {
     return victims.some((victim) => !this.isOpen(victim) && !this.#pods.inactive(victim));
   }
 
-  /** The node with what plugins have on it, of which the API server may not have heard yet. */
-  get #wholeNode(): AdmissionNode {
-    return { ...this.#node, allocatable: { ...this.#node.allocatable, ...this.#devices } };
+  /**
+   * The node without what plugins give out: whoever has a pod be given its devices hears whether they suffice, and no pod has
+   * to go for another one's (kubelet behaviour 1.17, row 3).
+   */
+  get #countedNode(): AdmissionNode {
+    const others = Object.entries(this.#node.allocatable).filter(([name]) => !this.#pluginResources.has(name));
+    const none = [...this.#pluginResources].flatMap(([name, state]) => (state === 'none' ? [[name, '0']] : []));
+    return { ...this.#node, allocatable: Object.fromEntries([...others, ...none]) as ResourceList };
   }
 
   #evict(uid: string): void {

@@ -2,6 +2,7 @@ import type { AdmissionNode, AdmissionRecord } from '@kubus/admission';
 import {
   CONFIG_MIRROR,
   type ClusterNode,
+  type DeviceResource,
   type Pod,
   type PodRef,
   type PodStatus,
@@ -131,9 +132,9 @@ export class NodeState {
     return true;
   }
 
-  /** How many devices of a resource pods may have. */
-  deviceResource(resource: string, count: number): void {
-    this.#admissions.deviceResource(resource, count);
+  /** See {@link Admissions.deviceResource}. */
+  deviceResource(resource: DeviceResource): void {
+    this.#admissions.deviceResource(resource);
   }
 
   /** Pods that are taken if they get devices. */

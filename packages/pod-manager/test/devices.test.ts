@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
 import { pod as makePod } from '@kubus/pod-lifecycle/testing';
 import { Loop as BaseLoop, NOW } from './loop.ts';
+import { node } from './small-node.ts';
 
 const RESOURCE = 'example.com/device';
 
@@ -23,6 +24,12 @@ class Loop extends BaseLoop {
     return this.state.podsWithoutDevices.map(({ metadata }) => metadata.uid);
   }
 
+  /** A device plugin has so many devices. */
+  hasDevices(count: number, gone = false): void {
+    const devices = Array.from({ length: count }, (_, index) => ({ id: String(index), healthy: true }));
+    this.state.deviceResource({ resource: RESOURCE, devices, gone });
+  }
+
   answer(uid: string, reason?: string): string | undefined {
     this.state.devices(uid, reason === undefined ? undefined : { reason, message: 'why' });
     this.apply(this.state.decide(uid, NOW));
@@ -42,21 +49,32 @@ beforeEach(() => {
   loop = new Loop({ sources: ['api'] }).known();
 });
 
-test('a pod is started when it has been given its devices, and holds its place until then', () => {
-  loop.state.deviceResource(RESOURCE, 2);
+test('a pod is started when it has been given its devices, and who gives them says whether there are enough', () => {
+  loop.hasDevices(2);
   expect(loop.want(having('a', '2'))).toBeUndefined();
-  expect(loop.waiting).toEqual(['a']);
-  expect(loop.want(having('b', '1'))).toBe(`reject OutOf${RESOURCE}`);
+  expect(loop.want(having('b', '3'))).toBeUndefined();
+  expect(loop.waiting).toEqual(['a', 'b']);
   expect(loop.answer('a')).toBe('sync');
+  expect(loop.answer('b', 'UnexpectedAdmissionError')).toBe('reject UnexpectedAdmissionError');
   expect(loop.waiting).toEqual([]);
 });
 
+test('a plugin that is gone is asked all the same, until it has been gone for so long that its devices are none', () => {
+  loop.hasDevices(1, true);
+  expect(loop.want(having('a', '1'))).toBeUndefined();
+  loop.hasDevices(0, true);
+  expect(loop.want(having('b', '1'))).toBe(`reject OutOf${RESOURCE}`);
+  loop.hasDevices(0);
+  expect(loop.want(having('c', '1'))).toBeUndefined();
+  expect(loop.waiting).toEqual(['a', 'c']);
+});
+
 test('a pod that gets none has failed for good, and its place is free', () => {
-  loop.state.deviceResource(RESOURCE, 1);
+  loop.hasDevices(1);
   loop.want(having('a', '1'));
   expect(loop.answer('a', 'UnexpectedAdmissionError')).toBe('reject UnexpectedAdmissionError');
   loop.restart().desire(having('a', '1'));
-  loop.state.deviceResource(RESOURCE, 1);
+  loop.hasDevices(1);
   expect(loop.known().said('a')).toBe('reject UnexpectedAdmissionError');
   loop.want(having('b', '1'));
   expect(loop.waiting).toEqual(['b']);
@@ -87,13 +105,21 @@ test('an answer for a pod that does not wait for one changes nothing', () => {
   expect(loop.waiting).toEqual([]);
 });
 
-test('a critical pod asks for devices when those have ended that had to go for it', () => {
-  loop.state.deviceResource(RESOURCE, 1);
+test('no pod has to go for the devices of a critical one, which asks for them when those have ended that hold its CPU', () => {
+  loop.hasDevices(1);
+  const whole = { cpu: node.allocatable['cpu'] ?? '', [RESOURCE]: '1' };
+  const critical = { priorityClassName: 'system-node-critical', priority: 2_000_001_000 };
   loop.want(having('small', '1'));
   loop.answer('small');
-  loop.want(having('critical', '1', { priorityClassName: 'system-node-critical', priority: 2_000_001_000 }));
-  expect([loop.said('small'), loop.waiting]).toEqual(['evict Preempting', []]);
-  loop.worker('small', 'terminated');
+  expect(loop.want(having('greedy', '1', critical))).toBeUndefined();
+  expect(loop.said('small')).toBe('sync');
+  expect(loop.answer('greedy', 'UnexpectedAdmissionError')).toBe('reject UnexpectedAdmissionError');
+  const containers = [{ name: 'c', resources: { limits: whole, requests: whole } }];
+  loop.want(makePod({ containers }, { uid: 'large', name: 'large' }));
+  loop.answer('large');
+  loop.want(makePod({ containers, ...critical }, { uid: 'critical', name: 'critical' }));
+  expect([loop.said('large'), loop.waiting]).toEqual(['evict Preempting', []]);
+  loop.worker('large', 'terminated');
   expect(loop.waiting).toEqual(['critical']);
   expect(loop.answer('critical')).toBe('sync');
 });

@@ -61,6 +61,9 @@ function containerStatus(named: NamedContainer, input: PodStatusInput, restartin
     recursiveReadOnly: input.recursiveReadOnlyMounts === true,
     imageVolumes: details.imageVolumes,
   });
+  // What an init container has had is told of nobody (KEP-4680).
+  const devices =
+    named.kind === 'regular' ? (input.devices?.get(container.name) ?? before?.allocatedResourcesStatus) : undefined;
   return {
     name: container.name,
     ...shown,
@@ -68,9 +71,7 @@ function containerStatus(named: NamedContainer, input: PodStatusInput, restartin
     ...(newest !== undefined && resourceFields(named, details)),
     ...(volumeMounts !== undefined && { volumeMounts }),
     ...(details.user !== undefined && { user: details.user }),
-    ...(details.allocatedResourcesStatus !== undefined && {
-      allocatedResourcesStatus: details.allocatedResourcesStatus,
-    }),
+    ...(devices !== undefined && { allocatedResourcesStatus: devices }),
     ...(details.stopSignal !== undefined && { stopSignal: details.stopSignal }),
   };
 }

@@ -22,9 +22,7 @@ export interface StatusReason {
 }
 
 /** What the runtime and the node tell of one container beside its state. Only what is known is set. */
-export type ContainerDetails = Partial<
-  Pick<ContainerStatus, 'user' | 'stopSignal' | 'allocatedResourcesStatus' | 'resources'>
-> & {
+export type ContainerDetails = Partial<Pick<ContainerStatus, 'user' | 'stopSignal' | 'resources'>> & {
   /** Its termination message file or the end of its log; see {@link terminationMessage}. */
   readonly terminationMessage?: string | undefined;
   /** Requests that the node has granted; left out: those of the spec. */
@@ -58,6 +56,8 @@ export interface PodStatusInput {
   readonly probes?: ProbeResults | undefined;
   /** By container id. */
   readonly details?: ReadonlyMap<string, ContainerDetails> | undefined;
+  /** By container name: the devices that it has been given, and how they are. Left out: as they were told last. */
+  readonly devices?: ReadonlyMap<string, ContainerStatus['allocatedResourcesStatus']> | undefined;
   /** The pod has failed for a reason outside of its containers: its deadline, or an eviction. */
   readonly failure?: StatusReason | undefined;
   /** The pod is ended because of something that is not its fault; the condition DisruptionTarget. */

@@ -76,6 +76,25 @@ describe('resources', () => {
     expect(podResourceList(pod({ overhead: { cpu: '1' } }), 'limits')).toEqual({});
   });
 
+  test('the devices of a container are told with their health, and stay told when nobody speaks of them any more', () => {
+    const one = pod({ initContainers: [{ name: 'init' }], containers: [{ name: 'c' }, { name: 'other' }] });
+    const health = [{ name: 'example.com/device', resources: [{ resourceID: 'a', health: 'Unhealthy' }] }];
+    const told = status({
+      pod: one,
+      devices: new Map([
+        ['c', health],
+        ['init', health],
+      ]),
+    });
+    expect(told.containerStatuses?.map(({ allocatedResourcesStatus }) => allocatedResourcesStatus)).toEqual([
+      health,
+      undefined,
+    ]);
+    expect(told.initContainerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
+    const later = status({ pod: one, previous: told });
+    expect(later.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual(health);
+  });
+
   test('what the node tells goes before the spec', () => {
     const containers = [{ name: 'c', resources: { requests: { cpu: '2' }, limits: { cpu: '4' } } }];
     const plain = status({ pod: pod({ containers }), runtime: runtime([run()]) });

@@ -5,6 +5,7 @@ import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/p
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock, systemIds } from './clock.ts';
+import { followLogLevel } from './follow-log-level.ts';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
 import { announceInstance, joinBus } from './join-bus.ts';
@@ -108,6 +109,7 @@ async function runService(
     epoch: slot.epoch,
     logger,
   });
+  followLogLevel(bus, logger);
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
     if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');

@@ -93,7 +93,7 @@ test('a write goes on when another instance that starts takes its part for one o
   } finally {
     await writer.kill();
   }
-}, 60_000);
+});
 
 test('a part of a record that a crash has left is removed, and an unreadable record is told of and left out', async () => {
   const errors: LogFields[] = [];

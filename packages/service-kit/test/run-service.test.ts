@@ -1,19 +1,20 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { defaultRecordLimits, connectNats, ensureStreams } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
-import { serviceContracts } from '@kubus/contracts';
+import { NODE_LOG_LEVEL, nodeLogLevel, restartService, serviceContracts } from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { version } from '../src/index.ts';
+import { joinBus, version } from '../src/index.ts';
 import { TestProcess } from './test-process.ts';
 
 const NODE = 'node0';
 const INSTANCE = 'launcher-0';
 
 /** Starts of processes and a broker that goes and comes take their time on a busy machine. */
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 180_000;
 
 let dir: string;
 let server: TestNatsServer;
@@ -28,6 +29,7 @@ beforeEach(async () => {
   const identities = [
     { service: 'launcher', instance: INSTANCE },
     { service: 'cli', instance: 'cli-0' },
+    { service: 'node-api', instance: 'node-api-0' },
   ] as const;
   await server.start(NODE, serviceContracts, identities);
   await mkdir(join(dir, 'identities'));
@@ -191,6 +193,52 @@ describe('a service and NATS', () => {
         }
       }
       await expect(people.request('$SRV.PING.launcher.launcher-1', '')).rejects.toThrow(/no responders/i);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe('the level of its log', () => {
+  test(
+    'is that which is asked of the whole node, for as long as it is asked, and the configured one otherwise',
+    async () => {
+      await makeStreams();
+      const service = start('--config', await configFile({ logLevel: 'info' }));
+      const member = async (name: 'cli' | 'node-api', epoch: number) => {
+        const [identity, logger] = [`${name}-0`, silentLogger];
+        return joinBus({ connection: await connection(identity), node: NODE, service: name, identity, epoch, logger })
+          .bus;
+      };
+      const people = await member('cli', 1);
+      let asked = 0;
+      /** Whether a child of the service's logger tells a detail now. */
+      const details = async () => {
+        asked += 1;
+        const ofThis = (msg: string) => (line: Record<string, unknown>) =>
+          line['msg'] === msg && line['key'] === `key-${asked}`;
+        await people.call(restartService, `key-${asked}`, {});
+        await service.line(ofThis('in short'));
+        return service.said.some(ofThis('in detail'));
+      };
+      /** Each change takes a moment to arrive; the next one comes only when this one has. */
+      const until = async (wanted: boolean) => {
+        while ((await details()) !== wanted);
+      };
+      await until(false);
+      const facts = (await member('node-api', 1)).owner(nodeLogLevel);
+      facts.complete();
+      for (const [verbosity, detailed] of [
+        [4, true],
+        [3, false],
+        [10, true],
+        [0, false],
+        [5, true],
+      ] as const) {
+        facts.put(NODE_LOG_LEVEL, { verbosity });
+        await until(detailed);
+      }
+      (await member('node-api', 2)).owner(nodeLogLevel).complete();
+      await until(false);
     },
     LIMIT_MS,
   );

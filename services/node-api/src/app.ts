@@ -83,7 +83,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       sendText(reply, status, `${status} ${STATUS_CODES[status] ?? ''}`);
     },
   });
-  // Nothing that is served has a body; whatever is sent is read and forgotten.
+  // One route takes a body, in a scope of its own; whatever else is sent is read and forgotten.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as askServer } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Refusal } from './authorization.ts';
+import { passOn } from './pass-on.ts';
 import type { Upgrade } from './upgrades.ts';
 
 /** The bytes that passed. */
@@ -85,19 +86,17 @@ export async function proxyUpgrade(
   const idle = setTimeout(end, idleMs).unref();
   const touch = () => void idle.refresh();
   signal.addEventListener('abort', end, { once: true });
-  client.on('data', touch);
-  runtime.on('data', touch);
   client.write(answer);
   if (head.length > 0) runtime.write(head);
-  client.pipe(runtime);
-  runtime.pipe(client, { end: false });
+  const ignoreClient = passOn(client, runtime, touch);
+  client.once('end', () => runtime.end());
+  passOn(runtime, client, touch);
   // It rejects when the client goes away before it has everything.
   const told = finished(client, { readable: false });
   try {
     await Promise.race([finished(runtime, { writable: false }), told]);
     // Clients end the connection when they have everything; what kubectl has not read yet of one that is ended before is lost.
-    client.unpipe(runtime);
-    client.resume();
+    ignoreClient();
     await finished(client, { writable: false, signal: AbortSignal.timeout(LINGER_MS) }).catch(() => undefined);
     client.end();
     await told;

@@ -20,6 +20,7 @@ import {
   deviceAllocation,
   deviceResource,
   desiredPods,
+  nodeLogLevel,
   podRefOf,
   podSchema,
   podStatus,
@@ -103,6 +104,9 @@ export class ApiNode {
   /** What sync-loop answers to everything. */
   syncLoopText = '';
 
+  /** What has been told of how much processes are to log, in order. */
+  readonly verbosities: number[] = [];
+
   private constructor(folder: string) {
     this.folder = folder;
   }
@@ -133,6 +137,8 @@ export class ApiNode {
     node.#nodes = agent.owner(clusterNode);
     node.#resources = agent.owner(deviceResource);
     node.#allocations = agent.owner(deviceAllocation);
+    const { verbosities } = node;
+    agent.reader(nodeLogLevel, { changed: ({ value }) => verbosities.push(value.verbosity) });
     const people = await node.#connect('cli');
     people.subscribe(`kubus.${NODE}.node.event.stream.>`, {
       callback: (_error, message) => {
@@ -173,6 +179,11 @@ export class ApiNode {
     // Fails where the contract lists what the service does not do.
     bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' });
     return this.#api;
+  }
+
+  /** How much processes are to log now. */
+  get verbosity(): number | undefined {
+    return this.verbosities.at(-1);
   }
 
   get api(): NodeApi {

@@ -20,7 +20,7 @@ beforeEach(() => {
   node.response = () => ({});
 });
 
-const ask = (path: string, method = 'POST') => get(node.api.ports.secure, path, { method });
+const ask = (path: string, method = 'POST', body = '') => get(node.api.ports.secure, path, { method, body });
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('/run', () => {
@@ -92,12 +92,50 @@ describe('the process', () => {
   });
 
   test.each([
-    ['PUT', '/debug/flags/v', 'flags endpoint is disabled.\n', { debugFlags: false }],
-    ['GET', '/debug/pprof/profile', 'profiling endpoint is disabled.\n', { profiling: false }],
-  ])('%s %s says why it does nothing', async (method, path, disabled, switches) => {
+    ['PUT', '/debug/flags/v', 200, 'flags endpoint is disabled.\n', { debugFlags: false }],
+    ['GET', '/debug/flags/v', 406, 'flags endpoint is disabled.\n', { debugFlags: false }],
+    ['GET', '/debug/pprof/profile', 501, 'profiling endpoint is disabled.\n', { profiling: false }],
+  ])('%s %s is %d, and disabled where the configuration says so', async (method, path, status, disabled, switches) => {
+    const body = method === 'PUT' ? '0' : '';
     await node.start(open);
-    expect((await ask(path, method)).status).toBe(501);
+    expect((await ask(path, method, body)).status).toBe(status);
     await node.start({ ...open, ...switches });
-    expect(await ask(path, method)).toMatchObject({ status: 405, text: disabled });
+    expect(await ask(path, method, body)).toMatchObject({ status: 405, text: disabled });
+  });
+});
+
+describe('/debug/flags/v', () => {
+  beforeAll(() => node.start(open));
+
+  const put = (body: string) => ask('/debug/flags/v', 'PUT', body);
+
+  test.each(['0', '4', '007', '2147483647'])('takes %s, and every service hears of it', async (asked) => {
+    const text = `successfully set klog.logging.verbosity to ${asked}\n`;
+    expect(await put(asked)).toMatchObject({ status: 200, text, headers: { 'x-content-type-options': 'nosniff' } });
+    await poll('the level is told', () => Promise.resolve(node.verbosity === Number(asked) || undefined));
+  });
+
+  test.each([
+    ['', 'strconv.ParseUint: parsing "": invalid syntax'],
+    ['-1', 'strconv.ParseUint: parsing "-1": invalid syntax'],
+    ['4\n', 'strconv.ParseUint: parsing "4\\n": invalid syntax'],
+    ['4294967296', 'strconv.ParseUint: parsing "4294967296": value out of range'],
+    [
+      '4294967295',
+      'failed set klog.logging.verbosity 4294967295: strconv.ParseInt: parsing "4294967295": value out of range',
+    ],
+  ])('refuses %j, and nothing changes', async (asked, text) => {
+    await put('6');
+    await poll('the level is told', () => Promise.resolve(node.verbosity === 6 || undefined));
+    expect(await put(asked)).toMatchObject({ status: 400, text: `${text}\n` });
+    // What is published in order arrives in order.
+    await put('7');
+    await poll('the next level is told', () => Promise.resolve(node.verbosity === 7 || undefined));
+    expect(node.verbosities.slice(-2)).toEqual([6, 7]);
+  });
+
+  test('reads no more than any number has', async () => {
+    const text = 'error reading request body: Request body is too large\n';
+    expect(await put('1'.repeat(2_000))).toMatchObject({ status: 400, text });
   });
 });

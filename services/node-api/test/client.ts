@@ -13,6 +13,7 @@ export interface Ask {
   readonly certificate?: { readonly certificate: string; readonly key: string };
   /** Left out: each request has a connection of its own. */
   readonly agent?: Agent;
+  readonly body?: string;
   readonly signal?: AbortSignal;
   /** Without TLS. */
   readonly plain?: boolean;
@@ -28,7 +29,7 @@ export interface Answer {
 
 /** Asks 127.0.0.1 and resolves with the answer's head; the body is read by the caller. */
 export async function begin(port: number, path: string, ask: Ask = {}): Promise<IncomingMessage> {
-  const { method = 'GET', token, headers, certificate, agent, signal, plain, upgrade } = ask;
+  const { method = 'GET', token, headers, certificate, agent, body, signal, plain, upgrade } = ask;
   const options = {
     ...{ host: '127.0.0.1', port, path, method },
     headers: {
@@ -53,7 +54,7 @@ export async function begin(port: number, path: string, ask: Ask = {}): Promise<
     socket.destroy();
     asking.emit('response', response);
   });
-  asking.end();
+  asking.end(body);
   const [response] = (await once(asking, 'response')) as [IncomingMessage];
   return response;
 }

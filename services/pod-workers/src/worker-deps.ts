@@ -13,6 +13,7 @@ import type { BackOffLimits } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
 import type { KernelMemory } from '@kubus/cgroup';
+import type { DeviceFacts } from './device-facts.ts';
 import type { ObjectFacts } from './object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
@@ -44,6 +45,7 @@ export interface WorkerDeps {
   readonly volumesKnown: () => boolean;
   /** What is known of the API server's objects. */
   readonly objects: ObjectFacts;
+  readonly devices: DeviceFacts;
   /** See `PodRuntime`. */
   readonly nextHold: (fencedOff: boolean) => number;
   readonly nodeIps: readonly string[];

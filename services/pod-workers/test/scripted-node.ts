@@ -15,6 +15,8 @@ import {
   type ServiceShare,
   type SubPathsRequest,
   clusterNode,
+  deviceAllocation,
+  deviceResource,
   networkCondition,
   podProbes,
   podRefOf,
@@ -69,7 +71,10 @@ export class ScriptedNode {
   readonly #probes: FactOwner<PodProbes>;
   readonly #volumes: FactOwner<PodVolumes>;
   readonly #shares: FactOwner<ServiceShare>;
-  readonly #clusterNodes = this.broker.join('node-agent', this.clock).bus.owner(clusterNode);
+  readonly #nodeAgent = this.broker.join('node-agent', this.clock).bus;
+  readonly #clusterNodes = this.#nodeAgent.owner(clusterNode);
+  readonly #deviceResources = this.#nodeAgent.owner(deviceResource);
+  readonly #deviceAllocations = this.#nodeAgent.owner(deviceAllocation);
   /** By slot. */
   readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
@@ -217,6 +222,23 @@ export class ScriptedNode {
     const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
     if (state === undefined) this.#volumes.remove(uid, { pod: uid });
     else this.#volumes.put(uid, { ref, ...state }, { pod: uid });
+    await this.quiet();
+  }
+
+  /** A device plugin speaks of its only device. */
+  async device(resource: string, healthy: boolean): Promise<void> {
+    this.#deviceResources.put(resource, { resource, devices: [{ id: 'only', healthy }], gone: false });
+    await this.quiet();
+  }
+
+  /** That device is given to the container `main` of a pod, or taken back. */
+  async deviceOf(uid: string, resource: string | undefined): Promise<void> {
+    const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
+    if (resource === undefined) this.#deviceAllocations.remove(uid, { pod: uid });
+    else {
+      const containers = [{ name: 'main', resources: [{ resource, devices: [{ id: 'only' }] }] }];
+      this.#deviceAllocations.put(uid, { ref, containers }, { pod: uid });
+    }
     await this.quiet();
   }
 

@@ -6,7 +6,6 @@ import {
   type PodWork,
   type ServiceShare,
   type SourceName,
-  allocatableDevices,
   clusterNode,
   configuredSources,
   desiredPods,
@@ -97,9 +96,7 @@ export class SyncLoop {
         if (this.#state.node(value)) this.#decideAll([cause]);
       },
     });
-    bus.reader(deviceResource, {
-      changed: ({ key, value }) => this.#state.deviceResource(key, allocatableDevices(value)),
-    });
+    bus.reader(deviceResource, { changed: ({ value }) => this.#state.deviceResource(value) });
     followShare(bus, 'pod-workers', options.workers, (share, causes) => {
       this.#state.shared(share);
       this.#decideAll(causes);

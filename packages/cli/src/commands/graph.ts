@@ -1,6 +1,7 @@
 import {
   type AnyDeclaration,
   type ServiceContract,
+  everyServiceReads,
   patternOf,
   refusedMessage,
   serviceContracts,
@@ -38,7 +39,7 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
   return {
     about: contract.about,
     writes: subjects([...contract.owns, ...contract.calls, ...contract.publishes, serviceInstance, refusedMessage]),
-    reads: subjects([...contract.reads, ...contract.serves, ...contract.hears]),
+    reads: subjects([...new Set([...contract.reads, ...everyServiceReads]), ...contract.serves, ...contract.hears]),
   };
 }
 

@@ -60,6 +60,22 @@ export const scaleService = command({
     'Run that many instances of the service named by the key. Those that are too many end first, then others have their pods.',
 });
 
+export const nodeLogLevel = fact({
+  area: 'node',
+  name: 'logLevel',
+  key: 'name',
+  owner: 'node-api',
+  payload: z.object({
+    /** As klog counts it: the more, the more is said. */
+    verbosity: z.int().nonnegative(),
+  }),
+  about:
+    'How much every process of the node writes to its log, where somebody has asked for another level than the configured one.',
+});
+
+/** The one key of {@link nodeLogLevel}. */
+export const NODE_LOG_LEVEL = 'verbosity';
+
 /** Processes that a node keeps running besides one for each service; `services` are all of them in one. */
 export const supportProcesses = ['nats-server', 'nats-relay', 'api-relay', 'containerd', 'services'] as const;
 

@@ -1,4 +1,5 @@
 import type { LogFields, Logger } from '@kubus/ports';
+import { DEBUG_VERBOSITY } from '@kubus/service-kit';
 
 /** One thing that a process of the node has said. */
 export interface LogEntry {
@@ -15,9 +16,6 @@ export interface LogEntry {
 
 /** How lines are written: as klog does, or as the reference does with `--logging-format=json`. */
 export type LogFormat = 'text' | 'json';
-
-/** klog's verbosity from which on a line for debugging is shown; the reference's own such lines have it too. */
-export const DEBUG_VERBOSITY = 4;
 
 const severities = { debug: 'I', info: 'I', warn: 'W', error: 'E' } as const;
 
@@ -125,13 +123,14 @@ export function klogLogger(options: {
   readonly source: string;
   readonly pid: number;
   readonly now: () => number;
-  readonly verbosity: number;
+  /** How much it says now. */
+  readonly verbosity: () => number;
   readonly write: (entry: LogEntry) => void;
   readonly fields?: LogFields;
 }): Logger {
   const { source, pid, now, verbosity, write, fields: own = {} } = options;
   const log = (severity: LogEntry['severity']) => (fields: LogFields, message: string) => {
-    if (severity === 'debug' && verbosity < DEBUG_VERBOSITY) return;
+    if (severity === 'debug' && verbosity() < DEBUG_VERBOSITY) return;
     write({ severity, time: now(), pid, source, number: 0, message, fields: { ...own, ...fields } });
   };
   return {

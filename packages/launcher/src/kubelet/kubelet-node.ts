@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { KeyedIdentity } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
 import type { KubeletSettings } from '@kubus/kubelet-config';
-import type { Logger } from '@kubus/ports';
+import type { AdjustableLogger } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
@@ -36,7 +36,7 @@ export interface KubeletNodeOptions {
   readonly settings: KubeletSettings;
   /** The checkout, or another folder with the built programs in the same places. */
   readonly programs: string;
-  readonly logger: Logger;
+  readonly logger: AdjustableLogger;
   /** Told what a process of the node writes. */
   readonly onLine: (process: { name: string; pid: number }, line: string) => void;
 }

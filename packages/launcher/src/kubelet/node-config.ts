@@ -1,6 +1,6 @@
 import { ID_UNIT, parseQuantity, quantityUnits } from '@kubus/contracts';
 import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus/kubelet-config';
-import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
+import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
 import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { apiSocket, isNodeName } from '../node-dir.ts';
@@ -63,7 +63,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
   return nodeConfigSchema.parse({
     node: dir.node,
     nodeIps: parts.nodeIps,
-    logLevel: logging.verbosity >= 4 ? 'debug' : 'info',
+    logLevel: levelOf(logging.verbosity),
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),

@@ -1,13 +1,13 @@
 import { type KubeletSettings, helpText, kubeletVersion, parseCommandLine } from '@kubus/kubelet-config';
 import { type Logger, toError } from '@kubus/ports';
-import { systemClock, version } from '@kubus/service-kit';
+import { type AdjustableLogger, DEBUG_VERBOSITY, systemClock, version } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { compileNatives } from '../natives.ts';
 import { kubeletDir } from './kubelet-dir.ts';
-import { DEBUG_VERBOSITY, type LogEntry, type LogFormat, formatEntry, klogLogger, readEntry } from './klog.ts';
+import { type LogEntry, type LogFormat, formatEntry, klogLogger, readEntry } from './klog.ts';
 import { KubeletNode } from './kubelet-node.ts';
 import { lockFile } from './lock-file.ts';
 import { nodeName } from './node-config.ts';
@@ -53,20 +53,26 @@ function print(text: string): void {
 }
 
 interface Log {
-  readonly logger: Logger;
+  /** How much it says is how much is shown of what the services say. */
+  readonly logger: AdjustableLogger;
   readonly onLine: (process: { name: string; pid: number }, line: string) => void;
 }
 
 /** Everything that the node says goes to standard error, line by line. */
-function makeLog(format: LogFormat, verbosity: number): Log {
+function makeLog(format: LogFormat, configured: number): Log {
+  let shown = configured;
+  const verbosity = () => shown;
   const { pid } = process;
   const now = () => systemClock.now();
   const write = (entry: LogEntry) => {
-    if (entry.severity !== 'debug' || verbosity >= DEBUG_VERBOSITY)
+    if (entry.severity !== 'debug' || verbosity() >= DEBUG_VERBOSITY)
       process.stderr.write(`${formatEntry(entry, format)}\n`);
   };
   return {
-    logger: klogLogger({ source, pid, now, verbosity, write }),
+    logger: {
+      ...klogLogger({ source, pid, now, verbosity, write }),
+      setVerbosity: (asked) => (shown = asked ?? configured),
+    },
     onLine: (from, line) => write(readEntry(line, from, now())),
   };
 }

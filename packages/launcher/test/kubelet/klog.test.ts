@@ -118,9 +118,10 @@ test('the logger of this process leaves out details below verbosity 4', () => {
     now: () => time,
     write: (one: LogEntry) => said.push(formatEntry(one, 'text')),
   };
-  klogLogger({ ...options, verbosity: 3 }).debug({}, 'detail');
-  klogLogger({ ...options, verbosity: 4 })
-    .child({ pod: 'a' })
-    .debug({ b: 1 }, 'detail');
+  let verbosity = 3;
+  const logger = klogLogger({ ...options, verbosity: () => verbosity }).child({ pod: 'a' });
+  logger.debug({ b: 0 }, 'detail');
+  verbosity = 4;
+  logger.debug({ b: 1 }, 'detail');
   expect(said).toEqual([expect.stringMatching(/kubelet:0\] "detail" pod="a" b=1$/)]);
 });

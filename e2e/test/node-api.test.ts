@@ -1,0 +1,62 @@
+// What people of the machine ask a whole node for that is about no pod.
+import { expect } from '@jest/globals';
+import { askNode, poll } from '@kubus/harness';
+import { runCommand } from '@kubus/launcher';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sharedNode } from '../src/node-tests.ts';
+import { podRunning } from '../src/pods.ts';
+
+const onNode = sharedNode('node-api');
+
+onNode('the level of every process’s log is set for as long as node-api lives', async (node) => {
+  const { instances } = node.watch;
+  expect(instances).toEqual(expect.arrayContaining(['launcher-0', 'node-api-0', 'pod-workers-0', 'cri-bridge-0']));
+  const said = (text: string, processes: readonly string[]) =>
+    poll(`every process says: ${text}`, async () => {
+      const files = (await readdir(node.dir.logs)).map((name) => join(node.dir.logs, name));
+      const logs = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n');
+      const lines = logs.split('\n').filter((line) => line.includes(text));
+      return processes.every((name) => lines.some((line) => line.includes(`"instance":"${name}"`))) || undefined;
+    });
+  const answer = await askNode(node.dir, '/debug/flags/v', { method: 'PUT', body: '5' });
+  expect(answer).toBe('successfully set klog.logging.verbosity to 5\n');
+  await said('"verbosity":5', instances);
+  await node.restart('node-api-0');
+  // The next one has never been told of another level.
+  await said(
+    'as much is logged as is configured',
+    instances.filter((name) => name !== 'node-api-0'),
+  );
+});
+
+onNode('the logs of the machine are served', async (node) => {
+  const before = await readdir('/var/log');
+  const page = await askNode(node.dir, '/logs/');
+  const after = new Set(await readdir('/var/log'));
+  const links = [...page.matchAll(/^<a href="\.\/([^"]*)">/gm)].map(([, link = '']) =>
+    decodeURIComponent(link).replace(/\/$/, ''),
+  );
+  expect(page).toContain('<pre>');
+  expect(links).toEqual(expect.arrayContaining(before.filter((name) => after.has(name))));
+});
+
+onNode('a container is written to a file where the runtime can, and it is told why where it can not', async (node) => {
+  await node.writeManifest('kept.json', podRunning('kept', 'while :; do sleep 1; done'));
+  const { ref } = await node.watch.waitForPod('kept', ({ status }) => status?.phase === 'Running');
+  const path = `/checkpoint/${ref.namespace}/${ref.name}/main`;
+  const said = await askNode(node.dir, path, { method: 'POST' }).catch((error: unknown) => String(error));
+  if (!said.startsWith('{')) {
+    expect(said).toMatch(
+      new RegExp(`500 checkpointing of ${ref.namespace}/${ref.name}/main failed \\(rpc error: .+\\)`),
+    );
+    return;
+  }
+  const { items } = JSON.parse(said) as { items: string[] };
+  expect(items).toEqual([expect.stringMatching(/\/checkpoints\/checkpoint-kept.*_default-main-.*\.tar$/)]);
+  const content = await runCommand(['tar', '--list', '--file', items[0] ?? '']);
+  expect(content.split('\n')).toEqual(expect.arrayContaining(['config.dump', 'spec.dump']));
+  // It goes on.
+  const { status } = await node.watch.waitForPod('kept', () => true);
+  expect(status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
+});
