@@ -39,12 +39,17 @@ export async function readRecord(
  * (NATS ADR-15, "JetStream Subjects and Replies": of 9 tokens, or of 11 and more with domain and account).
  */
 export function storedMessage(wire: Msg): StoredMessage {
+  return deliveredMessage(wire).stored;
+}
+
+/** As {@link storedMessage}, with its number among those that the consumer has delivered. */
+export function deliveredMessage(wire: Msg): { stored: StoredMessage; number: number } {
   const { reply = '', ...message } = fromNats(wire);
   const tokens = reply.split('.');
   const first = tokens.length > 9 ? 7 : 5;
-  const [seq, stored] = [Number(tokens[first]), Number(tokens[first + 2]) / 1_000_000];
-  if (!reply.startsWith('$JS.ACK.') || !Number.isSafeInteger(seq) || Number.isNaN(stored)) {
+  const [seq, number, nanoseconds] = tokens.slice(first, first + 3).map(Number);
+  if (!reply.startsWith('$JS.ACK.') || seq === undefined || number === undefined || nanoseconds === undefined) {
     throw new KubusError('bad-delivery', `not from a stream: ${wire.subject}`, { context: { reply } });
   }
-  return { seq, stored, message };
+  return { stored: { seq, stored: nanoseconds / 1_000_000, message }, number };
 }

@@ -13,7 +13,9 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
+import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
+import { addRecord } from './commands/record.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -46,6 +48,8 @@ export function createProgram(): Command {
     addTop,
     addTail,
     addTrace,
+    addRecord,
+    addObservatory,
     addDiff,
     addGraph,
     addIdentities,

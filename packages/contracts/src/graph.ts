@@ -226,6 +226,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     publishes: [streamEvent],
     hears: [],
   },
+  observatory: {
+    about:
+      'Records every message of the node, and shows what led to what. Besides this it may follow the node’s record.',
+    owns: [],
+    reads: [],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [],
+  },
   launcher: {
     about: 'Starts the node’s processes, keeps them running and takes everything down.',
     owns: [serviceShare],
