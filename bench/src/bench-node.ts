@@ -1,6 +1,6 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
-import type { RecordedMessage } from '@kubus/causality';
+import { type PodPaths, criticalPaths, podSummary } from '@kubus/causality';
 import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
@@ -124,12 +124,12 @@ export class BenchNode implements Subject {
     return samples.reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
-  /** Everything that was said about a pod, and the message that first called it Ready. */
-  async story(name: string): Promise<{ messages: RecordedMessage[]; ready: RecordedMessage | undefined }> {
+  /** A pod's critical paths, from everything that was said about it. */
+  async story(name: string): Promise<PodPaths> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
     const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
     const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);
-    return { messages, ready: messages.find(({ message }) => readyPod(message) !== undefined) };
+    return { pod: podSummary(uid, messages), paths: criticalPaths(uid, messages) };
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
+import type { CriticalPath } from '@kubus/observatory-api';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Floor } from './floor.ts';
-import { type PodPath, pathsOf } from './path.ts';
+import { pathsOf } from './path.ts';
 import { type PerProcess, agentProcesses, cpuOf, difference, memoryOf, scaled } from './process-usage.ts';
 import { BenchNode } from './bench-node.ts';
 import { type Scrapes, measureScrapes } from './scrapes.ts';
@@ -129,7 +130,7 @@ export class Measurements {
   }
 
   /** By the node's own record: what a pod waits for until it is Ready. */
-  async paths(count: number): Promise<{ middle: PodPath | undefined; busShare: number }> {
+  async paths(count: number): Promise<{ middle: CriticalPath | undefined; busShare: number }> {
     const names = this.#names(count);
     for (const name of names) await this.#node.create(name);
     const paths = await pathsOf(this.#node, names);

@@ -20,11 +20,25 @@ export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>>
  */
 export async function cpuOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
   return each(processes, async (pid) => {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name in brackets may have blanks in it. After it come the fields from the third on: utime is the 14th.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    const [user, system] = await timesOf(pid);
+    return user + system;
   });
+}
+
+/** CPU of a process, in milliseconds, with that of its children that have ended. */
+export async function cpuWithChildren(pid: number): Promise<number> {
+  return (await timesOf(pid)).reduce((sum, time) => sum + time, 0);
+}
+
+/** In user mode and in the kernel: its own, and that of its children that have ended; milliseconds. */
+async function timesOf(pid: number): Promise<[user: number, system: number, childUser: number, childSystem: number]> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The name in brackets may have blanks in it. After it come the fields from the third on: utime is the 14th.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields
+    .slice(11, 15)
+    .map((ticks) => Number(ticks) * TICK_MS);
+  return [user, system, childUser, childSystem];
 }
 
 /** Memory of each process, in MiB: its own pages and its share of those that several use (PSS). */

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import type { PodStatus } from '@kubus/contracts';
 import type { TestCluster, TestNode } from '@kubus/harness';
 import { type Cluster, type KubeObject, type TestApiServer, isReady } from '@kubus/kube-fixture';
-import { clusterServices, everyService } from '@kubus/launcher';
+import { clusterServices, nodeServices } from '@kubus/launcher';
 import { kubectl, sharedClusterNode } from '../src/cluster-node.ts';
 import { container, pod, podRunning } from '../src/pods.ts';
 
@@ -169,7 +169,7 @@ test('every service and the API server end in the middle of everything, and it c
   const names = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
   const crashing = podRunning('crashing', 'sleep 1; exit 3');
   await Promise.all([...names.map((name) => create(pod(name))), create(crashing)]);
-  for (const service of everyService) await node.kill(`${service}-0`);
+  for (const service of [...nodeServices, ...clusterServices]) await node.kill(`${service}-0`);
   await joined.server?.pause();
   for (const service of clusterServices) await node.kill(`${service}-0`);
   await joined.server?.resume();

@@ -1,9 +1,11 @@
 // What people of the machine ask a whole node for that is about no pod.
 import { expect } from '@jest/globals';
 import { askNode, poll } from '@kubus/harness';
-import { readFile, readdir } from 'node:fs/promises';
+import { runCommand } from '@kubus/launcher';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
+import { podRunning } from '../src/pods.ts';
 
 const onNode = sharedNode('node-api');
 
@@ -37,4 +39,27 @@ onNode('the logs of the machine are served', async (node) => {
   );
   expect(page).toContain('<pre>');
   expect(links).toEqual(expect.arrayContaining(before.filter((name) => after.has(name))));
+});
+
+onNode('a container is written to a file where the runtime can, and it is told why where it can not', async (node) => {
+  await node.writeManifest('kept.json', podRunning('kept', 'while :; do sleep 1; done'));
+  const { ref } = await node.watch.waitForPod('kept', ({ status }) => status?.phase === 'Running');
+  const path = `/checkpoint/${ref.namespace}/${ref.name}/main`;
+  const said = await askNode(node.dir, path, { method: 'POST' }).catch((error: unknown) => String(error));
+  if (!said.startsWith('{')) {
+    expect(said).toMatch(
+      new RegExp(`500 checkpointing of ${ref.namespace}/${ref.name}/main failed \\(rpc error: .+\\)`),
+    );
+    return;
+  }
+  const { items } = JSON.parse(said) as { items: string[] };
+  expect(items).toEqual([expect.stringMatching(/\/checkpoints\/checkpoint-kept.*_default-main-.*\.tar$/)]);
+  const [file = ''] = items;
+  const content = await runCommand(['tar', '--list', '--file', file]);
+  // Who has asked for it has to remove it, as with the reference.
+  await rm(file);
+  expect(content.split('\n')).toEqual(expect.arrayContaining(['config.dump', 'spec.dump']));
+  // It goes on.
+  const { status } = await node.watch.waitForPod('kept', () => true);
+  expect(status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
 });

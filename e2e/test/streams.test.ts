@@ -230,6 +230,22 @@ describe('over a WebSocket', () => {
     expect(JSON.parse(socket.received(channels.error).toString())).toMatchObject({ status: 'Success' });
   });
 
+  test('what runs already is attached to', async () => {
+    await create('heard', 'while read line; do echo "heard $line"; echo "not $line" >&2; done', { stdin: true });
+    const streams = ['input', 'output', 'error'].map((one): [string, string] => [one, '1']);
+    const socket = await connect('/attach/default/heard/main', streams, V4);
+    const saw = (channel: number, text: string) =>
+      socket.until(() => socket.received(channel).toString().includes(text));
+    await socket.send(channels.stdin, Buffer.from('one\n'));
+    await Promise.all([saw(channels.stdout, 'heard one\n'), saw(channels.stderr, 'not one\n')]);
+    socket.destroy();
+    await nothingOpen();
+    // Who comes later is heard, too.
+    const next = await connect('/attach/default/heard/main', streams, V4);
+    await next.send(channels.stdin, Buffer.from('two\n'));
+    await next.until(() => next.received(channels.stdout).toString() === 'heard two\n');
+  });
+
   test('the protocol is the one that the runtime speaks, and no other is claimed', async () => {
     const both = await connectExec('echo out', ['output'], V5, V4);
     await both.ended();

@@ -11,7 +11,8 @@ export {
 export { identityFile, readSeed } from './identity-files.ts';
 export { type LoadOptions, loadStored } from './loader.ts';
 export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';
-export { readRecord } from './record.ts';
+export { readRecord, storedMessage } from './record.ts';
+export { type FollowOptions, RecordFollower, type RecordState } from './record-follower.ts';
 export { purgeRemovalMarks } from './removal-marks.ts';
 export { type RecordLimits, defaultRecordLimits, ensureStreams, removeStreams } from './streams.ts';
 export {

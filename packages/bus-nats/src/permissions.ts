@@ -45,6 +45,7 @@ export function permissionsOf(
   );
   const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, ...everyServiceReads])];
   const special = service === 'cli' ? ofPeople(node) : ofInstance(identity, node);
+  const recorder = service === 'observatory' ? recordCalls(node) : [];
   const publish = [
     ...contract.owns.map((fact) => storePattern(node, fact)),
     ...contract.calls.map((command) => patternOf(node, command)),
@@ -53,6 +54,7 @@ export function permissionsOf(
     `$JS.API.STREAM.INFO.${bucketStream(node)}`,
     ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
     ...special.publish,
+    ...recorder,
     ...(service === 'launcher' ? streamCalls(node) : []),
   ];
   const subscribe = [
@@ -92,6 +94,16 @@ function ofPeople(node: string): Permissions {
     ],
     subscribe: [nodeSubject(node, '>')],
   };
+}
+
+/** Following the record from any place on. What it holds comes to an inbox: nobody else's subjects are subscribed to. */
+function recordCalls(node: string): string[] {
+  const stream = recordStream(node);
+  return [
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.CONSUMER.CREATE.${stream}.*.${nodeSubject(node, '>')}`,
+    `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+  ];
 }
 
 /** Making, changing and removing the node's own two streams, and looking for what can be purged from the bucket. */

@@ -1,5 +1,6 @@
-import { type RecordedMessage, recordedMessage } from '@kubus/causality';
-import type { NatsConnection } from '@nats-io/nats-core';
+import type { StoredMessage } from '@kubus/causality';
+import { KubusError } from '@kubus/ports';
+import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
 import { nodeSubject, recordStream } from './names.ts';
 import { fromNats } from './nats-transport.ts';
@@ -8,7 +9,7 @@ import { fromNats } from './nats-transport.ts';
 const ANSWER_MS = 5_000;
 
 /**
- * Every message of a node's record under a filter (a subject below `kubus.<node>.`), oldest first.
+ * Every message of a node's record under a filter (a subject below `kubus.<node>.`), in the order of the broker.
  *
  * @param inbox a subject that this connection alone may read and uses for nothing else.
  */
@@ -17,8 +18,8 @@ export async function readRecord(
   node: string,
   filter: string,
   inbox: string,
-): Promise<RecordedMessage[]> {
-  const messages: RecordedMessage[] = [];
+): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = [];
   const { loaded } = loadStored({
     connection,
     stream: recordStream(node),
@@ -27,11 +28,28 @@ export async function readRecord(
     inbox,
     name: inbox.replaceAll('.', '-'),
     timeoutMs: ANSWER_MS,
-    onMessage: (wire) => {
-      const recorded = recordedMessage(fromNats(wire));
-      if (recorded !== undefined) messages.push(recorded);
-    },
+    onMessage: (wire) => messages.push(storedMessage(wire)),
   });
   await loaded;
-  return messages.sort((a, b) => a.at - b.at);
+  return messages;
+}
+
+/**
+ * A message as a consumer of a stream delivers it: its reply subject says where it stands in the stream and since when
+ * (NATS ADR-15, "JetStream Subjects and Replies": of 9 tokens, or of 11 and more with domain and account).
+ */
+export function storedMessage(wire: Msg): StoredMessage {
+  return deliveredMessage(wire).stored;
+}
+
+/** As {@link storedMessage}, with its number among those that the consumer has delivered. */
+export function deliveredMessage(wire: Msg): { stored: StoredMessage; number: number } {
+  const { reply = '', ...message } = fromNats(wire);
+  const tokens = reply.split('.');
+  const first = tokens.length > 9 ? 7 : 5;
+  const [seq, number, nanoseconds] = tokens.slice(first, first + 3).map(Number);
+  if (!reply.startsWith('$JS.ACK.') || seq === undefined || number === undefined || nanoseconds === undefined) {
+    throw new KubusError('bad-delivery', `not from a stream: ${wire.subject}`, { context: { reply } });
+  }
+  return { stored: { seq, stored: nanoseconds / 1_000_000, message }, number };
 }

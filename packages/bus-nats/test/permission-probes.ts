@@ -26,6 +26,8 @@ const FOREIGN = 'OTHER';
 const nobody: readonly ServiceName[] = [];
 const people: readonly ServiceName[] = ['cli'];
 const launcher: readonly ServiceName[] = ['launcher'];
+/** Who may look back at everything that was said. */
+const lookers: readonly ServiceName[] = ['cli', 'observatory'];
 const services = serviceNames.filter((name) => name !== 'cli');
 
 const listing = (kind: 'calls' | 'hears', declaration: unknown): ServiceName[] =>
@@ -85,7 +87,7 @@ function factProbes(fact: AnyFact): Probe[] {
     { subject: `$JS.API.DIRECT.GET.${BUCKET}.$KV.kubus_n.${name}.k`, publish: nobody, subscribe: nobody },
     {
       subject: `$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.${name}.k`,
-      publish: people,
+      publish: lookers,
       subscribe: nobody,
     },
   ];
@@ -188,13 +190,14 @@ function jetStreamProbes(): Probe[] {
   const allowed = new Map<string, readonly ServiceName[]>([
     ['$JS.API.INFO', launcher],
     [`$JS.API.STREAM.INFO.${BUCKET}`, serviceNames],
-    [`$JS.API.STREAM.INFO.${RECORD}`, launcher],
+    [`$JS.API.STREAM.INFO.${RECORD}`, ['launcher', 'observatory']],
+    [`$JS.API.CONSUMER.MSG.NEXT.${RECORD}.c`, ['observatory']],
     ...[BUCKET, RECORD].flatMap((stream) =>
       ['CREATE', 'UPDATE', 'PURGE', 'DELETE'].map(
         (call) => [`$JS.API.STREAM.${call}.${stream}`, launcher] as [string, readonly ServiceName[]],
       ),
     ),
-    [`$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.>`, people],
+    [`$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.>`, lookers],
     [`$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.>`, launcher],
   ]);
   const ofAccount = [

@@ -7,7 +7,7 @@ import {
   formatCommandNumber,
   parseCommandNumber,
 } from './command.ts';
-import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
+import { type Cause, type Envelope, HEADER, begunAt, decodeEnvelope } from './envelope.ts';
 import type { Publisher } from './publisher.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -20,10 +20,12 @@ export interface CommandContext<Request> {
   /** The asking instance and the epoch under which it asks. */
   readonly source: string;
   readonly hold: number;
+  /** The command, as a cause of what is done for it. */
   readonly cause: Cause;
   /**
    * Call it right before the effect. False: a fence dropped the command while it waited, and nothing may be done any more;
-   * nobody waits for the outcome.
+   * nobody waits for the outcome. A command that was not begun as soon as it came has waited for its turn: from then on
+   * {@link cause} says until when.
    */
   begin(): boolean;
 }
@@ -152,8 +154,17 @@ export class CommandServer {
       return;
     }
     answer('accepted', '');
-    this.#run(window, number, answer, (begin) =>
-      handler({ request, key, source: envelope.source, hold: number.hold, cause: envelope.cause, begin }),
+    let { cause } = envelope;
+    const onTurn = () => (cause = begunAt(cause, this.#clock.now()));
+    const finish = (status: CommandStatus, data: string) =>
+      this.#reply(declaration, message, { ...envelope, cause }, number, status, data);
+    this.#run(window, number, { answer: finish, onTurn }, (begin) =>
+      handler({
+        ...{ request, key, source: envelope.source, hold: number.hold, begin },
+        get cause() {
+          return cause;
+        },
+      }),
     );
   }
 
@@ -165,7 +176,7 @@ export class CommandServer {
   #run(
     window: CommandWindow,
     number: CommandNumber,
-    answer: (status: CommandStatus, data: string) => void,
+    { answer, onTurn }: { answer: (status: CommandStatus, data: string) => void; onTurn: () => void },
     run: (begin: () => boolean) => Promise<unknown>,
   ): void {
     let settle: () => void = () => undefined;
@@ -181,11 +192,15 @@ export class CommandServer {
       settle();
       if (!entry.dropped) answer(status, data);
     };
+    let waits = false;
     const begin = () => {
+      if (waits && !entry.began && !entry.dropped) onTurn();
       if (!entry.dropped) entry.began = true;
       return entry.began;
     };
-    new Promise((resolve) => resolve(run(begin))).then(
+    const running = new Promise((resolve) => resolve(run(begin)));
+    waits = true;
+    running.then(
       (result) => finish('done', JSON.stringify(result ?? {})),
       (error: unknown) => finish('failed', failure(describe(toError(error)))),
     );

@@ -12,6 +12,8 @@ export const HEADER = {
   causes: 'Kubus-Causes',
   /** When the publisher got the first of the causes; missing when that was a message of its own. */
   heard: 'Kubus-Heard',
+  /** When the publisher began to work on that cause; missing where it did so at once. */
+  began: 'Kubus-Began',
   trace: 'traceparent',
   /** Facts: the owner's counter; with the epoch it orders the values of one key. */
   version: 'Kubus-Version',
@@ -35,6 +37,13 @@ export interface Cause {
   readonly spanId: string;
   /** When this process got it, milliseconds since the Unix epoch; missing for a message of its own. */
   readonly heard?: number | undefined;
+  /** When this process began to work on it after it had waited for its turn; see {@link begunAt}. */
+  readonly began?: number | undefined;
+}
+
+/** The same cause for what is done because of it from now on, by who had to wait for a turn. */
+export function begunAt(cause: Cause, now: number): Cause {
+  return { ...cause, began: now };
 }
 
 /** What every message says about itself (DESIGN rule 8). */
@@ -55,6 +64,11 @@ export interface Envelope {
   readonly causes: readonly string[];
   /** RFC 3339: when the publisher got the first cause. What lies before it was spent on the bus, what lies after it on work. */
   readonly heard: string | undefined;
+  /**
+   * RFC 3339: when the publisher's turn to work on the first cause had come; undefined where nobody has told. Never before
+   * `heard` nor after `time`.
+   */
+  readonly began: string | undefined;
   readonly cause: Cause;
 }
 
@@ -87,6 +101,7 @@ export function encodeEnvelope(envelope: Envelope): Record<string, string> {
   if (envelope.pod !== undefined) headers[HEADER.pod] = envelope.pod;
   if (envelope.causes.length > 0) headers[HEADER.causes] = envelope.causes.join(',');
   if (envelope.heard !== undefined) headers[HEADER.heard] = envelope.heard;
+  if (envelope.began !== undefined) headers[HEADER.began] = envelope.began;
   return headers;
 }
 
@@ -117,18 +132,43 @@ export function decodeEnvelope(headers: Readonly<Record<string, string>>, at?: n
     throw new EnvelopeError('bad-envelope', `header ${HEADER.trace} is not a W3C trace context`);
   }
   const causes = headers[HEADER.causes];
+  const [time, heard, began] = [text(HEADER.time), headers[HEADER.heard], headers[HEADER.began]];
+  if (began !== undefined) checkBegan(began, heard, time);
   return {
     type: text(HEADER.type),
     source,
     epoch,
     seq,
-    time: text(HEADER.time),
+    time,
     node: text(HEADER.node),
     pod: headers[HEADER.pod],
     causes: causes === undefined || causes === '' ? [] : causes.split(','),
-    heard: headers[HEADER.heard],
+    heard,
+    began,
     cause: { id: messageId(source, epoch, seq), traceId: trace[1], spanId: trace[2], heard: at },
   };
+}
+
+/** A cause as text, to go with something that is no message and comes back to a node's service. */
+export function formatCause({ id, traceId, spanId }: Cause): string {
+  return `${id} ${traceId} ${spanId}`;
+}
+
+/** The inverse of {@link formatCause}; undefined for a text that is none. */
+export function parseCause(text: string): Cause | undefined {
+  const match = /^(\S+\.\d+\.\d+) ([0-9a-f]{32}) ([0-9a-f]{16})$/.exec(text);
+  const [, id, traceId, spanId] = match ?? [];
+  return id === undefined || traceId === undefined || spanId === undefined ? undefined : { id, traceId, spanId };
+}
+
+function checkBegan(began: string, heard: string | undefined, time: string): void {
+  if (heard === undefined) {
+    throw new EnvelopeError('bad-envelope', `header ${HEADER.began} needs the header ${HEADER.heard}`);
+  }
+  const at = parseTime(began);
+  if (parseTime(heard) <= at && at <= parseTime(time)) return;
+  const limits = `${HEADER.heard} (${heard}) and ${HEADER.time} (${time})`;
+  throw new EnvelopeError('bad-envelope', `header ${HEADER.began} is not a time between ${limits}: ${began}`);
 }
 
 export function messageId(source: string, epoch: number, seq: number): string {

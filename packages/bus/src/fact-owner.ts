@@ -1,6 +1,6 @@
 import { type FactDeclaration, completeKey, factKey, factPattern } from '@kubus/contracts';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
-import { type Cause, HEADER } from './envelope.ts';
+import { type Cause, HEADER, decodeEnvelope } from './envelope.ts';
 import { compareRanks, rankOf } from './fact-rank.ts';
 import type { Publisher, Speaker } from './publisher.ts';
 import type { Transport } from './transport.ts';
@@ -83,13 +83,17 @@ export class FactOwner<T> {
     return this.#set(factKey(this.#declaration, key), JSON.stringify(value), false, options);
   }
 
-  /** Takes `key` out; readers learn it, also those that come later. Harmless when it is not there. */
+  /**
+   * Takes `key` out; readers learn it, also those that come later. Harmless when it is not there. Without causes it follows
+   * what was said last.
+   */
   remove(key: string, options: FactPutOptions = {}): void {
     const stored = factKey(this.#declaration, key);
     const entry = this.#entries.get(stored);
     // Of a key that came from another instance, that one may have said something.
     if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return;
-    this.#set(stored, '', true, options);
+    const follows = options.causes === undefined && entry !== undefined ? following(entry.headers) : {};
+    this.#set(stored, '', true, { ...follows, ...options });
     this.#recompleteSoon();
   }
 
@@ -104,7 +108,7 @@ export class FactOwner<T> {
     this.#terms.set(stored, term);
     this.#released.delete(stored);
     const entry = this.#entries.get(stored);
-    if (entry !== undefined) this.#set(stored, entry.data, entry.removed, { pod: entry.headers[HEADER.pod] });
+    if (entry !== undefined) this.#set(stored, entry.data, entry.removed, following(entry.headers));
   }
 
   /**
@@ -229,7 +233,7 @@ export class FactOwner<T> {
         if (settled || headers[HEADER.removed] !== undefined) return;
         const claimed = this.#terms.has(key);
         if (!claimed) this.#terms.set(key, rankOf(headers).term);
-        this.#set(key, '', true, { pod: headers[HEADER.pod] });
+        this.#set(key, '', true, following(headers));
         if (!claimed) this.#terms.delete(key);
       },
       present: () => undefined,
@@ -240,5 +244,16 @@ export class FactOwner<T> {
       endTimer?.();
       this.#sweep = undefined;
     };
+  }
+}
+
+/** What is said of a key because of what was said of it before: about the same pod, and caused by that. */
+function following(headers: Readonly<Record<string, string>>): FactPutOptions {
+  try {
+    const { pod, cause } = decodeEnvelope(headers);
+    return { pod, causes: [cause] };
+  } catch {
+    // What does not say what it is may lie in the store all the same, and has to go.
+    return { pod: headers[HEADER.pod] };
   }
 }

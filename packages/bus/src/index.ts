@@ -10,7 +10,18 @@ export {
   FencedOff,
 } from './command-server.ts';
 export { CommandFailed, CommandRefused, type CommandStatus, PeerRestarted, failureSchema } from './command.ts';
-export { type Cause, type Envelope, EnvelopeError, HEADER, decodeEnvelope, formatTime, parseTime } from './envelope.ts';
+export {
+  type Cause,
+  type Envelope,
+  EnvelopeError,
+  HEADER,
+  begunAt,
+  decodeEnvelope,
+  formatCause,
+  formatTime,
+  parseCause,
+  parseTime,
+} from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';
 export { type Fact, type FactHandlers, type FactReader, completionSchema } from './fact-reader.ts';
 export { Publisher } from './publisher.ts';

@@ -38,8 +38,8 @@ export class Publisher {
     options: { pod?: string | undefined; causes?: readonly Cause[] | undefined },
   ): { headers: Record<string, string>; cause: Cause } {
     const seq = ++this.#seq;
-    const causes = options.causes ?? [];
-    const heard = causes[0]?.heard;
+    const causes = lastHeardFirst(options.causes ?? []);
+    const now = this.#clock.now();
     const cause: Cause = {
       id: messageId(this.#speaker.instance, this.#speaker.epoch, seq),
       traceId: causes[0]?.traceId ?? this.#ids.hex(16),
@@ -50,13 +50,32 @@ export class Publisher {
       source: this.#speaker.instance,
       epoch: this.#speaker.epoch,
       seq,
-      time: formatTime(this.#clock.now()),
+      time: formatTime(now),
       node: this.#speaker.node,
       pod: options.pod,
       causes: [...new Set(causes.map((one) => one.id))],
-      heard: heard === undefined ? undefined : formatTime(heard),
+      ...timesOf(causes[0], now),
       cause,
     };
     return { headers: encodeEnvelope(envelope), cause };
   }
+}
+
+/**
+ * Causes in the order in which they had been waited for, the last one first: by when they were heard. One of the publisher's
+ * own has not been heard and stays where it was put.
+ */
+function lastHeardFirst(causes: readonly Cause[]): readonly Cause[] {
+  if (causes.length < 2) return causes;
+  const heard = causes.filter((cause) => cause.heard !== undefined);
+  heard.sort((a, b) => (b.heard ?? 0) - (a.heard ?? 0));
+  return causes.map((cause) => (cause.heard === undefined ? cause : (heard.shift() ?? cause)));
+}
+
+/** When the first cause was heard and begun. A clock that was set back makes no message that readers refuse. */
+function timesOf(cause: Cause | undefined, now: number): Pick<Envelope, 'heard' | 'began'> {
+  const { heard, began } = cause ?? {};
+  if (heard === undefined) return { heard: undefined, began: undefined };
+  const isBegun = began !== undefined && heard <= began && began <= now;
+  return { heard: formatTime(heard), began: isBegun ? formatTime(began) : undefined };
 }

@@ -1,3 +1,14 @@
-export { type PathStep, causalPath, onBusBetween } from './causal-path.ts';
+export { briefOf, serviceOf } from './brief.ts';
+export { type CausalFinding, checkCausality } from './check.ts';
 export { type CausalNode, causalTree } from './causal-tree.ts';
+export { chromeTraceOf } from './chrome-trace.ts';
+export { type ComparedStories, compare } from './compare.ts';
+export { jsonLinesOf } from './json-lines.ts';
+export { type PodPaths, latencyOf } from './latency.ts';
+export { otlpOf } from './otlp.ts';
+export { criticalPaths, podSummary, podTimeline } from './pod-story.ts';
 export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
+export { type Spent, spentBetween } from './segments.ts';
+export { ServiceMapBuilder, serviceMap } from './service-map.ts';
+export type { StoredMessage } from './stored-message.ts';
+export { payloadOf, summarise } from './summary.ts';

@@ -29,11 +29,19 @@ export function pressureOf(text: string | undefined): Pressure | undefined {
   return some && { some, full: lineOf(text, 'full') ?? none };
 }
 
+/** The four values of a line stand in this order. Looked for by hand: there are six such lines of each cgroup. */
 function lineOf(text: string, kind: string): PressureOf | undefined {
-  const found = new RegExp(`^${kind} avg10=([\\d.]+) avg60=([\\d.]+) avg300=([\\d.]+) total=(\\d+)`, 'm').exec(text);
-  if (found === null) return undefined;
-  const [, avg10, avg60, avg300, total] = found.map(Number);
-  return { avg10: avg10 ?? 0, avg60: avg60 ?? 0, avg300: avg300 ?? 0, total: total ?? 0 };
+  const begin = text.indexOf(`${kind} avg10=`);
+  if (begin === -1) return undefined;
+  const after = text.indexOf('\n', begin);
+  const end = after === -1 ? text.length : after;
+  const value = (name: string, next: string) => {
+    const at = text.indexOf(name, begin) + name.length;
+    return Number(text.slice(at, next === '' ? end : text.indexOf(next, at)));
+  };
+  const [avg10, avg60, avg300] = [value('avg10=', ' '), value('avg60=', ' '), value('avg300=', ' ')];
+  const total = value('total=', '');
+  return Number.isFinite(avg10 + avg60 + avg300 + total) ? { avg10, avg60, avg300, total } : undefined;
 }
 
 /** Those of a cgroup; undefined where there are none. `read` gives the text of a file of the cgroup in v2. */

@@ -19,21 +19,27 @@ const TICK_NS = 10_000_000;
 /**
  * What a cgroup of v1 uses (Documentation/admin-guide/cgroup-v1). Undefined when it is gone. The values of `memory.stat` are
  * those with all cgroups below, as usage and limit are.
+ *
+ * @param setting reads what stays as it is until somebody writes it
  */
-export function usageV1(read: ReadCgroupFile, detail: UsageDetail): CgroupUsage | undefined {
+export function usageV1(
+  read: ReadCgroupFile,
+  detail: UsageDetail,
+  setting: ReadCgroupFile = read,
+): CgroupUsage | undefined {
   const cpuNs = numberOf(read('cpuacct', 'cpuacct.usage'));
   const stat = read('memory', 'memory.stat');
-  const memory = memoryOf(read, stat);
+  const memory = memoryOf(read, stat, setting);
   if (cpuNs === undefined || memory === undefined) return undefined;
   const pressures = detail === 'usage' ? undefined : pressuresOf((file) => read('', file));
   return {
-    ...{ cpuNs, memory, swap: swapOf(read, stat, memory.limitBytes) },
+    ...{ cpuNs, memory, swap: swapOf(setting, stat, memory.limitBytes) },
     ...(pressures && { pressures }),
-    ...(detail === 'all' && { more: detailsOf(read) }),
+    ...(detail === 'all' && { more: detailsOf(read, setting) }),
   };
 }
 
-function memoryOf(read: ReadCgroupFile, stat: string | undefined): MemoryUsage | undefined {
+function memoryOf(read: ReadCgroupFile, stat: string | undefined, setting: ReadCgroupFile): MemoryUsage | undefined {
   const usageBytes = numberOf(read('memory', 'memory.usage_in_bytes'));
   if (usageBytes === undefined || stat === undefined) return undefined;
   const value = (name: string) => valueOf(stat, name) ?? 0;
@@ -48,22 +54,26 @@ function memoryOf(read: ReadCgroupFile, stat: string | undefined): MemoryUsage |
     inactiveFileBytes,
     faults: { all: value('total_pgfault'), major: value('total_pgmajfault') },
     ownFaults: { all: value('pgfault'), major: value('pgmajfault') },
-    limitBytes: limitOf(read('memory', 'memory.limit_in_bytes')),
+    limitBytes: limitOf(setting('memory', 'memory.limit_in_bytes')),
   };
 }
 
 /** The limit is that of memory and swap together. */
-function swapOf(read: ReadCgroupFile, stat: string | undefined, memoryLimit: number | undefined): CgroupUsage['swap'] {
+function swapOf(
+  setting: ReadCgroupFile,
+  stat: string | undefined,
+  memoryLimit: number | undefined,
+): CgroupUsage['swap'] {
   const bytes = valueOf(stat, 'total_swap');
-  const text = read('memory', 'memory.memsw.limit_in_bytes');
+  const text = setting('memory', 'memory.memsw.limit_in_bytes');
   if (bytes === undefined || text === undefined) return undefined;
   const both = limitOf(text);
   return { bytes, limitBytes: both === undefined ? undefined : Math.max(0, both - (memoryLimit ?? 0)) };
 }
 
-function detailsOf(read: ReadCgroupFile): CgroupDetails {
+function detailsOf(read: ReadCgroupFile, setting: ReadCgroupFile): CgroupDetails {
   const times = read('cpuacct', 'cpuacct.stat');
-  const quota = numberOf(read('cpu', 'cpu.cfs_quota_us')) ?? -1;
+  const quota = numberOf(setting('cpu', 'cpu.cfs_quota_us')) ?? -1;
   const cpu = quota > 0 ? read('cpu', 'cpu.stat') : undefined;
   return {
     userNs: (valueOf(times, 'user') ?? 0) * TICK_NS,
@@ -85,11 +95,11 @@ function detailsOf(read: ReadCgroupFile): CgroupDetails {
       read('blkio', 'blkio.throttle.io_serviced_recursive'),
     ),
     threads: numberOf(read('pids', 'pids.current')) ?? 0,
-    threadsLimit: numberOf(read('pids', 'pids.max')),
-    cpuShares: numberOf(read('cpu', 'cpu.shares')) ?? 0,
-    cpuPeriodUs: numberOf(read('cpu', 'cpu.cfs_period_us')) ?? 0,
+    threadsLimit: numberOf(setting('pids', 'pids.max')),
+    cpuShares: numberOf(setting('cpu', 'cpu.shares')) ?? 0,
+    cpuPeriodUs: numberOf(setting('cpu', 'cpu.cfs_period_us')) ?? 0,
     cpuQuotaUs: quota > 0 ? quota : undefined,
-    reservationBytes: limitOf(read('memory', 'memory.soft_limit_in_bytes')),
+    reservationBytes: limitOf(setting('memory', 'memory.soft_limit_in_bytes')),
   };
 }
 

@@ -16,31 +16,34 @@ const US_NS = 1000;
 /**
  * What a cgroup of v2 uses (Documentation/admin-guide/cgroup-v2.rst). Undefined when it is gone. The topmost one has neither
  * usage nor swap of its own: `machine` says what the machine uses.
+ *
+ * @param setting reads what stays as it is until somebody writes it
  */
 export function usageV2(
   read: ReadCgroupFile,
   detail: UsageDetail,
   machine?: { readonly usageBytes: number; readonly swapBytes: number },
+  setting: ReadCgroupFile = read,
 ): CgroupUsage | undefined {
   const cpu = read('cpu', 'cpu.stat');
   const cpuUs = valueOf(cpu, 'usage_usec');
   const stat = read('memory', 'memory.stat');
-  const memory = memoryOf(read, stat, machine?.usageBytes);
+  const memory = memoryOf(read, stat, { setting, machineBytes: machine?.usageBytes });
   if (cpuUs === undefined || memory === undefined) return undefined;
   const swap = machine?.swapBytes ?? numberOf(read('memory', 'memory.swap.current'));
   const pressures = detail === 'usage' ? undefined : pressuresOf((file) => read('', file));
   return {
     ...{ cpuNs: cpuUs * US_NS, memory },
-    swap: swap === undefined ? undefined : { bytes: swap, limitBytes: numberOf(read('memory', 'memory.swap.max')) },
+    swap: swap === undefined ? undefined : { bytes: swap, limitBytes: numberOf(setting('memory', 'memory.swap.max')) },
     ...(pressures && { pressures }),
-    ...(detail === 'all' && { more: detailsOf(read, cpu, stat) }),
+    ...(detail === 'all' && { more: detailsOf(read, setting, { cpu, stat }) }),
   };
 }
 
 function memoryOf(
   read: ReadCgroupFile,
   stat: string | undefined,
-  machineBytes: number | undefined,
+  { setting, machineBytes }: { readonly setting: ReadCgroupFile; readonly machineBytes: number | undefined },
 ): MemoryUsage | undefined {
   const usageBytes = machineBytes ?? numberOf(read('memory', 'memory.current'));
   if (usageBytes === undefined || stat === undefined) return undefined;
@@ -55,15 +58,19 @@ function memoryOf(
     activeFileBytes: value('active_file'),
     inactiveFileBytes,
     faults: { all: value('pgfault'), major: value('pgmajfault') },
-    limitBytes: numberOf(read('memory', 'memory.max')),
+    limitBytes: numberOf(setting('memory', 'memory.max')),
   };
 }
 
-function detailsOf(read: ReadCgroupFile, cpu: string | undefined, stat: string | undefined): CgroupDetails {
-  const [quota, period] = (read('cpu', 'cpu.max') ?? '').split(' ');
+function detailsOf(
+  read: ReadCgroupFile,
+  setting: ReadCgroupFile,
+  { cpu, stat }: { readonly cpu: string | undefined; readonly stat: string | undefined },
+): CgroupDetails {
+  const [quota, period] = (setting('cpu', 'cpu.max') ?? '').split(' ');
   const cpuQuotaUs = numberOf(quota);
   const events = read('memory', 'memory.events');
-  const weight = numberOf(read('cpu', 'cpu.weight'));
+  const weight = numberOf(setting('cpu', 'cpu.weight'));
   return {
     userNs: (valueOf(cpu, 'user_usec') ?? 0) * US_NS,
     systemNs: (valueOf(cpu, 'system_usec') ?? 0) * US_NS,
@@ -81,11 +88,11 @@ function detailsOf(read: ReadCgroupFile, cpu: string | undefined, stat: string |
     oomKills: valueOf(events, 'oom_kill') ?? 0,
     disks: disksOf(read('io', 'io.stat')),
     threads: numberOf(read('pids', 'pids.current')) ?? 0,
-    threadsLimit: numberOf(read('pids', 'pids.max')),
+    threadsLimit: numberOf(setting('pids', 'pids.max')),
     cpuShares: weight === undefined ? 0 : Number(cpuSharesOf(BigInt(weight))),
     cpuPeriodUs: numberOf(period) ?? 0,
     cpuQuotaUs,
-    reservationBytes: numberOf(read('memory', 'memory.low')),
+    reservationBytes: numberOf(setting('memory', 'memory.low')),
   };
 }
 

@@ -32,6 +32,8 @@ export class CgroupReader {
   readonly #files: KeptFiles;
   /** Where every cgroup is found. */
   readonly #mount: string;
+  /** By cgroup and file: what stays as it is until somebody writes it. */
+  readonly #settings = new Map<string, Map<string, string | undefined>>();
 
   constructor({ root = '/', driver = 'cgroupfs', mounts, files = 8192 }: CgroupReaderOptions) {
     this.naming = { root, driver };
@@ -46,7 +48,8 @@ export class CgroupReader {
   }
 
   /**
-   * What the cgroup uses; undefined when there is none.
+   * What the cgroup uses; undefined when there is none. Its limits and weights are those of the first reading since they were
+   * forgotten: see {@link forgetSettings}.
    *
    * @param machine what the machine uses, which v2 does not tell of the topmost cgroup
    */
@@ -60,7 +63,14 @@ export class CgroupReader {
       const mount = controller === '' ? unified : controllers.get(controller);
       return mount === undefined ? undefined : this.#files.read(mount, path, file);
     };
-    return version === 1 ? usageV1(read, detail) : usageV2(read, detail, path === '/' ? machine : undefined);
+    const settings = this.#settings.get(path) ?? new Map<string, string | undefined>();
+    if (settings.size === 0) this.#settings.set(path, settings);
+    const setting = (controller: string, file: string) => {
+      if (!settings.has(file)) settings.set(file, read(controller, file));
+      return settings.get(file);
+    };
+    if (version === 1) return usageV1(read, detail, setting);
+    return usageV2(read, detail, path === '/' ? machine : undefined, setting);
   }
 
   /** The cgroups of the tiers of the node's pods, that of all pods first. */
@@ -102,9 +112,16 @@ export class CgroupReader {
     return text.split('\n').flatMap((line) => (line === '' ? [] : Number(line)));
   }
 
+  /** The next reading of this cgroup, or of every one, reads its limits and weights anew. */
+  forgetSettings(path?: string): void {
+    if (path === undefined) this.#settings.clear();
+    else this.#settings.delete(path);
+  }
+
   /** Closes the files of all cgroups of which `isKept` says no. */
   letGo(isKept: (path: string) => boolean): void {
     this.#files.letGo(isKept);
+    for (const path of this.#settings.keys()) if (!isKept(path)) this.#settings.delete(path);
   }
 
   #below(path: string): string[] {

@@ -7,6 +7,9 @@ const WHOLE = 3_500;
 /** Where a file would be that is not there. */
 const MISSING = -1;
 
+/** What is being read: nothing else runs meanwhile. */
+let buffer = Buffer.allocUnsafeSlow(16 * 1024);
+
 /**
  * Small files of the kernel that are read again and again: kept open, which makes reading one of them three to ten times
  * cheaper. They are in memory and read at once, without leaving the event loop. A cgroup of which files are open can be removed
@@ -16,7 +19,6 @@ export class KeptFiles {
   readonly #most: number;
   /** Descriptors by the folder and the name of the file. */
   readonly #folders = new Map<string, Map<string, number>>();
-  #buffer = Buffer.allocUnsafe(16 * 1024);
   #open = 0;
 
   /** @param most files that are kept open; others are opened each time */
@@ -36,8 +38,8 @@ export class KeptFiles {
    * @param file its name, of which there is one in all mounts
    */
   read(mount: string, folder: string, file: string): string | undefined {
-    const files = this.#folders.get(folder) ?? new Map<string, number>();
-    this.#folders.set(folder, files);
+    let files = this.#folders.get(folder);
+    if (files === undefined) this.#folders.set(folder, (files = new Map<string, number>()));
     const kept = files.get(file);
     if (kept === MISSING) return undefined;
     const descriptor = kept ?? opened(join(mount, folder, file));
@@ -76,13 +78,11 @@ export class KeptFiles {
   #text(descriptor: number): string | undefined {
     let length = 0;
     for (;;) {
-      const read = readInto(descriptor, this.#buffer, length);
+      const read = readInto(descriptor, buffer, length);
       if (read === undefined) return undefined;
       length += read;
-      if (read < WHOLE) return this.#buffer.toString('latin1', 0, length);
-      if (this.#buffer.length - length < WHOLE) {
-        this.#buffer = Buffer.concat([this.#buffer], this.#buffer.length * 2);
-      }
+      if (read < WHOLE) return buffer.toString('latin1', 0, length);
+      if (buffer.length - length < WHOLE) buffer = Buffer.concat([buffer], buffer.length * 2);
     }
   }
 }

@@ -162,6 +162,59 @@ describe('a hierarchy of v2', () => {
   });
 });
 
+describe('limits', () => {
+  let folder: string;
+  let reader: CgroupReader;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'kubus-limits-'));
+    const controllers = new Map(['cpu', 'memory'].map((name) => [name, folder]));
+    reader = new CgroupReader({ mounts: { version: 2, controllers, unified: folder } });
+  });
+  afterEach(() => {
+    reader.letGo(() => false);
+    rmSync(folder, { recursive: true });
+  });
+
+  const write = (path: string, limit: number) => {
+    mkdirSync(join(folder, path), { recursive: true });
+    const files = { 'cpu.stat': 'usage_usec 1\n', 'memory.current': `${limit}\n`, 'memory.stat': 'anon 1\n' };
+    for (const [file, text] of Object.entries({ ...files, 'memory.max': `${limit}\n` })) {
+      writeFileSync(join(folder, path, file), text);
+    }
+  };
+  const read = (path: string) => {
+    const { usageBytes, limitBytes } = reader.read(path, 'usage')?.memory ?? {};
+    return [usageBytes, limitBytes];
+  };
+
+  test('are kept until they are forgotten, unlike usage', () => {
+    for (const path of ['/a', '/b']) write(path, 10);
+    expect([read('/a'), read('/b')]).toEqual([
+      [10, 10],
+      [10, 10],
+    ]);
+    for (const path of ['/a', '/b']) write(path, 20);
+    expect(read('/a')).toEqual([20, 10]);
+    reader.forgetSettings('/a');
+    expect([read('/a'), read('/b')]).toEqual([
+      [20, 20],
+      [20, 10],
+    ]);
+    reader.forgetSettings();
+    expect(read('/b')).toEqual([20, 20]);
+  });
+
+  test('of a cgroup that was let go are read anew', () => {
+    write('/a', 10);
+    expect(read('/a')).toEqual([10, 10]);
+    write('/a', 20);
+    reader.letGo(() => true);
+    expect(read('/a')).toEqual([20, 10]);
+    reader.letGo(() => false);
+    expect(read('/a')).toEqual([20, 20]);
+  });
+});
+
 describe('kept files', () => {
   let folder: string;
   beforeEach(() => {

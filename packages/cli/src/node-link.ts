@@ -1,6 +1,6 @@
 import type { Bus, FactHandlers, FactReader } from '@kubus/bus';
 import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
-import type { RecordedMessage } from '@kubus/causality';
+import type { StoredMessage } from '@kubus/causality';
 import type { FactDeclaration } from '@kubus/contracts';
 import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
@@ -17,7 +17,7 @@ export interface NodeLink {
   readonly bus: Bus;
   readonly connection: NatsConnection;
   /** What the node's record holds under a filter, see readRecord of @kubus/bus-nats. */
-  record(filter: string): Promise<RecordedMessage[]>;
+  record(filter: string): Promise<StoredMessage[]>;
   /** Reads a fact's present values. */
   facts<T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>): Promise<FactReader<T>>;
 }

@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { addAttach } from './commands/attach.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addDiff } from './commands/diff.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
@@ -12,7 +13,9 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
+import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
+import { addRecord } from './commands/record.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -45,6 +48,9 @@ export function createProgram(): Command {
     addTop,
     addTail,
     addTrace,
+    addRecord,
+    addObservatory,
+    addDiff,
     addGraph,
     addIdentities,
     addRestart,

@@ -1,4 +1,4 @@
-import { type RecordedMessage } from '@kubus/causality';
+import { type RecordedMessage, type StoredMessage, recordedMessage } from '@kubus/causality';
 import { type NodeEvent, type PodEvent, nodeEventSchema, podEventSchema } from '@kubus/contracts';
 import { formatAge } from './table.ts';
 
@@ -44,11 +44,12 @@ function ofNodeEvent({ node, ...event }: NodeEvent): Omit<ToldEvent, 'from'> {
   return { ...event, object: { kind: 'Node', namespace: 'default', name: node, uid: node } };
 }
 
-/** The newest of each series, the one that happened last at the end. */
-export function newestEvents(messages: readonly RecordedMessage[]): ToldEvent[] {
+/** The newest of each series, the one that happened last at the end. `messages` in the order of the broker. */
+export function newestEvents(messages: Iterable<Pick<StoredMessage, 'message'>>): ToldEvent[] {
   const newest = new Map<string, ToldEvent>();
-  for (const message of messages) {
-    const event = toldEvent(message);
+  for (const { message } of messages) {
+    const recorded = recordedMessage(message);
+    const event = recorded && toldEvent(recorded);
     if (event !== undefined) newest.set(event.series, event);
   }
   return [...newest.values()].sort((a, b) => Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp));

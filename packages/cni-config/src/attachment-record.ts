@@ -31,6 +31,8 @@ export const attachmentRecordSchema = z.object({
   result: cniResultSchema.optional(),
   /** When ADD was asked: milliseconds since the Unix epoch. */
   askedAt: z.number(),
+  /** The message because of which ADD was asked, as the sandbox carries it. */
+  causedBy: z.string().optional(),
 });
 
 export type AttachmentRecord = z.infer<typeof attachmentRecordSchema>;
@@ -38,7 +40,7 @@ export type AttachmentRecord = z.infer<typeof attachmentRecordSchema>;
 /** What an attachment is asked for with; a DEL may bring the result that the runtime has kept. */
 export type AttachmentRequest = Pick<
   AttachmentRecord,
-  'containerId' | 'ifname' | 'netns' | 'args' | 'network' | 'capabilityArgs' | 'askedAt' | 'result'
+  'containerId' | 'ifname' | 'netns' | 'args' | 'network' | 'capabilityArgs' | 'askedAt' | 'result' | 'causedBy'
 >;
 
 /** The intent: nothing has run yet. */

@@ -34,7 +34,7 @@ export {
   type RuntimeCall,
   versionAnswer,
 } from './invocation.ts';
-export { type Json, type JsonObject } from './json.ts';
+export { type Json, type JsonObject, jsonObjectSchema } from './json.ts';
 export {
   type BrokenConfig,
   chooseConfig,

@@ -23,6 +23,11 @@ const headers: Readonly<Record<HeaderName, JsonSchema>> = {
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$',
     description: 'When the publisher got the first cause; missing when that was a message of its own. RFC 3339, UTC.',
   },
+  began: {
+    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$',
+    description:
+      'When the publisher’s turn to work on the first cause had come, where it had to wait for one: not before Kubus-Heard, not after Kubus-Time. RFC 3339, UTC.',
+  },
   trace: {
     pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$',
     description: 'W3C trace context: the trace of the first cause, and a span for this message.',
@@ -43,7 +48,7 @@ const headers: Readonly<Record<HeaderName, JsonSchema>> = {
 
 const common = {
   required: ['type', 'source', 'epoch', 'seq', 'time', 'node', 'trace'],
-  optional: ['pod', 'causes', 'heard'],
+  optional: ['pod', 'causes', 'heard', 'began'],
 } as const satisfies Record<string, readonly HeaderName[]>;
 
 /** Headers that a kind of message has besides the common ones. */

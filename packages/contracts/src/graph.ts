@@ -210,6 +210,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       clusterNode,
       deviceResource,
       deviceAllocation,
+      serviceShare,
     ],
     serves: [],
     calls: [
@@ -223,6 +224,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       volumeStats,
     ],
     publishes: [streamEvent],
+    hears: [],
+  },
+  observatory: {
+    about:
+      'Records every message of the node, and shows what led to what. Besides this it may follow the node’s record.',
+    owns: [],
+    reads: [],
+    serves: [],
+    calls: [],
+    publishes: [],
     hears: [],
   },
   launcher: {

@@ -1,6 +1,7 @@
 export * from './subject.ts';
 export * from './declare.ts';
 export * from './graph.ts';
+export * from './causes.ts';
 export * from './error-texts.ts';
 export * from './pod/index.ts';
 export * from './messages/cluster-node.ts';

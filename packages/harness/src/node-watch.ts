@@ -1,5 +1,6 @@
 import type { FactReader } from '@kubus/bus';
-import { type NatsTransport, PEOPLE, connectNats, readSeed } from '@kubus/bus-nats';
+import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
+import type { StoredMessage } from '@kubus/causality';
 import {
   type FactDeclaration,
   type ImagePull,
@@ -101,6 +102,11 @@ export class NodeWatch {
   /** Whether messages are heard now. */
   get connected(): boolean {
     return this.#transport.connected;
+  }
+
+  /** Everything that the node's record holds now. */
+  record(): Promise<StoredMessage[]> {
+    return readRecord(this.#connection, this.#node, '>', `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`);
   }
 
   /** Every pod of which anybody says something. */

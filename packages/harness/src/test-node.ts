@@ -31,6 +31,8 @@ export interface NodeOptions {
   readonly manifests?: Readonly<Record<string, string | object>>;
   /** Services that the node does not start because the test runs something in their place. */
   readonly elsewhere?: readonly string[];
+  /** The node records itself. */
+  readonly observatory?: boolean;
   /** Gives the kubeconfig by which the node of that name joins a cluster. */
   readonly kubeconfig?: (node: string) => Promise<string>;
   /** How many instances of a service, where more than one. */
@@ -98,7 +100,8 @@ export class TestNode {
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
-    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd, ...cluster];
+    const observatory = options.observatory === true ? ['--observatory'] : [];
+    const args = ['up', '--manifests', manifests, ...observatory, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

@@ -165,7 +165,7 @@ export const fieldTable = {
   },
   reservedMemory: plain(memoryReservations, [], noEffect),
   enableProfilingHandler: pointer(bool, true, partly('no profiles are made, which the answer says')),
-  enableDebugFlagsHandler: pointer(bool, true, partly('log levels stay as configured, which the answer says')),
+  enableDebugFlagsHandler: pointer(bool, true, honoured),
   seccompDefault: pointer(bool, false, refused('containers without a profile would run unconfined')),
   memoryThrottlingFactor: pointer(float, 0.9, noEffect),
   memoryReservationPolicy: plain(string, 'None', noEffect),

@@ -23,7 +23,7 @@ export {
   keepNetworkNamespace,
 } from './network-namespace.ts';
 export { type KubeletDir, kubeletDir } from './kubelet/kubelet-dir.ts';
-export { type NodeDir, type NodeDirOptions, apiSocket, createNodeDir, nodeDir } from './node-dir.ts';
+export { type NodeDir, type NodeDirOptions, apiSocket, observatorySocket, createNodeDir, nodeDir } from './node-dir.ts';
 export {
   type ProcessRecord,
   endProcesses,
@@ -45,7 +45,14 @@ export { isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-rela
 export type { ServerAddress } from './port-relay.ts';
 export { ownNatsUrl } from './nats-server.ts';
 export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
-export { clusterServices, everyService, hostProcess, nodeServices, servicesOf } from './node-services.ts';
+export {
+  clusterServices,
+  everyService,
+  hostProcess,
+  nodeServices,
+  optionalServices,
+  servicesOf,
+} from './node-services.ts';
 export {
   type NodeSettings,
   identitiesFolder,

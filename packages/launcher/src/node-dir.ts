@@ -70,6 +70,11 @@ export function apiSocket(dir: Pick<NodeDir, 'socket'>): string {
   return dir.socket('api');
 }
 
+/** The socket on which its observatory answers them, where it has one. */
+export function observatorySocket(dir: Pick<NodeDir, 'socket'>): string {
+  return dir.socket('observatory');
+}
+
 /** Whether a node can have that name: it has to be a DNS subdomain (RFC 1123). */
 export function isNodeName(name: string): boolean {
   return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) && name.length <= 253;

@@ -72,7 +72,7 @@ export class NodeLauncher {
     await this.#startNats(identities);
     await this.#startApiRelay();
     const natives = await this.#prepareRuntime(programs);
-    await writeNodeConfig(dir, settings, { relay: natives.relay, plugins });
+    await writeNodeConfig(dir, settings, { natives, plugins });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();

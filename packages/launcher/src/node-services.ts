@@ -18,8 +18,11 @@ export const nodeServices = [
 /** Those of a node that is a member of a cluster, besides. */
 export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
 
+/** Those that a node has when it is asked for. */
+export const optionalServices = ['observatory'] as const satisfies readonly ServiceName[];
+
 /** All that a node can have. */
-export const everyService: readonly ServiceName[] = [...nodeServices, ...clusterServices];
+export const everyService: readonly ServiceName[] = [...nodeServices, ...clusterServices, ...optionalServices];
 
 /** What decides which processes a node has. */
 export interface NodeShape {
@@ -28,14 +31,21 @@ export interface NodeShape {
   readonly instances: InstanceCounts;
   /** The node's credentials for its API server; undefined: it is a member of no cluster. */
   readonly kubeconfig?: string | undefined;
+  /** The node records itself. */
+  readonly observatory?: boolean | undefined;
 }
 
 /** What decides which services a node has. */
-type ServiceShape = Pick<NodeShape, 'kubeconfig'>;
+type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'observatory'>;
 
 /** The services of that node. */
-export function servicesOf({ kubeconfig }: ServiceShape): readonly ServiceName[] {
-  return kubeconfig === undefined ? nodeServices : everyService;
+export function servicesOf(node: ServiceShape): readonly ServiceName[] {
+  return [...hostedServices(node), ...(node.observatory === true ? optionalServices : [])];
+}
+
+/** Those of them that one process can run. What looks at a node has a process of its own, so that it disturbs nothing. */
+function hostedServices({ kubeconfig }: ServiceShape): readonly ServiceName[] {
+  return [...nodeServices, ...(kubeconfig === undefined ? [] : clusterServices)];
 }
 
 /** The process that runs the first instance of every service of a hosted node. */
@@ -68,5 +78,5 @@ export function checkOwnProcess(named: string, node: NodeShape): void {
 }
 
 function firstInstances(node: ServiceShape): string[] {
-  return servicesOf(node).map((service) => `${service}-0`);
+  return hostedServices(node).map((service) => `${service}-0`);
 }

@@ -7,7 +7,8 @@ import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import { nodeKubeconfig } from './api-relay.ts';
 import { PRIVATE_NODE_IP } from './network-namespace.ts';
-import { type NodeDir, apiSocket } from './node-dir.ts';
+import type { Natives } from './natives.ts';
+import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
 /** What a person chooses about a private node. Kept in its folder, so that a restarted launcher does the same. */
@@ -26,6 +27,11 @@ export const nodeSettingsSchema = z.object({
    * service's identity and with its slot in the state folder.
    */
   elsewhere: z.array(z.string()).default([]),
+  /** The node records itself: it has the service `observatory`. */
+  observatory: z.boolean().default(false),
+  /** Folder of the observatory's page, and the file of the published contract; each may be missing. */
+  page: z.string().optional(),
+  contract: z.string().optional(),
   /** The first instance of every service runs in one process. */
   hosted: z.boolean().default(false),
   /** How many instances there are of the services that share the pods. */
@@ -70,7 +76,7 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { relay: string; plugins: string },
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay'>; plugins: string },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
@@ -82,11 +88,12 @@ export async function writeNodeConfig(
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...cluster(dir, settings),
-    server: server(dir, settings),
+    server: server(dir, settings, parts.natives),
+    ...observatory(dir, settings),
     nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
     runtime: {
       socket: dir.socket('containerd'),
-      relay: parts.relay,
+      relay: parts.natives.relay,
       handler: runtimeHandler,
       sandboxesAtOnce: 8,
       cgroupRoot: dir.cgroupRoot,
@@ -130,10 +137,22 @@ function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Partial<Pick<NodeC
   return { apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer), nodeIps: [PRIVATE_NODE_IP] };
 }
 
+/** What the node's observatory is told, where it has one. */
+function observatory(dir: NodeDir, { observatory, page, contract }: NodeSettings): Pick<NodeConfig, 'observatory'> {
+  if (!observatory) return {};
+  const config = { socket: observatorySocket(dir), page, contract };
+  return { observatory: nodeConfigSchema.shape.observatory.parse(config) };
+}
+
 /** Who is a member of no cluster has nobody to ask who may use the HTTPS API. */
-function server(dir: NodeDir, { kubeconfig }: NodeSettings): NodeConfig['server'] {
+function server(
+  dir: NodeDir,
+  { kubeconfig }: NodeSettings,
+  { streamRelay }: Pick<Natives, 'streamRelay'>,
+): NodeConfig['server'] {
   return nodeConfigSchema.shape.server.parse({
     socket: apiSocket(dir),
+    streamRelay,
     ...(kubeconfig !== undefined && { port: 10_250 }),
     certDir: certificates(dir),
     // The node has no logs of its own there, but the machine is its machine.

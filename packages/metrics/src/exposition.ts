@@ -1,4 +1,4 @@
-import type { Labels, MetricFamily } from './family.ts';
+import type { Labels, MetricFamily, MetricSample, MetricSeries } from './family.ts';
 
 /** The content type of {@link exposition}. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -10,37 +10,68 @@ export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
  * @param common labels of every sample, after its own.
  */
 export function exposition(families: readonly MetricFamily[], common: Labels = {}): string {
-  const ending = pairs(common);
-  // What many samples share is written once: the labels of a container stand on fifty of them.
-  const known = new Map<Labels, string>();
-  const labelled = (labels: Labels) => {
-    let text = known.get(labels);
-    if (text === undefined) {
-      text = braced(joined(pairs(labels), ending));
-      known.set(labels, text);
-    }
-    return text;
-  };
-  return families.map((family) => written(family, ending, labelled)).join('');
+  const parts: string[] = [];
+  writeExposition(families, (part) => parts.push(part), common);
+  return parts.join('');
 }
 
-function written(family: MetricFamily, common: string, labelled: (labels: Labels) => string): string {
-  const { name, help, type } = family;
-  let text = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;
-  if (family.type === 'histogram') {
-    for (const { labels, buckets, sum, count } of family.series) {
-      const own = joined(pairs(labels), common);
-      const bucket = (le: string) => `${name}_bucket${braced(joined(own, `le="${le}"`))}`;
-      for (const { le, count: within } of buckets) text += `${bucket(numeral(le))} ${within}\n`;
-      text += `${bucket('+Inf')} ${count}\n${name}_sum${braced(own)} ${numeral(sum)}\n${name}_count${braced(own)} ${count}\n`;
+/** Takes a part of a text; what is said `again` is the same string as before. */
+export type WritePart = (part: string, again?: 'again') => void;
+
+/** Gives the same to `write` in small parts, for those who do not want to hold it as one text. */
+export function writeExposition(families: readonly MetricFamily[], write: WritePart, common: Labels = {}): void {
+  const labels = new LabelTexts(pairs(common));
+  for (const family of families) {
+    const { name, help, type } = family;
+    write(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`);
+    if (family.type === 'histogram') for (const one of family.series) writeSeries(name, one, labels, write);
+    else for (const one of family.samples) writeSample(name, one, labels, write);
+  }
+}
+
+function writeSample(name: string, sample: MetricSample, labels: LabelTexts, write: WritePart): void {
+  const { value, timestampMs, further } = sample;
+  const shared = labels.of(sample.labels);
+  write(name, 'again');
+  if (shared !== '') write(shared, 'again');
+  const time = timestampMs === undefined ? '' : ` ${Math.trunc(timestampMs)}`;
+  write(`${ending(shared, further)} ${numeral(value)}${time}\n`);
+}
+
+function writeSeries(name: string, series: MetricSeries, labels: LabelTexts, write: WritePart): void {
+  const { buckets, sum, count } = series;
+  const shared = labels.of(series.labels);
+  const bucket = (le: string) => `${name}_bucket${shared}${ending(shared, { le })}`;
+  for (const { le, count: within } of buckets) write(`${bucket(numeral(le))} ${within}\n`);
+  write(`${bucket('+Inf')} ${count}\n`);
+  const own = `${shared}${ending(shared)}`;
+  write(`${name}_sum${own} ${numeral(sum)}\n${name}_count${own} ${count}\n`);
+}
+
+/** What comes after the labels that samples share. */
+function ending(shared: string, further?: Labels): string {
+  if (further === undefined) return shared === '' ? '' : '}';
+  return `${shared === '' ? '{' : ','}${pairs(further)}}`;
+}
+
+/** Labels as text, without the end. What many samples share is made once: the labels of a container stand on fifty of them. */
+class LabelTexts {
+  readonly #common: string;
+  readonly #known = new Map<Labels, string>();
+
+  constructor(common: string) {
+    this.#common = common;
+  }
+
+  of(labels: Labels): string {
+    let text = this.#known.get(labels);
+    if (text === undefined) {
+      const all = joined(pairs(labels), this.#common);
+      text = all === '' ? '' : `{${all}`;
+      this.#known.set(labels, text);
     }
     return text;
   }
-  for (const { labels, value, timestampMs } of family.samples) {
-    text += `${name}${labelled(labels)} ${numeral(value)}`;
-    text += timestampMs === undefined ? '\n' : ` ${Math.trunc(timestampMs)}\n`;
-  }
-  return text;
 }
 
 function pairs(labels: Labels): string {
@@ -51,10 +82,6 @@ function pairs(labels: Labels): string {
 
 function joined(first: string, second: string): string {
   return first === '' || second === '' ? first + second : `${first},${second}`;
-}
-
-function braced(text: string): string {
-  return text === '' ? '' : `{${text}}`;
 }
 
 function escaped(value: string): string {

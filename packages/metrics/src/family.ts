@@ -4,6 +4,8 @@ export type Labels = Readonly<Record<string, string>>;
 /** One value. */
 export interface MetricSample {
   readonly labels: Labels;
+  /** More labels, where the ones above are those of many samples: said once, they are written once. */
+  readonly further?: Labels | undefined;
   readonly value: number;
   /** When it was so, in milliseconds since the Unix epoch; left out, it is so now. */
   readonly timestampMs?: number;

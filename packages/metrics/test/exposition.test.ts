@@ -26,6 +26,21 @@ describe('families as text', () => {
     );
   });
 
+  test('labels that many samples share, and those of few', () => {
+    const labels = { name: 'x' };
+    const samples = [
+      { labels, value: 1 },
+      { labels, further: { disk: 'a' }, value: 2 },
+      { labels: {}, further: { disk: '"' }, value: 3 },
+    ];
+    const text = exposition([{ name: 'm', help: '', type: 'gauge', samples }], { service: 's' });
+    expect(text.split('\n').slice(2, -1)).toEqual([
+      'm{name="x",service="s"} 1',
+      'm{name="x",service="s",disk="a"} 2',
+      'm{service="s",disk="\\""} 3',
+    ]);
+  });
+
   test('a histogram', () => {
     const seconds = new Distribution([0.1, 1]);
     for (const value of [0.05, 0.5, 0.75, 2]) seconds.observe({ what: 'mount' }, value);

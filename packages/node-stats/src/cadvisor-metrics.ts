@@ -105,20 +105,30 @@ export function cadvisorMetrics(reading: NodeReading): MetricFamily[] {
   ];
 }
 
-function ofRows(family: RowFamily, rows: readonly Row[], context: RowContext): MetricFamily {
-  const { name, help, type, value, values, isTimeless = false } = family;
+/** The samples are made when they are looked at: those of all families at once would be tens of thousands. */
+function ofRows({ name, help, type, ...family }: RowFamily, rows: readonly Row[], context: RowContext): MetricFamily {
+  return {
+    ...{ name, help, type },
+    get samples() {
+      return samplesOf(family, rows, context);
+    },
+  };
+}
+
+function samplesOf(
+  { value, values, isTimeless = false }: Pick<RowFamily, 'value' | 'values' | 'isTimeless'>,
+  rows: readonly Row[],
+  context: RowContext,
+): MetricSample[] {
   const samples: MetricSample[] = [];
   for (const row of rows) {
     const { labels, reading } = row;
-    const add = (of: Labels, one: number) => {
-      samples.push(isTimeless ? { labels: of, value: one } : { labels: of, value: one, timestampMs: reading.atMs });
-    };
+    const time = isTimeless ? {} : { timestampMs: reading.atMs };
     const single = value?.(reading);
-    // One object of labels for each cgroup: what is said of it once needs not be written out once more.
-    if (single !== undefined) add(labels, single);
-    values?.(row, context, (more, one) => add({ ...labels, ...more }, one));
+    if (single !== undefined) samples.push({ labels, value: single, ...time });
+    values?.(row, context, (further, one) => samples.push({ labels, further, value: one, ...time }));
   }
-  return { name, help, type, samples };
+  return samples;
 }
 
 function ofDevices<T>(

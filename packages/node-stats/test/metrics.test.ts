@@ -1,11 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { type MetricFamily, exposition } from '@kubus/metrics';
 import { cadvisorMetrics, resourceMetrics } from '../src/index.ts';
-import { AT, container, node, pod } from './readings.ts';
+import { AT, container, node, pod, samplesIn } from './readings.ts';
 
 function samplesOf(families: readonly MetricFamily[], name: string) {
-  const family = families.find((one) => one.name === name);
-  return family !== undefined && 'samples' in family ? family.samples : [];
+  return samplesIn(families.find((one) => one.name === name));
 }
 
 describe('/metrics/resource', () => {

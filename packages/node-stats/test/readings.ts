@@ -1,5 +1,12 @@
 import type { CgroupUsage } from '@kubus/cgroup-config';
+import type { MetricFamily, MetricSample } from '@kubus/metrics';
 import type { CgroupReading, ContainerReading, FileSystemReading, NodeReading, PodReading } from '../src/index.ts';
+
+/** The samples of a family, each with all its labels. */
+export function samplesIn(family: MetricFamily | undefined): MetricSample[] {
+  const samples = family !== undefined && 'samples' in family ? family.samples : [];
+  return samples.map(({ labels, further, ...sample }) => ({ ...sample, labels: { ...labels, ...further } }));
+}
 
 export const AT = Date.parse('2026-11-20T10:56:14.400Z');
 const part = { avg10: 1, avg60: 2, avg300: 3, total: 4_000_000 };

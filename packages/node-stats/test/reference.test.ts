@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { MetricFamily } from '@kubus/metrics';
 import { cadvisorMetrics, resourceMetrics, statsSummary } from '../src/index.ts';
 import { leftOutFamilies } from './left-out.ts';
-import { node } from './readings.ts';
+import { node, samplesIn } from './readings.ts';
 import metricsCadvisor from './reference/metrics-cadvisor.json' with { type: 'json' };
 import metricsResource from './reference/metrics-resource.json' with { type: 'json' };
 import referenceSummary from './reference/stats-summary.json' with { type: 'json' };
@@ -37,7 +37,7 @@ describe.each<[string, readonly ReferenceFamily[], readonly MetricFamily[], Read
     ({ name, type, labels }) => {
       const family = families.find((one) => one.name === name);
       expect(family?.type).toBe(type);
-      const samples = family !== undefined && 'samples' in family ? family.samples : [];
+      const samples = samplesIn(family);
       expect(samples.length).toBeGreaterThan(0);
       for (const sample of samples) expect(Object.keys(sample.labels).sort()).toEqual(labels);
     },
@@ -52,7 +52,7 @@ describe.each<[string, readonly ReferenceFamily[], readonly MetricFamily[], Read
 
   test('has each sample once', () => {
     for (const family of families) {
-      const samples = 'samples' in family ? family.samples.map(({ labels }) => JSON.stringify(labels)) : [];
+      const samples = samplesIn(family).map(({ labels }) => JSON.stringify(labels));
       expect(samples).toEqual([...new Set(samples)]);
     }
   });

@@ -11,6 +11,7 @@ export { followLogLevel } from './follow-log-level.ts';
 export { followShare } from './follow-share.ts';
 export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
+export { listenPrivately } from './private-socket.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';
 export { RecordTaken, SharedRecords } from './shared-records.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';

@@ -159,6 +159,8 @@ const serverSchema = z.strictObject({
     .number()
     .positive()
     .default(4 * 60 * 60 * 1000),
+  /** Binary of the relay that passes the bytes of connections without TLS; without it node-api does. */
+  streamRelay: z.string().optional(),
   /** What can read and run things in containers is served (enableDebuggingHandlers). */
   debuggingHandlers: z.boolean().default(true),
   /** Folder of the machine's logs, served below /logs. Left out: they are not (enableSystemLogHandler). */
@@ -168,6 +170,27 @@ const serverSchema = z.strictObject({
   profiling: z.boolean().default(true),
   /** File that /configz answers with, `{"kubeletconfig": KubeletConfiguration}`. Left out: it is not served. */
   configz: z.string().optional(),
+});
+
+/** The node's record of itself. */
+const observatorySchema = z.strictObject({
+  /** Unix socket on which it answers the people of the machine. */
+  socket: z.string(),
+  /** Folder of the page's files. Left out: there is no page. */
+  page: z.string().optional(),
+  /** File of the published contract. Left out: it is not served. */
+  contract: z.string().optional(),
+  /** What `~live` keeps: bytes, and milliseconds. */
+  liveBytes: z
+    .int()
+    .positive()
+    .default(256 * 1024 * 1024),
+  liveMs: z.number().positive().default(3_600_000),
+  /** A recording that has become so large ends; also the largest file that is taken in. Bytes. */
+  recordingBytes: z
+    .int()
+    .positive()
+    .default(4 * 1024 * 1024 * 1024),
 });
 
 /** What every service of a node is told at its start: one JSON file, written by the launcher or by hand. */
@@ -213,6 +236,8 @@ export const nodeConfigSchema = z.strictObject({
   nodeObject: nodeObjectSchema.prefault({}),
   /** Left out: the node has no HTTP API. */
   server: serverSchema.optional(),
+  /** Left out: the node does not record itself. */
+  observatory: observatorySchema.optional(),
   runtime: z.strictObject({
     /** Socket of the container runtime (CRI). */
     socket: z.string(),

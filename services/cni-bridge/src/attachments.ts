@@ -57,8 +57,11 @@ interface Lane extends AttachmentKey {
   turn?: Release | undefined;
   /** The command whose chain is being run, and until when that must have ended. */
   chain?: { readonly command: string; readonly deadline: number } | undefined;
-  /** The trace of who asked last. */
+  /** The trace of who asked last, and when that was: milliseconds since the Unix epoch. */
   traceparent?: string | undefined;
+  askedAt?: number | undefined;
+  /** Since when it has its turn. */
+  begunAt?: number | undefined;
   /** Those who wait for an answer; the first runs the plugins. */
   readonly callers: Map<Ask, Caller>;
 }
@@ -199,6 +202,7 @@ export class Attachments {
       this.#waiters.set(ask, { resolve, reject });
       const lane = this.#laneOf(key);
       lane.traceparent = caller.traceparent;
+      lane.askedAt = this.#options.clock.now();
       lane.callers.set(ask, caller);
       this.#input(lane, input(ask));
     });
@@ -244,7 +248,10 @@ export class Attachments {
   }
 
   async #operate(lane: Lane, operation: Operation): Promise<void> {
-    lane.turn ??= await this.#options.turns.take();
+    if (lane.turn === undefined) {
+      lane.turn = await this.#options.turns.take();
+      lane.begunAt = this.#options.clock.now();
+    }
     let outcome: AttachmentInput;
     try {
       outcome = { kind: 'done', result: await this.#perform(lane, operation) };
@@ -270,7 +277,7 @@ export class Attachments {
           lane.chain = { command, deadline: steps.chainDeadline() };
         }
         const [caller] = lane.callers.values();
-        return steps.run(attachmentStep(operation, lane.traceparent), lane.chain.deadline, caller?.plugins);
+        return steps.run(attachmentStep(operation, lane), lane.chain.deadline, caller?.plugins);
       }
     }
   }
@@ -305,6 +312,7 @@ function viewOf({ containerId, ifname, state }: Lane): AttachmentView {
     network: record.network.name,
     plugins: record.network.plugins.map(({ type }) => type),
     askedAt: record.askedAt,
+    causedBy: record.causedBy,
     ips: result === undefined ? [] : addressesOf(result, ifname),
     result,
     error: phase === 'unfinished' ? state.error.message : undefined,

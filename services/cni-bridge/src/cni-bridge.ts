@@ -13,6 +13,7 @@ import {
   declaredArgs,
   formatError,
   formatResult,
+  jsonObjectSchema,
   knowsStatusAndGc,
   nodeArgs,
   parseInvocation,
@@ -22,6 +23,7 @@ import {
   toCniError,
   versionAnswer,
 } from '@kubus/cni-config';
+import { SANDBOX_CAUSE } from '@kubus/contracts';
 import { Attachments, type Checks, type Removals } from './attachments.ts';
 import { NetworkState } from './network-state.ts';
 import {
@@ -244,6 +246,7 @@ export class CniBridge {
     network: NetworkConfig,
   ): AttachmentRequest {
     const askedAt = this.#options.clock.now();
+    const causedBy = causeOfSandbox(capabilityArgs);
     return {
       containerId,
       ifname,
@@ -252,6 +255,7 @@ export class CniBridge {
       capabilityArgs: declaredArgs(network, { ...nodeArgs(this.#podCidrs), ...capabilityArgs }),
       network,
       askedAt,
+      ...(causedBy !== undefined && { causedBy }),
     };
   }
 
@@ -319,4 +323,13 @@ function podFields(args: string): { pod?: string; podUid?: string } {
 
 function viewFields({ pod }: Pick<AttachmentView, 'pod'>): { pod?: string; podUid?: string } {
   return pod === undefined ? {} : { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid };
+}
+
+/** The pod's annotations as containerd passes them on: by them a sandbox says what had it made. */
+const POD_ANNOTATIONS = 'io.kubernetes.cri.pod-annotations';
+
+function causeOfSandbox(capabilityArgs: AttachmentCall['capabilityArgs']): string | undefined {
+  const { data } = jsonObjectSchema.safeParse(capabilityArgs[POD_ANNOTATIONS]);
+  const cause = data?.[SANDBOX_CAUSE];
+  return typeof cause === 'string' ? cause : undefined;
 }

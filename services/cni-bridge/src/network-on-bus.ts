@@ -1,4 +1,4 @@
-import type { Bus, Cause, FactOwner } from '@kubus/bus';
+import type { Bus, FactOwner } from '@kubus/bus';
 import type { NetworkReadiness, PluginRunner } from '@kubus/cni-config';
 import {
   NO_KEY,
@@ -13,6 +13,7 @@ import {
 import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
 import { CniBridge } from './cni-bridge.ts';
 import type { BridgeLimits, PluginEvent } from './options.ts';
+import { PluginCauses } from './plugin-causes.ts';
 import { PodNetworks } from './pod-networks.ts';
 
 /** How often what the runtime no longer has is looked for, and the other attachments are checked. */
@@ -42,6 +43,7 @@ export class NetworkOnBus {
   readonly #clock: Clock;
   readonly #condition: FactOwner<NetworkCondition>;
   readonly #networks: PodNetworks;
+  readonly #causes = new PluginCauses();
   readonly #pods = new Map<string, RuntimePod>();
   #timer: Cancel | undefined;
   #retry: Cancel | undefined;
@@ -64,6 +66,7 @@ export class NetworkOnBus {
         onNetwork: (network) => this.#publishNetwork(network),
         onAttachment: (attachment) => {
           this.#networks.changed(attachment);
+          this.#causes.changed(attachment);
           if (attachment.phase === 'unfinished') this.#retryLater();
         },
       },
@@ -139,7 +142,7 @@ export class NetworkOnBus {
 
   #publishPlugin(event: PluginEvent): void {
     const { command, containerId = '', ifname = '', network, type, pod } = event;
-    const cause: Cause = this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, {
+    const payload = {
       command,
       containerId,
       ifname,
@@ -148,7 +151,10 @@ export class NetworkOnBus {
       what: event.phase,
       ...(event.phase === 'end' && { durationMs: event.durationMs, ips: [...event.ips] }),
       ...(event.phase === 'end' && event.error !== undefined && { error: event.error }),
-    });
+    };
+    const causes = this.#causes.of(event);
+    const cause = this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, payload, { causes });
+    this.#causes.told(event, cause);
     if (pod !== undefined) this.#networks.ran(pod.uid, { containerId, ifname }, cause);
   }
 }

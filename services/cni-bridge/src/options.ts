@@ -57,6 +57,11 @@ export interface PluginRun {
   readonly ifname?: string | undefined;
   readonly pod?: AttachedPod | undefined;
   readonly traceparent?: string | undefined;
+  /** The message because of which the sandbox is there, as that carries it. */
+  readonly causedBy?: string | undefined;
+  /** When it was asked for, and when its turn had come: milliseconds since the Unix epoch. */
+  readonly askedAt?: number | undefined;
+  readonly begunAt?: number | undefined;
 }
 
 /** Begin and end of a plugin's run. It never holds what the plugin was given. */
@@ -89,6 +94,8 @@ export interface AttachmentView {
   readonly plugins?: readonly string[] | undefined;
   /** When ADD was asked: milliseconds since the Unix epoch. */
   readonly askedAt?: number | undefined;
+  /** The message because of which it was, as the sandbox carries it. */
+  readonly causedBy?: string | undefined;
   /** The addresses of its interface; empty until ADD has succeeded. */
   readonly ips: readonly string[];
   /** What its chain has made; absent until ADD has succeeded. */

@@ -102,15 +102,18 @@ export class PluginSteps {
 /** The run of one plugin of an attachment's chain; ADD gives a result, the other commands none. */
 export function attachmentStep(
   { command, index, record, prevResult }: Extract<Operation, { kind: 'plugin' }>,
-  traceparent: string | undefined,
+  { traceparent, askedAt, begunAt }: Pick<PluginRun, 'traceparent' | 'askedAt' | 'begunAt'>,
 ): PluginStep<CniResult | undefined> {
-  const { network, capabilityArgs, containerId, ifname, pod } = record;
+  const { network, capabilityArgs, containerId, ifname, pod, causedBy } = record;
   const plugin = network.plugins[index];
   if (plugin === undefined) {
     throw new CniError(CniCode.internal, `network ${network.name} has no plugin number ${index}`);
   }
   return {
-    subject: { type: plugin.type, command, network: network.name, containerId, ifname, pod, traceparent },
+    subject: {
+      ...{ type: plugin.type, command, network: network.name, containerId, ifname, pod },
+      ...{ traceparent, causedBy, askedAt, begunAt },
+    },
     env: pluginEnv(command, record),
     stdin: pluginStdin({ network, plugin, capabilityArgs, prevResult }),
     read: ({ stdout }) => (command === 'ADD' ? parseResult(stdout, network.cniVersion) : undefined),

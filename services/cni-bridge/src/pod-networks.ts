@@ -1,4 +1,4 @@
-import type { Cause, FactOwner } from '@kubus/bus';
+import { type Cause, type FactOwner, parseCause } from '@kubus/bus';
 import { type AttachmentKey, recordKey } from '@kubus/cni-config';
 import type { PodAttachment, PodNetwork } from '@kubus/contracts';
 import type { Checks } from './attachments.ts';
@@ -8,7 +8,7 @@ interface Entry {
   /** As it was when it last was not being made or removed. */
   view?: AttachmentView;
   /** The newest run of a plugin for it. */
-  cause?: Cause;
+  cause?: Cause | undefined;
 }
 
 interface PodEntry {
@@ -44,6 +44,8 @@ export class PodNetworks {
     // One that is being made is not there yet, and one that is being removed still is.
     if (phase === 'adding' || phase === 'removing') return;
     entry.view = view;
+    // Of one that an earlier life has made, no run is known here.
+    entry.cause ??= view.causedBy === undefined ? undefined : parseCause(view.causedBy);
     this.#publish(pod.uid, entry.cause);
   }
 
@@ -56,7 +58,9 @@ export class PodNetworks {
   /** All attachments were looked at. */
   checked({ failed }: Checks): void {
     this.#wrong = new Map(failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
-    for (const uid of this.#pods.keys()) this.#publish(uid);
+    for (const [uid, { attachments }] of this.#pods) {
+      this.#publish(uid, [...attachments.values()].findLast(({ cause }) => cause !== undefined)?.cause);
+    }
   }
 
   /** The attachments of the last life are known. */

@@ -1,4 +1,4 @@
-import { type Bus, type Cause, type FactOwner, formatTime } from '@kubus/bus';
+import { type Bus, type Cause, type CommandContext, type FactOwner, formatTime } from '@kubus/bus';
 import { type ImagePull, type PodRef, type PullRequest, type Pulled, imagePull, imagePulled } from '@kubus/contracts';
 import type { Credential } from '@kubus/image-credentials';
 import {
@@ -24,7 +24,8 @@ export interface PullTask {
   readonly request: PullRequest;
   /** To be tried in this order; none: without credentials. */
   readonly credentials: readonly Credential[];
-  readonly cause: Cause;
+  /** Who asks; it is begun when its pull is. */
+  readonly command: Pick<CommandContext<unknown>, 'begin' | 'cause'>;
 }
 
 /** A pull with who waits for it. */
@@ -36,6 +37,8 @@ interface Pull extends QueuedPull {
   readonly done: PromiseWithResolvers<Pulled>;
   beganAt: number | undefined;
   pods: readonly PodRef[];
+  /** All who wait for it, the first one first. */
+  readonly commands: PullTask['command'][];
 }
 
 /** What a pull ends with where the node's limits do not let it begin. The reference's words. */
@@ -84,24 +87,30 @@ export class ImagePulls {
     const same = [...this.#running, ...this.#waiting].find((pull) => pull.sameAs === sameAs);
     if (same !== undefined) {
       if (!same.pods.some(({ uid }) => uid === pod.uid)) same.pods = [...same.pods, pod];
+      same.commands.push(task.command);
+      if (same.beganAt !== undefined) task.command.begin();
       this.#publish();
       return same.done.promise;
     }
     const pull: Pull = {
       ...{ id: ++this.#ids, image, task, sameAs, askedAt: this.#clock.now() },
-      ...{ done: Promise.withResolvers<Pulled>(), beganAt: undefined, pods: [pod] },
+      ...{ done: Promise.withResolvers<Pulled>(), beganAt: undefined, pods: [pod], commands: [task.command] },
     };
     this.#waiting = [...this.#waiting, pull];
     this.#next();
     return pull.done.promise;
   }
 
-  #next(): void {
+  /** @param ended the message that told the end of a pull */
+  #next(ended?: Cause): void {
     const begin = startable({ running: this.#running, waiting: this.#waiting }, this.#limits.atOnce);
     this.#waiting = this.#waiting.filter((pull) => !begin.includes(pull));
     this.#running = [...this.#running, ...begin];
-    for (const pull of begin) pull.beganAt = this.#clock.now();
-    this.#publish();
+    for (const pull of begin) {
+      pull.beganAt = this.#clock.now();
+      for (const command of pull.commands) command.begin();
+    }
+    this.#publish(ended);
     for (const pull of begin) void this.#run(pull);
   }
 
@@ -116,10 +125,10 @@ export class ImagePulls {
       end = { error: toError(error) };
     }
     this.#running = this.#running.filter((other) => other !== pull);
-    this.#tell(pull, began, end);
+    const told = this.#tell(pull, began, end);
     if ('pulled' in end) pull.done.resolve(end.pulled);
     else pull.done.reject(end.error);
-    this.#next();
+    this.#next(told);
   }
 
   #takeToken(now: number): void {
@@ -130,7 +139,7 @@ export class ImagePulls {
     this.#bucket = bucket;
   }
 
-  #tell({ image, pods, task, askedAt }: Pull, began: number, end: { pulled: Pulled } | { error: Error }): void {
+  #tell({ image, pods, task, askedAt }: Pull, began: number, end: { pulled: Pulled } | { error: Error }): Cause {
     const [pod] = pods;
     const size = 'pulled' in end ? end.pulled.image?.size : undefined;
     const payload = {
@@ -138,11 +147,11 @@ export class ImagePulls {
       ...(size !== undefined && { bytes: Number(size) }),
       ...('error' in end && { error: end.error.message }),
     };
-    this.#bus.emit(imagePulled, image, payload, { pod: pod?.uid, causes: [task.cause] });
+    return this.#bus.emit(imagePulled, image, payload, { pod: pod?.uid, causes: [task.command.cause] });
   }
 
   /** Publishes what has changed of every pull. Of several of one image the first is shown, with the pods of all. */
-  #publish(): void {
+  #publish(ended?: Cause): void {
     const shown = new Map<string, { value: ImagePull; first: Pull }>();
     for (const [index, pull] of [...this.#running, ...this.#waiting].entries()) {
       const earlier = shown.get(pull.image);
@@ -152,13 +161,13 @@ export class ImagePulls {
     for (const image of this.#published.keys()) {
       if (shown.has(image)) continue;
       this.#published.delete(image);
-      this.#facts.remove(image);
+      this.#facts.remove(image, { causes: ended === undefined ? [] : [ended] });
     }
     for (const [image, { value, first }] of shown) {
       const text = JSON.stringify(value);
       if (this.#published.get(image) === text) continue;
       this.#published.set(image, text);
-      this.#facts.put(image, value, { pod: first.pods[0]?.uid, causes: [first.task.cause] });
+      this.#facts.put(image, value, { pod: first.pods[0]?.uid, causes: [first.task.command.cause] });
     }
   }
 

@@ -59,10 +59,7 @@ export class Images {
       command.begin();
       return this.#find(command.request);
     });
-    bus.serve(pullImage, (command) => {
-      command.begin();
-      return this.#pull(command);
-    });
+    bus.serve(pullImage, (command) => this.#pull(command));
   }
 
   /** Looks which of the pulls that earlier lives began have brought their image. To be called once the runtime answers. */
@@ -101,11 +98,12 @@ export class Images {
     return { image, mayUse: allowed };
   }
 
-  async #pull({ request, cause }: CommandContext<PullRequest>): Promise<Pulled> {
+  async #pull(command: CommandContext<PullRequest>): Promise<Pulled> {
+    const { request } = command;
     const { clock, credentials: known } = this.#options;
     const credentials = await known.all(request).catch(asFailure);
     const began = clock.now();
-    const pulled = await this.#pulls.pull({ request, credentials, cause });
+    const pulled = await this.#pulls.pull({ request, credentials, command });
     this.#metrics.pulled(Number(pulled.image?.size ?? 0), clock.now() - began);
     return pulled;
   }

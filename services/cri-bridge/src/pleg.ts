@@ -223,11 +223,11 @@ export class Pleg {
       return;
     }
     for (const { id } of [...pod.sandboxes, ...pod.containers]) this.#podOf.set(id, uid);
-    this.#expectStopped(uid, watched, pod);
+    this.#expectStopped(uid, watched, pod, causes);
     this.#facts.put(uid, pod, { pod: uid, causes });
   }
 
-  #expectStopped(uid: string, watched: Watched, pod: RuntimePod): void {
+  #expectStopped(uid: string, watched: Watched, pod: RuntimePod, causes: readonly Cause[]): void {
     const running = new Set([
       ...pod.sandboxes.filter(({ ready }) => ready).map(({ id }) => id),
       ...pod.containers.filter(({ state }) => state === 'running').map(({ id }) => id),
@@ -242,6 +242,7 @@ export class Pleg {
       }
       this.#stopped.set(id, reads + 1);
       this.#clock.after(wait, () => {
+        watched.causes.push(...causes);
         watched.dirty = true;
         this.#readIfDirty(uid, watched);
       });

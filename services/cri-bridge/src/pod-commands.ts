@@ -1,10 +1,11 @@
-import type { Bus, Cause, CommandContext } from '@kubus/bus';
+import { type Bus, type Cause, type CommandContext, formatCause } from '@kubus/bus';
 import {
   type CriRequest,
   type CriResult,
   type FencedMethod,
   type ProcessToComplete,
   type RuntimePod,
+  SANDBOX_CAUSE,
   type Stamp,
   criCommands,
   fencePod,
@@ -101,7 +102,8 @@ export class PodCommands {
     let done = false;
     try {
       const { params, process } = command.request;
-      const complete = process === undefined ? params : await this.#complete(pod, params, process);
+      const told = method === 'RunPodSandbox' ? withCause(params, command.cause) : params;
+      const complete = process === undefined ? told : await this.#complete(pod, told, process);
       const response = await this.#effects.perform(method, pod, complete);
       done = true;
       return { response, at: this.#stamps.next() };
@@ -138,4 +140,14 @@ export class PodCommands {
     if (owner === undefined || owner === pod) return;
     throw new KubusError('wrong-pod', `${method} for pod ${pod} is about pod ${owner}`, { context: { pod, owner } });
   }
+}
+
+/** A sandbox carries the command that made it, so that whoever makes its network can name what led to that. */
+function withCause<Params extends CriRequest<FencedMethod>['params']>(params: Params, cause: Cause): Params {
+  if (!('config' in params) || params.config === undefined) return params;
+  const { config } = params;
+  return {
+    ...params,
+    config: { ...config, annotations: { ...config.annotations, [SANDBOX_CAUSE]: formatCause(cause) } },
+  };
 }

@@ -1,4 +1,4 @@
-import type { FactOwner } from '@kubus/bus';
+import type { Cause, FactOwner } from '@kubus/bus';
 import { type DeviceAllocation, containerDevicesSchema, deviceAllocationSchema } from '@kubus/contracts';
 import { type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
@@ -77,11 +77,11 @@ export class DeviceAllocations {
   }
 
   /** From now on the pod has these devices, over restarts too. Throws when that can not be written down. */
-  async give(uid: string, pod: PodDevices): Promise<void> {
+  async give(uid: string, pod: PodDevices, causes: readonly Cause[]): Promise<void> {
     await this.#records.put(uid, { version: 1, ...pod });
     this.#pods.set(uid, pod);
     this.#reserved.delete(uid);
-    this.#fact.put(uid, factOf(pod), { pod: uid });
+    this.#fact.put(uid, factOf(pod), { pod: uid, causes });
   }
 
   /** The devices of a pod are free again. */

@@ -1,4 +1,4 @@
-import type { Bus, CommandContext } from '@kubus/bus';
+import type { Bus, Cause, CommandContext } from '@kubus/bus';
 import { type ContainerDevices, type PodRef, allocateDevices } from '@kubus/contracts';
 import {
   type ContainerRequest,
@@ -77,7 +77,7 @@ export class DeviceManager {
     command.begin();
     const { starting } = request;
     try {
-      const given = await this.#allocate(key, request);
+      const given = await this.#allocate(key, request, command.cause);
       this.sweep(key);
       const containers = given.filter(({ name }) => starting === undefined || name === starting);
       if (starting !== undefined) for (const container of containers) await this.#preStart(container);
@@ -92,7 +92,11 @@ export class DeviceManager {
   }
 
   /** The devices of the pod's containers. Those that they have stay; all that is missing is given, or nothing. */
-  async #allocate(uid: string, { ref, requests }: AllocationRequest): Promise<readonly DevicesOfContainer[]> {
+  async #allocate(
+    uid: string,
+    { ref, requests }: AllocationRequest,
+    cause: Cause,
+  ): Promise<readonly DevicesOfContainer[]> {
     const { allocations } = this.#options;
     const before = allocations.get(uid)?.containers ?? [];
     const reusable: Reusable = new Map();
@@ -109,7 +113,7 @@ export class DeviceManager {
           reusable.set(resource, nextReusable(reusable.get(resource) ?? [], request, ids));
         }
       }
-      if (isNew) await allocations.give(uid, { ref, containers });
+      if (isNew) await allocations.give(uid, { ref, containers }, [cause]);
     } catch (error) {
       allocations.drop(uid);
       throw error;

@@ -31,6 +31,9 @@ export interface HostPlaces {
 /** What does not change while the machine runs, but for its disks. */
 type Machine = Omit<MachineReading, 'disks' | 'memoryBytes' | 'swapBytes'>;
 
+/** How long the limit of a process' open files counts, in milliseconds: hardly anybody changes that of a process that runs. */
+const LIMITS_MS = 5 * 60_000;
+
 /** Size of the blocks in which the kernel counts what a file takes, whatever the file system's own are. */
 const BLOCK = 512;
 
@@ -39,6 +42,9 @@ export class HostFigures {
   readonly #places: HostPlaces;
   readonly #clock: Clock;
   #machine: Machine | undefined;
+  /** Limits of open files by process. */
+  readonly #limits = new Map<number, number | undefined>();
+  #limitsAt = -Infinity;
 
   constructor(places: HostPlaces, clock: Clock) {
     this.#places = places;
@@ -72,7 +78,7 @@ export class HostFigures {
     const [first] = processes;
     return {
       openFiles: processes.reduce((sum, process) => sum + this.#openFiles(process), 0),
-      openFilesLimit: first === undefined ? undefined : openFilesLimit(this.#proc(`${first}/limits`)),
+      openFilesLimit: first === undefined ? undefined : this.#openFilesLimit(first),
     };
   }
 
@@ -125,6 +131,16 @@ export class HostFigures {
       bootedAtMs: bootedAt(this.#proc('stat')),
       cpus: cpus().length,
     };
+  }
+
+  #openFilesLimit(process: number): number | undefined {
+    const now = this.#clock.now();
+    if (now - this.#limitsAt >= LIMITS_MS) {
+      this.#limits.clear();
+      this.#limitsAt = now;
+    }
+    if (!this.#limits.has(process)) this.#limits.set(process, openFilesLimit(this.#proc(`${process}/limits`)));
+    return this.#limits.get(process);
   }
 
   /** Since Linux 6.2 the size of the folder is the number of what is in it. */

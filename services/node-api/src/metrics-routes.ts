@@ -1,7 +1,8 @@
-import { EXPOSITION_TYPE, type MetricFamily, exposition } from '@kubus/metrics';
+import { EXPOSITION_TYPE, type MetricFamily } from '@kubus/metrics';
 import type { FastifyInstance } from 'fastify';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { ExpositionBuffer } from './exposition-buffer.ts';
 import type { NodeMetrics } from './node-metrics.ts';
 import { get } from './routes.ts';
 
@@ -20,11 +21,15 @@ export function serveFamilies(
   url: string,
   families: () => Promise<readonly MetricFamily[]>,
 ): void {
+  const buffer = new ExpositionBuffer();
   get(app, url, async (request, reply) => {
-    const text = exposition(await families());
+    const found = await families();
     reply.type(EXPOSITION_TYPE).header('vary', 'accept-encoding');
-    if (!takesGzip(request.headers['accept-encoding'])) return reply.send(text);
-    return reply.header('content-encoding', 'gzip').send(await compress(text, { level: 1 }));
+    if (!takesGzip(request.headers['accept-encoding'])) {
+      return reply.send(await buffer.use(found, (text) => Buffer.from(text)));
+    }
+    const compressed = await buffer.use(found, (text) => compress(text, { level: 1 }));
+    return reply.header('content-encoding', 'gzip').send(compressed);
   });
 }
 

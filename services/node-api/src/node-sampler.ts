@@ -44,6 +44,12 @@ const RATE_MS = 1_000;
 /** After this time without a question nothing is kept any more, in milliseconds. */
 const KEPT_MS = 5 * 60_000;
 
+/**
+ * How long limits and weights of cgroups count, in milliseconds. Those of a pod are read anew too when the runtime has been asked
+ * about it, as after each change of its resources.
+ */
+const SETTINGS_MS = 5 * 60_000;
+
 /** How long other work of the process waits at most while cgroups are read, in milliseconds. */
 const SLICE_MS = 4;
 
@@ -63,6 +69,9 @@ export class NodeSampler {
   #reading: Promise<NodeSample> | undefined;
   /** Cgroups of containers by the runtime's ids. */
   #paths = new Map<string, string>();
+  /** What the runtime had of each pod when it was read last. */
+  #pods = new Set<RuntimePod>();
+  #settingsAt = -Infinity;
   #forget: Cancel | undefined;
 
   constructor(options: NodeSamplerOptions) {
@@ -112,14 +121,18 @@ export class NodeSampler {
   }
 
   async #read(detail: UsageDetail): Promise<NodeSample> {
-    const { clock, host, pods } = this.#options;
+    const { clock, host, cgroups, pods } = this.#options;
     const atMs = clock.now();
     const { machine, usage } = host.machine();
-    const round = new Round(this.#options, detail, this.#base(atMs), this.#paths);
+    if (atMs - this.#settingsAt >= SETTINGS_MS) {
+      cgroups.forgetSettings();
+      this.#settingsAt = atMs;
+    }
+    const round = new Round(this.#options, detail, this.#base(atMs), { paths: this.#paths, pods: this.#pods });
     const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: usage });
     if (root === undefined) throw new Error('the machine has no cgroup that can be read');
     const tiers = round.tiers();
-    const podPaths = this.#options.cgroups.pods();
+    const podPaths = cgroups.pods();
     const network = detail === 'usage' ? undefined : host.network();
     const read: PodReading[] = [];
     let sliceBegan = clock.now();
@@ -134,11 +147,12 @@ export class NodeSampler {
     return this.#sample;
   }
 
-  #keep({ times, paths }: Round, atMs: number): void {
+  #keep({ times, paths, pods }: Round, atMs: number): void {
     const { cgroups, clock } = this.#options;
     if (this.#last !== undefined && isComparable(this.#last.atMs, atMs)) this.#before = this.#last;
     this.#last = { atMs, times };
     this.#paths = paths;
+    this.#pods = pods;
     const known = new Set([...times.keys(), ...paths.values()]);
     cgroups.letGo((path) => known.has(path));
     this.#forget?.();
@@ -150,6 +164,7 @@ export class NodeSampler {
     this.#forget?.();
     this.#sample = this.#last = this.#before = undefined;
     this.#paths = new Map();
+    this.#pods = new Set();
     this.#options.cgroups.letGo(() => false);
   }
 }
@@ -160,16 +175,18 @@ class Round {
   readonly times = new Map<string, CpuTime>();
   /** Cgroups of the containers that are there, by their ids. */
   readonly paths = new Map<string, string>();
+  /** The pods that were read. */
+  readonly pods = new Set<RuntimePod>();
   readonly #options: NodeSamplerOptions;
   readonly #detail: UsageDetail;
   readonly #base: ReadonlyMap<string, CpuTime> | undefined;
-  readonly #known: ReadonlyMap<string, string>;
+  readonly #known: Pick<Round, 'paths' | 'pods'>;
 
   constructor(
     options: NodeSamplerOptions,
     detail: UsageDetail,
     base: ReadonlyMap<string, CpuTime> | undefined,
-    known: ReadonlyMap<string, string>,
+    known: Pick<Round, 'paths' | 'pods'>,
   ) {
     this.#options = options;
     this.#detail = detail;
@@ -186,6 +203,8 @@ class Round {
   pod({ pod, sandbox, containers }: ShownPod, path: string | undefined): PodReading {
     const startedAtMs = milliseconds(sandbox.createdAt);
     const places = this.#places(path, [sandbox.id, ...containers.map(({ id }) => id)]);
+    this.pods.add(pod);
+    if (!this.#known.pods.has(pod)) this.#forgetSettings([path, ...places.values()]);
     const read: ContainerReading[] = containers.map(({ id, name, image, logPath, createdAt }) => {
       const began = milliseconds(createdAt);
       return { ...{ id, name, image, logPath, startedAtMs: began }, cgroup: this.#container(places.get(id), began) };
@@ -232,15 +251,21 @@ class Round {
     return path === undefined ? [] : this.#options.cgroups.processes(path);
   }
 
+  #forgetSettings(paths: readonly (string | undefined)[]): void {
+    for (const path of paths) if (path !== undefined) this.#options.cgroups.forgetSettings(path);
+  }
+
   /** Where the cgroups of containers are; they are looked for once. */
   #places(pod: string | undefined, ids: readonly string[]): ReadonlyMap<string, string> {
     if (pod === undefined) return new Map();
-    const isKnown = ids.every((id) => this.#known.has(id));
-    const places = isKnown ? this.#known : this.#options.cgroups.containers(pod, ids);
+    const isKnown = ids.every((id) => this.#known.paths.has(id));
+    const found = isKnown ? this.#known.paths : this.#options.cgroups.containers(pod, ids);
+    const places = new Map<string, string>();
     for (const id of ids) {
-      const place = places.get(id);
-      if (place !== undefined) this.paths.set(id, place);
+      const place = found.get(id);
+      if (place !== undefined) places.set(id, place);
     }
+    for (const [id, place] of places) this.paths.set(id, place);
     return places;
   }
 }

@@ -18,10 +18,12 @@ import { HostFigures, type HostPlaces } from './host-figures.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { type NodeSample, NodeSampler } from './node-sampler.ts';
 import {
-  type RuntimeStorage,
+  type LayerUses,
+  type RuntimeFileSystems,
   type StorageUse,
   type VolumeReadings,
-  runtimeStorage,
+  layerUses,
+  runtimeFileSystems,
   volumeReadings,
 } from './storage-figures.ts';
 
@@ -35,8 +37,14 @@ export interface NodeStatisticsOptions {
   readonly places?: HostPlaces;
 }
 
-/** How long what the runtime says of its storage counts, in milliseconds. */
-const RUNTIME_MS = 10_000;
+/** How long what the runtime says of its file systems counts, in milliseconds. */
+const FILE_SYSTEMS_MS = 10_000;
+
+/**
+ * And of the layers of containers: to say that, it has every container's shim work, which takes more CPU than everything else of a
+ * summary together.
+ */
+const LAYERS_MS = 30_000;
 
 /** volume-manager itself looks once a minute. */
 const VOLUMES_MS = 30_000;
@@ -46,14 +54,19 @@ const ANSWER_MS = 5_000;
 
 const machinePlaces: HostPlaces = { proc: '/proc', root: '' };
 
-type Storage = readonly [RuntimeStorage | undefined, VolumeReadings | undefined];
+interface Storage {
+  readonly runtime: RuntimeFileSystems | undefined;
+  readonly layers: LayerUses | undefined;
+  readonly volumes: VolumeReadings | undefined;
+}
 
 /** What the node and its pods use (kubelet behaviour 1.20 and 6): read when somebody asks. */
 export class NodeStatistics {
   readonly #options: NodeStatisticsOptions;
   readonly #sampler: NodeSampler;
   readonly #host: HostFigures;
-  readonly #runtime: Cached<RuntimeStorage>;
+  readonly #runtime: Cached<RuntimeFileSystems>;
+  readonly #layers: Cached<LayerUses>;
   readonly #volumes: Cached<VolumeReadings>;
 
   private constructor(options: NodeStatisticsOptions, cgroups: CgroupReader) {
@@ -63,8 +76,12 @@ export class NodeStatistics {
     this.#sampler = new NodeSampler({ clock, cgroups, host: this.#host, pods: () => facts.runtimePods() });
     const failed = (what: string) => (error: unknown) => logger.warn({ err: toError(error) }, what);
     this.#runtime = new Cached({
-      ...{ clock, countsMs: RUNTIME_MS, waitMs: ANSWER_MS, ask: () => runtimeStorage(bus, clock) },
+      ...{ clock, countsMs: FILE_SYSTEMS_MS, waitMs: ANSWER_MS, ask: () => runtimeFileSystems(bus, clock) },
       failed: failed('the runtime does not tell what it has stored'),
+    });
+    this.#layers = new Cached({
+      ...{ clock, countsMs: LAYERS_MS, waitMs: ANSWER_MS, ask: () => layerUses(bus, clock) },
+      failed: failed('the runtime does not tell what containers have written'),
     });
     this.#volumes = new Cached({
       ...{ clock, countsMs: VOLUMES_MS, waitMs: ANSWER_MS, ask: () => volumeReadings(bus) },
@@ -113,11 +130,16 @@ export class NodeStatistics {
     return { name: this.#options.config.node, devices: [], ...sample };
   }
 
-  #storage(): Promise<Storage> {
-    return Promise.all([this.#runtime.get(), this.#volumes.get()]);
+  async #storage(): Promise<Storage> {
+    const [runtime, layers, volumes] = await Promise.all([
+      this.#runtime.get(),
+      this.#layers.get(),
+      this.#volumes.get(),
+    ]);
+    return { runtime, layers, volumes };
   }
 
-  #withStorage(reading: NodeReading, [runtime, volumes]: Storage): NodeReading {
+  #withStorage(reading: NodeReading, { runtime, layers, volumes }: Storage): NodeReading {
     const { config } = this.#options;
     // Layers of one runtime are in one file system as a rule, and logs are.
     const known = new Map<string, FileSystemReading | undefined>();
@@ -133,7 +155,7 @@ export class NodeStatistics {
     const container = (one: ContainerReading): ContainerReading => {
       const path = one.logPath;
       const logs = path === '' ? undefined : this.#host.folder(dirname(path));
-      return { ...one, rootfs: used(runtime?.layers.get(one.id)), logs: logsFs && logs && { ...logsFs, ...logs } };
+      return { ...one, rootfs: used(layers?.get(one.id)), logs: logsFs && logs && { ...logsFs, ...logs } };
     };
     const pod = (one: PodReading): PodReading => ({
       ...one,

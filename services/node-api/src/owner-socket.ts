@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { Guard } from './app.ts';
 import { serveOneByOne } from './one-by-one.ts';
-import { listenPrivately } from './private-socket.ts';
+import { listenPrivately } from '@kubus/service-kit';
 import { type Listening, limits } from './servers.ts';
 
 /** Whoever can open the socket owns the node: there is nothing that they could not do without it. */

@@ -7,7 +7,7 @@ import { type Socket, createServer } from 'node:net';
 import type { DeviceFacts } from './device-facts.ts';
 import type { NodeFacts } from './node-facts.ts';
 import type { PodResourcesMethod, PodResourcesServer } from './pod-resources-server.ts';
-import { listenPrivately } from './private-socket.ts';
+import { listenPrivately } from '@kubus/service-kit';
 import type { Listening } from './servers.ts';
 
 /** Requests per second, and at once after a rest (of the reference). */

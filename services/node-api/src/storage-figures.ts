@@ -12,14 +12,15 @@ export interface StorageUse {
   readonly atMs: number;
 }
 
-/** What the runtime says of its storage. */
-export interface RuntimeStorage {
-  /** What containers have written into their own layers, by the runtime's ids. */
-  readonly layers: ReadonlyMap<string, StorageUse>;
+/** The file systems of the runtime; undefined where it does not tell. */
+export interface RuntimeFileSystems {
   readonly images: StorageUse | undefined;
   /** What all containers together have written; that of the images where the runtime makes no difference. */
   readonly containers: StorageUse | undefined;
 }
+
+/** What containers have written into their own layers, by the runtime's ids. */
+export type LayerUses = ReadonlyMap<string, StorageUse>;
 
 /** The volumes of pods by the pods' UIDs. */
 export type VolumeReadings = ReadonlyMap<string, readonly VolumeReading[]>;
@@ -35,18 +36,16 @@ interface CriUsage {
   readonly inodesUsed?: { readonly value?: string };
 }
 
-/** Asks the runtime. Rejects where it does not answer. */
-export async function runtimeStorage(bus: Bus, clock: Clock): Promise<RuntimeStorage> {
-  const [layers, { result }] = await Promise.all([
-    allLayers(bus, clock),
-    bus.call(criCommands.ImageFsInfo, bus.node, { params: {} }),
-  ]);
+/** Asks the runtime, for which that is little work. Rejects where it does not answer. */
+export async function runtimeFileSystems(bus: Bus, clock: Clock): Promise<RuntimeFileSystems> {
+  const { result } = await bus.call(criCommands.ImageFsInfo, bus.node, { params: {} });
   const { imageFilesystems, containerFilesystems } = result.response;
   const images = useOf(imageFilesystems?.[0], clock);
-  return { layers, images, containers: useOf(containerFilesystems?.[0], clock) ?? images };
+  return { images, containers: useOf(containerFilesystems?.[0], clock) ?? images };
 }
 
-async function allLayers(bus: Bus, clock: Clock): Promise<Map<string, StorageUse>> {
+/** Asks the runtime, which asks the shim of each container for everything that it uses. Rejects where it does not answer. */
+export async function layerUses(bus: Bus, clock: Clock): Promise<LayerUses> {
   const layers = new Map<string, StorageUse>();
   let after: string | undefined;
   do {

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as askServer } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Refusal } from './authorization.ts';
+import { passOn } from './pass-on.ts';
 import type { Upgrade } from './upgrades.ts';
 
 /** The bytes that passed. */
@@ -20,12 +21,19 @@ export interface UpgradedServer {
   readonly head: Buffer;
 }
 
+/** What ends a connection. */
+export interface Limits {
+  /** Nothing has passed for so long. */
+  readonly idleMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** What of a client's request is the runtime's business; above all no credentials. */
 const HEADERS = /^(upgrade|origin|user-agent|x-stream-protocol-version|sec-websocket-.*)$/i;
 /** A runtime agrees before it does anything; milliseconds. */
 const ANSWER_MS = 30_000;
 /** A client whose command is over has so long to end its side; milliseconds. */
-const LINGER_MS = 5_000;
+export const LINGER_MS = 5_000;
 /** Of an answer that is no agreement, so much is passed on; bytes. */
 const REFUSAL_BYTES = 64 * 1024;
 
@@ -68,15 +76,13 @@ export async function askUpgrade(
  * Connects a client with a streaming server that has agreed to its upgrade: whatever is spoken then, SPDY or WebSocket,
  * passes as it is, as fast as the slower side takes it.
  *
- * @param options.idleMs ends a connection on which nothing has passed for so long
- *
  * Resolves when the runtime has ended and the client has everything. Rejects with a KubusError `broken`, whose context is what has passed, when a
  * side has gone away in the middle.
  */
 export async function proxyUpgrade(
   { socket: client, head }: Upgrade,
   { socket: runtime, head: answer }: UpgradedServer,
-  { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
+  { idleMs, signal }: Limits,
 ): Promise<Passed> {
   const end = () => {
     client.destroy();
@@ -85,19 +91,17 @@ export async function proxyUpgrade(
   const idle = setTimeout(end, idleMs).unref();
   const touch = () => void idle.refresh();
   signal.addEventListener('abort', end, { once: true });
-  client.on('data', touch);
-  runtime.on('data', touch);
   client.write(answer);
   if (head.length > 0) runtime.write(head);
-  client.pipe(runtime);
-  runtime.pipe(client, { end: false });
+  const ignoreClient = passOn(client, runtime, touch);
+  client.once('end', () => runtime.end());
+  passOn(runtime, client, touch);
   // It rejects when the client goes away before it has everything.
   const told = finished(client, { readable: false });
   try {
     await Promise.race([finished(runtime, { writable: false }), told]);
     // Clients end the connection when they have everything; what kubectl has not read yet of one that is ended before is lost.
-    client.unpipe(runtime);
-    client.resume();
+    ignoreClient();
     await finished(client, { writable: false, signal: AbortSignal.timeout(LINGER_MS) }).catch(() => undefined);
     client.end();
     await told;

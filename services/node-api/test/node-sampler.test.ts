@@ -133,6 +133,30 @@ test('two looks that are close together are compared with the one before', async
   expect(read[0]?.cgroup?.nanoCores).toBe(100_000_000);
 });
 
+test('limits are read anew when the runtime tells of the pod, and after five minutes', async () => {
+  const limits = async () => {
+    const [read] = (await sampler.sample('usage')).pods;
+    return [read?.cgroup, read?.containers[0]?.cgroup].map((cgroup) => cgroup?.usage.memory.limitBytes);
+  };
+  const set = (limit: number) => {
+    for (const path of [PATH, `${PATH}/run`]) write(`cgroup${path}/memory.max`, `${limit}\n`);
+  };
+  set(5000);
+  expect(await limits()).toEqual([5000, 5000]);
+  set(6000);
+  await clock.advance(3_000);
+  expect(await limits()).toEqual([5000, 5000]);
+  pods = [{ ...pod, stamp: { epoch: 1, counter: 2 } }];
+  await clock.advance(3_000);
+  expect(await limits()).toEqual([6000, 6000]);
+  set(7000);
+  for (let passed = 0; passed < 300_000; passed += 100_000) {
+    await clock.advance(100_000);
+    await sampler.sample('usage');
+  }
+  expect(await limits()).toEqual([7000, 7000]);
+});
+
 test('a pod that goes and a container that is new are no error', async () => {
   await sampler.sample('all');
   const files = cgroups.open;

@@ -1,5 +1,5 @@
 import type { Cause } from '@kubus/bus';
-import { formatTime } from '@kubus/bus';
+import { begunAt, formatTime } from '@kubus/bus';
 import {
   type Pod,
   type PodProbes,
@@ -79,10 +79,13 @@ export class PodWorker {
     tenure: Tenure;
     deps: WorkerDeps;
     record?: PodRecord | undefined;
+    /** The message that gave the pod to this instance. */
+    cause?: Cause | undefined;
     onPassed: () => void;
   }) {
     const { ref, tenure, deps, record } = options;
     this.ref = ref;
+    this.#workCause = options.cause;
     this.#tenure = tenure;
     this.#deps = deps;
     this.#logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
@@ -100,7 +103,7 @@ export class PodWorker {
     this.#overdue = new OverdueKill(ref, deps);
     if (record !== undefined) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
-    if (this.#machine.state === 'terminated' || this.finished) this.#status.retell();
+    if (this.#machine.state === 'terminated' || this.finished) this.#status.retell(this.#why());
     const probes = deps.probes(ref.uid);
     if (probes !== undefined) this.#probes.learn(probes);
     this.#passes = new PassLoop({
@@ -132,10 +135,10 @@ export class PodWorker {
   /** The work is now this. */
   setWork(work: PodWork, cause: Cause): void {
     this.#tenure.raise(work.term ?? 0);
+    this.#workCause = cause;
     if (this.finished && work.work === 'sync') this.#begin(work);
     this.#measure.given(work);
     this.#work = work;
-    this.#workCause = cause;
     this.#step({ kind: 'work', work }, [cause]);
     this.#report(undefined, [cause]);
     // Nothing else is done with such a pod.
@@ -220,7 +223,9 @@ export class PodWorker {
   async #makePass(news: readonly Cause[], signal: AbortSignal): Promise<number | undefined> {
     const work = this.#work;
     if (work === undefined) return undefined;
-    const causes = this.#workCause === undefined ? news : [...new Set([...news, this.#workCause])];
+    const led = this.#workCause === undefined ? news : [...new Set([...news, this.#workCause])];
+    const now = this.#deps.clock.now();
+    const causes = led.map((cause) => begunAt(cause, now));
     this.#awaits = undefined;
     return this.#measure.pass(this.#machine.state, work, () =>
       this.#pass(work, causes, signal).then(

@@ -75,6 +75,8 @@ const HOLDS_PER_EPOCH = 1_000_000;
 /** A pod is being taken over under a term; a later term takes it over anew. */
 interface Taking {
   readonly term: number;
+  /** The message that gave it. */
+  readonly cause: Cause;
   /** Tells its worker what has come up meanwhile. */
   tell: (worker: PodWorker) => void;
 }
@@ -271,12 +273,12 @@ export class PodWorkers {
     const begun = this.#taking.get(uid);
     if (worker !== undefined) tell(worker);
     else if (begun?.term === term) begun.tell = tell;
-    else void this.#take(uid, ref, { term, tell });
+    else void this.#take(uid, ref, { term, tell, cause });
   }
 
   /** Takes up a pod where its last worker was, in an earlier life of this instance or in another one. */
   async #take(uid: string, ref: PodRef, taking: Taking): Promise<void> {
-    const { term } = taking;
+    const { term, cause } = taking;
     this.#taking.set(uid, taking);
     this.#unpassed.add(uid);
     this.#left.delete(uid);
@@ -293,7 +295,7 @@ export class PodWorkers {
     this.#taking.delete(uid);
     // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
     const counts = record?.machine.state !== 'finished';
-    taking.tell(this.#add(uid, ref, { term, record: counts ? record : undefined }));
+    taking.tell(this.#add(uid, ref, { term, cause, record: counts ? record : undefined }));
   }
 
   /** Another instance has the pod. */
@@ -311,24 +313,24 @@ export class PodWorkers {
   /** The sync loop has nothing to say of the pod any more: usually because it is finished. */
   #workRemoved(uid: string, cause: Cause): void {
     const worker = this.#workers.get(uid);
-    if (worker?.finished === true) this.#drop(uid);
+    if (worker?.finished === true) this.#drop(uid, cause);
     else if (worker !== undefined) worker.workGone(cause);
     const taking = this.#taking.get(uid);
     if (taking !== undefined) taking.tell = (taken) => taken.workGone(cause);
-    this.#endLeft(uid);
+    this.#endLeft(uid, cause);
   }
 
   /**
    * A pod that another instance had from this one is over. What this one may have said and written of it when it did not
    * know that yet, goes.
    */
-  #endLeft(uid: string): void {
+  #endLeft(uid: string, cause?: Cause): void {
     const left = this.#left.get(uid);
     if (left === undefined) return;
     const { term, written } = left;
     const { records, logger } = this.#deps;
     this.#left.delete(uid);
-    this.#removeFacts(uid, term);
+    this.#removeFacts(uid, { term, cause });
     written
       .then(() => records.delete(uid, term))
       .catch((error: unknown) => {
@@ -336,7 +338,11 @@ export class PodWorkers {
       });
   }
 
-  #add(uid: string, ref: PodRef, { term, record }: { term: number; record: PodRecord | undefined }): PodWorker {
+  #add(
+    uid: string,
+    ref: PodRef,
+    { term, record, cause }: { term: number; record: PodRecord | undefined; cause?: Cause | undefined },
+  ): PodWorker {
     this.#unpassed.add(uid);
     const tenure: Tenure = new Tenure({
       ...{ uid, term, facts: [this.#deps.states, this.#deps.statuses] },
@@ -348,7 +354,7 @@ export class PodWorkers {
       },
     });
     const worker: PodWorker = new PodWorker({
-      ...{ ref, tenure, record },
+      ...{ ref, tenure, record, cause },
       deps: this.#deps,
       onPassed: () => {
         if (this.#unpassed.delete(uid)) this.#completeIfSettled();
@@ -364,16 +370,16 @@ export class PodWorkers {
     for (const worker of this.#workers.values()) worker.nodeReady(cause);
   }
 
-  #drop(uid: string): void {
+  #drop(uid: string, cause?: Cause): void {
     this.#workers.delete(uid);
     this.#unpassed.delete(uid);
-    this.#removeFacts(uid, 0);
+    this.#removeFacts(uid, { term: 0, cause });
   }
 
-  #removeFacts(uid: string, term: number): void {
+  #removeFacts(uid: string, { term, cause }: { term: number; cause: Cause | undefined }): void {
     for (const facts of [this.#deps.states, this.#deps.statuses]) {
       facts.claim(uid, term);
-      facts.remove(uid, { pod: uid });
+      facts.remove(uid, { pod: uid, ...(cause !== undefined && { causes: [cause] }) });
       facts.release(uid);
     }
   }

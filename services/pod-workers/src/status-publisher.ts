@@ -90,10 +90,10 @@ export class StatusPublisher {
    * Publishes the status of an earlier life once more: for a pod that is over, of which nothing is read any more. That of
    * another pod is made anew first, since the earlier life may have told a later one than it could write down.
    */
-  retell(): void {
+  retell(causes: readonly Cause[]): void {
     const status = this.#status;
     const ref = this.#ref;
-    if (status !== undefined) this.#deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid });
+    if (status !== undefined) this.#deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid, causes });
     this.#told = true;
   }
 

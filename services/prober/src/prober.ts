@@ -147,7 +147,7 @@ export class Prober {
       this.#kept.delete(uid);
       this.#keeper.release(uid);
     }
-    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), term);
+    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), term, causes);
     for (const [uid, probes] of kept) {
       this.#kept.set(uid, probes);
       // Of one that another instance has had in between, that one knows better.

@@ -63,7 +63,11 @@ export class ResultKeeper {
    * Takes up the pods that `isOwn` says this instance has, of those that there are records of: publishes what was known,
    * and returns it by pod UID. Not those that it has already, unless another instance has had them in between.
    */
-  async takeUp(isOwn: (uid: string) => boolean, term: number): Promise<Map<string, PodProbes>> {
+  async takeUp(
+    isOwn: (uid: string) => boolean,
+    term: number,
+    causes: readonly Cause[],
+  ): Promise<Map<string, PodProbes>> {
     const taken = new Map<string, PodProbes>();
     for (const uid of (await this.#records.load()).keys()) {
       if (!isOwn(uid) || (await this.#stillHas(uid))) continue;
@@ -72,7 +76,7 @@ export class ResultKeeper {
       taken.set(uid, probes);
       this.claim(uid, term);
       this.#last.set(uid, JSON.stringify(probes));
-      this.#facts.put(uid, probes, { pod: uid });
+      this.#facts.put(uid, probes, { pod: uid, causes });
     }
     return taken;
   }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { recordedMessage } from '@kubus/causality';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type NodeEvent, type PodEvent, podEvent, workerNodeEvent } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
@@ -42,7 +41,7 @@ function recorded(...events: readonly (PodEvent | NodeEvent)[]) {
     if ('ref' in one) bus.emit(podEvent, one.ref.uid, one);
     else bus.emit(workerNodeEvent, one.node, one);
   }
-  return broker.said.flatMap((message) => recordedMessage(message) ?? []);
+  return broker.said.map((message) => ({ message }));
 }
 
 const backOff = { type: 'Warning', reason: 'BackOff', message: 'Back-off', series: 'pod-workers-0.3.2' } as const;

@@ -36,8 +36,11 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
-  const { instances = {}, kubeconfig } = (await readSettings(link.dir)) ?? {};
-  const expected = [...servicesOf({ kubeconfig }).flatMap((service) => instancesOf(service, instances)), 'launcher-0'];
+  const { instances = {}, kubeconfig, observatory } = (await readSettings(link.dir)) ?? {};
+  const expected = [
+    ...servicesOf({ kubeconfig, observatory }).flatMap((service) => instancesOf(service, instances)),
+    'launcher-0',
+  ];
   const pods = await podsOf(link);
   const services: ServiceState[] = [];
   // One after the other, so that none waits for the answers to the others.

@@ -1,9 +1,8 @@
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
-import { recordedMessage } from '@kubus/causality';
+import { payloadOf, recordedMessage, summarise } from '@kubus/causality';
 import { bareType, podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
-import { summarise } from './summary.ts';
 
 export function addTail(program: Command): void {
   program
@@ -31,14 +30,15 @@ async function tail(link: NodeLink, subject: string, json: boolean): Promise<voi
       if (recorded === undefined) return;
       const { message, envelope } = recorded;
       if (json) {
-        const payload: unknown = message.data === '' ? null : JSON.parse(message.data);
+        const payload = payloadOf(message) ?? null;
         console.log(JSON.stringify({ subject: message.subject, headers: message.headers, payload }));
         return;
       }
       const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
       const time = envelope.time.slice(11, 26);
       const type = bareType(envelope.type);
-      console.log(`${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${summarise(recorded)}`);
+      const says = summarise(message, payloadOf(message));
+      console.log(`${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`);
     },
   });
   await new Promise(() => undefined);

@@ -1,11 +1,43 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { type CausalNode, type RecordedMessage, causalTree, onBusBetween } from '@kubus/causality';
-import { bareType, encodeToken } from '@kubus/contracts';
-import { type NodeLink, connectNode } from '../node-link.ts';
-import { Pods } from '../pods.ts';
+import {
+  type CausalNode,
+  type StoredMessage,
+  causalTree,
+  chromeTraceOf,
+  criticalPaths,
+  jsonLinesOf,
+  otlpOf,
+  podTimeline,
+  spentBetween,
+} from '@kubus/causality';
+import { bareType } from '@kubus/contracts';
+import type { CriticalPath, MessageBrief } from '@kubus/observatory-api';
+import { connectNode } from '../node-link.ts';
+import { type PodRecord, readPodRecord } from '../pod-record.ts';
+import { formatTable } from '../table.ts';
 import { UserError } from '../user-error.ts';
-import { summarise } from './summary.ts';
+
+/** How long a collector may take to answer, in milliseconds. */
+const COLLECTOR_MS = 10_000;
+
+/** What a trace can be written as. */
+const formats: Readonly<Record<string, (messages: Iterable<StoredMessage>) => Iterable<string>>> = {
+  otlp: otlpOf,
+  chrome: chromeTraceOf,
+  jsonl: jsonLinesOf,
+};
+
+interface TraceOptions {
+  readonly namespace: string;
+  readonly critical?: boolean;
+  readonly format?: string;
+  readonly output?: string;
+  readonly otlpEndpoint?: string;
+}
 
 export function addTrace(program: Command): void {
   const trace = program.command('trace').description('show what led to what');
@@ -14,47 +46,97 @@ export function addTrace(program: Command): void {
     .argument('<name>', 'the pod, or its UID if it is gone')
     .description('the messages of a pod as a causal timeline, with the time that each took after its cause')
     .option('-n, --namespace <namespace>', 'its namespace', 'default')
-    .addOption(new Option('-o, --output <format>', 'print for programs').choices(['json']))
-    .action(async (name: string, options: { namespace: string; output?: 'json' }, command: Command) => {
+    .option('--critical', 'only what its start and its stop had to wait for, step by step')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'spans for OpenTelemetry (JSON lines), a trace for Perfetto and Chrome, or the messages as JSON lines',
+      ).choices(Object.keys(formats)),
+    )
+    .option('-o, --output <file>', 'where to write this; json: everything as one JSON document to the standard output')
+    .option(
+      '--otlp-endpoint <url>',
+      'send the spans to the OpenTelemetry collector there, such as http://127.0.0.1:4318',
+    )
+    .action(async (name: string, options: TraceOptions, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
-      await tracePod(link, name, options);
+      await tracePod(await readPodRecord(link, name, options.namespace), options);
     });
 }
 
-async function tracePod(link: NodeLink, name: string, options: { namespace: string; output?: 'json' }): Promise<void> {
-  const uid = await uidOf(link, name, options.namespace);
-  const messages = await link.record(`*.*.*.${encodeToken(uid)}`);
-  if (messages.length === 0) throw new UserError(`the record holds no message about ${name}`);
-  const roots = causalTree(messages);
-  if (options.output === 'json') {
-    console.log(JSON.stringify(messages.map(({ message, at }) => ({ at, ...message }))));
-    return;
+async function tracePod(record: PodRecord, { critical, format, output, otlpEndpoint }: TraceOptions): Promise<void> {
+  const { uid, messages } = record;
+  if (otlpEndpoint !== undefined) await sendSpans(otlpOf(messages), otlpEndpoint);
+  if (format !== undefined) await writeTrace(formats[format]?.(messages) ?? [], output);
+  else if (output === 'json') console.log(JSON.stringify(podTimeline(uid, messages)));
+  else if (output !== undefined) throw new UserError('--output FILE needs --format');
+  else if (critical === true) printPaths(criticalPaths(uid, messages));
+  else if (otlpEndpoint === undefined) printTree(record);
+}
+
+async function writeTrace(chunks: Iterable<string>, file: string | undefined): Promise<void> {
+  const target = file === undefined ? process.stdout : createWriteStream(file);
+  await pipeline(Readable.from(chunks), target, { end: file !== undefined });
+}
+
+/** @throws UserError when the collector can not be reached, or takes not all. */
+async function sendSpans(requests: Iterable<string>, endpoint: string): Promise<void> {
+  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
+  for (const body of requests) {
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(COLLECTOR_MS) }).catch(
+      (error: unknown) => {
+        const { cause } = error as Error;
+        throw new UserError(`${url} can not be reached: ${String(cause ?? error)}`);
+      },
+    );
+    if (!answer.ok) throw new UserError(`${url} answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`);
+    const { partialSuccess } = ((await answer.json().catch(() => ({}))) ?? {}) as {
+      partialSuccess?: { rejectedSpans?: string | number; errorMessage?: string };
+    };
+    const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
+    if (rejected > 0) throw new UserError(`${url} refuses ${rejected} spans: ${partialSuccess?.errorMessage ?? ''}`);
   }
-  const [first] = messages;
+}
+
+function printPaths(paths: readonly CriticalPath[]): void {
+  if (paths.length === 0) throw new UserError('the record does not hold the whole start or stop of this pod');
+  console.log(paths.map(pathTable).join('\n\n'));
+}
+
+/** The steps of a path with their times in milliseconds, and the sums of these. */
+export function pathTable({ what, ms, busMs, queueMs, workMs, segments, from }: CriticalPath): string {
+  const times = (one: { busMs: number; queueMs: number; workMs: number; ms: number }) =>
+    [one.busMs, one.queueMs, one.workMs, one.ms].map((time) => time.toFixed(1));
+  const rows = segments.map((segment) => {
+    const since = (segment.effect.at - from.at).toFixed(1);
+    // The service stands in a column of its own.
+    return [segment.service, segment.step.replace(`> ${segment.service} `, '> '), ...times(segment), since];
+  });
+  const header = ['SERVICE', 'STEP', 'BUS', 'QUEUE', 'WORK', 'MS', 'SINCE'];
+  const sums = ['', `${what}, together`, ...times({ busMs, queueMs, workMs, ms }), ms.toFixed(1)];
+  return formatTable(header, [...rows, sums]);
+}
+
+function printTree({ uid, messages }: PodRecord): void {
+  const story = podTimeline(uid, messages).messages;
+  const [first] = story;
   console.log(
-    '   since    after    bus  (milliseconds: since the first message, after the cause, and of that on the bus)',
+    '   since    after    bus  queue  (milliseconds: since the first message, after the cause, and of that on the bus and waiting for a turn)',
   );
-  for (const root of roots) printNode(root, 0, first?.at ?? 0);
+  for (const root of causalTree(story)) printNode(root, 0, first?.at ?? 0);
 }
 
-async function uidOf(link: NodeLink, name: string, namespace: string): Promise<string> {
-  const pods = await Pods.read(link);
-  try {
-    return pods.find(name, namespace, link.bus.node).uid;
-  } catch (error) {
-    // A pod that is gone has no name any more, but its messages are still in the record.
-    if (/^[0-9a-f-]{32,36}$/.test(name)) return name;
-    throw error;
-  }
-}
-
-function printNode({ recorded, children }: CausalNode, depth: number, start: number, cause?: RecordedMessage): void {
-  const { envelope, at } = recorded;
-  const since = (at - start).toFixed(1).padStart(8);
-  const after = (cause === undefined ? '' : `+${(at - cause.at).toFixed(1)}`).padStart(8);
-  const onBus = ((cause && onBusBetween(cause, recorded)?.toFixed(1)) ?? '').padStart(6);
-  const type = bareType(envelope.type);
-  const what = `${envelope.source}  ${type}  ${summarise(recorded)}`;
-  console.log(`${since} ${after} ${onBus}  ${'  '.repeat(depth)}${what}`.trimEnd());
-  for (const child of children) printNode(child, depth + 1, start, recorded);
+function printNode({ message, children }: CausalNode, depth: number, start: number, cause?: MessageBrief): void {
+  const { at, source, type, summary, causes, heard, began } = message;
+  const spent = cause !== undefined && causes[0] === cause.id ? spentBetween(cause, message) : undefined;
+  const columns = [
+    (at - start).toFixed(1).padStart(8),
+    (cause === undefined ? '' : `+${(at - cause.at).toFixed(1)}`).padStart(8),
+    (spent === undefined || heard === undefined ? '' : spent.busMs.toFixed(1)).padStart(6),
+    (spent === undefined || began === undefined ? '' : spent.queueMs.toFixed(1)).padStart(6),
+  ];
+  const name = message.kind === 'reply' ? bareType(type).replace('.cmd.', '.reply.') : bareType(type);
+  console.log(`${columns.join(' ')}  ${'  '.repeat(depth)}${source}  ${name}  ${summary}`.trimEnd());
+  for (const child of children) printNode(child, depth + 1, start, message);
 }

@@ -33,6 +33,7 @@ import { existsSync, readFileSync, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkout, natsFolderOption } from '../nats-option.ts';
+import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
 import { outputOption } from '../output.ts';
 import { programInNode } from '../program-in-node.ts';
 import { scaleOption } from '../scale-option.ts';
@@ -49,6 +50,7 @@ interface UpOptions {
   kubeconfig?: string;
   elsewhere: string[];
   hosted?: boolean;
+  observatory?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -75,6 +77,7 @@ export function addUp(program: Command): void {
     .addOption(
       new Option('--hosted', 'all services in one process: less memory, but they end together').conflicts('elsewhere'),
     )
+    .option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"')
     .addOption(scaleOption())
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
@@ -108,7 +111,17 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
+  const {
+    nats,
+    containerd,
+    kubeconfig,
+    logLevel,
+    manifests,
+    elsewhere,
+    hosted,
+    observatory,
+    scale: instances,
+  } = options;
   if (nats !== undefined)
     await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
@@ -128,6 +141,9 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,
     hosted,
+    observatory,
+    page: observatoryPage,
+    contract: publishedContract,
     instances,
     programs: {
       ...Object.fromEntries(

@@ -8,3 +8,6 @@ export const CONFIG_SOURCE = 'kubernetes.io/config.source';
 export const CONFIG_SEEN = 'kubernetes.io/config.seen';
 /** On the copy of a static pod that the API server has: the static pod's hash. */
 export const CONFIG_MIRROR = 'kubernetes.io/config.mirror';
+
+/** On a sandbox in the runtime: the message that had it made, with its trace; the runtime hands it to the pod's network. */
+export const SANDBOX_CAUSE = 'kubus.dev/caused-by';

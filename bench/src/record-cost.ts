@@ -1,0 +1,81 @@
+import { observatorySocket } from '@kubus/launcher';
+import { LIVE, type RecordingDocument } from '@kubus/observatory-api';
+import { Command, InvalidArgumentError } from 'commander';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { BenchNode } from './bench-node.ts';
+import { agentProcesses, cpuOf, memoryOf } from './process-usage.ts';
+
+/**
+ * What it costs that a node records itself: pods one at a time on a node with an observatory and on one without, in turns.
+ * Started as `pnpm --filter @kubus/bench record-cost [--pods N] [--runs N]`, as root, with nothing else running.
+ */
+interface Options {
+  readonly pods: number;
+  readonly runs: number;
+}
+
+const { pods, runs } = new Command('record-cost')
+  .option('--pods <n>', 'pods of a series', count, 10)
+  .option('--runs <n>', 'series on each node', count, 3)
+  .parse()
+  .opts<Options>();
+
+const [recorded, plain] = [await BenchNode.start('--observatory'), await BenchNode.start()];
+try {
+  await series(recorded, 'warm-r', 1);
+  await series(plain, 'warm-p', 1);
+  const before = await recordedSoFar();
+  const times: { recorded: number[]; plain: number[] } = { recorded: [], plain: [] };
+  for (let run = 0; run < runs; run += 1) {
+    times.recorded.push(...(await series(recorded, `r${run}`, pods)));
+    times.plain.push(...(await series(plain, `p${run}`, pods)));
+  }
+  const after = await recordedSoFar();
+  const cpu = after.cpu - before.cpu;
+  const messages = after.messages - before.messages;
+  console.log(`create to Ready: ${median(times.recorded)} ms recorded, ${median(times.plain)} ms not (medians)`);
+  console.log(`${(messages / pods / runs).toFixed(0)} messages for a pod's start and stop`);
+  console.log(`CPU of the observatory: ${((cpu / messages) * 1000).toFixed(0)} ms for 1000 messages`);
+  console.log(`CPU of the observatory: ${(cpu / pods / runs).toFixed(1)} ms for a pod's start and stop`);
+  console.log(`memory of the observatory: ${after.memory.toFixed(0)} MiB (PSS)`);
+} finally {
+  await recorded.stop();
+  await plain.stop();
+}
+
+async function series(node: BenchNode, name: string, length: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let index = 0; index < length; index += 1) {
+    times.push(await node.create(`${name}-${index}`));
+    await node.remove(`${name}-${index}`);
+  }
+  return times;
+}
+
+async function recordedSoFar(): Promise<{ cpu: number; memory: number; messages: number }> {
+  const pid = (await agentProcesses(recorded.dir)).get('observatory') ?? 0;
+  const processes = new Map([['observatory', pid]]);
+  const [cpu, memory] = await Promise.all([cpuOf(processes), memoryOf(processes)]);
+  const { messages } = JSON.parse(await liveRecording()) as RecordingDocument;
+  return { cpu: cpu['observatory'] ?? 0, memory: memory['observatory'] ?? 0, messages };
+}
+
+function liveRecording(): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const asking = request({ socketPath: observatorySocket(recorded.dir), path: `/api/v1/recordings/${LIVE}` });
+  asking.on('response', (answer) => text(answer).then(resolve, reject));
+  asking.on('error', reject);
+  asking.end();
+  return promise;
+}
+
+function median(values: readonly number[]): string {
+  const sorted = [...values].sort((a, b) => a - b);
+  return (sorted[Math.floor(sorted.length / 2)] ?? Number.NaN).toFixed(0);
+}
+
+function count(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.');
+  return Number(text);
+}

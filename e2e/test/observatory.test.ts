@@ -1,0 +1,115 @@
+import { expect } from '@jest/globals';
+import { type TestNode, checkout, kubusProgram, nodeEnvironment, poll, startCommand } from '@kubus/harness';
+import type { MessagePage, PodSummary, PodTimeline, RecordingDocument } from '@kubus/observatory-api';
+import { copyFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sharedNode } from '../src/node-tests.ts';
+import { pod } from '../src/pods.ts';
+
+const onNode = sharedNode('observatory', { observatory: true });
+
+const complete = { droppedByBroker: 0, neverStored: 0, unreadable: 0 };
+
+async function recordings(node: TestNode): Promise<Map<string, RecordingDocument>> {
+  const { code, stdout, stderr } = await node.kubus('record', 'list', '-o', 'json');
+  expect([code, stderr]).toEqual([0, '']);
+  return new Map((JSON.parse(stdout) as RecordingDocument[]).map((one) => [one.name, one]));
+}
+
+async function done(node: TestNode, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await node.kubus('record', ...args);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+/** `kubus observatory` over files or a node, and a way to ask it. */
+async function opened(node: TestNode, ...args: string[]) {
+  const env = nodeEnvironment(node.folder);
+  const command = startCommand(process.execPath, [kubusProgram, 'observatory', '--port', '0', ...args], env);
+  const [, base = '', token = ''] = await command.waitForOutput(/^(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S{43})$/m);
+  const headers = { authorization: `Bearer ${token}` };
+  const ask = async <T>(path: string) => (await (await fetch(`${base}/api/v1${path}`, { headers })).json()) as T;
+  return { base, headers, ask, end: () => command.end() };
+}
+
+onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere', async (node) => {
+  const status = JSON.parse((await node.kubus('status', '-o', 'json')).stdout) as {
+    healthy: boolean;
+    services: { instance: string; state: string }[];
+  };
+  expect(status.services).toContainEqual(expect.objectContaining({ instance: 'observatory-0', state: 'Ready' }));
+  expect(await done(node, 'start', 'life')).toContain('recording');
+  await node.writeManifest('a.json', pod('recorded'));
+  const { ref } = await node.watch.waitForPod('recorded');
+  expect((await node.kubus('restart', 'observatory')).code).toBe(0);
+  await node.removeManifest('a.json');
+  await node.watch.waitForNoPod('recorded');
+  const page = await opened(node);
+  // What is on its way to the recording is in it before it ends.
+  await poll('the end of the pod in the recording', async () => {
+    const pods = await page.ask<PodSummary[]>('/recordings/life/pods');
+    return pods.find(({ uid, worker }) => uid === ref.uid && worker === 'finished');
+  });
+  await done(node, 'stop', 'life');
+  const life = (await recordings(node)).get('life');
+  expect(life).toMatchObject({ state: 'complete', node: node.name, completeness: complete });
+  expect((await recordings(node)).get('~live')).toMatchObject({ state: 'live', completeness: complete });
+
+  const file = join(node.folder, 'life.kubus');
+  await done(node, 'export', 'life', file);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const other = join(node.folder, 'other.kubus');
+  await copyFile(file, other);
+  const files = await opened(node, other);
+  const [there] = await files.ask<RecordingDocument[]>('/recordings');
+  expect(there).toMatchObject({ name: 'other', messages: life?.messages, completeness: complete });
+  const timeline = await files.ask<PodTimeline>(`/recordings/other/pods/${ref.uid}`);
+  expect(timeline.pod).toMatchObject({ name: ref.name, namespace: ref.namespace, worker: 'finished' });
+  expect(timeline.paths.map(({ what }) => what).sort()).toEqual(['start', 'stop']);
+  const own = await page.ask<PodTimeline>(`/recordings/life/pods/${ref.uid}`);
+  expect(timeline).toEqual(own);
+  // What the list says without reading every message is what the story says.
+  const listed = await files.ask<PodSummary[]>('/recordings/other/pods');
+  expect(listed).toContainEqual(timeline.pod);
+  const commands = await files.ask<MessagePage>(`/recordings/other/messages?pod=${ref.uid}&kind=cmd`);
+  expect(commands.messages.map(({ type }) => type)).toContain('runtime.cmd.RunPodSandbox/1');
+
+  await done(node, 'import', file, '--name', 'again');
+  expect((await recordings(node)).get('again')).toMatchObject({ state: 'imported', messages: life?.messages });
+  await done(node, 'delete', 'again');
+  await done(node, 'delete', 'life');
+  expect([...(await recordings(node)).keys()]).toEqual(['~live']);
+  await Promise.all([files.end(), page.end()]);
+});
+
+onNode('the page’s address answers its token alone, and events come through it', async (node) => {
+  const { base, headers, end } = await opened(node);
+  expect((await fetch(`${base}/api/v1/recordings`)).status).toBe(401);
+  expect((await fetch(`${base}/api/v1/recordings`, { headers: { authorization: 'Bearer x' } })).status).toBe(401);
+  expect((await fetch(`${base}/api/v1/recordings/..%2f..%2flive`, { headers })).status).toBe(400);
+  const live = await fetch(`${base}/api/v1/live`, { headers });
+  expect(live.headers.get('content-type')).toContain('text/event-stream');
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of live.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (/^data: \{"at":/m.test(text)) break;
+  }
+  await end();
+});
+
+onNode('what can not be done says why', async (node) => {
+  const refused = async (text: string, ...args: string[]) => {
+    expect(await node.kubus(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
+  };
+  await refused('must be 1 to 63', 'record', 'start', '../x');
+  await refused('there is no recording "none"', 'record', 'stop', 'none');
+  await refused('there is no recording "none"', 'record', 'export', 'none', join(node.folder, 'none.kubus'));
+  await refused('is no recording', 'record', 'import', join(checkout, 'README.md'), '--name', 'readme');
+  await refused('there is no such file', 'observatory', join(node.folder, 'none.kubus'));
+  const file = join(node.folder, 'live.kubus');
+  await done(node, 'export', file);
+  const files = await opened(node, file);
+  expect((await files.ask<RecordingDocument[]>('/recordings'))[0]?.messages).toBeGreaterThan(0);
+  await files.end();
+});

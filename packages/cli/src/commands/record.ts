@@ -1,0 +1,139 @@
+import { LIVE, type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
+import { type NodeDir, nodeDir, observatorySocket } from '@kubus/launcher';
+import { RecordingWriter } from '@kubus/recording';
+import { version } from '@kubus/service-kit';
+import type { Command } from 'commander';
+import { createReadStream, existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { connectNode } from '../node-link.ts';
+import { ObservatoryClient, recordingPath } from '../observatory/observatory-client.ts';
+import { outputOption, printDocument } from '../output.ts';
+import { formatTable } from '../table.ts';
+import { UserError } from '../user-error.ts';
+
+/** Messages that are written in one transaction. */
+const BATCH = 1_000;
+
+export function addRecord(program: Command): void {
+  const record = program.command('record').description('recordings of everything that a node’s services say');
+  record
+    .command('start')
+    .argument('<name>', 'the name of the recording')
+    .description('begin a recording')
+    .action(async (name: string, _options: object, command: Command) => {
+      print([await client(command).call<RecordingDocument>('POST', '/recordings', { name })]);
+    });
+  record
+    .command('stop')
+    .argument('<name>', 'the name of the recording')
+    .description('end a recording; it stays')
+    .action(async (name: string, _options: object, command: Command) => {
+      print([await client(command).call<RecordingDocument>('POST', recordingPath(name, 'stop'))]);
+    });
+  record
+    .command('list')
+    .description(`the recordings; ${LIVE} is what is kept of the node in any case`)
+    .addOption(outputOption())
+    .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
+      const list = await client(command).call<RecordingDocument[]>('GET', '/recordings');
+      if (options.output === undefined) print(list);
+      else printDocument(list, options.output);
+    });
+  record
+    .command('delete')
+    .argument('<name>', 'the name of the recording')
+    .description('remove a recording')
+    .action(async (name: string, _options: object, command: Command) => {
+      await client(command).call('DELETE', recordingPath(name));
+      console.log(`recording ${name} is removed`);
+    });
+  record
+    .command('export')
+    .argument('<name-or-file>', 'the recording; or the file, for what is kept of the node now')
+    .argument('[file]', 'the file to write')
+    .description('write a recording as one file that can be looked at anywhere')
+    .action(async (first: string, second: string | undefined, _options: object, command: Command) => {
+      await exportFile(command, second === undefined ? undefined : first, second ?? first);
+    });
+  record
+    .command('import')
+    .argument('<file>', 'a recording that was exported')
+    .option('--name <name>', 'its name here; that of the file unless it is given')
+    .description('take a file in as a recording')
+    .action(async (file: string, options: { name?: string }, command: Command) => {
+      const name = options.name ?? basename(file).replace(/\.kubus$/, '');
+      if (!recordingNameSchema.safeParse(name).success) throw new UserError(`"${name}" is no name: give one by --name`);
+      if (!existsSync(file)) throw new UserError(`there is no file ${file}`);
+      print([await client(command).send<RecordingDocument>(recordingPath(name, 'file'), createReadStream(file))]);
+    });
+}
+
+function dirOf(command: Command): NodeDir {
+  return nodeDir(command.optsWithGlobals<{ node: string }>().node);
+}
+
+/** Throws a UserError that says how to start it when the node has none. */
+function client(command: Command): ObservatoryClient {
+  const dir = dirOf(command);
+  const socket = observatorySocket(dir);
+  if (existsSync(socket)) return new ObservatoryClient(socket);
+  if (!existsSync(dir.root))
+    throw new UserError(`node ${dir.node} does not exist on this machine: start it with ./kubus up`);
+  throw new UserError(`node ${dir.node} has no observatory: start it with ./kubus up --observatory`);
+}
+
+async function exportFile(command: Command, name: string | undefined, file: string): Promise<void> {
+  const dir = dirOf(command);
+  if (name === undefined && !existsSync(observatorySocket(dir))) await exportRecord(dir.node, file);
+  else {
+    const answer = await client(command).read(recordingPath(name ?? LIVE, 'file'));
+    await writeWhole(file, async (part) => {
+      // Others need not read what a node has said.
+      const handle = await open(part, 'wx', 0o600);
+      await pipeline(answer, handle.createWriteStream());
+    });
+  }
+  console.log(`written to ${file}`);
+}
+
+/** Without an observatory: what the broker still has. */
+async function exportRecord(node: string, file: string): Promise<void> {
+  const link = await connectNode(node);
+  const messages = await link.record('>');
+  const name = `${node}-${new Date().toISOString().slice(0, 10)}`;
+  await writeWhole(file, async (part) => {
+    const began = messages[0]?.stored ?? Date.now();
+    const writer = RecordingWriter.create(part, { name, node, version, state: 'recording', began }, { contract: '1' });
+    for (let from = 0; from < messages.length; from += BATCH) writer.append(messages.slice(from, from + BATCH));
+    writer.finish(Date.now());
+  });
+}
+
+/** Nobody finds half a file under the name. */
+async function writeWhole(file: string, write: (part: string) => Promise<void>): Promise<void> {
+  const part = `${file}.new`;
+  await rm(part, { force: true });
+  try {
+    await write(part);
+    await rename(part, file);
+  } catch (error) {
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${part}${end}`, { force: true });
+    throw error instanceof UserError ? error : new UserError(`${file} can not be written: ${String(error)}`);
+  }
+}
+
+function print(recordings: readonly RecordingDocument[]): void {
+  const rows = recordings.map(({ name, state, node, messages, bytes, began, completeness }) => {
+    const { droppedByBroker, neverStored, unreadable } = completeness;
+    const missing = [
+      ...(droppedByBroker > 0 ? [`${droppedByBroker} dropped`] : []),
+      ...(neverStored > 0 ? [`${neverStored} never stored`] : []),
+      ...(unreadable > 0 ? [`${unreadable} unreadable`] : []),
+    ];
+    const size = `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
+    return [name, state, node, String(messages), size, new Date(began).toISOString(), missing.join(', ') || 'yes'];
+  });
+  console.log(formatTable(['NAME', 'STATE', 'NODE', 'MESSAGES', 'SIZE', 'BEGAN', 'COMPLETE'], rows));
+}

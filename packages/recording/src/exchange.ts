@@ -1,0 +1,59 @@
+import { chmodSync, renameSync, rmSync } from 'node:fs';
+import { toError } from '@kubus/ports';
+import { RecordingError } from './recording-error.ts';
+import { checkContent, openDatabase, readMeta, readMetaNumber, writeMeta } from './schema.ts';
+
+/**
+ * Writes a recording, also one that grows, as one file to another place; what was there is replaced as a whole.
+ *
+ * @param name as which the file calls itself.
+ * @throws RecordingError that names the file.
+ */
+export function exportRecording(from: string, to: string, { name, at }: { name: string; at: number }): void {
+  const part = `${to}.new`;
+  rmSync(part, { force: true });
+  try {
+    const database = openDatabase(from, { readOnly: true });
+    try {
+      database.prepare('VACUUM INTO ?').run(part);
+    } finally {
+      database.close();
+    }
+    const copy = openDatabase(part, { readOnly: false });
+    try {
+      const ended = readMetaNumber(copy, 'ended') ?? at;
+      writeMeta(copy, { name, state: 'complete', ended });
+    } finally {
+      copy.close();
+    }
+    chmodSync(part, 0o600);
+    renameSync(part, to);
+  } catch (error) {
+    rmSync(part, { force: true });
+    if (error instanceof RecordingError) throw error;
+    const message = `${to}: can not be written: ${toError(error).message}`;
+    throw new RecordingError('not-written', message, { cause: error, context: { path: to } });
+  }
+}
+
+/**
+ * Takes a file in as a recording of that name, when it is one and nothing in it is damaged. The file that was given goes.
+ *
+ * @throws RecordingError that says what is wrong; nothing has changed then but that the given file is gone.
+ */
+export function importRecording(given: string, to: string, { name }: { name: string }): void {
+  try {
+    const database = openDatabase(given, { readOnly: false });
+    try {
+      checkContent(database, given);
+      readMeta(database, given);
+      writeMeta(database, { name, state: 'imported' });
+      database.exec('PRAGMA journal_mode = DELETE');
+    } finally {
+      database.close();
+    }
+    renameSync(given, to);
+  } finally {
+    for (const file of [given, `${given}-wal`, `${given}-shm`, `${given}-journal`]) rmSync(file, { force: true });
+  }
+}

@@ -1,0 +1,150 @@
+import { DatabaseSync } from 'node:sqlite';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { toError } from '@kubus/ports';
+import { RecordingError } from './recording-error.ts';
+
+/** `KUBU` in ASCII: what SQLite's header says of whose file it is. */
+const APPLICATION_ID = 0x4b554255;
+/** Grows when a reader of before would misread the file. */
+export const FILE_VERSION = 1;
+
+/**
+ * `messages` is narrow, so that a scan of a million rows is short; what is long lies in `bodies`. `speakers` are instances
+ * with their epochs; together with the running number they are a message's id. A speaker that is only named as a cause has
+ * no numbers. `gaps` are running numbers, and `holes` sequences of the broker, that nobody has seen.
+ */
+const TABLES = [
+  'CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID',
+  'CREATE TABLE lives (first INTEGER PRIMARY KEY, broker INTEGER NOT NULL, created TEXT NOT NULL)',
+  'CREATE TABLE speakers (id INTEGER PRIMARY KEY, source TEXT NOT NULL, epoch INTEGER NOT NULL, service TEXT NOT NULL, last INTEGER, UNIQUE (source, epoch))',
+  'CREATE TABLE gaps (speaker INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (speaker, first)) WITHOUT ROWID',
+  'CREATE TABLE holes (first INTEGER PRIMARY KEY, last INTEGER NOT NULL)',
+  'CREATE TABLE types (id INTEGER PRIMARY KEY, type TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (type, kind))',
+  'CREATE TABLE pods (id INTEGER PRIMARY KEY, uid TEXT NOT NULL UNIQUE, messages INTEGER NOT NULL, first_at REAL NOT NULL, last_at REAL NOT NULL, story TEXT NOT NULL)',
+  'CREATE TABLE messages (seq INTEGER PRIMARY KEY, stored REAL NOT NULL, at REAL NOT NULL, speaker INTEGER, number INTEGER, type INTEGER, pod INTEGER)',
+  'CREATE TABLE bodies (seq INTEGER PRIMARY KEY, subject TEXT NOT NULL, headers TEXT NOT NULL, data TEXT NOT NULL)',
+  'CREATE TABLE causes (speaker INTEGER NOT NULL, number INTEGER NOT NULL, effect INTEGER NOT NULL, PRIMARY KEY (speaker, number, effect)) WITHOUT ROWID',
+  'CREATE TABLE slots (slot INTEGER NOT NULL, service TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (slot, service)) WITHOUT ROWID',
+  'CREATE INDEX messages_by_number ON messages (speaker, number)',
+  'CREATE INDEX messages_by_pod ON messages (pod, at) WHERE pod IS NOT NULL',
+  'CREATE INDEX messages_by_time ON messages (at)',
+  'CREATE INDEX messages_by_type ON messages (type)',
+] as const;
+
+/** Width of one row of `slots`, in milliseconds. */
+export const SLOT_MS = 100;
+
+/** Messages in {@link SLOT_MS} are counted for this service where they carry no readable envelope. */
+export const NO_SERVICE = '';
+
+/** Makes an empty recording. Throws when the file exists. */
+export function createDatabase(path: string): DatabaseSync {
+  if (existsSync(path)) throw new RecordingError('exists', `${path}: is there already`, { context: { path } });
+  // What a node has said is not everybody's business. SQLite gives its other files the rights of this one.
+  closeSync(openSync(path, 'wx', 0o600));
+  const database = new DatabaseSync(path, { timeout: BUSY_MS });
+  database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FILE_VERSION}`);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  database.exec(`BEGIN; ${TABLES.join(';')}; COMMIT`);
+  return database;
+}
+
+/** Another connection of this process may hold the lock for a moment, in milliseconds. */
+const BUSY_MS = 5_000;
+
+/**
+ * Opens a recording that is there. Nothing in its schema but our own tables is accepted: a file from elsewhere could
+ * otherwise bring triggers and views that run when it is written or read.
+ *
+ * @throws RecordingError that names the file.
+ */
+export function openDatabase(path: string, { readOnly }: { readOnly: boolean }): DatabaseSync {
+  if (!existsSync(path)) throw new RecordingError('not-there', `${path}: there is no such file`, { context: { path } });
+  const database = new DatabaseSync(path, { readOnly, timeout: BUSY_MS, defensive: true, allowExtension: false });
+  try {
+    database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON');
+    if (!readOnly) database.exec('PRAGMA synchronous = NORMAL');
+    checkKind(database, path);
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof RecordingError) throw error;
+    const message = `${path}: is no recording of Kubus (${toError(error).message})`;
+    throw new RecordingError('not-a-recording', message, { cause: error, context: { path } });
+  }
+}
+
+function checkKind(database: DatabaseSync, path: string): void {
+  const pragma = (name: string) => Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+  if (pragma('application_id') !== APPLICATION_ID) {
+    throw new RecordingError('not-a-recording', `${path}: is no recording of Kubus`, { context: { path } });
+  }
+  const version = pragma('user_version');
+  if (version !== FILE_VERSION) {
+    const message = `${path}: is a recording of version ${version}; this Kubus reads version ${FILE_VERSION}`;
+    throw new RecordingError('other-version', message, { context: { path, version } });
+  }
+  const rows = database.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').all();
+  const found = rows.map(({ sql }) => String(sql)).sort();
+  if (JSON.stringify(found) !== JSON.stringify([...TABLES].sort())) {
+    throw new RecordingError('not-a-recording', `${path}: has other tables than a recording`, { context: { path } });
+  }
+}
+
+/** Reads the whole file. Throws a RecordingError that names what is wrong. */
+export function checkContent(database: DatabaseSync, path: string): void {
+  const damaged = (what: string) => new RecordingError('damaged', `${path}: ${what}`, { context: { path } });
+  const [first] = database.prepare('PRAGMA integrity_check(1)').all();
+  const verdict = String(first?.['integrity_check']);
+  if (verdict !== 'ok') throw damaged(`is damaged: ${verdict}`);
+  const { unread } =
+    database.prepare('SELECT count(*) AS unread FROM bodies WHERE NOT json_valid(headers)').get() ?? {};
+  if (unread !== 0) throw damaged(`${String(unread)} messages have headers that can not be read`);
+  const { odd } =
+    database.prepare('SELECT count(*) AS odd FROM messages LEFT JOIN bodies USING (seq) WHERE subject IS NULL').get() ??
+    {};
+  if (odd !== 0) throw damaged(`${String(odd)} messages have no body`);
+}
+
+/** The recording's own account of itself. */
+export interface Meta {
+  readonly name: string;
+  readonly node: string;
+  /** Version of Kubus. */
+  readonly version: string;
+  readonly state: 'live' | 'recording' | 'complete' | 'imported';
+  /** Milliseconds since the Unix epoch. */
+  readonly began: number;
+  readonly ended?: number;
+}
+
+export function writeMeta(database: DatabaseSync, values: Readonly<Record<string, string | number>>): void {
+  const put = database.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)');
+  for (const [key, value] of Object.entries(values)) put.run(key, value);
+}
+
+export function readMetaNumber(database: DatabaseSync, key: string): number | undefined {
+  const value = database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** Throws a RecordingError when something is missing. */
+export function readMeta(database: DatabaseSync, path: string): Meta {
+  const rows = database.prepare('SELECT key, value FROM meta').all();
+  const values = new Map(rows.map(({ key, value }) => [String(key), value]));
+  const text = (key: string): string => {
+    const value = values.get(key);
+    if (typeof value === 'string') return value;
+    throw new RecordingError('damaged', `${path}: its meta data has no ${key}`, { context: { path } });
+  };
+  const state = text('state');
+  if (state !== 'live' && state !== 'recording' && state !== 'complete' && state !== 'imported') {
+    throw new RecordingError('damaged', `${path}: its state is ${state}`, { context: { path } });
+  }
+  const ended = values.get('ended');
+  return {
+    ...{ name: text('name'), node: text('node'), version: text('version'), state },
+    began: Number(values.get('began') ?? 0),
+    ...(typeof ended === 'number' && { ended }),
+  };
+}

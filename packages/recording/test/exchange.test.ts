@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { RecordingReader, RecordingWriter, exportRecording, importRecording } from '../src/index.ts';
+import { EPOCH, made } from './made-messages.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kubus-recording-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const meta = { name: 'one', node: 'node0', version: '1.2.3', state: 'recording', began: EPOCH } as const;
+
+function create(options: { after?: number; name?: string } = {}): RecordingWriter {
+  const path = join(folder, `${options.name ?? 'one'}.kubus`);
+  return RecordingWriter.create(path, meta, { contract: '1', ...options });
+}
+
+function read<T>(path: string, look: (reader: RecordingReader) => T): T {
+  const reader = new RecordingReader(path);
+  try {
+    return look(reader);
+  } finally {
+    reader.close();
+  }
+}
+
+const complete = { droppedByBroker: 0, neverStored: 0, unreadable: 0 };
+
+describe('as a file', () => {
+  const exported = () => {
+    const writer = create();
+    writer.append([made({ seq: 1, number: 1, pod: 'u1' }), made({ seq: 2, number: 3 })]);
+    const file = join(folder, 'out.kubus');
+    exportRecording(writer.path, file, { name: 'out', at: EPOCH + 7 });
+    return { writer, file };
+  };
+
+  test('is whole while the recording goes on, and can be taken in', () => {
+    const { writer, file } = exported();
+    writer.append([made({ seq: 3, number: 4 })]);
+    const out = { name: 'out', state: 'complete', ended: EPOCH + 7, messages: 2 };
+    expect(read(file, (reader) => reader.document())).toMatchObject(out);
+    expect(readdirSync(folder).filter((name) => name.startsWith('out'))).toEqual(['out.kubus']);
+    const place = join(folder, 'in.kubus');
+    importRecording(file, place, { name: 'in' });
+    const taken = { name: 'in', state: 'imported', node: 'node0', messages: 2 };
+    expect(read(place, (reader) => reader.document())).toMatchObject({
+      ...taken,
+      completeness: { ...complete, neverStored: 1 },
+    });
+    writer.close();
+  });
+
+  test.each([
+    ['a text', (path: string) => writeFileSync(path, 'hello'), 'is no recording'],
+    ['an empty file', (path: string) => writeFileSync(path, ''), 'is no recording'],
+    ['another database', (path: string) => change(path, 'PRAGMA application_id = 7'), 'is no recording'],
+    ['a later version', (path: string) => change(path, 'PRAGMA user_version = 9'), 'is a recording of version 9'],
+    [
+      'one with a trigger',
+      (path: string) => change(path, 'CREATE TRIGGER t AFTER UPDATE ON meta BEGIN DELETE FROM pods; END'),
+      'has other tables',
+    ],
+    ['headers that are none', (path: string) => change(path, "UPDATE bodies SET headers = 'x'"), 'headers'],
+    ['a message without a body', (path: string) => change(path, 'DELETE FROM bodies WHERE seq = 1'), 'have no body'],
+    ['no name', (path: string) => change(path, "DELETE FROM meta WHERE key = 'name'"), 'has no name'],
+  ])('%s is refused by name, and nothing stays', (_what, spoil, message) => {
+    const { writer, file } = exported();
+    writer.close();
+    spoil(file);
+    const place = join(folder, 'in.kubus');
+    expect(() => importRecording(file, place, { name: 'in' })).toThrow(message);
+    expect(() => importRecording(file, place, { name: 'in' })).toThrow(file);
+    expect(readdirSync(folder).filter((name) => !name.startsWith('one'))).toEqual([]);
+  });
+
+  test('what can not be written leaves nothing', () => {
+    const { writer } = exported();
+    expect(() => exportRecording(writer.path, join(folder, 'no', 'x'), { name: 'x', at: 0 })).toThrow(join('no', 'x'));
+    writer.close();
+    expect(() => new RecordingReader(join(folder, 'none'))).toThrow('there is no such file');
+    expect(() => create()).toThrow('is there already');
+  });
+});
+
+function change(path: string, sql: string): void {
+  const database = new DatabaseSync(path, { defensive: false });
+  database.exec(sql);
+  database.close();
+}

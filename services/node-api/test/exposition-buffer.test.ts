@@ -1,0 +1,33 @@
+// The text of one scrape takes the place of the one before.
+import { expect, test } from '@jest/globals';
+import { type MetricFamily, exposition } from '@kubus/metrics';
+import { ExpositionBuffer } from '../src/exposition-buffer.ts';
+
+function family(samples: number, label = 'ü€'): MetricFamily {
+  const values = Array.from({ length: samples }, (_, value) => ({ labels: { label, value: String(value) }, value }));
+  return { name: 'many', help: 'Many.', type: 'gauge', samples: values };
+}
+
+test('has all of a text, however long, and nothing of the one before', async () => {
+  const buffer = new ExpositionBuffer();
+  for (const count of [1, 5_000, 0, 100, 20_000, 3]) {
+    const families = [family(count), family(count, 'x')];
+    expect(await buffer.use(families, (text) => text.toString())).toBe(exposition(families));
+  }
+});
+
+test('a text stays until it was used', async () => {
+  const buffer = new ExpositionBuffer();
+  let end = () => {};
+  const first = buffer.use([family(2)], async (text) => {
+    await new Promise<void>((resolve) => (end = resolve));
+    return text.toString();
+  });
+  const failing = buffer.use([family(3)], () => Promise.reject(new Error('no')));
+  const last = buffer.use([family(4)], (text) => text.toString());
+  await Promise.resolve();
+  end();
+  expect(await first).toBe(exposition([family(2)]));
+  await expect(failing).rejects.toThrow('no');
+  expect(await last).toBe(exposition([family(4)]));
+});

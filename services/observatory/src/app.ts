@@ -1,0 +1,178 @@
+import { chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf, serviceMap } from '@kubus/causality';
+import { serviceContracts } from '@kubus/contracts';
+import { type ObservatoryDocument, startRecordingSchema } from '@kubus/observatory-api';
+import { type Logger, toError } from '@kubus/ports';
+import { RecordingError } from '@kubus/recording';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { messageOf, pageOf, sideOf, storiesOf, timelineOf } from './documents.ts';
+import { addPage } from './page-files.ts';
+import { compareQuery, densityQuery, latencyQuery, messagesQuery, parsed, traceQuery } from './queries.ts';
+import { type Recordings, RequestError } from './recordings.ts';
+
+/** Of the API; the page's files lie beside it. */
+const ROOT = '/api/v1';
+
+export interface AppOptions {
+  readonly recordings: Recordings;
+  /** Of Kubus. */
+  readonly version: string;
+  /** Folder of the page's files. */
+  readonly page?: string | undefined;
+  /** File of the published contract. */
+  readonly contract?: string | undefined;
+  readonly logger: Logger;
+}
+
+/** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
+export async function createApp(options: AppOptions): Promise<FastifyInstance> {
+  const { recordings, version, page, logger } = options;
+  const app = fastify({ logger: false });
+  app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
+  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
+  // A recording that is taken in is a stream, whatever it is called.
+  app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
+  const { node } = recordings;
+  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults: false };
+  app.get(`${ROOT}/`, () => about);
+  app.get(ROOT, () => about);
+  addRecordings(app, recordings);
+  addMessages(app, recordings);
+  addAnalysis(app, recordings);
+  app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
+  app.get(`${ROOT}/contract`, async (_request, reply) => {
+    const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
+    if (text === undefined) throw new RequestError(404, 'no-contract', 'the contract is not built: pnpm contract');
+    return reply.type('application/json').send(text);
+  });
+  app.get(`${ROOT}/*`, (_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
+  addPage(app, page);
+  await app.ready();
+  return app;
+}
+
+function addRecordings(app: FastifyInstance, recordings: Recordings): void {
+  app.get(`${ROOT}/recordings`, () => recordings.list());
+  app.post(`${ROOT}/recordings`, (request, reply) => {
+    const { name } = parsed(startRecordingSchema, request.body);
+    return reply.code(201).send(recordings.start(name));
+  });
+  app.get(`${ROOT}/recordings/:name`, (request) => recordings.document(nameOf(request)));
+  app.delete(`${ROOT}/recordings/:name`, (request, reply) => {
+    recordings.remove(nameOf(request));
+    return reply.code(204).send();
+  });
+  app.post(`${ROOT}/recordings/:name/stop`, (request) => recordings.stop(nameOf(request)));
+  app.get(`${ROOT}/recordings/:name/file`, async (request, reply) => {
+    const name = nameOf(request);
+    const file = await recordings.file(name);
+    return reply
+      .type('application/vnd.sqlite3')
+      .header('content-disposition', `attachment; filename="${name.replace(/^~/, '')}.kubus"`)
+      .send(file);
+  });
+  // The size is limited where the file is written.
+  app.put(`${ROOT}/recordings/:name/file`, { bodyLimit: Number.MAX_SAFE_INTEGER }, async (request, reply) => {
+    if (!(request.body instanceof Readable)) {
+      throw new RequestError(400, 'bad-request', 'the recording has to come as application/octet-stream');
+    }
+    return reply.code(201).send(await recordings.take(nameOf(request), request.body));
+  });
+}
+
+function addMessages(app: FastifyInstance, recordings: Recordings): void {
+  const reader = (request: FastifyRequest) => recordings.reader(nameOf(request));
+  app.get(`${ROOT}/recordings/:name/pods`, (request) => reader(request).pods());
+  app.get(`${ROOT}/recordings/:name/pods/:uid`, (request) => {
+    return timelineOf(reader(request), parameter(request, 'uid'));
+  });
+  app.get(`${ROOT}/recordings/:name/messages`, (request) => {
+    const { limit, ...filter } = parsed(messagesQuery, request.query);
+    return pageOf(reader(request), withoutMissing(filter), limit);
+  });
+  app.get(`${ROOT}/recordings/:name/messages/:seq`, (request) => {
+    const seq = Number(parameter(request, 'seq'));
+    if (!Number.isSafeInteger(seq)) throw new RequestError(400, 'bad-request', 'seq: must be a whole number');
+    return messageOf(reader(request), seq);
+  });
+  app.get(`${ROOT}/recordings/:name/density`, (request) => {
+    return reader(request).density(parsed(densityQuery, request.query).buckets);
+  });
+}
+
+function addAnalysis(app: FastifyInstance, recordings: Recordings): void {
+  app.get(`${ROOT}/recordings/:name/latency`, (request) => {
+    const { what } = parsed(latencyQuery, request.query);
+    return latencyOf(what, storiesOf(recordings.reader(nameOf(request))));
+  });
+  app.get(`${ROOT}/recordings/:name/map`, (request) => {
+    return serviceMap(serviceContracts, recordings.reader(nameOf(request)).all());
+  });
+  app.get(`${ROOT}/compare`, (request) => {
+    const { left, right, what } = parsed(compareQuery, request.query);
+    const side = (text: string) => {
+      const [name = '', uid] = text.split('/');
+      return sideOf(recordings.reader(name), name, uid);
+    };
+    return compare(what, side(left), side(right));
+  });
+  app.get(`${ROOT}/recordings/:name/trace`, (request, reply) => {
+    const { format, pod } = parsed(traceQuery, request.query);
+    const name = nameOf(request);
+    const reader = recordings.reader(name);
+    const messages = pod === undefined ? reader.all() : reader.podMessages(pod);
+    const { write, type, end } = formats[format];
+    const file = [name.replace(/^~/, ''), ...(pod === undefined ? [] : [pod])].join('-').replaceAll(/[^\w.-]/g, '_');
+    return reply
+      .type(type)
+      .header('content-disposition', `attachment; filename="${file}.${end}"`)
+      .send(Readable.from(write(messages)));
+  });
+}
+
+const formats = {
+  otlp: { write: otlpOf, type: 'application/x-ndjson', end: 'otlp.jsonl' },
+  chrome: { write: chromeTraceOf, type: 'application/json', end: 'trace.json' },
+  jsonl: { write: jsonLinesOf, type: 'application/x-ndjson', end: 'jsonl' },
+} as const;
+
+/** Server-sent events, until the other side goes. */
+function streamTicks(recordings: Recordings, request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = reply;
+  const end = recordings.follow((tick) => {
+    // Who does not read misses ticks: each of them stands alone.
+    if (!raw.writableNeedDrain) raw.write(`data: ${JSON.stringify(tick)}\n\n`);
+  });
+  reply.hijack();
+  raw.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+  raw.write(': follows\n\n');
+  request.raw.once('close', end);
+}
+
+function nameOf(request: FastifyRequest): string {
+  return parameter(request, 'name');
+}
+
+function parameter(request: FastifyRequest, name: string): string {
+  return (request.params as Record<string, string | undefined>)[name] ?? '';
+}
+
+function withoutMissing<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as never;
+}
+
+function refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply, logger: Logger): FastifyReply {
+  const error = toError(thrown);
+  if (error instanceof RequestError) return sendError(reply, error.status, error.code, error.message);
+  if (error instanceof RecordingError) return sendError(reply, 409, error.code, error.message);
+  if ('statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500) {
+    return sendError(reply, error.statusCode, 'bad-request', error.message);
+  }
+  logger.error({ method: request.method, path: request.routeOptions.url, err: error }, 'a request failed');
+  return sendError(reply, 500, 'failed', 'the request failed: see the log of the observatory');
+}
+
+function sendError(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {
+  return reply.code(status).type('application/json').send({ error: { code, message } });
+}

@@ -1,0 +1,62 @@
+import { type PodPaths, type StoredMessage, type ComparedStories, briefOf, podTimeline } from '@kubus/causality';
+import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/observatory-api';
+import type { MessageFilter, RecordingReader } from '@kubus/recording';
+import { RequestError } from './recordings.ts';
+
+/** Effects of one message that are shown. */
+const MAX_EFFECTS = 1_000;
+
+export function pageOf(reader: RecordingReader, filter: MessageFilter, limit: number): MessagePage {
+  const found = reader.messages(filter, limit);
+  const last = found.at(-1);
+  return {
+    messages: briefsOf(found),
+    ...(found.length === limit && last !== undefined && { next: last.seq }),
+  };
+}
+
+export function messageOf(reader: RecordingReader, seq: number): MessageDocument {
+  const stored = reader.message(seq);
+  if (stored === undefined) throw new RequestError(404, 'no-message', `there is no message ${seq} in the recording`);
+  const { message } = stored;
+  const brief = briefOf(stored);
+  if (brief === undefined) throw new RequestError(409, 'unreadable', `message ${seq} carries no readable envelope`);
+  const causes = brief.causes.map((id) => reader.messageById(id)).filter((cause) => cause !== undefined);
+  return {
+    ...brief,
+    headers: message.headers,
+    payload: payloadOf(message.data),
+    causedBy: briefsOf(causes),
+    caused: briefsOf(reader.effects(seq, MAX_EFFECTS)),
+  };
+}
+
+export function timelineOf(reader: RecordingReader, uid: string): PodTimeline {
+  const messages = reader.podMessages(uid);
+  if (messages.length === 0) throw new RequestError(404, 'no-pod', `there is no message about pod ${uid}`);
+  return podTimeline(uid, messages);
+}
+
+/** The stories of all pods, one after the other in memory. */
+export function* storiesOf(reader: RecordingReader): Generator<PodPaths> {
+  for (const { uid } of reader.pods()) yield podTimeline(uid, reader.podMessages(uid));
+}
+
+/** One side of a comparison. */
+export function sideOf(reader: RecordingReader, recording: string, uid: string | undefined): ComparedStories {
+  if (uid === undefined) return { recording, pods: storiesOf(reader) };
+  const timeline = timelineOf(reader, uid);
+  return { recording, pod: timeline.pod, pods: [timeline] };
+}
+
+function briefsOf(messages: readonly StoredMessage[]): MessageBrief[] {
+  return messages.map(briefOf).filter((brief) => brief !== undefined);
+}
+
+function payloadOf(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,228 @@
+import { LIVE, type LiveTick, type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
+import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
+import {
+  type Meta,
+  RecordingError,
+  RecordingReader,
+  RecordingWriter,
+  exportRecording,
+  importRecording,
+} from '@kubus/recording';
+import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { LiveTicks } from './live-ticks.ts';
+import { Recorder, type RecorderLimits } from './recorder.ts';
+import { type Recordings, RequestError } from './recordings.ts';
+import { writeLimited } from './write-limited.ts';
+
+/** How a recording's file ends. */
+const EXTENSION = '.kubus';
+
+export interface NodeRecordingsOptions {
+  readonly folder: string;
+  readonly node: string;
+  /** Of Kubus. */
+  readonly version: string;
+  readonly limits: RecorderLimits;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+}
+
+/**
+ * The recordings of a running node: the live one, those that grow, and those that are whole or came from files. They lie in
+ * one folder, each as a file; what grew when the service ended goes on.
+ */
+export class NodeRecordings implements Recordings {
+  readonly recorder: Recorder;
+  readonly #options: NodeRecordingsOptions;
+  readonly #live: RecordingWriter;
+  readonly #ticks: LiveTicks;
+  readonly #readers = new Map<string, RecordingReader>();
+
+  constructor(options: NodeRecordingsOptions) {
+    this.#options = options;
+    mkdirSync(join(options.folder, 'recordings'), { recursive: true, mode: 0o700 });
+    mkdirSync(this.#incoming, { recursive: true, mode: 0o700 });
+    for (const left of readdirSync(this.#incoming)) rmSync(join(this.#incoming, left));
+    this.#live = this.#openLive();
+    this.#ticks = new LiveTicks(options.clock);
+    const { clock, logger, limits } = options;
+    this.recorder = new Recorder({
+      ...{ live: this.#live, clock, logger, limits },
+      onMessages: (messages) => this.#ticks.count(messages),
+      onFull: (name) => this.#closeReader(name),
+    });
+    this.#resume();
+  }
+
+  get node(): string {
+    return this.#options.node;
+  }
+
+  /** Sequence of the newest message. */
+  get last(): number {
+    return this.#live.last ?? 0;
+  }
+
+  list(): RecordingDocument[] {
+    return [LIVE, ...this.#names()].flatMap((name) => {
+      try {
+        return [this.document(name)];
+      } catch (error) {
+        this.#options.logger.warn({ recording: name, err: toError(error) }, 'a recording can not be read');
+        return [];
+      }
+    });
+  }
+
+  document(name: string): RecordingDocument {
+    return this.reader(name).document();
+  }
+
+  reader(name: string): RecordingReader {
+    const open = this.#readers.get(name);
+    if (open !== undefined) return open;
+    const reader = new RecordingReader(this.#existing(name));
+    this.#readers.set(name, reader);
+    return reader;
+  }
+
+  start(name: string): RecordingDocument {
+    const path = this.#free(name);
+    const meta: Meta = { ...this.#meta, name, state: 'recording' };
+    const { last } = this.#live;
+    const writer = RecordingWriter.create(path, meta, { contract: '1', ...(last !== undefined && { after: last }) });
+    this.recorder.add(name, writer);
+    this.#options.logger.info({ recording: name }, 'a recording begins');
+    return this.document(name);
+  }
+
+  stop(name: string): RecordingDocument {
+    this.#existing(name);
+    this.#closeReader(name);
+    if (this.recorder.finish(name) === undefined) {
+      throw new RequestError(409, 'not-recording', `recording "${name}" has ended already`);
+    }
+    this.#options.logger.info({ recording: name }, 'a recording has ended');
+    return this.document(name);
+  }
+
+  remove(name: string): void {
+    if (name === LIVE) throw new RequestError(409, 'live', `${LIVE} is always there`);
+    const path = this.#existing(name);
+    this.#closeReader(name);
+    this.recorder.finish(name);
+    rmSync(path);
+  }
+
+  async file(name: string): Promise<Readable> {
+    const path = this.#existing(name);
+    const { state, began } = this.reader(name).meta;
+    if (state === 'complete' || state === 'imported') return createReadStream(path);
+    const part = this.#part();
+    const called = name === LIVE ? `${this.node}-${new Date(began).toISOString().slice(0, 10)}` : name;
+    exportRecording(path, part, { name: called, at: this.#options.clock.now() });
+    const stream = createReadStream(part);
+    stream.once('close', () => void rm(part, { force: true }));
+    return Promise.resolve(stream);
+  }
+
+  async take(name: string, file: Readable): Promise<RecordingDocument> {
+    this.#free(name);
+    const part = this.#part();
+    await writeLimited(file, part, this.#options.limits.recordingBytes);
+    try {
+      importRecording(part, this.#free(name), { name });
+    } catch (error) {
+      if (!(error instanceof RecordingError)) throw error;
+      // People know the file by another name.
+      throw new RequestError(400, error.code, error.message.replaceAll(part, 'the file'), error);
+    } finally {
+      rmSync(part, { force: true });
+    }
+    return this.document(name);
+  }
+
+  follow(listener: (tick: LiveTick) => void): () => void {
+    return this.#ticks.follow(listener);
+  }
+
+  /** What grows goes on when the service is started again. */
+  close(): void {
+    this.#ticks.stop();
+    for (const name of [...this.#readers.keys()]) this.#closeReader(name);
+    this.recorder.close();
+  }
+
+  get #meta(): Omit<Meta, 'name' | 'state'> {
+    const { node, version, clock } = this.#options;
+    return { node, version, began: clock.now() };
+  }
+
+  get #incoming(): string {
+    return join(this.#options.folder, 'incoming');
+  }
+
+  #part(): string {
+    return join(this.#incoming, this.#options.ids.hex(8));
+  }
+
+  /** A live recording that can not be read is put aside: a new one begins. */
+  #openLive(): RecordingWriter {
+    const path = this.#path(LIVE);
+    try {
+      if (existsSync(path)) return RecordingWriter.open(path);
+    } catch (error) {
+      const aside = `${path}.damaged`;
+      this.#options.logger.error({ err: toError(error), aside }, 'the live recording can not be read: it is put aside');
+      for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+      renameSync(path, aside);
+    }
+    return RecordingWriter.create(path, { ...this.#meta, name: LIVE, state: 'live' }, { contract: '1' });
+  }
+
+  #resume(): void {
+    for (const name of this.#names()) {
+      try {
+        if (this.reader(name).meta.state !== 'recording') continue;
+        this.recorder.add(name, RecordingWriter.open(this.#path(name)));
+      } catch (error) {
+        this.#options.logger.error({ recording: name, err: toError(error) }, 'a recording can not go on');
+      }
+    }
+  }
+
+  #names(): string[] {
+    return readdirSync(join(this.#options.folder, 'recordings'))
+      .filter((file) => file.endsWith(EXTENSION))
+      .map((file) => file.slice(0, -EXTENSION.length))
+      .sort();
+  }
+
+  #path(name: string): string {
+    if (name === LIVE) return join(this.#options.folder, `live${EXTENSION}`);
+    const checked = recordingNameSchema.safeParse(name);
+    if (checked.success) return join(this.#options.folder, 'recordings', `${checked.data}${EXTENSION}`);
+    throw new RequestError(400, 'bad-name', `"${name}" ${checked.error.issues[0]?.message ?? 'is no name'}`);
+  }
+
+  #existing(name: string): string {
+    const path = this.#path(name);
+    if (existsSync(path)) return path;
+    throw new RequestError(404, 'no-recording', `there is no recording "${name}"`);
+  }
+
+  #free(name: string): string {
+    const path = this.#path(name);
+    if (!existsSync(path)) return path;
+    throw new RequestError(409, 'exists', `there is a recording "${name}" already`);
+  }
+
+  #closeReader(name: string): void {
+    this.#readers.get(name)?.close();
+    this.#readers.delete(name);
+  }
+}

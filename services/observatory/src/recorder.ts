@@ -1,0 +1,162 @@
+import type { RecordState } from '@kubus/bus-nats';
+import type { StoredMessage } from '@kubus/causality';
+import { type Clock, type Logger, toError } from '@kubus/ports';
+import type { BrokerLife, RecordingWriter } from '@kubus/recording';
+
+/** Messages that the broker is asked for once more after a connection was lost, to see that it still has the same record. */
+const LOOK_BACK = 200;
+/** How often the oldest messages are dropped, in milliseconds. */
+const DROP_EVERY_MS = 10_000;
+
+export interface RecorderLimits {
+  readonly liveBytes: number;
+  readonly liveMs: number;
+  readonly recordingBytes: number;
+}
+
+export interface RecorderOptions {
+  readonly live: RecordingWriter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: RecorderLimits;
+  /** What has been written. */
+  readonly onMessages: (messages: readonly StoredMessage[]) => void;
+  /** A recording has ended by itself. */
+  readonly onFull: (name: string) => void;
+}
+
+/**
+ * Writes what the broker's record brings into the live recording and into those that people began. Sequences of a recording
+ * grow for ever: where the broker comes back with another record, or with the end of its record lost, its sequences are
+ * counted on from there. Nobody knows what it had beyond the last one that we got: one is counted as dropped.
+ */
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #named = new Map<string, RecordingWriter>();
+  #life: BrokerLife | undefined;
+  /** The life is not written yet. */
+  #newLife = false;
+  #droppedAt = 0;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+    [this.#life] = options.live.lives();
+  }
+
+  get recording(): readonly string[] {
+    return [...this.#named.keys()];
+  }
+
+  /** The broker is there: the sequence from which on its messages are wanted. */
+  begin({ created, first, last }: RecordState): number {
+    const { live } = this.#options;
+    this.#newLife = false;
+    [this.#life] = live.lives();
+    const known = this.#life;
+    const newest = live.last;
+    if (known === undefined || newest === undefined) {
+      const from = Math.max(1, first);
+      this.#begin({ first: from, broker: from, created });
+      return from;
+    }
+    if (known.created !== created) {
+      // Sequence 1 of the new record comes after the one that stands for what nobody knows.
+      this.#begin({ first: newest + 2, broker: 1, created });
+      return Math.max(1, first);
+    }
+    const had = newest - known.first + known.broker;
+    if (last < had) {
+      this.#begin({ first: newest + 2, broker: last + 1, created });
+      return last + 1;
+    }
+    return Math.max(first, known.broker, had - LOOK_BACK);
+  }
+
+  take(messages: readonly StoredMessage[]): void {
+    const batch: StoredMessage[] = [];
+    for (const { seq, stored, message } of messages) {
+      const place = this.#place(seq, stored, message.subject, batch.length > 0);
+      if (place !== undefined) batch.push({ seq: place, stored, message });
+    }
+    if (batch.length > 0) this.#write(batch);
+    this.#drop();
+  }
+
+  /** From now on everything is written into this one too. */
+  add(name: string, writer: RecordingWriter): void {
+    if (this.#life !== undefined) writer.append([], this.#life);
+    this.#named.set(name, writer);
+  }
+
+  /** Ends one that people began; undefined when there is none of that name. */
+  finish(name: string): RecordingWriter | undefined {
+    const writer = this.#named.get(name);
+    this.#named.delete(name);
+    writer?.finish(this.#options.clock.now());
+    return writer;
+  }
+
+  /** Leaves everything as it is, for the next life of the service. */
+  close(): void {
+    for (const writer of [...this.#named.values(), this.#options.live]) writer.close();
+    this.#named.clear();
+  }
+
+  #begin(life: BrokerLife): void {
+    this.#life = life;
+    this.#newLife = true;
+  }
+
+  /** Where the message stands in the recordings; undefined for one that they have. */
+  #place(seq: number, stored: number, subject: string, begun: boolean): number | undefined {
+    const { live } = this.#options;
+    const { first, broker, created } = this.#life ?? { first: seq, broker: seq, created: '' };
+    const place = seq - broker + first;
+    if (begun || place > (live.last ?? -1)) return place;
+    const had = live.find(place);
+    if (had === undefined || (had.stored === stored && had.subject === subject)) return undefined;
+    // Under a sequence that we have, the broker now has another message: it has lost the end of its record.
+    const next = (live.last ?? 0) + 2;
+    this.#begin({ first: next, broker: seq, created });
+    return next;
+  }
+
+  #write(batch: readonly StoredMessage[]): void {
+    const { live, logger, limits, onMessages } = this.#options;
+    const life = this.#newLife ? this.#life : undefined;
+    // The live one last: it says where to go on, and the others pass over what they have.
+    for (const [name, writer] of this.#named) {
+      try {
+        writer.append(batch, life);
+        if (writer.bytes > limits.recordingBytes) this.#end(name, 'it has become as large as it may');
+      } catch (error) {
+        this.#end(name, 'it can not be written', error);
+      }
+    }
+    live.append(batch, life);
+    if (life !== undefined) logger.info({ ...life }, 'the broker has a new record');
+    this.#newLife = false;
+    onMessages(batch);
+  }
+
+  #end(name: string, why: string, cause?: unknown): void {
+    const { logger, onFull, clock } = this.#options;
+    logger.error({ recording: name, ...(cause !== undefined && { err: toError(cause) }) }, `a recording ends: ${why}`);
+    const writer = this.#named.get(name);
+    this.#named.delete(name);
+    onFull(name);
+    try {
+      writer?.finish(clock.now());
+    } catch (error) {
+      logger.error({ recording: name, err: toError(error) }, 'its end could not be written');
+    }
+  }
+
+  #drop(): void {
+    const { live, clock, limits } = this.#options;
+    const now = clock.now();
+    if (now - this.#droppedAt < DROP_EVERY_MS) return;
+    this.#droppedAt = now;
+    live.dropOldest({ before: now - limits.liveMs, maxBytes: limits.liveBytes });
+  }
+}

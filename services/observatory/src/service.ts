@@ -1,0 +1,63 @@
+import { RecordFollower, connectNats, readSeed } from '@kubus/bus-nats';
+import { ConfigError, type ServiceDefinition, version } from '@kubus/service-kit';
+import { createApp } from './app.ts';
+import { listenOwners } from './listen.ts';
+import { NodeRecordings } from './node-recordings.ts';
+
+/** The service `observatory`: records the node and answers on a unix socket. */
+export const observatory: ServiceDefinition = {
+  name: 'observatory',
+  isPartOf: ({ observatory: settings }) => settings !== undefined,
+  start: async ({ config, instance, clock, ids, logger, health, metrics, stateDir }) => {
+    const { observatory: settings, node, nats } = config;
+    if (settings === undefined)
+      throw new ConfigError('bad-config', 'observatory: is missing: there is nothing to serve');
+    const { socket, page, contract, ...limits } = settings;
+    const recordings = new NodeRecordings({ folder: stateDir, node, version, limits, clock, ids, logger });
+    const { recorder } = recordings;
+    // A connection of its own: what is recorded never stands before what the service itself says.
+    const seed = await readSeed(nats.identities, instance);
+    const connection = await connectNats({ servers: nats.url, instance, seed });
+    const follower = new RecordFollower({
+      ...{ connection, node, instance, ids, logger },
+      begin: (state) => recorder.begin(state),
+      take: (messages) => recorder.take(messages),
+    });
+    const app = await createApp({ recordings, version, page, contract, logger });
+    const listening = await listenOwners(app, socket);
+    health.ready('record', () => (follower.following ? undefined : 'the record is not followed'));
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_observatory_recordings',
+      help: 'Recordings that grow, besides the live one.',
+      collect: () => recorder.recording.length,
+    });
+    metrics.add({
+      type: 'counter',
+      name: 'kubus_observatory_last_sequence',
+      help: 'Sequence of the newest message that is recorded.',
+      collect: () => recordings.last,
+    });
+    for (const [name, help] of [
+      ['droppedByBroker', 'Messages of the live recording that the broker had dropped before they were read.'],
+      ['neverStored', 'Running numbers of publishers that the live recording has not seen.'],
+      ['unreadable', 'Messages of the live recording that carry no readable envelope.'],
+    ] as const) {
+      metrics.add({
+        type: 'gauge',
+        name: `kubus_observatory_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
+        help,
+        collect: () => recordings.reader('~live').completeness()[name],
+      });
+    }
+    logger.info({ socket, page, ...limits }, 'the node is recorded');
+    return {
+      stop: async () => {
+        await listening.close();
+        await follower.stop();
+        await connection.close();
+        recordings.close();
+      },
+    };
+  },
+};

@@ -1,0 +1,192 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LiveTick, RecordingDocument } from '@kubus/observatory-api';
+import { silentLogger } from '@kubus/ports';
+import type { FastifyInstance } from 'fastify';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FileRecordings, type NodeRecordings, createApp } from '../src/index.ts';
+import { listenOwners } from '../src/listen.ts';
+import { message, numbers, openRecordings } from './recorded-node.ts';
+
+let folder: string;
+let recordings: NodeRecordings;
+let app: FastifyInstance;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'kubus-observatory-'));
+  recordings = openRecordings(folder);
+  recordings.recorder.begin({ created: 'then', first: 1, last: 0 });
+  recordings.recorder.take(numbers(1, 6).map((number) => message(number, number > 2 ? { pod: 'u1' } : {})));
+  app = await createApp({ recordings, version: '1.0.0', logger: silentLogger });
+});
+afterEach(async () => {
+  await app.close();
+  recordings.close();
+  await rm(folder, { recursive: true });
+});
+
+async function get(url: string, from = app): Promise<{ status: number; body: unknown }> {
+  const { statusCode, body } = await from.inject(url);
+  return { status: statusCode, body: JSON.parse(body) as unknown };
+}
+
+const live = '/api/v1/recordings/~live';
+
+describe('answers', () => {
+  test('what is looked at', async () => {
+    expect((await get('/api/v1/')).body).toEqual({ version: '1.0.0', node: 'node0', faults: false });
+    expect((await get('/api/v1/recordings')).body).toMatchObject([{ name: '~live', messages: 6 }]);
+  });
+
+  test('messages, page by page', async () => {
+    const first = (await get(`${live}/messages?limit=4`)).body;
+    expect(first).toMatchObject({ messages: [{ id: 'sync-loop-0.1.1', service: 'sync-loop' }, {}, {}, {}], next: 4 });
+    const rest = (await get(`${live}/messages?limit=4&after=4`)).body as { messages: { seq: number }[] };
+    expect(rest).not.toHaveProperty('next');
+    expect(rest.messages.map(({ seq }) => seq)).toEqual([5, 6]);
+    expect((await get(`${live}/messages?pod=u1&kind=fact&type=sync.fact.pod&source=sync-loop`)).body).toMatchObject({
+      messages: [{ seq: 3 }, { seq: 4 }, { seq: 5 }, { seq: 6 }],
+    });
+  });
+
+  test('a message with its neighbours', async () => {
+    expect((await get(`${live}/messages/3`)).body).toMatchObject({
+      ...{ seq: 3, payload: { number: 3 }, headers: { 'Kubus-Seq': '3' } },
+      ...{ causedBy: [{ seq: 2 }], caused: [{ seq: 4 }] },
+    });
+  });
+
+  test('pods, timelines, density, latency, the map and comparisons', async () => {
+    expect((await get(`${live}/pods`)).body).toMatchObject([{ uid: 'u1', messages: 4 }]);
+    const timeline = (await get(`${live}/pods/u1`)).body as { messages: unknown[] };
+    expect(timeline.messages).toHaveLength(6);
+    expect((await get(`${live}/density?buckets=3`)).body).toMatchObject({ services: [{ service: 'sync-loop' }] });
+    expect((await get(`${live}/latency?what=stop`)).body).toMatchObject({ what: 'stop', pods: [] });
+    expect((await get(`${live}/map`)).body).toMatchObject({ services: expect.any(Array), edges: expect.any(Array) });
+    const compared = (await get('/api/v1/compare?left=~live&right=~live/u1&what=start')).body;
+    expect(compared).toMatchObject({ left: { recording: '~live' }, right: { recording: '~live', pod: { uid: 'u1' } } });
+  });
+
+  test('traces in three formats', async () => {
+    const lines = (await app.inject(`${live}/trace?format=jsonl`)).body.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(numbers(1, 6));
+    expect((await get(`${live}/trace?format=chrome&pod=u1`)).body).toMatchObject({ traceEvents: expect.any(Array) });
+    expect((await get(`${live}/trace?format=otlp`)).body).toMatchObject({ resourceSpans: expect.any(Array) });
+  });
+});
+
+describe('refuses', () => {
+  test.each([
+    ['/api/v1/recordings/none', 404, 'no-recording'],
+    ['/api/v1/recordings/none/pods', 404, 'no-recording'],
+    ['/api/v1/recordings/..%2fx', 400, 'bad-name'],
+    [`${live}/pods/none`, 404, 'no-pod'],
+    [`${live}/messages/99`, 404, 'no-message'],
+    [`${live}/messages/x`, 400, 'bad-request'],
+    [`${live}/messages?limit=1001`, 400, 'bad-request'],
+    [`${live}/messages?kind=x`, 400, 'bad-request'],
+    [`${live}/messages?after=1&unknown=1`, 400, 'bad-request'],
+    [`${live}/density?buckets=0`, 400, 'bad-request'],
+    [`${live}/trace?format=x`, 400, 'bad-request'],
+    ['/api/v1/compare?left=~live', 400, 'bad-request'],
+    ['/api/v1/compare?left=~live&right=~live/none', 404, 'no-pod'],
+    ['/api/v1/contract', 404, 'no-contract'],
+    ['/api/v1/none', 404, 'no-path'],
+  ])('%s with %i %s', async (url, status, code) => {
+    expect(await get(url)).toMatchObject({ status, body: { error: { code, message: expect.stringMatching(/./) } } });
+  });
+
+  test('what is not JSON, and bodies that are no recording', async () => {
+    const post = (payload: unknown) =>
+      app.inject({ method: 'POST', url: '/api/v1/recordings', payload: payload as object });
+    expect((await post({ name: '../x' })).json()).toMatchObject({
+      error: { message: expect.stringContaining('name') },
+    });
+    expect((await post({})).statusCode).toBe(400);
+    const headers = { 'content-type': 'application/json' };
+    const text = await app.inject({ method: 'POST', url: '/api/v1/recordings', headers, payload: '{' });
+    expect([text.statusCode, text.json<{ error: { code: string } }>().error.code]).toEqual([400, 'bad-request']);
+  });
+});
+
+describe('the page', () => {
+  test('is served as far as it is there', async () => {
+    expect((await app.inject('/')).body).toContain('not built');
+    const page = join(folder, 'page');
+    await mkdir(join(page, 'assets'), { recursive: true });
+    await writeFile(join(page, 'index.html'), '<p>page</p>');
+    await writeFile(join(page, 'assets/a.js'), '1');
+    await writeFile(join(folder, 'secret.html'), 'secret');
+    const paged = await createApp({ recordings, version: '1', page, logger: silentLogger });
+    const index = await paged.inject('/?x=1');
+    expect([index.body, index.headers['content-type']]).toEqual(['<p>page</p>', 'text/html; charset=utf-8']);
+    expect(index.headers['content-security-policy']).toContain("default-src 'self'");
+    expect((await paged.inject('/assets/a.js')).body).toBe('1');
+    for (const path of ['/../secret.html', '/%2e%2e/secret.html', '/assets/../../secret.html', '/none']) {
+      expect((await paged.inject(path)).statusCode).toBe(404);
+    }
+    await paged.close();
+  });
+});
+
+test('on the socket, which nobody else may open, files pass both ways and ticks come', async () => {
+  const socketPath = join(folder, 'run', 'o.sock');
+  const listening = await listenOwners(app, socketPath);
+  try {
+    expect((await stat(socketPath)).mode & 0o777).toBe(0o600);
+    const ask = async (method: string, path: string, body?: Buffer): Promise<IncomingMessage> => {
+      const headers = body && { 'content-type': 'application/octet-stream' };
+      const asking = request({ socketPath, method, path, agent: false, ...(headers && { headers }) });
+      asking.end(body);
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      return answer;
+    };
+    const file = Buffer.concat(await (await ask('GET', `${live}/file`)).toArray());
+    const put = await ask('PUT', '/api/v1/recordings/copy/file', file);
+    const taken = JSON.parse(String(Buffer.concat(await put.toArray()))) as RecordingDocument;
+    expect([put.statusCode, taken]).toMatchObject([201, { name: 'copy', state: 'imported', messages: 6 }]);
+    const refused = await ask('PUT', '/api/v1/recordings/bad/file', Buffer.from('x'));
+    expect([refused.statusCode, String(Buffer.concat(await refused.toArray()))]).toEqual([
+      400,
+      expect.stringContaining('the file: is no recording'),
+    ]);
+    const ticks = await ask('GET', '/api/v1/live');
+    recordings.recorder.take([message(7, { pod: 'u7' })]);
+    let text = '';
+    for await (const chunk of ticks) {
+      text += String(chunk);
+      if (text.includes('u7')) break;
+    }
+    const line = text.split('\n').find((one) => one.includes('u7')) ?? '';
+    const tick = JSON.parse(line.replace(/^data: /, '')) as LiveTick;
+    expect(tick).toMatchObject({ seq: 7, pods: ['u7'], rates: { 'sync-loop': expect.any(Number) } });
+  } finally {
+    await listening.close();
+  }
+});
+
+test('over files nothing changes', async () => {
+  const path = join(folder, 'other.kubus');
+  const file = await recordings.file('~live');
+  await writeFile(path, file);
+  const files = new FileRecordings([path, path]);
+  const reading = await createApp({ recordings: files, version: '1', logger: silentLogger });
+  expect((await get('/api/v1/', reading)).body).toEqual({ version: '1', faults: false });
+  expect((await get('/api/v1/recordings', reading)).body).toMatchObject([
+    { name: 'other', state: 'imported', messages: 6 },
+    { name: 'other-2', state: 'imported' },
+  ]);
+  expect((await get('/api/v1/live', reading)).status).toBe(404);
+  for (const [method, url] of [
+    ['POST', '/api/v1/recordings/other/stop'],
+    ['DELETE', '/api/v1/recordings/other'],
+  ] as const) {
+    expect((await reading.inject({ method, url })).statusCode).toBe(405);
+  }
+  await reading.close();
+  files.close();
+  expect(() => new FileRecordings([join(folder, 'none.kubus')])).toThrow('none.kubus');
+});
