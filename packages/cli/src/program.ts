@@ -11,11 +11,13 @@ import { addExec } from './commands/exec.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
+import { addInside } from './commands/inside.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
 import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
 import { addRecord } from './commands/record.ts';
+import { addReplace } from './commands/replace.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -56,6 +58,8 @@ export function createProgram(): Command {
     addRestart,
     addScale,
     addDebug,
+    addReplace,
+    addInside,
     addKubelet,
   ]) {
     add(program);
