@@ -24,8 +24,7 @@ async function replace(link: NodeLink, instance: string, [program = '', ...args]
   const code = await inPlaceOf(link, instance, () => {
     console.error(`kubus: ${program} runs in the place of ${instance}`);
     const own = { KUBUS_CONFIG: nodeConfigFile(link.dir), KUBUS_SLOT: slotOf(instance), [nodeMark]: link.dir.root };
-    const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...own } });
-    return child;
+    return spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...own } });
   });
   process.exitCode = code ?? 0;
 }

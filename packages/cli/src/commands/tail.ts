@@ -26,14 +26,15 @@ async function tail(link: NodeLink, subject: string, json: boolean): Promise<voi
         console.error(`kubus: ${error.message}`);
         return;
       }
-      const recorded = recordedMessage(fromNats(wire));
-      if (recorded === undefined) return;
-      const { message, envelope } = recorded;
+      const raw = fromNats(wire);
       if (json) {
-        const payload = payloadOf(message) ?? null;
-        console.log(JSON.stringify({ subject: message.subject, headers: message.headers, payload }));
+        // All of them, also what says nothing of itself: whoever validates messages wants to see those most of all.
+        console.log(JSON.stringify({ subject: raw.subject, headers: raw.headers, payload: payloadAsSaid(raw.data) }));
         return;
       }
+      const recorded = recordedMessage(raw);
+      if (recorded === undefined) return;
+      const { message, envelope } = recorded;
       const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
       const time = envelope.time.slice(11, 26);
       const type = bareType(envelope.type);
@@ -42,6 +43,16 @@ async function tail(link: NodeLink, subject: string, json: boolean): Promise<voi
     },
   });
   await new Promise(() => undefined);
+}
+
+/** null for an empty one; the text itself where it is no JSON. */
+function payloadAsSaid(data: string): unknown {
+  if (data === '') return null;
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return data;
+  }
 }
 
 function remember(names: Map<string, string>, fact: { key: string; value: unknown }): void {
