@@ -48,6 +48,12 @@ async function startProber(node: TestNode): Promise<RunningCommand> {
   return prober;
 }
 
+/** Kills Python itself, not what has started it. */
+async function killProber(node: TestNode): Promise<void> {
+  const { pid } = await node.watch.until('the prober', () => node.watch.instance('prober-0'));
+  process.kill(pid, 'SIGKILL');
+}
+
 /** A server that says that it is well once the file is there. */
 const server = shell('mkdir /www && cd /www && echo well > health && exec httpd -f -p 8080');
 
@@ -75,10 +81,10 @@ function runs(node: TestNode): unknown[] {
 
 onNode('a prober in Python makes pods ready, has containers restarted, and can die unnoticed', async (node) => {
   const follower = node.startKubus('inside', '--', ...commandOf('follow_pods.py', join(folder, 'contract')));
-  await follower.waitForOutput(/^following$/m);
-  const first = await startProber(node);
-  let next: RunningCommand | undefined;
+  const probers: RunningCommand[] = [];
   try {
+    await follower.waitForOutput(/^following$/m);
+    probers.push(await startProber(node));
     await writeProbed(node);
     const livenessProbe = { exec: { command: ['cat', '/tmp/no-such-file'] }, periodSeconds: 1, failureThreshold: 2 };
     const ill = pod('ill', { containers: [container({ name: 'main', livenessProbe })] });
@@ -91,8 +97,9 @@ onNode('a prober in Python makes pods ready, has containers restarted, and can d
     await node.removeManifest('ill.json');
 
     const before = runs(node);
-    await first.end('SIGKILL');
-    next = await startProber(node);
+    await killProber(node);
+    await probers[0]?.outcome;
+    probers.push(await startProber(node));
     // Its first words of a new pod come after those of all that it knows already.
     const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
     const late = container({ name: 'main', command: server, readinessProbe });
@@ -105,17 +112,18 @@ onNode('a prober in Python makes pods ready, has containers restarted, and can d
     expect(said.slice(said.indexOf(ready[0] ?? '')).filter((line) => !line.endsWith(' Ready')).length).toBeLessThan(2);
     expect(follower.written.stderr).toBe('');
   } finally {
-    await next?.end();
-    await first.end();
-    await follower.end();
+    for (const command of [...probers, follower]) await command.end();
   }
 });
 
 onNode('every message of a node fits the published contract, as another language reads it', async (node) => {
   const tail = node.startKubus('tail', '-o', 'json');
-  await tail.waitForOutput(/\n/);
-  const prober = await startProber(node);
+  let prober: RunningCommand | undefined;
   try {
+    prober = await startProber(node);
+    // What the prober says of itself, another time: from here on everything is in the file.
+    await node.restart('cni-bridge-0');
+    await tail.waitForOutput(/"service\.fact\.instance\/1"/);
     await writeProbed(node);
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
     for (const service of ['sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge', 'config-sources']) {
@@ -128,7 +136,7 @@ onNode('every message of a node fits the published contract, as another language
     await node.clearManifests();
     await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
   } finally {
-    await prober.end();
+    await prober?.end();
     await tail.end();
   }
   const file = join(folder, 'messages.jsonl');

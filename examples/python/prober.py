@@ -55,7 +55,7 @@ class Verdicts:
         runs = self.pods.get(target.uid, {}).get("containers", {})
         return runs.get(target.run, {}).get(target.kind, INITIAL[target.kind])
 
-    def set(self, target: Target, ref: dict[str, str], result: str) -> None:
+    def judge(self, target: Target, ref: dict[str, str], result: str) -> None:
         pod = self.pods.setdefault(target.uid, {"ref": ref, "containers": {}})
         pod["containers"].setdefault(target.run, {})[target.kind] = result
 
@@ -141,7 +141,7 @@ class Prober:
             return
         self._verdicts.keep(uid, {target.run for target in wanted})
         for target, probe in wanted.items():
-            self._verdicts.set(target, work.payload["ref"], self._verdicts.of(target))
+            self._verdicts.judge(target, work.payload["ref"], self._verdicts.of(target))
             if target not in self._loops:
                 self._loops[target] = asyncio.ensure_future(self._probe(target, probe))
         self._say(uid, [runtime, work])
@@ -179,7 +179,7 @@ class Prober:
                 if result == "failure":
                     await self._complain(target, message, causes)
                 if count >= wanted[result] and self._verdicts.of(target) != result:
-                    self._verdicts.set(target, self._works.values[target.uid].payload["ref"], result)
+                    self._verdicts.judge(target, self._works.values[target.uid].payload["ref"], result)
                     self._say(target.uid, causes)
             await asyncio.sleep(max(0.0, period - (time.monotonic() - began)))
 

@@ -16,7 +16,8 @@ export function addReplace(program: Command): void {
     .action(async (service: string, command: string[], _options: object, self: Command) => {
       requireRoot('replace');
       const instance = instanceOf(service);
-      await replace(await connectNode(self.optsWithGlobals<{ node: string }>().node), instance, command);
+      const program = command[0] === '--' ? command.slice(1) : command;
+      await replace(await connectNode(self.optsWithGlobals<{ node: string }>().node), instance, program);
     });
 }
 
