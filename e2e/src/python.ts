@@ -7,7 +7,8 @@ import { join } from 'node:path';
 export const pythonExamples = join(checkout, 'examples/python');
 
 /** A Python that can run them, or why there is none. */
-export type Python = { readonly command: (script: string, ...args: string[]) => string[] } | { readonly missing: string };
+export type Python =
+  { readonly command: (script: string, ...args: string[]) => string[] } | { readonly missing: string };
 
 /** Finds Python, and installs the packages that the examples need below `.kubus`, with what pip is configured to use. */
 export async function findPython(): Promise<Python> {

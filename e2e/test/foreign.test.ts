@@ -1,12 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import {
-  type RunningCommand,
-  type TestNode,
-  checkout,
-  isReady,
-  poll,
-  startCommand,
-} from '@kubus/harness';
+import { type RunningCommand, type TestNode, checkout, isReady, poll, startCommand } from '@kubus/harness';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -132,7 +125,9 @@ onNode('every message of a node fits the published contract, as another language
     await node.writeManifest('after.json', pod('after'));
     await node.watch.waitForPod('after');
     await node.writeManifest('broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
-    await poll('the broken manifest', () => Promise.resolve(/config\.fact\.manifest\//.exec(tail.written.stdout) ?? undefined));
+    await poll('the broken manifest', () =>
+      Promise.resolve(/config\.fact\.manifest\//.exec(tail.written.stdout) ?? undefined),
+    );
     await node.clearManifests();
     await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
   } finally {
@@ -151,8 +146,13 @@ onNode('every message of a node fits the published contract, as another language
   expect([code, stderr, code === 0 ? '' : stdout]).toEqual([0, '', '']);
 
   // The check bites.
-  const [line = ''] = lines.filter((text) => text.includes('"worker.fact.status/1"') && !text.includes('Kubus-Removed'));
-  const { subject, headers, payload } = JSON.parse(line) as { headers: Record<string, string> } & Record<string, unknown>;
+  const [line = ''] = lines.filter(
+    (text) => text.includes('"worker.fact.status/1"') && !text.includes('Kubus-Removed'),
+  );
+  const { subject, headers, payload } = JSON.parse(line) as { headers: Record<string, string> } & Record<
+    string,
+    unknown
+  >;
   const { 'Kubus-Epoch': _epoch, ...incomplete } = headers;
   const wrong = [
     { subject, headers: incomplete, payload },

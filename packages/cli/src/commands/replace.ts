@@ -10,14 +10,15 @@ export function addReplace(program: Command): void {
   program
     .command('replace')
     .argument('<service>', 'a service, or one of its instances')
-    .argument('<command...>', 'the program, which finds the node’s configuration in KUBUS_CONFIG and its slot in KUBUS_SLOT')
-    .passThroughOptions()
+    .argument(
+      '<command...>',
+      'the program, after --; it finds the node’s configuration in KUBUS_CONFIG and its slot in KUBUS_SLOT',
+    )
     .description('run a program of your own in the place of a service; pods go on')
     .action(async (service: string, command: string[], _options: object, self: Command) => {
       requireRoot('replace');
       const instance = instanceOf(service);
-      const program = command[0] === '--' ? command.slice(1) : command;
-      await replace(await connectNode(self.optsWithGlobals<{ node: string }>().node), instance, program);
+      await replace(await connectNode(self.optsWithGlobals<{ node: string }>().node), instance, command);
     });
 }
 
