@@ -85,7 +85,7 @@ onNode('a prober in Python makes pods ready, has containers restarted, and can d
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
     const again = (one: Parameters<typeof containerStatus>[0]) => (containerStatus(one)?.restartCount ?? 0) > 0;
     await node.watch.waitForPod('ill', again, 'restarted');
-    await follower.waitForOutput(/default\/exec \S* ?Started: .*[^]*default\/ill Unhealthy: Liveness probe failed: /);
+    await follower.waitForOutput(/default\/exec-\S+ Started: [^]*default\/ill-\S+ Unhealthy: Liveness probe failed: /);
     await follower.waitForOutput(/default\/http\S* Running Ready/);
     await node.removeManifest('ill.json');
 
@@ -115,15 +115,20 @@ onNode('every message of a node fits the published contract, as another language
   try {
     prober = await startProber(node);
     // What the prober says of itself, another time: from here on everything is in the file.
-    await node.restart('cni-bridge-0');
+    expect((await node.kubus('restart', 'cni-bridge')).code).toBe(0);
     await tail.waitForOutput(/"service\.fact\.instance\/1"/);
     await writeProbed(node);
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
     for (const service of ['sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge', 'config-sources']) {
       await node.restart(`${service}-0`);
     }
-    await node.writeManifest('after.json', pod('after'));
+    for (const count of ['2', '1']) expect((await node.kubus('scale', 'pod-workers', count)).code).toBe(0);
+    const volumeMounts = [{ name: 'files', mountPath: '/files', subPath: 'below' }];
+    const containers = [container({ name: 'main', volumeMounts })];
+    await node.writeManifest('after.json', pod('after', { containers, volumes: [{ name: 'files', emptyDir: {} }] }));
     await node.watch.waitForPod('after');
+    expect((await node.kubus('exec', `after-${node.name}`, '--', 'true')).code).toBe(0);
+    expect((await node.kubus('top', 'pods')).code).toBe(0);
     await node.writeManifest('broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
     await poll('the broken manifest', () =>
       Promise.resolve(/config\.fact\.manifest\//.exec(tail.written.stdout) ?? undefined),

@@ -166,7 +166,7 @@ class Prober:
         wanted = {"success": probe.get("successThreshold") or 1, "failure": probe.get("failureThreshold") or 3}
         await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
         last, count = "", 0
-        while not (target.kind == "startup" and self._verdicts.of(target) == "success"):
+        while not self._is_decided(target):
             if not self._is_its_turn(target):
                 await asyncio.sleep(0.1)
                 continue
@@ -182,6 +182,11 @@ class Prober:
                     self._verdicts.judge(target, self._works.values[target.uid].payload["ref"], result)
                     self._say(target.uid, causes)
             await asyncio.sleep(max(0.0, period - (time.monotonic() - began)))
+
+    def _is_decided(self, target: Target) -> bool:
+        """A container starts once, and one that failed is restarted: then nothing more is asked of this run."""
+        verdict = self._verdicts.of(target)
+        return (target.kind == "startup" and verdict != "unknown") or (target.kind == "liveness" and verdict == "failure")
 
     def _is_its_turn(self, target: Target) -> bool:
         """Whether a container has started decides on its other probes."""
