@@ -10,10 +10,17 @@ export const pythonExamples = join(checkout, 'examples/python');
 export type Python =
   { readonly command: (script: string, ...args: string[]) => string[] } | { readonly missing: string };
 
+/** Says which Python it is, which decides what is installed for it, and ends with an error where it is too old. */
+const versionProgram =
+  'import sys; print(sys.version); sys.exit("Python 3.10 or later is needed" if sys.version_info < (3, 10) else 0)';
+
 /** Finds Python, and installs the packages that the examples need below `.kubus`, with what pip is configured to use. */
 export async function findPython(): Promise<Python> {
+  const version = await ran('python3', ['-c', versionProgram]);
+  if (version.failure !== undefined) return { missing: `python3 can not be run: ${version.failure}` };
   const requirements = join(pythonExamples, 'requirements.txt');
   const hash = createHash('sha256')
+    .update(version.stdout)
     .update(await readFile(requirements))
     .digest('hex');
   const packages = join(checkout, '.kubus/cache/python', hash.slice(0, 16));
@@ -25,7 +32,7 @@ export async function findPython(): Promise<Python> {
     const part = `${packages}.${process.pid}`;
     await mkdir(join(packages, '..'), { recursive: true });
     const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--target', part];
-    const failure = await failureOf('python3', [...pip, '-r', requirements]);
+    const { failure } = await ran('python3', [...pip, '-r', requirements]);
     if (failure !== undefined) {
       await rm(part, { recursive: true, force: true });
       return { missing: `python3 can not install ${requirements}: ${failure}` };
@@ -37,12 +44,12 @@ export async function findPython(): Promise<Python> {
   return { command: (script, ...args) => ['env', ...environment, 'python3', join(pythonExamples, script), ...args] };
 }
 
-/** The last line of what a program says that fails; undefined when it does not. */
-async function failureOf(program: string, args: readonly string[]): Promise<string | undefined> {
+/** What a program says, and the last line of what it says on its failure. */
+async function ran(program: string, args: readonly string[]): Promise<{ stdout: string; failure: string | undefined }> {
   try {
-    const { code, stderr } = await startCommand(program, args, {}).outcome;
-    return code === 0 ? undefined : (stderr.trim().split('\n').at(-1) ?? `it ended with ${code}`);
+    const { code, stdout, stderr } = await startCommand(program, args, {}).outcome;
+    return { stdout, failure: code === 0 ? undefined : (stderr.trim().split('\n').at(-1) ?? `it ended with ${code}`) };
   } catch (error) {
-    return String(error);
+    return { stdout: '', failure: String(error) };
   }
 }
