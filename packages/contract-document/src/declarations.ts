@@ -2,8 +2,8 @@ import {
   type AnyDeclaration,
   type ServiceContract,
   type ServiceName,
+  faultContracts,
   refusedMessage,
-  serviceContracts,
   serviceInstance,
 } from '@kubus/contracts';
 
@@ -17,8 +17,11 @@ export interface Edge {
   readonly declaration: AnyDeclaration;
 }
 
-/** Every edge of the service graph, also those that all services have without listing them. */
-export const edges: readonly Edge[] = Object.entries(serviceContracts).flatMap(([name, contract]) =>
+/**
+ * Every edge of the service graph, also those that all services have without listing them, and those that only a node with
+ * faults has.
+ */
+export const edges: readonly Edge[] = Object.entries(faultContracts).flatMap(([name, contract]) =>
   edgesOf(name as ServiceName, contract),
 );
 

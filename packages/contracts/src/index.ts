@@ -1,6 +1,7 @@
 export * from './subject.ts';
 export * from './declare.ts';
 export * from './graph.ts';
+export * from './fault-graph.ts';
 export * from './error-texts.ts';
 export * from './pod/index.ts';
 export * from './messages/cluster-node.ts';
@@ -8,6 +9,7 @@ export * from './messages/common.ts';
 export * from './messages/config.ts';
 export * from './messages/container-process.ts';
 export * from './messages/device.ts';
+export * from './messages/fault.ts';
 export * from './messages/image.ts';
 export * from './messages/network.ts';
 export * from './messages/node.ts';
