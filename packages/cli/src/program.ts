@@ -7,6 +7,8 @@ import { addDescribe } from './commands/describe.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
+import { addExperiment } from './commands/experiment.ts';
+import { addFault } from './commands/fault.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
@@ -50,6 +52,8 @@ export function createProgram(): Command {
     addRestart,
     addScale,
     addDebug,
+    addFault,
+    addExperiment,
     addKubelet,
   ]) {
     add(program);

@@ -49,6 +49,7 @@ interface UpOptions {
   kubeconfig?: string;
   elsewhere: string[];
   hosted?: boolean;
+  faults?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -74,6 +75,11 @@ export function addUp(program: Command): void {
     )
     .addOption(
       new Option('--hosted', 'all services in one process: less memory, but they end together').conflicts('elsewhere'),
+    )
+    .addOption(
+      new Option('--faults', 'let people disturb messages and services: see kubus fault, kubus experiment').conflicts(
+        'nats',
+      ),
     )
     .addOption(scaleOption())
     .addOption(
@@ -108,7 +114,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
+  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, faults, scale: instances } = options;
   if (nats !== undefined)
     await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
@@ -128,6 +134,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,
     hosted,
+    faults,
     instances,
     programs: {
       ...Object.fromEntries(
