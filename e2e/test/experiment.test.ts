@@ -71,6 +71,7 @@ test(
       for (const { baseline, faults } of [start, restart]) {
         expect([baseline.count, faults.count]).toEqual([REPETITIONS * PODS, REPETITIONS * PODS]);
       }
+      console.log(stdout);
       // The effect: all of the delay in the restarts, and nothing like it in the starts.
       expect(restart.medianDifference.estimate).toBeGreaterThan(DELAY_MS * 0.8);
       expect(restart.medianDifference.low).toBeGreaterThan(start.medianDifference.estimate);

@@ -95,12 +95,14 @@ export class FaultyTransport implements Transport {
     };
   }
 
-  /** The rule holds from now on, in the place of one with the same name, until it ends. */
-  set(fault: ActiveFault): void {
+  /** The rule holds from now on, in the place of one with the same name, until it ends. False when there was one. */
+  set(fault: ActiveFault): boolean {
     const { id } = fault.rule;
-    this.#active.get(id)?.end();
+    const before = this.#active.get(id);
+    before?.end();
     const left = Math.max(0, fault.until - this.#options.clock.now());
     this.#active.set(id, { fault, end: this.#options.clock.after(left, () => this.remove(id)) });
+    return before === undefined;
   }
 
   /** The rule holds no more. What waits for others because of it goes on; what is delayed comes when it is due. */

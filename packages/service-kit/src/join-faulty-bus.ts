@@ -26,8 +26,8 @@ export function joinFaultyBus(options: JoinOptions): { bus: Bus; transport: Tran
   const { bus, transport } = joinBus({ ...options, contracts: contractsOf({ faults: true }), wrap });
   bus.reader(faultRule, {
     changed: ({ value }) => {
-      logger.warn({ rule: value.rule }, 'messages are disturbed on purpose');
-      faulty?.set(value);
+      // The launcher says it again and again.
+      if (faulty?.set(value) === true) logger.warn({ rule: value.rule }, 'messages are disturbed on purpose');
     },
     removed: ({ key }) => faulty?.remove(key),
   });

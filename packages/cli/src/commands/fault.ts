@@ -1,17 +1,9 @@
-import {
-  type ActiveFault,
-  type FaultAction,
-  NO_KEY,
-  type ServiceFault,
-  clearFault,
-  disturbService,
-  faultRule,
-  injectFault,
-} from '@kubus/contracts';
+import { type ActiveFault, type FaultAction, type ServiceFault, disturbService } from '@kubus/contracts';
 import { describeRule, toRule } from '@kubus/experiment';
 import { parseGoDuration } from '@kubus/kubelet-config';
 import { systemIds } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { FaultRules } from '../fault-rules.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
 import { Pods } from '../pods.ts';
@@ -98,8 +90,8 @@ function addRule<Own>(fault: Command, name: string, about: string, what: (option
       const pod = options.pod === undefined ? undefined : await uidOf(link, options.pod, options.namespace);
       const id = options.id ?? `${name}-${systemIds.hex(3)}`;
       const rule = toRule(id, subject, what(options), { ...options, pod });
-      const { result } = await link.bus.call(injectFault, id, rule);
-      print(result.fault, options.output);
+      const rules = await FaultRules.read(link);
+      print(await rules.inject(rule), options.output);
     });
 }
 
@@ -115,7 +107,7 @@ function addList(fault: Command): void {
     .addOption(outputOption())
     .action(async ({ output }: { output?: Output }, command: Command) => {
       const link = await faultyNode(command);
-      const faults = [...(await link.facts(faultRule))].map(({ value }) => value).sort((a, b) => a.since - b.since);
+      const faults = (await FaultRules.read(link)).list;
       if (output !== undefined) {
         printDocument(faults, output);
         return;
@@ -140,7 +132,7 @@ function addClear(fault: Command): void {
     .addOption(outputOption())
     .action(async (id: string | undefined, { output }: { output?: Output }, command: Command) => {
       const link = await faultyNode(command);
-      const { cleared } = (await link.bus.call(clearFault, id ?? NO_KEY, {})).result;
+      const cleared = await (await FaultRules.read(link)).clear(id);
       if (id !== undefined && cleared.length === 0) throw new UserError(`there is no fault "${id}" on this node`);
       if (output !== undefined) printDocument({ cleared }, output);
       else console.log(cleared.length === 0 ? 'no rule was there' : `cleared: ${cleared.join(', ')}`);

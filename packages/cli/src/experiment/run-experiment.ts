@@ -1,4 +1,4 @@
-import { NO_KEY, clearFault, disturbService, injectFault } from '@kubus/contracts';
+import { disturbService } from '@kubus/contracts';
 import {
   type Experiment,
   type ExperimentFault,
@@ -12,6 +12,7 @@ import {
 import { agentCpu } from '@kubus/launcher';
 import { toError } from '@kubus/ports';
 import { setTimeout as wait } from 'node:timers/promises';
+import { FaultRules } from '../fault-rules.ts';
 import type { NodeLink } from '../node-link.ts';
 import { WorkloadPods } from './workload-pods.ts';
 
@@ -30,16 +31,20 @@ export async function runExperiment(
   node: ExperimentNode,
   progress: Progress,
 ): Promise<RunResult[]> {
-  const pods = await WorkloadPods.read(node.link, node.manifests);
+  const { link } = node;
+  const pods = await WorkloadPods.read(link, node.manifests);
+  const rules = await FaultRules.read(link);
   const results: RunResult[] = [];
-  for (const run of schedule(experiment)) results.push(await runOnce(experiment, node.link, pods, run, progress));
+  for (const run of schedule(experiment)) {
+    const faults = new RunFaults(link, rules);
+    results.push(await runOnce(experiment, { link, pods, faults }, run, progress));
+  }
   return results;
 }
 
 async function runOnce(
   experiment: Experiment,
-  link: NodeLink,
-  pods: WorkloadPods,
+  { link, pods, faults }: { link: NodeLink; pods: WorkloadPods; faults: RunFaults },
   run: Run,
   progress: Progress,
 ): Promise<RunResult> {
@@ -48,7 +53,6 @@ async function runOnce(
   const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
   const named = podsOf(experiment, run);
   const cpuBefore = await agentCpu(link.dir);
-  const faults = new RunFaults(link);
   const late: string[] = [];
   try {
     if (run.arm === 'faults') await faults.begin(experiment.faults);
@@ -96,11 +100,13 @@ async function latenciesOf(link: NodeLink, uid: string | undefined): Promise<Pod
 /** The faults of one run. */
 class RunFaults {
   readonly #link: NodeLink;
+  readonly #rules: FaultRules;
   readonly #later = new AbortController();
   readonly #begun: Promise<void>[] = [];
 
-  constructor(link: NodeLink) {
+  constructor(link: NodeLink, rules: FaultRules) {
     this.#link = link;
+    this.#rules = rules;
   }
 
   /** Resolves when those have begun that are to be there from the beginning. */
@@ -115,7 +121,7 @@ class RunFaults {
   async end(): Promise<void> {
     this.#later.abort();
     const outcomes = await Promise.allSettled(this.#begun);
-    await this.#link.bus.call(clearFault, NO_KEY, {});
+    await this.#rules.clear();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw toError(outcome.reason);
   }
 
@@ -126,10 +132,7 @@ class RunFaults {
   }
 
   async #inject(fault: ExperimentFault, index: number): Promise<void> {
-    const { bus } = this.#link;
-    if ('rule' in fault) {
-      const id = `fault-${index}`;
-      await bus.call(injectFault, id, { ...fault.rule, id });
-    } else await bus.call(disturbService, fault.service, fault.fault);
+    if ('rule' in fault) await this.#rules.inject({ ...fault.rule, id: `fault-${index}` });
+    else await this.#link.bus.call(disturbService, fault.service, fault.fault);
   }
 }
