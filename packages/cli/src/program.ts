@@ -8,6 +8,8 @@ import { addDiff } from './commands/diff.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
+import { addExperiment } from './commands/experiment.ts';
+import { addFault } from './commands/fault.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
@@ -56,6 +58,8 @@ export function createProgram(): Command {
     addRestart,
     addScale,
     addDebug,
+    addFault,
+    addExperiment,
     addKubelet,
   ]) {
     add(program);

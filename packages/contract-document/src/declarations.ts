@@ -3,8 +3,8 @@ import {
   type ServiceContract,
   type ServiceName,
   everyServiceReads,
+  faultContracts,
   refusedMessage,
-  serviceContracts,
   serviceInstance,
 } from '@kubus/contracts';
 
@@ -18,8 +18,11 @@ export interface Edge {
   readonly declaration: AnyDeclaration;
 }
 
-/** Every edge of the service graph, also those that all services have without listing them. */
-export const edges: readonly Edge[] = Object.entries(serviceContracts).flatMap(([name, contract]) =>
+/**
+ * Every edge of the service graph, also those that all services have without listing them, and those that only a node with
+ * faults has.
+ */
+export const edges: readonly Edge[] = Object.entries(faultContracts).flatMap(([name, contract]) =>
   edgesOf(name as ServiceName, contract),
 );
 

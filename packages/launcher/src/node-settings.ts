@@ -34,6 +34,8 @@ export const nodeSettingsSchema = z.object({
   contract: z.string().optional(),
   /** The first instance of every service runs in one process. */
   hosted: z.boolean().default(false),
+  /** Messages can be disturbed on purpose, and services paused and killed. */
+  faults: z.boolean().default(false),
   /** How many instances there are of the services that share the pods. */
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** The bundled program of each service, and of the process that hosts them all. */
@@ -82,6 +84,7 @@ export async function writeNodeConfig(
     node: dir.node,
     nodeIps: [],
     logLevel: settings.logLevel,
+    faults: settings.faults,
     nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,

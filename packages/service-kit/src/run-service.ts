@@ -101,14 +101,10 @@ async function runService(
 
   const seed = await readSeed(config.nats.identities, instance);
   const connection = await connectNats({ servers: config.nats.url, instance, seed });
-  const { bus, transport } = joinBus({
-    connection,
-    node: config.node,
-    service,
-    identity: instance,
-    epoch: slot.epoch,
-    logger,
-  });
+  const joining = { connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger };
+  const { bus, transport, leave } = config.faults
+    ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining)
+    : { ...joinBus(joining), leave: () => undefined };
   followLogLevel(bus, logger);
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
@@ -132,6 +128,7 @@ async function runService(
   return {
     stop: async () => {
       await started.stop();
+      leave();
       // Without NATS there is nobody to take what is left.
       await connection.drain().catch(() => connection.close());
       await http.close();
