@@ -5,6 +5,7 @@ import {
   completeKey,
   factKey,
   factPattern,
+  instanceJournal,
   patternOf,
   refusedMessage,
   replyPattern,
@@ -71,6 +72,7 @@ function ofInstance({ service, instance }: Identity, node: string): Permissions 
       storeSubject(node, factKey(serviceInstance, instance)),
       storeSubject(node, completeKey(serviceInstance, instance)),
       subjectOf(node, refusedMessage, instance),
+      subjectOf(node, instanceJournal, instance),
       // Only people ask for discovery, and the tail of their inboxes can not be guessed.
       `${inboxPrefix(PEOPLE)}.>`,
     ],

@@ -3,6 +3,7 @@ import {
   type AnyEvent,
   type AnyFact,
   type ServiceName,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -48,6 +49,7 @@ export function probes(): Probe[] {
     ...replyProbes(),
     ...events.flatMap(eventProbes),
     ...refusalProbes(),
+    ...journalProbes(),
     ...inboxProbes(),
     ...discoveryProbes(),
     ...jetStreamProbes(),
@@ -154,6 +156,11 @@ function refusalProbes(): Probe[] {
       subscribe: people,
     })),
   ];
+}
+
+function journalProbes(): Probe[] {
+  const name = `kubus.n.${instanceJournal.area}.event.${instanceJournal.name}`;
+  return services.map((service) => ({ subject: `${name}.${service}-0`, publish: [service], subscribe: people }));
 }
 
 /** The broker answers into inboxes past all permissions; of the services, people's alone get answers: of discovery. */

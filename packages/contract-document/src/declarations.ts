@@ -2,6 +2,7 @@ import {
   type AnyDeclaration,
   type ServiceContract,
   type ServiceName,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -31,8 +32,13 @@ function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
     all.map((declaration) => ({ service, deed: deed as Deed, declaration })),
   );
   const common: Edge[] = [
-    // Command line programs announce nothing.
-    ...(service === 'cli' ? [] : [{ service, deed: 'owns', declaration: serviceInstance } as const]),
+    // Command line programs announce nothing, and keep no journal.
+    ...(service === 'cli'
+      ? []
+      : ([
+          { service, deed: 'owns', declaration: serviceInstance },
+          { service, deed: 'publishes', declaration: instanceJournal },
+        ] as const)),
     { service, deed: 'reads', declaration: serviceInstance },
     { service, deed: 'publishes', declaration: refusedMessage },
   ];

@@ -4,6 +4,7 @@ import {
   type AnyDeclaration,
   type ServiceName,
   criCommands,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -13,8 +14,8 @@ import {
 
 /** Every declaration that this package exports, in records too. */
 const declared = [...new Set(declarationsIn(Object.values(contracts)))];
-/** Every service's announcement, and what it could not read: they are in nobody's lists. */
-const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage];
+/** Every service's announcement and journal, and what it could not read: they are in nobody's lists. */
+const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage, instanceJournal];
 
 function declarationsIn(values: readonly unknown[]): AnyDeclaration[] {
   return values.flatMap((value) => {

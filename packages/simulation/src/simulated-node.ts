@@ -6,8 +6,10 @@ import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from 
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
 import type { IdPool } from '@kubus/pod-manager';
-import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
-import { SyncLoop } from '@kubus/sync-loop';
+import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
+import { type Clock, type Ids, KubusError, type Logger, sleep } from '@kubus/ports';
+import type { ServiceContext } from '@kubus/service-kit';
+import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
 import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
 import { PluginModel } from './plugin-model.ts';
@@ -42,6 +44,13 @@ interface Life {
   readonly connection: MemoryConnection;
   /** Ends in order. */
   stop: () => Promise<void>;
+}
+
+/** What the code of one process gets. */
+interface SimulatedProcess extends CorePorts {
+  readonly guard: ProcessGuard;
+  readonly random: Random;
+  readonly run: ServiceContext['run'];
 }
 
 /** Parts of the bus that a test takes out, to see that the simulation notices. */
@@ -90,6 +99,7 @@ export class SimulatedNode {
   readonly #logger: Logger;
   readonly #mutations: Mutations;
   readonly #maxPods: number;
+  readonly #journaled: readonly SimulatedService[];
   /** By instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
@@ -105,12 +115,15 @@ export class SimulatedNode {
     /** Pods that the node takes at the same time. */
     maxPods: number;
     mutations?: Mutations;
+    /** The services that keep journals. */
+    journaled?: readonly SimulatedService[];
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
     this.#logger = logger;
     this.#mutations = options.mutations ?? {};
     this.#maxPods = options.maxPods;
+    this.#journaled = options.journaled ?? [];
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -168,13 +181,32 @@ export class SimulatedNode {
       ids: this.#random.fork(),
       logger,
     };
-    const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
     const life: Life = { guard, connection, stop: () => Promise.resolve() };
     this.#lives.set(instance, life);
-    void this.#run(service, { bus, clock, logger, guard, epoch }).then((stop) => {
-      if (stop !== undefined) life.stop = stop;
-      bus.announce({ version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() });
-    });
+    if (this.#journaled.includes(service)) void this.#startJournaled(service, options, life);
+    else {
+      const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
+      const ports = { bus, clock, logger, ids: options.ids };
+      const process = { ...ports, guard, random: this.#random.fork(), run: runOn(ports) };
+      void this.#run(service, process).then((stop) => {
+        if (stop !== undefined) life.stop = stop;
+        bus.announce(this.#self(options));
+      });
+    }
+  }
+
+  async #startJournaled(service: SimulatedService, options: BusOptions, life: Life): Promise<void> {
+    const { guard } = life;
+    const journal = await JournalingInstance.join(options, (step) => void options.clock.after(0, step));
+    const { bus } = journal;
+    const process = { ...options, bus, guard, random: this.#random.fork(), run: journal.run.bind(journal) };
+    const stop = await this.#run(service, process);
+    if (stop !== undefined) life.stop = stop;
+    await journal.announce(this.#self(options));
+  }
+
+  #self({ clock, epoch }: BusOptions): Parameters<Bus['announce']>[0] {
+    return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() };
   }
 
   /** Ends an instance between two of its steps; the launcher sees it. */
@@ -213,10 +245,8 @@ export class SimulatedNode {
 
   async #run(
     service: SimulatedService,
-    life: { bus: Bus; clock: Clock; logger: Logger; guard: ProcessGuard; epoch: number },
+    { bus, clock, ids, logger, guard, random, run }: SimulatedProcess,
   ): Promise<(() => Promise<void>) | undefined> {
-    const { bus, clock, logger, guard } = life;
-    const random = this.#random.fork();
     switch (service) {
       case 'config-sources': {
         const folder = {
@@ -235,22 +265,23 @@ export class SimulatedNode {
         return undefined;
       }
       case 'sync-loop':
-        await SyncLoop.start({
-          bus,
-          clock,
-          logger,
-          records: this.disk.store('sync-loop', guard),
-          ids: FEW_IDS,
-          node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
-          workers: ALONE,
-        });
+        await run(
+          syncLoopCore,
+          {
+            ids: FEW_IDS,
+            node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+            inCluster: false,
+            workers: ALONE,
+          },
+          { records: this.disk.store('sync-loop', guard) },
+        );
         return undefined;
       case 'pod-workers': {
         const workers = await PodWorkers.start({
           bus,
           clock,
           logger,
-          ids: random,
+          ids,
           records: this.disk.store('pod-workers', guard),
           share: ALONE,
           files: this.#podFiles(guard),
@@ -378,4 +409,9 @@ export class SimulatedNode {
     const files = [...this.manifests].map(([path, text]) => ({ path, text }));
     return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false };
   }
+}
+
+/** Starts cores on ports as they are. */
+function runOn(ports: CorePorts): ServiceContext['run'] {
+  return (core, inputs, outside) => runCore(core, ports, inputs, outside);
 }

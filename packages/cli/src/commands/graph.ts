@@ -2,6 +2,7 @@ import {
   type AnyDeclaration,
   type ServiceContract,
   patternOf,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -37,7 +38,12 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
     declarations.map((declaration) => patternOf(node, declaration)).sort();
   return {
     about: contract.about,
-    writes: subjects([...contract.owns, ...contract.calls, ...contract.publishes, serviceInstance, refusedMessage]),
+    writes: subjects([
+      ...contract.owns,
+      ...contract.calls,
+      ...contract.publishes,
+      ...[serviceInstance, refusedMessage, instanceJournal],
+    ]),
     reads: subjects([...contract.reads, ...contract.serves, ...contract.hears]),
   };
 }
