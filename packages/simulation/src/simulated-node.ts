@@ -1,13 +1,13 @@
 import { Bus, type BusOptions } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
-import { type FolderListing, publishSources } from '@kubus/config-sources';
-import { ID_UNIT, type ServiceName, clusterNode, serviceContracts, serviceShare } from '@kubus/contracts';
+import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
+import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { ServiceShares } from '@kubus/launcher/service-shares';
-import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
+import { type PodFiles, podWorkersCore } from '@kubus/pod-workers';
 import type { IdPool } from '@kubus/pod-manager';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
-import { type Clock, type Ids, KubusError, type Logger, sleep } from '@kubus/ports';
+import { KubusError, type Logger, sleep } from '@kubus/ports';
 import type { ServiceContext } from '@kubus/service-kit';
 import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
@@ -245,7 +245,7 @@ export class SimulatedNode {
 
   async #run(
     service: SimulatedService,
-    { bus, clock, ids, logger, guard, random, run }: SimulatedProcess,
+    { bus, clock, logger, guard, random, run }: SimulatedProcess,
   ): Promise<(() => Promise<void>) | undefined> {
     switch (service) {
       case 'config-sources': {
@@ -259,9 +259,8 @@ export class SimulatedNode {
           },
         };
         const records = this.disk.store('config-sources', guard);
-        bus.reader(clusterNode);
-        const options = { bus, node: NODE, clock, logger, records, file: { folder } };
-        await publishSources(options).start();
+        const core = await run(configSourcesCore, { sources: ['file'] }, {});
+        await new ConfigSources({ taker: takerOf(core), node: NODE, clock, logger, records, file: { folder } }).start();
         return undefined;
       }
       case 'sync-loop':
@@ -277,13 +276,16 @@ export class SimulatedNode {
         );
         return undefined;
       case 'pod-workers': {
-        const workers = await PodWorkers.start({
-          bus,
-          clock,
-          logger,
-          ids,
-          records: this.disk.store('pod-workers', guard),
+        const inputs = {
           share: ALONE,
+          nodeIps: [],
+          dns: { clusterDns: [], clusterDomain: '' },
+          memoryCapacity: 1n,
+          allocatable: {},
+          syncEveryMs: 60_000,
+        };
+        const core = await run(podWorkersCore, inputs, {
+          records: this.disk.store('pod-workers', guard),
           files: this.#podFiles(guard),
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,
@@ -292,14 +294,11 @@ export class SimulatedNode {
             remove: () => guard.promise(Promise.resolve()),
           },
           hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },
-          nextEpoch: () => this.#nextEpoch(service),
-          nodeIps: [],
-          dns: { clusterDns: [], clusterDomain: '' },
-          memoryCapacity: 1n,
-          allocatable: {},
-          syncEveryMs: 60_000,
+          epochs: { next: () => this.#nextEpoch(service) },
         });
-        return () => workers.handOver();
+        return async () => {
+          await core.call('stop');
+        };
       }
       case 'cri-bridge':
         new CriBridge({
