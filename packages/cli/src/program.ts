@@ -13,6 +13,7 @@ import { addIdentities } from './commands/identities.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
 import { addPortForward } from './commands/port-forward.ts';
+import { addReplay } from './commands/replay.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     addTop,
     addTail,
     addTrace,
+    addReplay,
     addGraph,
     addIdentities,
     addRestart,

@@ -1,5 +1,6 @@
 import { configSourcesCore } from '@kubus/config-sources';
 import { podWorkersCore } from '@kubus/pod-workers';
+import { proberCore } from '@kubus/prober';
 import { syncLoopCore } from '@kubus/sync-loop';
 import type { Cores } from './replay-life.ts';
 
@@ -8,4 +9,5 @@ export const cores: Cores = {
   'config-sources': configSourcesCore,
   'sync-loop': syncLoopCore,
   'pod-workers': podWorkersCore,
+  prober: proberCore,
 };

@@ -4,7 +4,7 @@ import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@
 import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { ServiceShares } from '@kubus/launcher/service-shares';
-import { type PodFiles, podWorkersCore } from '@kubus/pod-workers';
+import { podWorkersCore } from '@kubus/pod-workers';
 import type { IdPool } from '@kubus/pod-manager';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
 import { KubusError, type Logger, sleep } from '@kubus/ports';
@@ -16,11 +16,12 @@ import { PluginModel } from './plugin-model.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
 import { RuntimeModel } from './runtime-model.ts';
-import { type Behaviour, HANDLER, newestStarts } from './runtime-things.ts';
+import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
+import { simulatedPodFiles } from './simulated-pod-files.ts';
 import { SimulatedProber } from './simulated-prober.ts';
 import { SimulatedShim } from './simulated-shim.ts';
-import { type MountTable, SimulatedVolumes, isMounted } from './simulated-volumes.ts';
+import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
 export const simulatedServices = [
   'config-sources',
@@ -286,7 +287,7 @@ export class SimulatedNode {
         };
         const core = await run(podWorkersCore, inputs, {
           records: this.disk.store('pod-workers', guard),
-          files: this.#podFiles(guard),
+          files: simulatedPodFiles(this, guard),
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,
             ensure: () => guard.promise(Promise.resolve()),
@@ -343,31 +344,6 @@ export class SimulatedNode {
         return undefined;
       }
     }
-  }
-
-  /** A container's log is there from its start on, and goes with its pod; it has nothing to say at its end. */
-  #podFiles(guard: ProcessGuard): PodFiles {
-    const nothing = () => guard.promise(Promise.resolve(undefined));
-    return {
-      makeFolder: nothing,
-      makeLogFolder: nothing,
-      logFolder: ({ uid }) => `/logs/${uid}`,
-      linkLog: nothing,
-      writeHostsFile: ({ metadata }) => guard.promise(Promise.resolve(`/hosts/${metadata.uid}`)),
-      readResolvConf: nothing,
-      logIndexes: ({ uid }) => guard.promise(Promise.resolve(newestStarts(this.runtime.deeds, uid))),
-      readLogEnd: nothing,
-      makeTerminationLog: ({ uid }, container) => guard.promise(Promise.resolve(`/messages/${uid}/${container}`)),
-      readTerminationLog: nothing,
-      removeRun: nothing,
-      remove: ({ uid }) => {
-        if (isMounted(this.mounts, uid)) {
-          return guard.promise(Promise.reject(new KubusError('still-mounted', `/volumes/${uid} is still mounted`)));
-        }
-        this.finished.set(uid, this.scheduler.elapsed());
-        return guard.promise(Promise.resolve());
-      },
-    };
   }
 
   async #images(guard: ProcessGuard, logger: Logger): Promise<CriBridgeOptions['images']> {

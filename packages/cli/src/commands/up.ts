@@ -49,6 +49,7 @@ interface UpOptions {
   kubeconfig?: string;
   elsewhere: string[];
   hosted?: boolean;
+  journal?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -75,6 +76,7 @@ export function addUp(program: Command): void {
     .addOption(
       new Option('--hosted', 'all services in one process: less memory, but they end together').conflicts('elsewhere'),
     )
+    .option('--journal', 'services record what they get from outside, for `kubus replay`')
     .addOption(scaleOption())
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
@@ -108,7 +110,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 }
 
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, scale: instances } = options;
+  const { nats, containerd, kubeconfig, logLevel, manifests, elsewhere, hosted, journal, scale: instances } = options;
   if (nats !== undefined)
     await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
   const cache = join(checkout, '.kubus/cache');
@@ -124,6 +126,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     manifests,
     nats,
     logLevel,
+    journal,
     containerd,
     kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,

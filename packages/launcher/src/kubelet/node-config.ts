@@ -64,6 +64,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
     node: dir.node,
     nodeIps: parts.nodeIps,
     logLevel: logging.verbosity >= 4 ? 'debug' : 'info',
+    journal: false,
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
