@@ -7,6 +7,7 @@ import {
   everyServiceReads,
   factKey,
   factPattern,
+  instanceJournal,
   patternOf,
   refusedMessage,
   replyPattern,
@@ -80,6 +81,7 @@ function ofInstance({ service, instance }: Identity, node: string): Permissions 
       storeSubject(node, factKey(serviceInstance, instance)),
       storeSubject(node, completeKey(serviceInstance, instance)),
       subjectOf(node, refusedMessage, instance),
+      subjectOf(node, instanceJournal, instance),
       // Only people ask for discovery, and the tail of their inboxes can not be guessed.
       `${inboxPrefix(PEOPLE)}.>`,
     ],

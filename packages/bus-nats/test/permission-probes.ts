@@ -7,6 +7,7 @@ import {
   type ServiceName,
   everyServiceReads,
   faultContracts,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -65,6 +66,7 @@ export function probes(contracts: Contracts = serviceContracts): Probe[] {
     ...replyProbes(contracts),
     ...events.flatMap((event) => eventProbes(event, listing)),
     ...refusalProbes(),
+    ...journalProbes(),
     ...inboxProbes(),
     ...discoveryProbes(),
     ...jetStreamProbes(),
@@ -184,6 +186,11 @@ function refusalProbes(): Probe[] {
       subscribe: people,
     })),
   ];
+}
+
+function journalProbes(): Probe[] {
+  const name = `kubus.n.${instanceJournal.area}.event.${instanceJournal.name}`;
+  return services.map((service) => ({ subject: `${name}.${service}-0`, publish: [service], subscribe: people }));
 }
 
 /** The broker answers into inboxes past all permissions; of the services, people's alone get answers: of discovery. */

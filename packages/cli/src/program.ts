@@ -18,6 +18,7 @@ import { addLogs } from './commands/logs.ts';
 import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
 import { addRecord } from './commands/record.ts';
+import { addReplay } from './commands/replay.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
     addRecord,
     addObservatory,
     addDiff,
+    addReplay,
     addGraph,
     addIdentities,
     addRestart,

@@ -4,6 +4,7 @@ import {
   type ServiceName,
   everyServiceReads,
   faultContracts,
+  instanceJournal,
   refusedMessage,
   serviceInstance,
 } from '@kubus/contracts';
@@ -35,8 +36,13 @@ function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
     all.map((declaration) => ({ service, deed: deed as Deed, declaration })),
   );
   const common: Edge[] = [
-    // Command line programs announce nothing.
-    ...(service === 'cli' ? [] : [{ service, deed: 'owns', declaration: serviceInstance } as const]),
+    // Command line programs announce nothing, and keep no journal.
+    ...(service === 'cli'
+      ? []
+      : ([
+          { service, deed: 'owns', declaration: serviceInstance },
+          { service, deed: 'publishes', declaration: instanceJournal },
+        ] as const)),
     ...everyServiceReads.map((declaration) => ({ service, deed: 'reads', declaration }) as const),
     { service, deed: 'publishes', declaration: refusedMessage },
   ];

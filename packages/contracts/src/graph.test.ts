@@ -8,6 +8,7 @@ import {
   everyServiceReads,
   faultContracts,
   faulted,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -17,8 +18,8 @@ import {
 
 /** Every declaration that this package exports, in records too. */
 const declared = [...new Set(declarationsIn(Object.values(contracts)))];
-/** Every service's announcement, what it could not read, and what was done to its messages: of no single service. */
-const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage, faulted];
+/** Every service's announcement and journal, what it could not read, and what was done to its messages: of no single service. */
+const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage, instanceJournal, faulted];
 
 function declarationsIn(values: readonly unknown[]): AnyDeclaration[] {
   return values.flatMap((value) => {

@@ -18,6 +18,8 @@ export const nodeSettingsSchema = z.object({
   /** A NATS server that is there already; left out, the node has its own. */
   nats: z.string().optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Services publish journals, from which their lives can be replayed. */
+  journal: z.boolean().default(false),
   /** The node's credentials for an API server: a kubeconfig. Left out, the node is a member of no cluster. */
   kubeconfig: z.string().optional(),
   /** Another containerd than the machine's: its binary, or a folder. */
@@ -85,6 +87,7 @@ export async function writeNodeConfig(
     nodeIps: [],
     logLevel: settings.logLevel,
     faults: settings.faults,
+    journal: settings.journal,
     nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,

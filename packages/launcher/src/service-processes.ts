@@ -170,8 +170,8 @@ export class ServiceProcesses {
       epoch: this.#slot.epoch,
       logger,
       contracts: contractsOf({ faults }),
+      onVerbosity: followLogLevel(logger),
     });
-    followLogLevel(bus, logger);
     this.#serve(bus);
     this.#share(bus);
     if (faults) {

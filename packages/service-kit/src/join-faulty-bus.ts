@@ -1,14 +1,14 @@
-import type { Bus, Transport } from '@kubus/bus';
+import { Bus, type BusOptions, type Transport } from '@kubus/bus';
 import { contractsOf, faultRule, faulted } from '@kubus/contracts';
 import { FaultyTransport } from '@kubus/faults';
 import { systemClock, systemIds } from './clock.ts';
-import { type JoinOptions, joinBus } from './join-bus.ts';
+import { type JoinOptions, busPorts } from './join-bus.ts';
 
 /**
- * The way to the bus of a node that was started with faults: as {@link joinBus}, and what the launcher's rules say is done
+ * The way to the bus of a node that was started with faults: as with {@link busPorts}, and what the launcher's rules say is done
  * to what this process sends and hears. Loaded on such a node alone.
  */
-export function joinFaultyBus(options: JoinOptions): { bus: Bus; transport: Transport; leave: () => void } {
+export function joinFaultyBus(options: JoinOptions): { ports: BusOptions; bus: Bus; leave: () => void } {
   const { node, instance = options.identity, logger } = options;
   let faulty: FaultyTransport | undefined;
   const wrap = (transport: Transport) => {
@@ -23,7 +23,8 @@ export function joinFaultyBus(options: JoinOptions): { bus: Bus; transport: Tran
     });
     return faulty;
   };
-  const { bus, transport } = joinBus({ ...options, contracts: contractsOf({ faults: true }), wrap });
+  const ports = busPorts({ ...options, contracts: contractsOf({ faults: true }), wrap });
+  const bus = new Bus(ports);
   bus.reader(faultRule, {
     changed: ({ value }) => {
       // The launcher says it again and again.
@@ -31,5 +32,5 @@ export function joinFaultyBus(options: JoinOptions): { bus: Bus; transport: Tran
     },
     removed: ({ key }) => faulty?.remove(key),
   });
-  return { bus, transport, leave: () => faulty?.end() };
+  return { ports, bus, leave: () => faulty?.end() };
 }

@@ -4,6 +4,7 @@ import {
   contractsOf,
   everyServiceReads,
   patternOf,
+  instanceJournal,
   refusedMessage,
   serviceInstance,
 } from '@kubus/contracts';
@@ -46,7 +47,12 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
     declarations.map((declaration) => patternOf(node, declaration)).sort();
   return {
     about: contract.about,
-    writes: subjects([...contract.owns, ...contract.calls, ...contract.publishes, serviceInstance, refusedMessage]),
+    writes: subjects([
+      ...contract.owns,
+      ...contract.calls,
+      ...contract.publishes,
+      ...[serviceInstance, refusedMessage, instanceJournal],
+    ]),
     reads: subjects([...new Set([...contract.reads, ...everyServiceReads]), ...contract.serves, ...contract.hears]),
   };
 }

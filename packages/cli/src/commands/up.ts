@@ -52,6 +52,7 @@ interface UpOptions {
   hosted?: boolean;
   observatory?: boolean;
   faults?: boolean;
+  journal?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -83,6 +84,9 @@ export function addUp(program: Command): void {
       new Option('--faults', 'let people disturb messages and services: see kubus fault, kubus experiment').conflicts(
         'nats',
       ),
+    )
+    .addOption(
+      new Option('--journal', 'services record what they get from outside, for "kubus replay"').conflicts('faults'),
     )
     .addOption(scaleOption())
     .addOption(
@@ -127,6 +131,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     hosted,
     observatory,
     faults,
+    journal,
     scale: instances,
   } = options;
   if (nats !== undefined)
@@ -144,6 +149,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     manifests,
     nats,
     logLevel,
+    journal,
     containerd,
     kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,
