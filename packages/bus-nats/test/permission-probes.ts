@@ -78,7 +78,9 @@ export function probes(contracts: Contracts = serviceContracts): Probe[] {
 function factProbes(fact: AnyFact, listing: Listing): Probe[] {
   const name = `${fact.area}.fact.${fact.name}`;
   const owner = named(listing, 'owns', fact, fact.owner);
-  const readers = [...new Set([...owner, ...listing('reads', fact), ...(everyServiceReads.includes(fact) ? serviceNames : [])])];
+  const readers = [
+    ...new Set([...owner, ...listing('reads', fact), ...(everyServiceReads.includes(fact) ? serviceNames : [])]),
+  ];
   return [
     { subject: `$KV.kubus_n.${name}.k`, publish: owner, subscribe: nobody },
     { subject: `$KV.kubus_n.${name}.=complete.${fact.owner}-0`, publish: owner, subscribe: nobody },
