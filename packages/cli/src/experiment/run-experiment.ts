@@ -1,3 +1,4 @@
+import { recordedMessage } from '@kubus/causality';
 import { disturbService } from '@kubus/contracts';
 import {
   type Experiment,
@@ -94,7 +95,8 @@ async function runOnce(
 }
 
 async function latenciesOf(link: NodeLink, uid: string | undefined): Promise<PodLatencies> {
-  return podLatencies(uid === undefined ? [] : await link.record(`*.*.*.${uid}`));
+  const stored = uid === undefined ? [] : await link.record(`*.*.*.${uid}`);
+  return podLatencies(stored.flatMap(({ message }) => recordedMessage(message) ?? []));
 }
 
 /** The faults of one run. */
