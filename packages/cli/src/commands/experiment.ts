@@ -45,6 +45,7 @@ async function run(file: string, output: string | undefined): Promise<void> {
   const ending = new AbortController();
   // The children of a terminal get Ctrl-C by themselves; the node is to go in any case.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort());
+  console.error(`kubus: the experiment has the node ${node}`);
   try {
     const upped = await own(['--node', node, 'up', '--faults', '--manifests', manifests], ending.signal);
     if (upped !== 0) throw new UserError('the node of the experiment did not start');
