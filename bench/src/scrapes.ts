@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { type PerProcess, cpuOf, difference, scaled } from './process-usage.ts';
 
 /** What is asked for, by whom it is asked for as a rule. */
-export const scraped = ['/metrics/resource', '/stats/summary', '/metrics/cadvisor'] as const;
+export const scraped = ['/metrics/resource', '/stats/summary', '/metrics/cadvisor', '/metrics'] as const;
 
 /** The agent's CPU for one scrape of each path, in milliseconds. */
 export type Scrapes = Readonly<Record<(typeof scraped)[number], PerProcess>>;

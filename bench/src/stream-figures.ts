@@ -22,7 +22,7 @@ export function streamFigures({ bytes, rates, memory, cpuPerGib }: Streams): Fig
         ];
       }),
     ),
-    { name: 'streams: CPU of node-api per GiB', unit: 'ms', kubus: cpuPerGib },
+    { name: 'streams: CPU of node-api and its relays per GiB', unit: 'ms', kubus: cpuPerGib },
     { name: 'streams: memory of node-api before (RSS)', unit: 'MiB', kubus: memory.before },
     {
       name: 'streams: memory of node-api at most (RSS)',

@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { ClusterBenchNode } from './cluster-bench-node.ts';
-import { agentProcesses, cpuOf, difference, total } from './process-usage.ts';
+import { agentProcesses, cpuWithChildren } from './process-usage.ts';
 import type { StreamJob, StreamServer } from './stream-client.ts';
 
 /** What is moved through a stream, and the other way. */
@@ -32,7 +32,7 @@ export interface Streams {
   readonly bytes: number;
   readonly rates: Readonly<Record<Moved, Rates>>;
   readonly memory: StreamMemory;
-  /** Of node-api, for each GiB that passes through it; milliseconds. */
+  /** Of node-api and its relays, for each GiB that passes through them; milliseconds. */
   readonly cpuPerGib: number;
 }
 
@@ -91,8 +91,7 @@ class Measuring {
 
   async all(): Promise<Streams> {
     const pid = (await agentProcesses(this.#node.dir)).get('node-api') ?? 0;
-    const api = new Map([['node-api', pid]]);
-    const cpu = await cpuOf(api);
+    const cpu = await cpuWithChildren(pid);
     const before = await residentMib(pid);
     const memory = { before, peak: before };
     const sampling = setInterval(() => {
@@ -108,7 +107,7 @@ class Measuring {
       clearInterval(sampling);
     }
     const passedGib = (moved.length * ways.length * this.#bytes) / 1024 ** 3;
-    const cpuPerGib = total(difference(await cpuOf(api), cpu)) / passedGib;
+    const cpuPerGib = ((await cpuWithChildren(pid)) - cpu) / passedGib;
     return { bytes: this.#bytes, rates: rates as Streams['rates'], memory, cpuPerGib };
   }
 

@@ -140,7 +140,10 @@ test('a volume that has been made larger is so in the pod that has it, and in th
   expect(claim.status?.['capacity']).toEqual({ storage: '2Mi' });
   expect(claim.status?.['conditions'] ?? []).toEqual([]);
   expect(callsFor(disks, 'growing')).toEqual(['stage', 'publish', 'expand']);
-  expect(toldMessages(node, one, 'FileSystemResizeSuccessful')).toHaveLength(1);
+  // Told after the claim has its size.
+  const successes = () => toldMessages(node, one, 'FileSystemResizeSuccessful').length;
+  await node.watch.until('the success is told', () => (successes() > 0 ? true : undefined));
+  expect(successes()).toBe(1);
   await pods.remove(one);
   await claims.release('growing');
 });

@@ -2,7 +2,7 @@
 import { expect } from '@jest/globals';
 import { askNode, poll } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
 import { podRunning } from '../src/pods.ts';
@@ -54,7 +54,10 @@ onNode('a container is written to a file where the runtime can, and it is told w
   }
   const { items } = JSON.parse(said) as { items: string[] };
   expect(items).toEqual([expect.stringMatching(/\/checkpoints\/checkpoint-kept.*_default-main-.*\.tar$/)]);
-  const content = await runCommand(['tar', '--list', '--file', items[0] ?? '']);
+  const [file = ''] = items;
+  const content = await runCommand(['tar', '--list', '--file', file]);
+  // Who has asked for it has to remove it, as with the reference.
+  await rm(file);
   expect(content.split('\n')).toEqual(expect.arrayContaining(['config.dump', 'spec.dump']));
   // It goes on.
   const { status } = await node.watch.waitForPod('kept', () => true);

@@ -249,6 +249,11 @@ export class FactOwner<T> {
 
 /** What is said of a key because of what was said of it before: about the same pod, and caused by that. */
 function following(headers: Readonly<Record<string, string>>): FactPutOptions {
-  const { pod, cause } = decodeEnvelope(headers);
-  return { pod, causes: [cause] };
+  try {
+    const { pod, cause } = decodeEnvelope(headers);
+    return { pod, causes: [cause] };
+  } catch {
+    // What does not say what it is may lie in the store all the same, and has to go.
+    return { pod: headers[HEADER.pod] };
+  }
 }

@@ -1,3 +1,4 @@
+import { HEADER } from '@kubus/bus';
 import type { CriticalPath, MessageBrief, PodSummary, PodTimeline } from '@kubus/observatory-api';
 import { readMessage } from './brief.ts';
 import { type PodSigns, signsOf } from './pod-signs.ts';
@@ -50,10 +51,11 @@ function readStory(uid: string, messages: Iterable<StoredMessage>): Story {
   const known = new Map<string, Told>();
   const spans = new WorkSpans();
   for (const stored of messages) {
+    const pod = stored.message.headers[HEADER.pod];
+    if (pod !== undefined && pod !== uid) continue;
     const read = readMessage(stored);
     if (read === undefined) continue;
     const { brief } = read;
-    if (brief.pod !== undefined && brief.pod !== uid) continue;
     // The same fact is stored again after a connection was lost; the first time is when it was said.
     const before = known.get(brief.id);
     if (before !== undefined && before.brief.seq <= brief.seq) continue;

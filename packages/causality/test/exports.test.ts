@@ -5,6 +5,16 @@ import * as z from 'zod';
 import { chromeTraceOf, jsonLinesOf, otlpOf } from '../src/index.ts';
 import { REF, Story, heardAt, tellPod } from './story.ts';
 
+interface ProtobufType {
+  fromObject(json: object): object;
+  toObject(message: object, options: object): unknown;
+}
+
+/** What OpenTelemetry's own library has compiled from the protocol's definition. */
+const official = otlp as unknown as {
+  opentelemetry: { proto: { collector: { trace: { v1: { ExportTraceServiceRequest: ProtobufType } } } } };
+};
+
 /** A pod's life, a plugin run in it, a command that has failed, and a message with causes of two traces. */
 function told(): Story {
   const story = new Story();
@@ -54,12 +64,12 @@ describe('OTLP', () => {
   const spanOf = (name: string) => spans.find((span) => span.name === name);
 
   test('is of the official shape: nothing in it is unknown or of another type', () => {
-    const { ExportTraceServiceRequest } = otlp.opentelemetry.proto.collector.trace.v1;
+    const { ExportTraceServiceRequest } = official.opentelemetry.proto.collector.trace.v1;
     for (const line of lines) {
       expect(line.endsWith('\n')).toBe(true);
-      const request: unknown = JSON.parse(line);
+      const request = z.record(z.string(), z.unknown()).parse(JSON.parse(line));
       // Ids are hexadecimal in OTLP's JSON; as far as protobuf's own mapping goes, they are bytes like any other.
-      const message = ExportTraceServiceRequest.fromObject(request as Record<string, unknown>);
+      const message = ExportTraceServiceRequest.fromObject(request);
       const again = ExportTraceServiceRequest.toObject(message, { longs: String, enums: Number, bytes: String });
       expect(again).toEqual(withoutEmpty(request));
     }

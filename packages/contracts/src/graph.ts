@@ -210,6 +210,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       clusterNode,
       deviceResource,
       deviceAllocation,
+      serviceShare,
     ],
     serves: [],
     calls: [

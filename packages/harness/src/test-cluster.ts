@@ -52,9 +52,10 @@ export class TestCluster {
     return authority;
   }
 
-  /** Ends the test API server, and removes the kubeconfig files. A real cluster stays as it is. */
+  /** Ends the test API server, and removes the kubeconfig files. A real cluster stays, without what {@link api} has made. */
   async close(): Promise<void> {
     await this.#folder.remove();
+    if (this.server === undefined) await this.api.removeMade();
     await this.server?.close();
   }
 }

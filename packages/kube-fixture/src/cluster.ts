@@ -47,6 +47,7 @@ export interface SeenEvent {
 export class Cluster {
   readonly url: URL;
   readonly #config: KubeConfig;
+  readonly #made: ObjectName[] = [];
 
   static open(kubeconfig: string): Cluster {
     const config = new KubeConfig();
@@ -94,7 +95,19 @@ export class Cluster {
   async create(object: JsonObject): Promise<KubeObject> {
     const metadata = asObject(object['metadata']);
     const name = { kind: asText(object['kind']), namespace: asText(metadata['namespace']), name: '' };
-    return this.#done('POST', pathOf(name), { body: object });
+    const made = await this.#done('POST', pathOf(name), { body: object });
+    this.#made.push({ ...name, name: made.metadata.name });
+    return made;
+  }
+
+  /** Deletes everything that was created here and is still there, the last first. Reviews are kept by nobody. */
+  async removeMade(): Promise<void> {
+    for (const name of this.#made.splice(0).reverse()) {
+      const { code, body } = await this.raw('DELETE', pathOf(name), {
+        body: { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 },
+      });
+      if (code >= 300 && code !== 404 && code !== 405) throw refused('DELETE', pathOf(name), body);
+    }
   }
 
   /** The object as it is now; undefined when there is none. */

@@ -10,6 +10,7 @@ const shimParts = [
 ];
 const relaySource = fileURLToPath(new URL('../../cri/relay/relay.c', import.meta.url));
 const portRelaySource = fileURLToPath(new URL('../relay/port-relay.c', import.meta.url));
+const streamRelaySource = fileURLToPath(new URL('../../../services/node-api/relay/stream-relay.c', import.meta.url));
 const sdNotifySource = fileURLToPath(new URL('../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../native/hold-lock.c', import.meta.url));
 
@@ -18,6 +19,8 @@ export interface Natives {
   readonly relay: string;
   /** The relay between the node's network namespace and a server outside of it. */
   readonly portRelay: string;
+  /** The relay between a client of the node's API and the runtime's streaming server. */
+  readonly streamRelay: string;
   /** Speaks to systemd. */
   readonly sdNotify: string;
   /** Holds the lock on a file. */
@@ -26,14 +29,15 @@ export interface Natives {
 
 /** Compiles the native programs; a second time this only looks whether they are there. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, sdNotify, holdLock] = await Promise.all([
+  const [shim, relay, portRelay, streamRelay, sdNotify, holdLock] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
     compileStatic(portRelaySource, cache),
+    compileStatic(streamRelaySource, cache),
     compileStatic(sdNotifySource, cache),
     compileStatic(holdLockSource, cache),
   ]);
-  return { shim, relay, portRelay, sdNotify, holdLock };
+  return { shim, relay, portRelay, streamRelay, sdNotify, holdLock };
 }
 
 /**

@@ -7,6 +7,7 @@ import { runtimeHandler } from './containerd-config.ts';
 import { ownNatsUrl } from './nats-server.ts';
 import { nodeKubeconfig } from './api-relay.ts';
 import { PRIVATE_NODE_IP } from './network-namespace.ts';
+import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
 import { POD_CIDR } from './pod-network.ts';
 
@@ -17,6 +18,8 @@ export const nodeSettingsSchema = z.object({
   /** A NATS server that is there already; left out, the node has its own. */
   nats: z.string().optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Services publish journals, from which their lives can be replayed. */
+  journal: z.boolean().default(false),
   /** The node's credentials for an API server: a kubeconfig. Left out, the node is a member of no cluster. */
   kubeconfig: z.string().optional(),
   /** Another containerd than the machine's: its binary, or a folder. */
@@ -33,6 +36,8 @@ export const nodeSettingsSchema = z.object({
   contract: z.string().optional(),
   /** The first instance of every service runs in one process. */
   hosted: z.boolean().default(false),
+  /** Messages can be disturbed on purpose, and services paused and killed. */
+  faults: z.boolean().default(false),
   /** How many instances there are of the services that share the pods. */
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** The bundled program of each service, and of the process that hosts them all. */
@@ -75,24 +80,26 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { relay: string; plugins: string },
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay'>; plugins: string },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
     nodeIps: [],
     logLevel: settings.logLevel,
+    faults: settings.faults,
+    journal: settings.journal,
     nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,
     httpPorts: {},
     manifests: { path: settings.manifests, checkEveryMs: 20_000 },
     ...cluster(dir, settings),
-    server: server(dir, settings),
+    server: server(dir, settings, parts.natives),
     ...observatory(dir, settings),
     nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
     runtime: {
       socket: dir.socket('containerd'),
-      relay: parts.relay,
+      relay: parts.natives.relay,
       handler: runtimeHandler,
       sandboxesAtOnce: 8,
       cgroupRoot: dir.cgroupRoot,
@@ -144,9 +151,14 @@ function observatory(dir: NodeDir, { observatory, page, contract }: NodeSettings
 }
 
 /** Who is a member of no cluster has nobody to ask who may use the HTTPS API. */
-function server(dir: NodeDir, { kubeconfig }: NodeSettings): NodeConfig['server'] {
+function server(
+  dir: NodeDir,
+  { kubeconfig }: NodeSettings,
+  { streamRelay }: Pick<Natives, 'streamRelay'>,
+): NodeConfig['server'] {
   return nodeConfigSchema.shape.server.parse({
     socket: apiSocket(dir),
+    streamRelay,
     ...(kubeconfig !== undefined && { port: 10_250 }),
     certDir: certificates(dir),
     // The node has no logs of its own there, but the machine is its machine.

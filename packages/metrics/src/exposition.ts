@@ -15,37 +15,46 @@ export function exposition(families: readonly MetricFamily[], common: Labels = {
   return parts.join('');
 }
 
+/** Takes a part of a text; what is said `again` is the same string as before. */
+export type WritePart = (part: string, again?: 'again') => void;
+
 /** Gives the same to `write` in small parts, for those who do not want to hold it as one text. */
-export function writeExposition(
-  families: readonly MetricFamily[],
-  write: (part: string) => void,
-  common: Labels = {},
-): void {
+export function writeExposition(families: readonly MetricFamily[], write: WritePart, common: Labels = {}): void {
   const labels = new LabelTexts(pairs(common));
   for (const family of families) {
     const { name, help, type } = family;
     write(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`);
     if (family.type === 'histogram') for (const one of family.series) writeSeries(name, one, labels, write);
-    else for (const one of family.samples) write(sampleLine(name, one, labels));
+    else for (const one of family.samples) writeSample(name, one, labels, write);
   }
 }
 
-function sampleLine(name: string, sample: MetricSample, labels: LabelTexts): string {
-  const { value, timestampMs } = sample;
+function writeSample(name: string, sample: MetricSample, labels: LabelTexts, write: WritePart): void {
+  const { value, timestampMs, further } = sample;
+  const shared = labels.of(sample.labels);
+  write(name, 'again');
+  if (shared !== '') write(shared, 'again');
   const time = timestampMs === undefined ? '' : ` ${Math.trunc(timestampMs)}`;
-  return `${name}${labels.of(sample.labels, sample.further)} ${numeral(value)}${time}\n`;
+  write(`${ending(shared, further)} ${numeral(value)}${time}\n`);
 }
 
-function writeSeries(name: string, series: MetricSeries, labels: LabelTexts, write: (part: string) => void): void {
+function writeSeries(name: string, series: MetricSeries, labels: LabelTexts, write: WritePart): void {
   const { buckets, sum, count } = series;
-  const bucket = (le: string) => `${name}_bucket${labels.of(series.labels, { le })}`;
+  const shared = labels.of(series.labels);
+  const bucket = (le: string) => `${name}_bucket${shared}${ending(shared, { le })}`;
   for (const { le, count: within } of buckets) write(`${bucket(numeral(le))} ${within}\n`);
   write(`${bucket('+Inf')} ${count}\n`);
-  const own = labels.of(series.labels);
+  const own = `${shared}${ending(shared)}`;
   write(`${name}_sum${own} ${numeral(sum)}\n${name}_count${own} ${count}\n`);
 }
 
-/** Labels as text. What many samples share is written once: the labels of a container stand on fifty of them. */
+/** What comes after the labels that samples share. */
+function ending(shared: string, further?: Labels): string {
+  if (further === undefined) return shared === '' ? '' : '}';
+  return `${shared === '' ? '{' : ','}${pairs(further)}}`;
+}
+
+/** Labels as text, without the end. What many samples share is made once: the labels of a container stand on fifty of them. */
 class LabelTexts {
   readonly #common: string;
   readonly #known = new Map<Labels, string>();
@@ -54,14 +63,14 @@ class LabelTexts {
     this.#common = common;
   }
 
-  of(labels: Labels, further?: Labels): string {
+  of(labels: Labels): string {
     let text = this.#known.get(labels);
     if (text === undefined) {
-      text = joined(pairs(labels), this.#common);
+      const all = joined(pairs(labels), this.#common);
+      text = all === '' ? '' : `{${all}`;
       this.#known.set(labels, text);
     }
-    if (further !== undefined) text = joined(text, pairs(further));
-    return text === '' ? '' : `{${text}}`;
+    return text;
   }
 }
 

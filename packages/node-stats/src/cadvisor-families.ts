@@ -26,6 +26,14 @@ const [NS, US] = [1e9, 1e6];
 /** Bytes of a sector in the kernel's counts, whatever the disk's own are. */
 const SECTOR = 512;
 
+const allCpus: Labels = { cpu: 'total' };
+const failures: Readonly<Record<'own' | 'all' | 'ownMajor' | 'allMajor', Labels>> = {
+  own: { failure_type: 'pgfault', scope: 'container' },
+  all: { failure_type: 'pgfault', scope: 'hierarchy' },
+  ownMajor: { failure_type: 'pgmajfault', scope: 'container' },
+  allMajor: { failure_type: 'pgmajfault', scope: 'hierarchy' },
+};
+
 export const rowFamilies: readonly RowFamily[] = [
   counter('container_cpu_system_seconds_total', 'Cumulative system cpu time consumed in seconds.', ({ usage }) =>
     scaled(usage.more?.systemNs, NS),
@@ -34,7 +42,7 @@ export const rowFamilies: readonly RowFamily[] = [
     name: 'container_cpu_usage_seconds_total',
     help: 'Cumulative cpu time consumed in seconds.',
     type: 'counter',
-    values: ({ reading }, _context, add) => add({ cpu: 'total' }, reading.usage.cpuNs / NS),
+    values: ({ reading }, _context, add) => add(allCpus, reading.usage.cpuNs / NS),
   },
   counter('container_cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', ({ usage }) =>
     scaled(usage.more?.userNs, NS),
@@ -65,10 +73,10 @@ export const rowFamilies: readonly RowFamily[] = [
     type: 'counter',
     values: ({ reading: { usage } }, _context, add) => {
       const { faults, ownFaults = faults } = usage.memory;
-      add({ failure_type: 'pgfault', scope: 'container' }, ownFaults.all);
-      add({ failure_type: 'pgfault', scope: 'hierarchy' }, faults.all);
-      add({ failure_type: 'pgmajfault', scope: 'container' }, ownFaults.major);
-      add({ failure_type: 'pgmajfault', scope: 'hierarchy' }, faults.major);
+      add(failures.own, ownFaults.all);
+      add(failures.all, faults.all);
+      add(failures.ownMajor, ownFaults.major);
+      add(failures.allMajor, faults.major);
     },
   },
   gauge(

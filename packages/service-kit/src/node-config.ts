@@ -159,6 +159,8 @@ const serverSchema = z.strictObject({
     .number()
     .positive()
     .default(4 * 60 * 60 * 1000),
+  /** Binary of the relay that passes the bytes of connections without TLS; without it node-api does. */
+  streamRelay: z.string().optional(),
   /** What can read and run things in containers is served (enableDebuggingHandlers). */
   debuggingHandlers: z.boolean().default(true),
   /** Folder of the machine's logs, served below /logs. Left out: they are not (enableSystemLogHandler). */
@@ -198,6 +200,10 @@ export const nodeConfigSchema = z.strictObject({
   /** The node's addresses, the primary one first. */
   nodeIps: z.array(z.string()).default([]),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Messages can be disturbed on purpose, and services paused and killed: see docs/experiments.md. */
+  faults: z.boolean().default(false),
+  /** Services publish journals, from which their lives can be replayed (docs/replay.md). */
+  journal: z.boolean().default(false),
   nats: z.strictObject({
     url: z.string(),
     /** Folder with one nkey seed per identity, `<instance>.nk`, mode 0600. */

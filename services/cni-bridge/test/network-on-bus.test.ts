@@ -1,9 +1,9 @@
 // When the bridge looks at its attachments, and what it tells of them: a bus inside of the test, plugins that only count.
 import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
-import type { FactOwner } from '@kubus/bus';
+import { type FactOwner, HEADER, decodeEnvelope, formatCause } from '@kubus/bus';
 import type { PluginCall, PluginOutput, PluginRunner } from '@kubus/cni-config';
-import { type PodNetwork, type RuntimePod, clusterNode, podNetwork, runtimePod } from '@kubus/contracts';
+import { type PodNetwork, type RuntimePod, SANDBOX_CAUSE, clusterNode, podNetwork, runtimePod } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { NetworkOnBus } from '../src/index.ts';
@@ -224,4 +224,54 @@ test('plugins that ask for it get the podCIDRs of the Node, and those of the con
   expect(await subnets(['10.1.0.0/24', 'fd01::/64'])).toEqual(['10.1.0.0/24', 'fd01::/64']);
   expect(await subnets([])).toEqual(['10.9.0.0/24']);
   configured.stop();
+});
+
+test('what is told of a sandbox’s network names the command that had the sandbox made, over restarts too', async () => {
+  const command = { id: 'pod-workers-0.1.7', traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
+  const annotations = { [SANDBOX_CAUSE]: formatCause(command) };
+  const call = {
+    ...{ containerId: 'told', netns: '/run/netns/a', ifname: 'eth0', path: '' },
+    args: 'K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-told;K8S_POD_UID=told',
+  };
+  const withPod = JSON.stringify({
+    cniVersion: '1.0.0',
+    runtimeConfig: { 'io.kubernetes.cri.pod-annotations': annotations },
+  });
+  const told = () =>
+    broker.said
+      .filter(({ headers }) => headers[HEADER.pod] === 'told')
+      .map(({ headers }) => decodeEnvelope(headers))
+      .map(({ type, causes, cause }) => ({ type, causes, id: cause.id, traceId: cause.traceId }));
+  await network.bridge.handle({ ...call, command: 'ADD', stdin: withPod, name: 'kubus-cni' });
+  // The runtime's own loopback plugin is told nothing.
+  await network.bridge.handle({
+    ...call,
+    command: 'ADD',
+    ifname: 'lo',
+    stdin: '{"cniVersion":"1.0.0"}',
+    name: 'loopback',
+  });
+  const [begin, end, fact, loopback] = told();
+  expect(begin).toMatchObject({ type: 'network.event.plugin/1', causes: [command.id], traceId: command.traceId });
+  expect(end).toMatchObject({ type: 'network.event.plugin/1', causes: [begin?.id], traceId: command.traceId });
+  expect(fact).toMatchObject({ type: 'network.fact.pod/1', causes: [end?.id] });
+  expect(loopback).toMatchObject({ type: 'network.event.plugin/1', causes: [command.id] });
+
+  life.leave();
+  network.stop();
+  life = broker.join('cni-bridge', clock, 2);
+  broker.said.length = 0;
+  const plugins: PluginRunner = {
+    run: () => Promise.resolve({ exitCode: 0, stdout: '', stderr: '' }),
+    endStrays: () => Promise.resolve(0),
+  };
+  const again = new NetworkOnBus({ bus: life.bus, clock, logger: silentLogger, journal, plugins, limits: {} });
+  const content = JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'it' }] });
+  again.bridge.useFiles([{ name: '10.conflist', content }]);
+  await again.recover();
+  await again.bridge.handle({ ...call, command: 'DEL', stdin: '{"cniVersion":"1.0.0"}', name: 'kubus-cni' });
+  const [known, removal] = told();
+  expect(known).toMatchObject({ type: 'network.fact.pod/1', causes: [command.id] });
+  expect(removal).toMatchObject({ type: 'network.event.plugin/1', causes: [command.id] });
+  again.stop();
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type Bus, CommandFailed, type Hold } from '@kubus/bus';
+import { type Bus, CommandFailed, HEADER, type Hold, decodeEnvelope, parseCause, parseTime } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
-import { type CriRequest, type FencedMethod, criCommands, fencePod, readPod } from '@kubus/contracts';
+import { type CriRequest, type FencedMethod, SANDBOX_CAUSE, criCommands, fencePod, readPod } from '@kubus/contracts';
 import { noObjects } from '@kubus/object-socket';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
@@ -18,6 +18,8 @@ const SANDBOXES_AT_ONCE = 2;
 
 let runtime: ScriptedPods;
 let commands: PodCommands;
+let clock: ManualClock;
+let broker: LocalBroker;
 let worker: Bus;
 /** What the runtime was told to do, in order, and what ends each. */
 let deeds: { readonly what: string; readonly end: () => void; readonly fail: (error: Error) => void }[];
@@ -25,8 +27,8 @@ let deeds: { readonly what: string; readonly end: () => void; readonly fail: (er
 beforeEach(() => {
   runtime = new ScriptedPods();
   deeds = [];
-  const clock = new ManualClock();
-  const broker = new LocalBroker(NODE);
+  clock = new ManualClock();
+  broker = new LocalBroker(NODE);
   const bus = broker.join('cri-bridge', clock, 7).bus;
   worker = broker.join('pod-workers', clock).bus;
   const stamps = new Stamps(7);
@@ -199,4 +201,43 @@ describe('taking a pod over', () => {
     await settled();
     expect(begun()).toEqual(['create s2']);
   });
+});
+
+test('a sandbox carries the command that has it made', async () => {
+  const made: (Readonly<Record<string, string>> | undefined)[] = [];
+  runtime.on('RunPodSandbox', ({ config }) => {
+    made.push(config?.annotations);
+    return Promise.resolve({ podSandboxId: 's' });
+  });
+  const config = { ...sandboxOf('a').config, annotations: { own: 'stays' } };
+  send('RunPodSandbox', await hold('a'), { config });
+  await settled();
+  const command = broker.said.find(({ headers }) => headers[HEADER.type] === 'runtime.cmd.RunPodSandbox/1');
+  const [{ own, [SANDBOX_CAUSE]: carried = '' } = {}] = made;
+  expect(own).toBe('stays');
+  expect(parseCause(carried)?.id).toBe(decodeEnvelope(command?.headers ?? {}).cause.id);
+});
+
+test('the answer to a command that waited in its lane says when its turn had come', async () => {
+  const held = await hold('a');
+  const start = clock.now();
+  send('CreateContainer', held, { podSandboxId: 's' });
+  send('StartContainer', held, { containerId: 'c' });
+  send('StopContainer', held, { containerId: 'c' });
+  await settled();
+  await clock.advance(100);
+  await end('create s');
+  await clock.advance(50);
+  await end('start c');
+  await end('stop c');
+  const done = (method: string) => {
+    const answer = broker.said.find(
+      ({ headers }) => headers[HEADER.type] === `runtime.reply.${method}/1` && headers[HEADER.status] === 'done',
+    );
+    const { heard = '', began } = decodeEnvelope(answer?.headers ?? {});
+    return [parseTime(heard) - start, began === undefined ? undefined : parseTime(began) - start];
+  };
+  expect(done('StartContainer')).toEqual([0, 100]);
+  // The end of a pod waits for nothing.
+  expect(done('StopContainer')).toEqual([0, undefined]);
 });

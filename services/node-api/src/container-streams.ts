@@ -5,6 +5,7 @@ import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import type { IncomingMessage } from 'node:http';
 import type { Refusal } from './authorization.ts';
 import type { NodeFacts } from './node-facts.ts';
+import { isPlain, relayUpgrade } from './stream-relay.ts';
 import { type UpgradedServer, askUpgrade, proxyUpgrade } from './upgrade-proxy.ts';
 import type { Upgrade } from './upgrades.ts';
 
@@ -33,6 +34,17 @@ export interface ChosenStream {
   readonly url: URL;
 }
 
+export interface ContainerStreamsOptions {
+  readonly facts: NodeFacts;
+  readonly bus: Bus;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** After which a silent connection is ended. */
+  readonly idleMs: number;
+  /** The program that passes the bytes of connections without TLS; left out, this process does. */
+  readonly relay?: string | undefined;
+}
+
 /** Connects clients with commands and ports of containers (kubelet behaviour 5). The bus hears of begin and end. */
 export class ContainerStreams {
   readonly #facts: NodeFacts;
@@ -40,16 +52,17 @@ export class ContainerStreams {
   readonly #ids: Ids;
   readonly #logger: Logger;
   readonly #idleMs: number;
+  readonly #relay: string | undefined;
   readonly #ended = new AbortController();
   readonly #open = new Set<Promise<void>>();
 
-  /** @param options.idleMs after which a silent connection is ended */
-  constructor(options: { facts: NodeFacts; bus: Bus; ids: Ids; logger: Logger; idleMs: number }) {
+  constructor(options: ContainerStreamsOptions) {
     this.#facts = options.facts;
     this.#bus = options.bus;
     this.#ids = options.ids;
     this.#logger = options.logger;
     this.#idleMs = options.idleMs;
+    this.#relay = options.relay;
   }
 
   /** Connections that are open now. */
@@ -129,7 +142,10 @@ export class ContainerStreams {
     tell('began');
     try {
       const limits = { idleMs: this.#idleMs, signal: this.#ended.signal };
-      const { received, sent } = await proxyUpgrade(upgrade, runtime, limits);
+      const { received, sent } =
+        this.#relay !== undefined && isPlain(upgrade)
+          ? await relayUpgrade(this.#relay, upgrade, runtime, limits)
+          : await proxyUpgrade(upgrade, runtime, limits);
       tell('ended', { bytes: sent, received });
     } catch (error) {
       const err = toError(error);

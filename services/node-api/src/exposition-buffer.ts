@@ -20,10 +20,18 @@ export class ExpositionBuffer {
 
   #written(families: readonly MetricFamily[]): Buffer {
     let length = 0;
-    writeExposition(families, (part) => {
+    const known = new Map<string, Buffer>();
+    writeExposition(families, (part, again) => {
       // A character is three bytes at most.
       if (length + part.length * 3 > this.#bytes.length) this.#grow(length + part.length * 3);
-      length += this.#bytes.write(part, length);
+      if (again === undefined) {
+        length += this.#bytes.write(part, length);
+        return;
+      }
+      let bytes = known.get(part);
+      if (bytes === undefined) known.set(part, (bytes = Buffer.from(part)));
+      this.#bytes.set(bytes, length);
+      length += bytes.length;
     });
     return this.#bytes.subarray(0, length);
   }

@@ -1,4 +1,5 @@
-import type { Bus } from '@kubus/bus';
+import type { Bus, FactReader } from '@kubus/bus';
+import { type ServiceShare, serviceShare } from '@kubus/contracts';
 import { type MetricFamily, Tally } from '@kubus/metrics';
 import { type InstanceFamilies, mergeFamilies, parseFamilies, podGauges } from '@kubus/node-metrics';
 import { type Clock, type Logger, toError } from '@kubus/ports';
@@ -25,11 +26,13 @@ export class NodeMetrics {
   readonly requests: RequestMetrics;
   readonly #options: NodeMetricsOptions;
   readonly #errors = new Tally();
+  readonly #shares: FactReader<ServiceShare>;
   #asking: Promise<MetricFamily[]> | undefined;
 
   constructor(options: NodeMetricsOptions) {
     const { own, bus, clock } = options;
     this.#options = options;
+    this.#shares = bus.reader(serviceShare);
     this.requests = new RequestMetrics(clock);
     this.requests.show(own);
     own.add(buildInfo);
@@ -93,10 +96,16 @@ export class NodeMetrics {
     return { service: 'node-api', instance: bus.instance, pid: process.pid, families: await own.families() };
   }
 
+  /** What an instance says of itself stays when it is scaled away: the launcher tells which of a shared service there are. */
+  #isThere(service: string, instance: string): boolean {
+    return this.#shares.get(service)?.value.instances.includes(instance) ?? true;
+  }
+
   async #others(only?: string): Promise<InstanceFamilies[]> {
     const { bus, logger } = this.#options;
     const peers = [...bus.peers].filter(
-      ({ service, instance }) => instance !== bus.instance && service === (only ?? service),
+      ({ service, instance }) =>
+        instance !== bus.instance && service === (only ?? service) && this.#isThere(service, instance),
     );
     const asked = peers.map(async ({ service, instance, pid, http }) => {
       if (http === undefined) return [];

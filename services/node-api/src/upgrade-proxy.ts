@@ -21,12 +21,19 @@ export interface UpgradedServer {
   readonly head: Buffer;
 }
 
+/** What ends a connection. */
+export interface Limits {
+  /** Nothing has passed for so long. */
+  readonly idleMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** What of a client's request is the runtime's business; above all no credentials. */
 const HEADERS = /^(upgrade|origin|user-agent|x-stream-protocol-version|sec-websocket-.*)$/i;
 /** A runtime agrees before it does anything; milliseconds. */
 const ANSWER_MS = 30_000;
 /** A client whose command is over has so long to end its side; milliseconds. */
-const LINGER_MS = 5_000;
+export const LINGER_MS = 5_000;
 /** Of an answer that is no agreement, so much is passed on; bytes. */
 const REFUSAL_BYTES = 64 * 1024;
 
@@ -69,15 +76,13 @@ export async function askUpgrade(
  * Connects a client with a streaming server that has agreed to its upgrade: whatever is spoken then, SPDY or WebSocket,
  * passes as it is, as fast as the slower side takes it.
  *
- * @param options.idleMs ends a connection on which nothing has passed for so long
- *
  * Resolves when the runtime has ended and the client has everything. Rejects with a KubusError `broken`, whose context is what has passed, when a
  * side has gone away in the middle.
  */
 export async function proxyUpgrade(
   { socket: client, head }: Upgrade,
   { socket: runtime, head: answer }: UpgradedServer,
-  { idleMs, signal }: { readonly idleMs: number; readonly signal: AbortSignal },
+  { idleMs, signal }: Limits,
 ): Promise<Passed> {
   const end = () => {
     client.destroy();

@@ -28,6 +28,7 @@ import {
   runtimePod,
   serviceContracts,
   serviceNames,
+  serviceShare,
   streamSchema,
 } from '@kubus/contracts';
 import { KubusError, silentLogger } from '@kubus/ports';
@@ -254,6 +255,18 @@ export class ApiNode {
     server.close();
     server.closeAllConnections();
     await closed;
+  }
+
+  /** An instance of the prober has been there, of which nothing is left but what it said; nobody answers there. */
+  async hadProber(): Promise<void> {
+    const bus = await this.#join('prober', { ...serviceContracts.prober, owns: [], reads: [], serves: [], hears: [] });
+    bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', http: '127.0.0.1:1' });
+  }
+
+  /** The launcher tells which instances of the prober there are. */
+  async probers(...instances: string[]): Promise<void> {
+    const shares = (await this.#join('launcher')).owner(serviceShare);
+    shares.put('prober', { instances, term: 1 });
   }
 
   killNats(): Promise<void> {

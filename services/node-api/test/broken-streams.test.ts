@@ -1,15 +1,19 @@
 // Connections that break at any point, on any side: nothing of them stays.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
+import { compileStatic } from '@kubus/node-images';
 import fc from 'fast-check';
 import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { type Server, createServer } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket, connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { rawConnection } from './raw-client.ts';
 
 let node: ApiNode;
+let socketPath: string;
 let runtime: Server;
 /** What the runtime does with the next connection. */
 let serve: (socket: Socket) => void;
@@ -31,7 +35,10 @@ beforeAll(async () => {
   node.streamingUrl = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/exec/token`;
   node.want('api', pod);
   node.runs(pod, [runOf('run', '')]);
-  await node.start(open);
+  const relay = fileURLToPath(new URL('../relay/stream-relay.c', import.meta.url));
+  socketPath = join(node.folder, 'api.sock');
+  const streamRelay = await compileStatic(relay, node.folder);
+  await node.start({ ...open, socket: socketPath, streamRelay });
 });
 afterAll(async () => {
   await node.remove();
@@ -50,12 +57,15 @@ function openSockets(): number {
   return links.filter((link) => link.startsWith('socket:')).length;
 }
 
-type Way = 'end' | 'destroy' | 'reset';
+/** Over HTTPS, or over the node's own socket and the relay. */
+const ways = ['https', 'socket'] as const;
+type Way = (typeof ways)[number];
+type Ending = 'end' | 'destroy' | 'reset';
 
 /** A side does this after it has got so many bytes; undefined: it never does. */
 interface Break {
   readonly after: number;
-  readonly way: Way;
+  readonly way: Ending;
 }
 
 function breakAfter(socket: Socket, { after, way }: Break): void {
@@ -73,14 +83,14 @@ function breakAfter(socket: Socket, { after, way }: Break): void {
   look();
 }
 
-const breaks = (...ways: Way[]): fc.Arbitrary<Break> =>
-  fc.record({ after: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(200_000)), way: fc.constantFrom(...ways) });
+const breaks = (...endings: Ending[]): fc.Arbitrary<Break> =>
+  fc.record({ after: fc.oneof(fc.constant(0), fc.nat(100), fc.nat(200_000)), way: fc.constantFrom(...endings) });
 // What is secured can not be reset without what it is secured on.
 const clients = breaks('end', 'destroy');
 const runtimeSides = breaks('end', 'destroy', 'reset');
 
 /** One connection, on which both sides write until a side breaks. */
-async function breakOne(client: Break | undefined, runtimeSide: Break | undefined): Promise<void> {
+async function breakOne(way: Way, client: Break | undefined, runtimeSide: Break | undefined): Promise<void> {
   const chatter = (socket: Socket) => {
     const piece = Buffer.alloc(10_000);
     const more = () => {
@@ -94,7 +104,8 @@ async function breakOne(client: Break | undefined, runtimeSide: Break | undefine
     if (runtimeSide !== undefined) breakAfter(socket, runtimeSide);
     chatter(socket);
   };
-  const socket = await rawConnection(node.api.ports.secure);
+  const socket = way === 'https' ? await rawConnection(node.api.ports.secure) : connect(socketPath);
+  socket.on('error', () => undefined);
   socket.write(
     'POST /exec/default/web/main?command=sh&input=1&output=1 HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
   );
@@ -109,7 +120,7 @@ async function breakOne(client: Break | undefined, runtimeSide: Break | undefine
 
 test('a connection that breaks anywhere leaves no connection, and its end is told', async () => {
   // With what Node and NATS keep for themselves.
-  await breakOne({ after: 0, way: 'destroy' }, { after: 0, way: 'destroy' });
+  for (const way of ways) await breakOne(way, { after: 0, way: 'destroy' }, { after: 0, way: 'destroy' });
   await poll('the first one is gone', () => Promise.resolve((runtimes === 0 && node.api.streams === 0) || undefined));
   const before = openSockets();
   node.events.length = 0;
@@ -120,9 +131,9 @@ test('a connection that breaks anywhere leaves no connection, and its end is tol
     fc.tuple(clients, runtimeSides),
   );
   await fc.assert(
-    fc.asyncProperty(sides, async ([client, side]) => {
+    fc.asyncProperty(fc.constantFrom(...ways), sides, async (way, [client, side]) => {
       made += 1;
-      await breakOne(client, side);
+      await breakOne(way, client, side);
       await poll('both sides are gone', () => {
         return Promise.resolve((runtimes === 0 && node.api.streams === 0) || undefined);
       });
@@ -132,4 +143,4 @@ test('a connection that breaks anywhere leaves no connection, and its end is tol
   await poll('no socket is left', () => Promise.resolve(openSockets() <= before || undefined));
   await node.untilEvents(() => node.events.filter(({ what }) => what === 'ended').length >= made);
   expect(node.events.filter(({ what }) => what === 'began').length).toBe(made);
-});
+}, 240_000);

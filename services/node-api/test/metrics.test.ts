@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
 import type { MetricFamily } from '@kubus/metrics';
 import { gunzipSync } from 'node:zlib';
 import { countedPath } from '../src/request-metrics.ts';
@@ -90,6 +91,20 @@ describe('the metrics of the node', () => {
       '# TYPE process_start_time_seconds gauge',
     ]);
     expect(await linesOf('process_start_time_seconds', '/metrics/slis')).toHaveLength(2);
+  });
+
+  test('an instance that was scaled away is not asked', async () => {
+    const errors = async () => {
+      const lines = await linesOf('kubus_scrape_errors_total{target="prober"');
+      return Number(lines[0]?.split(' ').at(-1) ?? 0);
+    };
+    await node.hadProber();
+    await poll('it is missed', async () => (await errors()) > 0 || undefined);
+    await node.probers('prober-1');
+    await poll('it is missed no more', async () => (await errors()) === (await errors()) || undefined);
+    const before = await errors();
+    await ask('/metrics');
+    expect(await errors()).toBe(before);
   });
 
   test('a service that does not answer is missing, and counted', async () => {

@@ -1,18 +1,26 @@
 // Commands and ports of containers: what passes between a client and the runtime's streaming server.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
+import { compileStatic } from '@kubus/node-images';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { type Server, createServer } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket, connect } from 'node:net';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { type TLSSocket, connect } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { connect as connectSecurely } from 'node:tls';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { get } from './client.ts';
 
 const pod = podNamed('web');
 let node: ApiNode;
 let runtime: Server;
+/** How clients connect. */
+let way: 'HTTPS' | 'the socket' = 'HTTPS';
+/** With it, streams over the node's own socket pass through the relay. */
+let config: typeof open & { readonly socket: string; readonly streamRelay: string };
 /** The requests that have come to the runtime, and its connections. */
 let requests: { method: string | undefined; url: string | undefined; headers: NodeJS.Dict<string | string[]> }[] = [];
 const connections: Socket[] = [];
@@ -45,7 +53,13 @@ beforeAll(async () => {
   node = await ApiNode.make();
   node.want('api', pod);
   node.runs(pod, [runOf('run', '')]);
-  await node.start(open);
+  const relay = fileURLToPath(new URL('../relay/stream-relay.c', import.meta.url));
+  config = {
+    ...open,
+    socket: join(node.folder, 'api.sock'),
+    streamRelay: await compileStatic(relay, node.folder),
+  };
+  await node.start(config);
 });
 afterAll(async () => {
   await node.remove();
@@ -66,17 +80,21 @@ afterEach(() => {
 
 const EXEC = '/exec/default/web/main?command=sh&command=-c&input=1&output=1&error=1';
 
+function openSecurely(allowHalfOpen: boolean): Socket {
+  // Node has this option without a type for it.
+  const options = { host: '127.0.0.1', port: node.api.ports.secure, rejectUnauthorized: false, allowHalfOpen };
+  return connectSecurely({ ...options });
+}
+
 /** Connects and asks for an upgrade; what comes after the answer's head is left in the socket. */
 async function upgrade(
   path: string,
   more: { method?: string; headers?: string[]; early?: Buffer; allowHalfOpen?: boolean } = {},
-): Promise<{ socket: TLSSocket; head: string }> {
+): Promise<{ socket: Socket; head: string }> {
   const { method = 'POST', headers = [], early, allowHalfOpen = false } = more;
-  // Node has this option without a type for it.
-  const options = { host: '127.0.0.1', port: node.api.ports.secure, rejectUnauthorized: false, allowHalfOpen };
-  const socket = connect({ ...options });
+  const socket = way === 'HTTPS' ? openSecurely(allowHalfOpen) : connect({ path: config.socket, allowHalfOpen });
   socket.on('error', () => undefined);
-  await once(socket, 'secureConnect');
+  await once(socket, way === 'HTTPS' ? 'secureConnect' : 'connect');
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: node', 'Connection: Upgrade', 'Upgrade: SPDY/3.1', ...headers];
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   if (early !== undefined) socket.write(early);
@@ -91,9 +109,27 @@ async function upgrade(
   return { socket, head };
 }
 
+/** The relays that run now. */
+async function relays(): Promise<number[]> {
+  const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
+  const pids = children.split(' ').filter((pid) => pid !== '');
+  const names = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')));
+  return pids.filter((_, index) => names[index]?.startsWith('stream-relay')).map(Number);
+}
+
 const untilEnded = () => node.untilEvents(() => node.events.some(({ what }) => what === 'ended'));
 
-describe('a command', () => {
+describe.each([
+  ['HTTPS', 'system:anonymous'],
+  ['the socket', 'system:node-admin'],
+] as const)('a command over %s', (over, user) => {
+  beforeEach(() => {
+    way = over;
+  });
+  afterEach(() => {
+    way = 'HTTPS';
+  });
+
   test('is made ready by the runtime, and its connection is the client’s', async () => {
     const headers = ['X-Stream-Protocol-Version: v5.channel.k8s.io', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
     const { socket, head } = await upgrade(EXEC, {
@@ -121,7 +157,7 @@ describe('a command', () => {
     expect((await buffer(socket)).toString()).toBe('bye');
     await untilEnded();
     expect(node.events).toMatchObject([
-      { what: 'began', kind: 'exec', container: 'main', user: 'system:anonymous' },
+      { what: 'began', kind: 'exec', container: 'main', user },
       { what: 'ended', kind: 'exec' },
     ]);
   });
@@ -215,18 +251,62 @@ describe('a command', () => {
   });
 
   test('ends when it is silent for too long', async () => {
-    await node.start({ ...open, streamIdleMs: 50 });
+    await node.start({ ...config, streamIdleMs: 50 });
     const { socket } = await upgrade(EXEC);
     await once(socket.resume(), 'close');
     await untilEnded();
-    await node.start(open);
+    await node.start(config);
   });
 
   test('ends with the service', async () => {
     const { socket } = await upgrade(EXEC);
     const closed = once(socket.resume(), 'close');
-    await node.start(open);
+    await node.start(config);
     await closed;
+  });
+});
+
+describe('the relay of a connection', () => {
+  beforeEach(() => {
+    way = 'the socket';
+  });
+  afterEach(() => {
+    way = 'HTTPS';
+  });
+
+  test('tells what has passed, and is gone then', async () => {
+    const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
+    expect(await relays()).toHaveLength(1);
+    socket.end(Buffer.alloc(100_000));
+    await buffer(socket);
+    await untilEnded();
+    const [, ended] = node.events;
+    expect(ended).toMatchObject({ what: 'ended', received: 100_000 });
+    // With the answer to the upgrade.
+    expect(ended?.bytes).toBeGreaterThan(100_000);
+    expect(await relays()).toEqual([]);
+  });
+
+  test('ends both sides when it is killed', async () => {
+    const { socket } = await upgrade(EXEC);
+    const [runtimes = new Socket()] = connections;
+    const closed = Promise.all([once(socket.resume(), 'close'), once(runtimes, 'close')]);
+    for (const pid of await relays()) process.kill(pid, 'SIGKILL');
+    await closed;
+    await untilEnded();
+    expect(node.events.at(-1)?.error).toContain('relay');
+  });
+
+  test('that can not be started ends both sides, and the next one is tried', async () => {
+    await node.start({ ...config, streamRelay: join(node.folder, 'none') });
+    for (const times of [1, 2]) {
+      const socket = connect(config.socket);
+      socket.write('GET /exec/default/web/main?command=sh&output=1 HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\n');
+      socket.write('Upgrade: SPDY/3.1\r\n\r\n');
+      await once(socket.resume(), 'close');
+      await node.untilEvents(() => node.events.filter(({ error }) => error !== undefined).length === times);
+    }
+    await node.start(config);
   });
 });
 
@@ -269,12 +349,12 @@ describe('what can not be', () => {
   });
 
   test('who may not is told so, and nothing is asked of the runtime', async () => {
-    await node.start({ ...open, authentication: { ...open.authentication, anonymous: false } });
+    await node.start({ ...config, authentication: { ...open.authentication, anonymous: false } });
     const { socket, head } = await upgrade(EXEC);
     expect(head).toMatch(/^HTTP\/1.1 401 /);
     expect((await buffer(socket)).toString()).toBe('Unauthorized');
     expect(node.asked).toEqual([]);
-    await node.start(open);
+    await node.start(config);
   });
 });
 

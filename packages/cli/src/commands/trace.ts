@@ -110,8 +110,8 @@ export function pathTable({ what, ms, busMs, queueMs, workMs, segments, from }: 
     [one.busMs, one.queueMs, one.workMs, one.ms].map((time) => time.toFixed(1));
   const rows = segments.map((segment) => {
     const since = (segment.effect.at - from.at).toFixed(1);
-    const [, step = segment.step] = segment.step.split(`${segment.service} `);
-    return [segment.service, `${bareType(segment.cause.type)} > ${step}`, ...times(segment), since];
+    // The service stands in a column of its own.
+    return [segment.service, segment.step.replace(`> ${segment.service} `, '> '), ...times(segment), since];
   });
   const header = ['SERVICE', 'STEP', 'BUS', 'QUEUE', 'WORK', 'MS', 'SINCE'];
   const sums = ['', `${what}, together`, ...times({ busMs, queueMs, workMs, ms }), ms.toFixed(1)];

@@ -83,6 +83,7 @@ export class KubeletNode {
       dir,
       natsUrl: url,
       relay: natives.relay,
+      streamRelay: natives.streamRelay,
       runtime: socket,
       handler,
       cgroupDriver: runtime.cgroupDriver ?? (settings.config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs'),

@@ -13,6 +13,8 @@ export interface NodeParts {
   readonly natsUrl: string;
   /** The holding relay between cri-bridge and the runtime. */
   readonly relay: string;
+  /** The relay between a client of the node's API and the runtime's streaming server. */
+  readonly streamRelay: string;
   /** The container runtime's socket. */
   readonly runtime: string;
   /** The runtime's handler whose network is cni-bridge's, if it has it. */
@@ -64,6 +66,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
     node: dir.node,
     nodeIps: parts.nodeIps,
     logLevel: levelOf(logging.verbosity),
+    journal: false,
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
@@ -186,7 +189,10 @@ function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: Nod
   };
 }
 
-function server({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>, { dir, configz }: NodeParts): object {
+function server(
+  { config, flags }: Pick<KubeletSettings, 'config' | 'flags'>,
+  { dir, configz, streamRelay }: NodeParts,
+): object {
   const { authentication, authorization, tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = config;
   const { clientCAFile } = authentication.x509;
   return {
@@ -212,6 +218,7 @@ function server({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>, { 
       deniedCacheMs: authorization.webhook.cacheUnauthorizedTTL,
     },
     ...(config.streamingConnectionIdleTimeout > 0 && { streamIdleMs: config.streamingConnectionIdleTimeout }),
+    streamRelay,
     debuggingHandlers: config.enableDebuggingHandlers,
     ...(config.enableSystemLogHandler && { systemLogs: '/var/log' }),
     debugFlags: config.enableDebugFlagsHandler,

@@ -15,6 +15,7 @@ const parts = {
   dir: kubeletDir('node', '/var/lib/kubelet', '/run/kubus'),
   natsUrl: 'nats://127.0.0.1:4000',
   relay: '/relay',
+  streamRelay: '/stream-relay',
   runtime: '/run/containerd/containerd.sock',
   handler: undefined,
   cgroupDriver: 'systemd',

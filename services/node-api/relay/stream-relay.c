@@ -1,0 +1,138 @@
+/*
+ * stream-relay: passes what a client of the node's API and the runtime's streaming server say to each other.
+ *
+ *   stream-relay IDLE LINGER TO_CLIENT TO_RUNTIME
+ *
+ * Descriptor 3 is the connection to the client, 4 the one to the runtime; nobody else reads or writes them any more. What
+ * has been read of them already comes on standard input: TO_CLIENT bytes for the client, then TO_RUNTIME bytes for the
+ * runtime. The end of standard input ends both connections: with who started it, no relay stays.
+ *
+ * The client's end is passed on. When the runtime has ended and the client has everything, the client has LINGER
+ * milliseconds to end its side, and what it still sends is dropped. IDLE milliseconds in which nothing passes end both.
+ *
+ * Bytes go from socket to socket within the kernel (splice). One line on standard output tells in the end how many went to
+ * the runtime and to the client, and what broke the connection, if anything did. Exit status 2: it was not started as above.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { OWNER = STDIN_FILENO, CLIENT = 3, RUNTIME = 4, PIPE = 262144 };
+
+/* One direction. What is in the pipe has been taken and not been given yet. */
+struct way {
+    int from, to, in, out;
+    size_t held;
+    bool ended, told;
+    unsigned long long passed;
+};
+
+static struct way to_runtime = {.from = CLIENT, .to = RUNTIME}, to_client = {.from = RUNTIME, .to = CLIENT};
+
+static void end(const char *problem) {
+    printf("%llu %llu %s\n", to_runtime.passed, to_client.passed, problem);
+    exit(0);
+}
+
+static long long now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
+}
+
+/* Makes the pipe, with what was read before the relay had the connection; that has to fit. */
+static void take_early(struct way *way, size_t size) {
+    int ends[2];
+    if (pipe2(ends, O_NONBLOCK) < 0 || fcntl(ends[0], F_SETPIPE_SZ, PIPE) < 0) exit(2);
+    way->out = ends[0], way->in = ends[1];
+    char bytes[4096];
+    while (way->held < size) {
+        size_t left = size - way->held;
+        ssize_t got = read(OWNER, bytes, left < sizeof bytes ? left : sizeof bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0 || write(way->in, bytes, (size_t)got) != got) exit(2);
+        way->held += (size_t)got;
+    }
+}
+
+/* Takes or gives what can be taken or given now; false when that is nothing. */
+static bool pass(struct way *way) {
+    if (way->told) return false;
+    if (way->held == 0 && !way->ended) {
+        ssize_t got = splice(way->from, NULL, way->in, NULL, PIPE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        if (got < 0 && errno != EAGAIN && errno != EINTR) end(strerror(errno));
+        if (got < 0) return false;
+        way->held = (size_t)got, way->ended = got == 0;
+    }
+    if (way->held > 0) {
+        ssize_t put = splice(way->out, NULL, way->to, NULL, way->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        if (put < 0 && errno != EAGAIN && errno != EINTR) end(strerror(errno));
+        if (put < 0) return false;
+        way->held -= (size_t)put, way->passed += (size_t)put;
+        return put > 0;
+    }
+    way->told = true;
+    if (way == &to_runtime) shutdown(way->to, SHUT_WR);
+    return true;
+}
+
+static void wait_for(struct way *way, struct pollfd *from, struct pollfd *to) {
+    if (way->told) return;
+    if (way->held == 0) from->events |= POLLIN;
+    else to->events |= POLLOUT;
+}
+
+/* Drops what comes until the client ends its side. */
+static void linger(long long until) {
+    char bytes[4096];
+    for (long long left; !to_runtime.ended && (left = until - now()) > 0;) {
+        struct pollfd some[2] = {{.fd = OWNER, .events = POLLIN}, {.fd = CLIENT, .events = POLLIN}};
+        if (poll(some, 2, (int)left) < 0 && errno != EINTR) break;
+        if (some[0].revents) break;
+        if (!some[1].revents) continue;
+        ssize_t got = read(CLIENT, bytes, sizeof bytes);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) break;
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 5) {
+        fprintf(stderr, "usage: stream-relay IDLE LINGER TO_CLIENT TO_RUNTIME\n");
+        return 2;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    for (int side = CLIENT; side <= RUNTIME; side++)
+        if (fcntl(side, F_SETFL, O_NONBLOCK) < 0) return 2;
+    long long idle = atoll(argv[1]), moved = now();
+    take_early(&to_client, strtoul(argv[3], NULL, 10));
+    take_early(&to_runtime, strtoul(argv[4], NULL, 10));
+    while (!to_client.told) {
+        if (pass(&to_client) | pass(&to_runtime)) {
+            moved = now();
+            struct pollfd owner = {.fd = OWNER, .events = POLLIN};
+            if (poll(&owner, 1, 0) > 0) end("ended by the node");
+            continue;
+        }
+        struct pollfd some[3] = {{.fd = OWNER, .events = POLLIN}, {.fd = CLIENT}, {.fd = RUNTIME}};
+        wait_for(&to_client, &some[2], &some[1]);
+        wait_for(&to_runtime, &some[1], &some[2]);
+        /* A side of which nothing is wanted would wake it for ever once it is gone. */
+        for (int at = 1; at < 3; at++)
+            if (some[at].events == 0) some[at].fd = -1;
+        long long left = idle - (now() - moved);
+        if (left <= 0) end("nothing has passed for too long");
+        if (poll(some, 3, left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR) end(strerror(errno));
+        if (some[0].revents) end("ended by the node");
+    }
+    linger(now() + atoll(argv[2]));
+    end("");
+}
