@@ -35,6 +35,8 @@ export interface NodeOptions {
   readonly kubeconfig?: (node: string) => Promise<string>;
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;
+  /** Its services keep journals. */
+  readonly journal?: boolean;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -98,7 +100,8 @@ export class TestNode {
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
-    const args = ['up', '--manifests', manifests, ...scale, ...elsewhere, ...containerd, ...cluster];
+    const journal = options.journal === true ? ['--journal'] : [];
+    const args = ['up', '--manifests', manifests, ...journal, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);
