@@ -39,6 +39,8 @@ export interface NodeOptions {
   readonly scale?: Readonly<Record<string, number>>;
   /** Messages and services can be disturbed by `kubus fault`. */
   readonly faults?: boolean;
+  /** Its services keep journals. */
+  readonly journal?: boolean;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -102,9 +104,9 @@ export class TestNode {
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
-    const observatory = options.observatory === true ? ['--observatory'] : [];
-    const faults = options.faults === true ? ['--faults'] : [];
-    const args = ['up', '--manifests', manifests, ...observatory, ...faults, ...scale, ...elsewhere, ...containerd, ...cluster];
+    const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
+    const flags = kinds.map((kind) => `--${kind}`);
+    const args = ['up', '--manifests', manifests, ...flags, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

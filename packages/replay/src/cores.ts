@@ -1,6 +1,7 @@
 import { configSourcesCore } from '@kubus/config-sources';
 import { podWorkersCore } from '@kubus/pod-workers';
 import { proberCore } from '@kubus/prober';
+import { statusManagerCore } from '@kubus/status-manager';
 import { syncLoopCore } from '@kubus/sync-loop';
 import type { Cores } from './replay-life.ts';
 
@@ -10,4 +11,5 @@ export const cores: Cores = {
   'sync-loop': syncLoopCore,
   'pod-workers': podWorkersCore,
   prober: proberCore,
+  'status-manager': statusManagerCore,
 };

@@ -1,5 +1,5 @@
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
-import { payloadOf, recordedMessage, summarise } from '@kubus/causality';
+import { type RecordedMessage, payloadOf, recordedMessage, summarise } from '@kubus/causality';
 import { bareType, podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
@@ -10,38 +10,50 @@ export function addTail(program: Command): void {
     .argument('[subject]', 'what to show: a subject, whole or below kubus.<node>. (wildcards * and >)', '>')
     .description('show the messages of a node as they are published')
     .option('-o, --output <format>', 'json: one document per line')
-    .action(async (subject: string, options: { output?: string }, command: Command) => {
+    .option('--recorded', 'what the node has recorded, instead of what is published from now on')
+    .action(async (subject: string, options: { output?: string; recorded?: boolean }, command: Command) => {
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
-      await tail(link, subject, options.output === 'json');
+      await tail(link, subject, { json: options.output === 'json', recorded: options.recorded === true });
     });
 }
 
-async function tail(link: NodeLink, subject: string, json: boolean): Promise<void> {
+async function tail(
+  link: NodeLink,
+  subject: string,
+  { json, recorded }: { json: boolean; recorded: boolean },
+): Promise<void> {
   const names = new Map<string, string>();
   await link.facts(podWork, { changed: (fact) => remember(names, fact) });
   const pattern = subject.startsWith('kubus.') ? subject : nodeSubject(link.bus.node, widened(subject));
+  const show = (one: RecordedMessage) => console.log(json ? asJson(one) : asLine(one, names));
+  if (recorded) {
+    for (const { message } of await link.record(pattern.split('.').slice(2).join('.'))) {
+      const one = recordedMessage(message);
+      if (one !== undefined) show(one);
+    }
+    return;
+  }
   link.connection.subscribe(pattern, {
     callback: (error, wire) => {
-      if (error !== null) {
-        console.error(`kubus: ${error.message}`);
-        return;
-      }
-      const recorded = recordedMessage(fromNats(wire));
-      if (recorded === undefined) return;
-      const { message, envelope } = recorded;
-      if (json) {
-        const payload = payloadOf(message) ?? null;
-        console.log(JSON.stringify({ subject: message.subject, headers: message.headers, payload }));
-        return;
-      }
-      const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
-      const time = envelope.time.slice(11, 26);
-      const type = bareType(envelope.type);
-      const says = summarise(message, payloadOf(message));
-      console.log(`${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`);
+      const one = error === null ? recordedMessage(fromNats(wire)) : undefined;
+      if (error !== null) console.error(`kubus: ${error.message}`);
+      else if (one !== undefined) show(one);
     },
   });
   await new Promise(() => undefined);
+}
+
+function asJson({ message: { subject, headers, data } }: RecordedMessage): string {
+  const payload: unknown = data === '' ? null : JSON.parse(data);
+  return JSON.stringify({ subject, headers, payload });
+}
+
+function asLine(recorded: RecordedMessage, names: ReadonlyMap<string, string>): string {
+  const { envelope } = recorded;
+  const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
+  const time = envelope.time.slice(11, 26);
+  const type = bareType(envelope.type);
+  return `${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${summarise(recorded)}`;
 }
 
 function remember(names: Map<string, string>, fact: { key: string; value: unknown }): void {
