@@ -7,6 +7,10 @@ export function schemaWords(schema: unknown, resolve: (schema: unknown) => unkno
   if (Array.isArray(own['enum'])) return own['enum'].map((value) => JSON.stringify(value)).join(' or ');
   const choices = [own['anyOf'], own['oneOf']].find((value) => Array.isArray(value)) as unknown[] | undefined;
   if (choices !== undefined) return choices.map((choice) => schemaWords(choice, resolve)).join(' or ');
+  if (Array.isArray(own['allOf'])) {
+    const parts = own['allOf'].map((part) => schemaWords(part, resolve));
+    return [...new Set(parts)].join(' and ');
+  }
   if (own['type'] === 'array') return `list of ${schemaWords(own['items'] ?? {}, resolve)}`;
   if (own['type'] === 'object' && own['additionalProperties'] instanceof Object && own['properties'] === undefined) {
     return `map of ${schemaWords(own['additionalProperties'], resolve)}`;

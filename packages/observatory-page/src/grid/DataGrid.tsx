@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { GridHeader } from './GridHeader.tsx';
 import { type Sort, rowAfterKey } from './sorting.ts';
+import { narrowestOf } from './tracks.ts';
 import './grid.css';
 
 export interface Column<T> {
@@ -72,6 +73,7 @@ export function DataGrid<T>(props: Props<T>): ReactNode {
   };
 
   const template = columns.map(({ width }) => width).join(' ');
+  const narrowest = narrowestOf(columns.map(({ width }) => width));
   const rowId = (index: number): string => `${id}-${index}`;
   const activeInSight = focused && count > 0 && current >= first && current <= last;
   return (
@@ -88,9 +90,9 @@ export function DataGrid<T>(props: Props<T>): ReactNode {
       onFocus={() => setFocused(true)}
       onBlur={() => setFocused(false)}
     >
-      <GridHeader columns={columns} template={template} sort={props.sort} onSort={props.onSort} />
+      <GridHeader columns={columns} template={template} narrowest={narrowest} sort={props.sort} onSort={props.onSort} />
       {count === 0 ? <EmptyRows columns={columns.length}>{props.empty}</EmptyRows> : null}
-      <div role="rowgroup" className="grid-rows" style={{ height: virtualizer.getTotalSize() }}>
+      <div role="rowgroup" className="grid-rows" style={{ height: virtualizer.getTotalSize(), minWidth: narrowest }}>
         {items.map(({ index, start }) => {
           const row = rowAt(index);
           const selected = row !== undefined && props.selected !== undefined && keyOf(row) === props.selected;

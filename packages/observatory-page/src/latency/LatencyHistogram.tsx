@@ -59,7 +59,7 @@ export function LatencyHistogram({ bars, spread, chosen, onChoose }: Props): Rea
             {duration(tick)}
           </text>
         ))}
-        {bars.map((bar, index) => (
+        {(height === 0 ? [] : bars).map((bar, index) => (
           <Bar
             key={bar.from}
             bar={bar}

@@ -6,7 +6,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** Size of an element in CSS pixels, followed as it changes. */
+/** Size of an element in CSS pixels, followed as it changes; 0 until it is known. */
 export function useSize(element: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useEffect(() => {
@@ -41,6 +41,7 @@ export interface Palette {
   readonly surface: string;
   readonly stripe: string;
   readonly accent: string;
+  readonly path: string;
   readonly bad: string;
   readonly selection: string;
   readonly font: string;
@@ -59,6 +60,7 @@ export function readPalette(): Palette {
     surface: value('surface'),
     stripe: value('stripe'),
     accent: value('accent'),
+    path: value('path'),
     bad: value('bad'),
     selection: value('selection'),
     font: `11px ${value('font')}`,

@@ -54,16 +54,16 @@ function MapOf({ map }: { readonly map: ServiceMap }): ReactNode {
           <input type="checkbox" checked={unused} onChange={(event) => setUnused(event.target.checked)} />
           what was not said
         </label>
-        <span className="dim" role="status">
-          {chosen === undefined
-            ? 'Point at a service to bring out its lines; choose it to list only them.'
-            : `${chosen}: ${about ?? ''}`}
-        </span>
         {chosen === undefined ? null : (
           <button type="button" onClick={() => goQuery(route, { service: undefined })}>
             Show all
           </button>
         )}
+        <span className="dim" role="status">
+          {chosen === undefined
+            ? 'Point at a service to bring out its lines; choose it to list only them.'
+            : `${chosen}: ${about ?? ''}`}
+        </span>
       </div>
       <ServiceGraph
         map={shown}

@@ -67,7 +67,7 @@ function messageColumns(pods: readonly PodSummary[]): readonly Column<MessageBri
     {
       id: 'seq',
       title: 'Seq',
-      width: '84px',
+      width: '78px',
       align: 'right',
       cell: ({ seq }) => <span className="dim">{count(seq)}</span>,
     },
@@ -75,7 +75,7 @@ function messageColumns(pods: readonly PodSummary[]): readonly Column<MessageBri
     {
       id: 'source',
       title: 'Source',
-      width: '142px',
+      width: '156px',
       cell: ({ service, source }) => (
         <span className="service">
           <span aria-hidden="true" className="swatch" style={{ background: colorOf(service) }} />

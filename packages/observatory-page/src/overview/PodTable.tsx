@@ -32,7 +32,7 @@ export function PodTable({ pods, range, now }: Props): ReactNode {
           type="search"
           data-filter=""
           aria-label="Filter the pods"
-          placeholder="Filter by name, namespace, phase, UID"
+          placeholder="Filter by name, phase, UID"
           value={text}
           onChange={(event) => setText(event.target.value)}
         />

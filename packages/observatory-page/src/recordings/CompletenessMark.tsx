@@ -7,7 +7,7 @@ export function CompletenessMark({ completeness }: { readonly completeness: Comp
   const missing = missingOf(completeness);
   if (missing.length === 0) return <span className="good">✓ complete</span>;
   return (
-    <span className="warning" title={missing.join(', ')}>
+    <span className="warning" title={`Messages: ${missing.join(', ')}`}>
       ⚠ {missing.join(', ')}
     </span>
   );

@@ -81,7 +81,7 @@ function Row({ recording, busy, onAction, onDelete }: RowProps): ReactNode {
       <td className="cell-right">{firstAt === undefined || lastAt === undefined ? '–' : duration(lastAt - firstAt)}</td>
       <td className="cell-right">{count(messages)}</td>
       <td className="cell-right">{bytes(recording.bytes)}</td>
-      <td>
+      <td className="recording-missing">
         <CompletenessMark completeness={completeness} />
       </td>
       <td className="recording-actions">

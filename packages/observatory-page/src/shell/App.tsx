@@ -52,12 +52,20 @@ export function App(): ReactNode {
 }
 
 function ViewOf({ route }: { readonly route: Route }): ReactNode {
-  const none = useRecordings().data?.length === 0;
-  if (none && route.view !== 'recordings' && route.view !== 'contract') {
+  const recordings = useRecordings().data ?? [];
+  const needed = route.view !== 'recordings' && route.view !== 'contract' && route.view !== 'compare';
+  if (needed && recordings.length === 0) {
     return (
       <EmptyState title="There is no recording to look at">
         Open one with <code>kubus observatory FILE</code>, take one in under Recordings, or start a node with{' '}
         <code>kubus up --observatory</code>.
+      </EmptyState>
+    );
+  }
+  if (needed && recordings.every(({ name }) => name !== route.recording)) {
+    return (
+      <EmptyState title={`There is no recording ${route.recording}`}>
+        It has been deleted, or was in a file that is not open now. Choose another one above.
       </EmptyState>
     );
   }

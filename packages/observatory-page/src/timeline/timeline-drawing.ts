@@ -134,8 +134,9 @@ function drawArrows(
 
 function drawPath(context: CanvasRenderingContext2D, { layout, path }: Scene, x: Scale, palette: Palette): void {
   if (path === undefined) return;
-  context.strokeStyle = palette.accent;
-  context.lineWidth = 3;
+  context.strokeStyle = palette.path;
+  context.globalAlpha = 0.85;
+  context.lineWidth = 2.6;
   context.lineJoin = 'round';
   context.lineCap = 'round';
   for (const { cause, effect } of path.segments) {
@@ -144,6 +145,7 @@ function drawPath(context: CanvasRenderingContext2D, { layout, path }: Scene, x:
     if (from !== undefined && to !== undefined) curve(context, layout, from, to, x);
   }
   context.lineCap = 'butt';
+  context.globalAlpha = 1;
 }
 
 /** Leaves its cause and reaches its effect along the lanes. */
@@ -195,7 +197,7 @@ function drawMarks(
       context.stroke();
     }
     context.fillStyle = palette.service(message.service);
-    context.strokeStyle = bold ? palette.accent : palette.surface;
+    context.strokeStyle = bold ? palette.path : palette.surface;
     context.lineWidth = bold ? 1.6 : 1;
     shape(context, kindPath(message.kind, place, y, bold ? 4.6 : 3.8), place, y, bold ? 4.8 : 4);
     context.fill();
