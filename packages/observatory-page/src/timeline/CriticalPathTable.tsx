@@ -46,7 +46,7 @@ function segmentColumns(path: CriticalPath, zero: number): readonly Column<Segme
   const time = (id: 'busMs' | 'queueMs' | 'workMs' | 'ms', title: string): Column<Segment> => ({
     id,
     title,
-    width: '76px',
+    width: '68px',
     align: 'right',
     cell: (segment) => (segment[id] === 0 ? <span className="dim">0</span> : duration(segment[id])),
   });
@@ -54,7 +54,7 @@ function segmentColumns(path: CriticalPath, zero: number): readonly Column<Segme
     {
       id: 'at',
       title: 'at ms',
-      width: '70px',
+      width: '62px',
       align: 'right',
       cell: ({ effect }) => (effect.at - zero).toFixed(1),
     },
@@ -67,7 +67,7 @@ function segmentColumns(path: CriticalPath, zero: number): readonly Column<Segme
     {
       id: 'step',
       title: 'Step: the cause, and what waited for it',
-      width: 'minmax(200px, 1fr)',
+      width: 'minmax(150px, 1fr)',
       cell: ({ cause, effect }) => (
         <span title={`${cause.type} (${cause.summary}) → ${effect.type} (${effect.summary})`}>
           <span className="dim">{shortType(cause.type)} →</span> {shortType(effect.type)}{' '}
@@ -75,16 +75,16 @@ function segmentColumns(path: CriticalPath, zero: number): readonly Column<Segme
         </span>
       ),
     },
+    time('ms', 'All'),
     {
       id: 'bar',
       title: 'bus, queue, work',
-      width: 'minmax(110px, 200px)',
+      width: 'minmax(120px, 200px)',
       cell: (segment) => <Times of={segment} share={segment.ms / longest} />,
     },
     time('busMs', 'Bus'),
     time('queueMs', 'Queue'),
     time('workMs', 'Work'),
-    time('ms', 'All'),
   ];
 }
 
