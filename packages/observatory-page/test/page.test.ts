@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { type Visit, buildPage, noChromium, seriousViolations, startChromium, visit } from './chromium.ts';
 import { standInContract } from './stand-in/contract.ts';
@@ -12,6 +12,9 @@ if (missing !== undefined) console.warn(`The tests of the page in a browser are 
 const inChromium = missing === undefined ? describe : describe.skip;
 
 const token = 'a-token';
+/** Only ends what hangs: a busy machine takes its time. */
+const hangs = 300_000;
+jest.setTimeout(hangs);
 
 inChromium('the page in Chromium', () => {
   let folder: string;
@@ -38,6 +41,7 @@ inChromium('the page in Chromium', () => {
 
   async function open(route: string, theme: 'light' | 'dark' = 'light'): Promise<Visit> {
     const context = await browser.newContext({ colorScheme: theme, viewport: { width: 1280, height: 800 } });
+    context.setDefaultTimeout(hangs / 2);
     contexts.push(context);
     return visit(context, `${address}${route}`);
   }
@@ -126,13 +130,15 @@ inChromium('the page in Chromium', () => {
 
     const timeline = page.getByRole('group', { name: /^Messages of the pod by service/ });
     await timeline.focus();
-    await page.keyboard.press('End');
-    await page.keyboard.press('c');
     const spoken = timeline.getByRole('status');
-    await spoken.getByText(/RemovePodSandbox/).waitFor();
+    await page.keyboard.press('End');
+    await spoken.getByText(/, after /).waitFor();
+    const last = await spoken.textContent();
+    await page.keyboard.press('c');
+    expect(await spoken.textContent()).not.toBe(last);
     await page.keyboard.press('Enter');
     const inspector = page.getByRole('complementary', { name: 'Message' });
-    await inspector.getByRole('heading', { name: 'Caused by 1' }).waitFor();
+    await inspector.getByRole('heading', { name: /^Caused by \d/ }).waitFor();
     const before = page.url();
     await inspector.getByRole('listitem').first().getByRole('button').press('Enter');
     await page.waitForFunction((url) => window.location.href !== url, before);
@@ -201,6 +207,7 @@ inChromium('the page in Chromium', () => {
 
   test('a million messages: the overview narrows to a range, the list goes on as far as one likes', async () => {
     const { page } = await open('/million/overview');
+    const firstSeq = rows(page, 'Messages').first().getByRole('gridcell').first();
     await rows(page, 'Pods').first().waitFor();
     await page.getByText(/^1\s010\s000$/).waitFor();
     expect(await grid(page, 'Pods').getAttribute('aria-rowcount')).toBe('10001');
@@ -216,8 +223,7 @@ inChromium('the page in Chromium', () => {
     await page.getByRole('link', { name: 'Show them' }).click();
     await page.waitForURL(/#\/million\/messages\?from=/);
     await rows(page, 'Messages').filter({ hasNotText: '…' }).first().waitFor();
-    const [first] = await rows(page, 'Messages').allTextContents();
-    expect(first).not.toMatch(/^1\D/);
+    expect(await firstSeq.textContent()).not.toBe('1');
 
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByText(/^1 read so far|^[\d\s]+ read so far/).waitFor();
@@ -231,7 +237,7 @@ inChromium('the page in Chromium', () => {
       );
     }
     await page.keyboard.press('Home');
-    await rows(page, 'Messages').filter({ hasText: /^1\D/ }).first().waitFor();
+    await firstSeq.getByText(/^1$/).waitFor();
     expect(await rows(page, 'Messages').count()).toBeLessThan(100);
     await page.getByLabel('Kind').selectOption('event');
     await rows(page, 'Messages').filter({ hasText: 'Pulled' }).first().waitFor();
@@ -279,7 +285,7 @@ inChromium('the page in Chromium', () => {
   test('a service of the map has its lines to itself', async () => {
     const { page } = await open('/before/map');
     const all = Number(await grid(page, 'What is said to whom').getAttribute('aria-rowcount'));
-    await page.getByRole('button', { name: /^prober, / }).press('Enter');
+    await page.getByRole('button', { name: /^prober / }).press('Enter');
     await page.waitForURL(/service=prober/);
     await page.waitForFunction(
       (count) => Number(document.querySelector('[role=grid]')?.getAttribute('aria-rowcount')) < count,

@@ -148,8 +148,13 @@ function CopyButton({ message }: { readonly message: MessageDocument }): ReactNo
     );
   };
   return (
-    <button type="button" onClick={copy}>
-      <span role="status">{failed ? 'The browser refused' : copied === message.seq ? 'Copied' : 'Copy as JSON'}</span>
-    </button>
+    <>
+      <span className="dim" role="status">
+        {failed ? 'The browser refused.' : copied === message.seq ? '✓ Copied' : ''}
+      </span>
+      <button type="button" onClick={copy}>
+        Copy as JSON
+      </button>
+    </>
   );
 }

@@ -100,7 +100,7 @@ interface NodeProps {
 
 function Node({ node, service, now, dimmed, chosen, onPoint, onChoose }: NodeProps): ReactNode {
   const instances = service?.instances.length ?? 0;
-  const said = `${rate(now ?? service?.rate ?? 0)}/s`;
+  const said = `${rate(now ?? service?.rate ?? 0)}/s${instances > 1 ? ` · ${instances} instances` : ''}`;
   return (
     <g
       className={`node${dimmed ? ' node-dimmed' : ''}${chosen ? ' node-chosen' : ''}`}
@@ -108,7 +108,7 @@ function Node({ node, service, now, dimmed, chosen, onPoint, onChoose }: NodePro
       role="button"
       tabIndex={0}
       aria-pressed={chosen}
-      aria-label={`${node.service}, ${said}, ${instances} ${instances === 1 ? 'instance' : 'instances'}`}
+      aria-label={`${node.service} ${said}`}
       onPointerEnter={() => onPoint(node.service)}
       onPointerLeave={() => onPoint(undefined)}
       onClick={onChoose}
@@ -118,15 +118,15 @@ function Node({ node, service, now, dimmed, chosen, onPoint, onChoose }: NodePro
         onChoose();
       }}
     >
-      <title>{service?.about ?? ''}</title>
-      <rect className="node-box" width={nodeWidth} height={nodeHeight} rx="5" />
+      <rect className="node-box" width={nodeWidth} height={nodeHeight} rx="5">
+        <title>{service?.about ?? ''}</title>
+      </rect>
       <rect width="4" height={nodeHeight} rx="2" fill={colorOf(node.service)} />
       <text className="node-name" x="12" y="19">
         {node.service}
-      </text>
+      </text>{' '}
       <text className="node-rate" x="12" y="35">
         {said}
-        {instances > 1 ? ` · ${instances} instances` : ''}
       </text>
     </g>
   );

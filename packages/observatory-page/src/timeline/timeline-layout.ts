@@ -133,7 +133,8 @@ export function markAfterKey(
   key: string,
 ): number | undefined {
   if (marks.length === 0) return undefined;
-  if (from === undefined) return key.startsWith('Arrow') || key === 'Home' ? 0 : undefined;
+  if (from === undefined && (key.startsWith('Arrow') || key === 'Home')) return 0;
+  if (from === undefined) return key === 'End' ? marks.length - 1 : undefined;
   const here = marks[from];
   switch (key) {
     case 'ArrowRight':

@@ -96,6 +96,7 @@ test('a pointer finds the mark or the work that it is on', () => {
 
 test.each([
   [undefined, 'ArrowRight', 0],
+  [undefined, 'End', 3],
   [undefined, 'Enter', undefined],
   [0, 'ArrowRight', 1],
   [0, 'ArrowLeft', 0],

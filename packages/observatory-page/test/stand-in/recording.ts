@@ -88,9 +88,9 @@ export class StandInRecording {
 
   stories(): Story[] {
     const now = this.#now();
-    return Array.from({ length: this.options.pods }, (_, pod) => this.#story(pod)).filter(
-      ({ told }) => (told[0]?.at ?? 0) <= now,
-    );
+    return Array.from({ length: this.options.pods }, (_, pod) => pod)
+      .filter((pod) => this.#begin(pod) <= now)
+      .map((pod) => this.#story(pod));
   }
 
   pods(): PodSummary[] {

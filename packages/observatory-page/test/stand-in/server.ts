@@ -44,7 +44,7 @@ export class StandIn {
   constructor(options: StandInOptions) {
     this.#options = options;
     const now = Date.now();
-    const live = { name: '~live', pods: 160, began: now - 240_000, everyMs: 2500 };
+    const live = { name: '~live', pods: 3000, began: now - 240_000, everyMs: 2500 };
     this.#add(new StandInRecording(live, 'live', () => Date.now()));
     const before = { name: 'before', pods: 100, began: now - 7_200_000, everyMs: 1500 };
     this.#add(new StandInRecording(before, 'complete'));
