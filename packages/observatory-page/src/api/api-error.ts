@@ -22,15 +22,16 @@ export function errorOfResponse(status: number, body: string): ApiError {
   );
 }
 
+/** Codes that tell that something was there once, perhaps. */
+const forgotten = new Set(['no-recording', 'no-pod', 'no-message']);
+
 /** What a person can do about it; undefined where trying again is all. */
 export function adviceFor(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
-  if (error.status === 0)
-    return 'Is it still running? Start it with `kubus observatory` and open the address that it prints.';
-  if (error.status === 401) return 'Open the address that `kubus observatory` has printed: it carries the token.';
-  if (error.status === 404)
-    return 'It may have been deleted, or the node keeps it no longer. Choose another recording.';
-  return undefined;
+  if (error.status === 0) return 'Is it still running? Open the address that `./kubus observatory` prints.';
+  if (error.status === 401) return 'Open the address that `./kubus observatory` has printed: it carries the token.';
+  if (!forgotten.has(error.code)) return undefined;
+  return 'It may have been deleted, or the node keeps it no longer. Choose another recording.';
 }
 
 function toldError(body: string): { code: string; message: string } | undefined {

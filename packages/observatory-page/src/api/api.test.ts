@@ -36,8 +36,8 @@ test('comments, other fields and an event without its end are no events', async 
 });
 
 test('an error of the API is told in its own words', () => {
-  const error = errorOfResponse(404, '{"error":{"code":"not-found","message":"there is no pod x"}}');
-  expect(error).toMatchObject({ status: 404, code: 'not-found', message: 'there is no pod x' });
+  const error = errorOfResponse(404, '{"error":{"code":"no-pod","message":"there is no pod x"}}');
+  expect(error).toMatchObject({ status: 404, code: 'no-pod', message: 'there is no pod x' });
   expect(adviceFor(error)).toContain('another recording');
 });
 
@@ -54,6 +54,7 @@ test.each(['', '<html>', 'null', '{"error":"oops"}', '{"error":{"code":1}}'])(
 test('where somebody can do something it is said', () => {
   expect(adviceFor(new ApiError(0, 'unreachable', ''))).toContain('kubus observatory');
   expect(adviceFor(new ApiError(401, 'no-token', ''))).toContain('token');
+  expect(adviceFor(new ApiError(404, 'no-contract', ''))).toBeUndefined();
   expect(adviceFor(new Error('other'))).toBeUndefined();
 });
 

@@ -33,8 +33,8 @@ export function CompareView(): ReactNode {
       </div>
       {left.recording === '' || right.recording === '' ? (
         <EmptyState title="Choose what to compare">
-          Two recordings, as before and after a change, or two pods. <code>kubus record start NAME</code> begins a
-          recording, <code>kubus record stop NAME</code> ends it.
+          Two recordings, as before and after a change, or two pods. <code>./kubus record start NAME</code> begins a
+          recording, <code>./kubus record stop NAME</code> ends it.
         </EmptyState>
       ) : (
         <Reading of={comparison} what="the comparison">

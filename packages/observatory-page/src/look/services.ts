@@ -13,9 +13,10 @@ const order = [
   'node-api',
   'launcher',
   'observatory',
+  'cli',
 ];
 
-/** Which colour of the palette a service has, from 0 to 12. */
+/** Which colour of the palette a service has, from 0 to 13. */
 export function colorIndex(service: string): number {
   const place = order.indexOf(service);
   if (place >= 0) return place;

@@ -31,8 +31,8 @@ export function Overview(): ReactNode {
   if (recording.data?.messages === 0) {
     return (
       <EmptyState title="Nothing has been recorded yet">
-        As soon as the node says something it is here. Start a pod: put a manifest into the node’s folder, or try{' '}
-        <code>kubus up examples/manifests</code>.
+        As soon as the node says something it is here. Start a pod: put a manifest into the folder that{' '}
+        <code>./kubus up --manifests PATH</code> named.
       </EmptyState>
     );
   }

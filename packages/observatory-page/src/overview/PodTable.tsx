@@ -54,7 +54,8 @@ export function PodTable({ pods, range, now }: Props): ReactNode {
         empty={
           pods.length === 0 ? (
             <>
-              No pod has been seen yet. Put a manifest into the node’s folder: <code>kubus run --help</code> says how.
+              No pod has been seen yet. Put a manifest into the folder that <code>./kubus up --manifests PATH</code>{' '}
+              named.
             </>
           ) : (
             'No pod matches. Clear the filter, or choose a longer range.'

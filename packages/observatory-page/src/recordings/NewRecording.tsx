@@ -4,20 +4,20 @@ import type { RecordingAction } from './use-recording-actions.ts';
 
 interface Props {
   readonly taken: readonly string[];
-  /** There is a node to record. */
-  readonly canRecord: boolean;
+  /** There is a node; else there are files that nothing is done to. */
+  readonly node: boolean;
   readonly busy: boolean;
   readonly onAction: (action: RecordingAction) => void;
 }
 
 /** Begins a recording of the node, or takes one in from a file. */
-export function NewRecording({ taken, canRecord, busy, onAction }: Props): ReactNode {
+export function NewRecording({ taken, node, busy, onAction }: Props): ReactNode {
   const [name, setName] = useState('');
   const problem = name === '' ? undefined : nameProblem(name, taken);
   const id = useId();
   return (
     <div className="toolbar">
-      {canRecord ? (
+      {node ? (
         <form
           className="inline"
           onSubmit={(event) => {
@@ -47,23 +47,26 @@ export function NewRecording({ taken, canRecord, busy, onAction }: Props): React
         </form>
       ) : (
         <span className="dim">
-          No node is looked at. <code>kubus up --observatory</code> starts one that can be recorded.
+          These are files, and no node is looked at. <code>./kubus up --observatory</code> starts one that can be
+          recorded.
         </span>
       )}
       <span className="spacer" />
-      <label className="inline">
-        Take in a file
-        <input
-          type="file"
-          accept=".kubus"
-          disabled={busy}
-          onChange={({ target }) => {
-            const file = target.files?.[0];
-            if (file !== undefined) onAction({ do: 'upload', name: nameOfFile(file.name, taken), file });
-            target.value = '';
-          }}
-        />
-      </label>
+      {node ? (
+        <label className="inline">
+          Take in a file
+          <input
+            type="file"
+            accept=".kubus"
+            disabled={busy}
+            onChange={({ target }) => {
+              const file = target.files?.[0];
+              if (file !== undefined) onAction({ do: 'upload', name: nameOfFile(file.name, taken), file });
+              target.value = '';
+            }}
+          />
+        </label>
+      ) : null}
     </div>
   );
 }

@@ -10,6 +10,8 @@ import type { RecordingAction, TraceFormat } from './use-recording-actions.ts';
 
 interface Props {
   readonly recordings: readonly RecordingDocument[];
+  /** There is a node; else there are files that nothing is done to. */
+  readonly node: boolean;
   readonly busy: boolean;
   readonly onAction: (action: RecordingAction) => void;
   readonly onDelete: (recording: RecordingDocument) => void;
@@ -23,7 +25,7 @@ const states: Readonly<Record<RecordingDocument['state'], string>> = {
 };
 
 /** The recordings with their size, completeness and what can be done with each. */
-export function RecordingTable({ recordings, busy, onAction, onDelete }: Props): ReactNode {
+export function RecordingTable({ recordings, node, busy, onAction, onDelete }: Props): ReactNode {
   return (
     <div className="recordings" tabIndex={0} role="group" aria-label="Recordings">
       <table>
@@ -48,13 +50,13 @@ export function RecordingTable({ recordings, busy, onAction, onDelete }: Props):
         </thead>
         <tbody>
           {recordings.map((recording) => (
-            <Row key={recording.name} {...{ recording, busy, onAction, onDelete }} />
+            <Row key={recording.name} {...{ recording, node, busy, onAction, onDelete }} />
           ))}
         </tbody>
       </table>
       {recordings.length === 0 ? (
         <p className="grid-empty">
-          There is none. Take in a file, or run <code>kubus observatory FILE</code>.
+          There is none. Take in a file, or run <code>./kubus observatory FILE</code>.
         </p>
       ) : null}
     </div>
@@ -65,7 +67,7 @@ interface RowProps extends Omit<Props, 'recordings'> {
   readonly recording: RecordingDocument;
 }
 
-function Row({ recording, busy, onAction, onDelete }: RowProps): ReactNode {
+function Row({ recording, node: canDelete, busy, onAction, onDelete }: RowProps): ReactNode {
   const { name, state, node, began, firstAt, lastAt, messages, completeness } = recording;
   const current = useRoute().recording === name;
   return (
@@ -111,7 +113,7 @@ function Row({ recording, busy, onAction, onDelete }: RowProps): ReactNode {
           <option value="chrome">Chrome trace</option>
           <option value="jsonl">JSON lines</option>
         </select>
-        {state === 'live' ? null : (
+        {state === 'live' || !canDelete ? null : (
           <button
             type="button"
             className="danger"

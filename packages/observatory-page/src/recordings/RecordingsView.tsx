@@ -33,7 +33,7 @@ export function RecordingsView(): ReactNode {
           <>
             <NewRecording
               taken={documents.map(({ name }) => name)}
-              canRecord={node !== undefined}
+              node={node !== undefined}
               busy={actions.isPending}
               onAction={(action) => actions.mutate(action)}
             />
@@ -42,6 +42,7 @@ export function RecordingsView(): ReactNode {
             ) : null}
             <RecordingTable
               recordings={documents}
+              node={node !== undefined}
               busy={actions.isPending}
               onAction={(action) => actions.mutate(action)}
               onDelete={setDeleting}

@@ -57,8 +57,8 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
   if (needed && recordings.length === 0) {
     return (
       <EmptyState title="There is no recording to look at">
-        Open one with <code>kubus observatory FILE</code>, take one in under Recordings, or start a node with{' '}
-        <code>kubus up --observatory</code>.
+        Open one with <code>./kubus observatory FILE</code>, take one in under Recordings, or start a node with{' '}
+        <code>./kubus up --observatory</code>.
       </EmptyState>
     );
   }

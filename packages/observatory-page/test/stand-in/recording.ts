@@ -128,9 +128,9 @@ export class StandInRecording {
       const place = this.#order[rank] ?? 0;
       if (index !== undefined && Math.floor(place / steps) !== index) continue;
       const life = podLife[place % steps];
-      if (query.type !== undefined && !life?.type.startsWith(query.type)) continue;
+      if (query.type !== undefined && ![life?.type, life?.type.replace(/\/\d+$/, '')].includes(query.type)) continue;
       if (query.kind !== undefined && life?.kind !== query.kind) continue;
-      if (query.source !== undefined && !`${life?.service ?? ''}-0`.startsWith(query.source)) continue;
+      if (query.source !== undefined && ![life?.service, `${life?.service ?? ''}-0`].includes(query.source)) continue;
       if (messages.length === query.limit) return { messages, next: messages.at(-1)?.seq ?? 0 };
       const found = this.#told(rank + 1);
       if (found !== undefined) messages.push(this.numbered(found.story)(found.told));

@@ -116,7 +116,7 @@ export class StandIn {
       case 'recordings':
         return path[1] === undefined ? this.#collection(method, body) : this.#one(method, path, query, what);
       default:
-        throw new Refused(404, 'not-found', `there is no ${path.join('/')}`);
+        throw new Refused(404, 'no-path', `there is no ${path.join('/')}`);
     }
   }
 
@@ -145,9 +145,9 @@ export class StandIn {
         recording.state = 'complete';
         return recording.document();
       case 'pods':
-        return id === undefined ? recording.pods() : this.#found(recording.timeline(id), `pod ${id}`);
+        return id === undefined ? recording.pods() : this.#found(recording.timeline(id), 'pod', id);
       case 'messages':
-        if (id !== undefined) return this.#found(recording.message(Number(id)), `message ${id}`);
+        if (id !== undefined) return this.#found(recording.message(Number(id)), 'message', id);
         return recording.page({
           pod: query.get('pod') ?? undefined,
           type: query.get('type') ?? undefined,
@@ -175,15 +175,15 @@ export class StandIn {
   } {
     const [name = '', uid] = (of ?? '').split('/');
     const recording = this.#recording(name);
-    return uid === undefined ? { recording } : { recording, story: this.#found(recording.story(uid), `pod ${uid}`) };
+    return uid === undefined ? { recording } : { recording, story: this.#found(recording.story(uid), 'pod', uid) };
   }
 
   #recording(name: string): StandInRecording {
-    return this.#found(this.#recordings.get(name), `recording ${name}`);
+    return this.#found(this.#recordings.get(name), 'recording', name);
   }
 
-  #found<T>(value: T | undefined, what: string): T {
-    if (value === undefined) throw new Refused(404, 'not-found', `there is no ${what}`);
+  #found<T>(value: T | undefined, what: string, name: string): T {
+    if (value === undefined) throw new Refused(404, `no-${what}`, `there is no ${what} ${name}`);
     return value;
   }
 
@@ -207,11 +207,12 @@ export class StandIn {
 
   async #file(path: string, response: ServerResponse): Promise<void> {
     const { page } = this.#options;
-    if (page === undefined) throw new Refused(404, 'not-found', 'the stand-in was started without a page');
+    if (page === undefined) throw new Refused(404, 'no-path', 'the stand-in was started without a page');
     const file = join(page, normalize(path === '/' ? '/index.html' : path));
     const content = await readFile(file).catch(() => undefined);
-    if (content === undefined) throw new Refused(404, 'not-found', `there is no ${path}`);
-    const security = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:";
+    if (content === undefined) throw new Refused(404, 'no-path', `there is no ${path}`);
+    const security =
+      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'";
     const type = files[extname(file)] ?? 'application/octet-stream';
     response.writeHead(200, { 'content-type': type, 'content-security-policy': security }).end(content);
   }
