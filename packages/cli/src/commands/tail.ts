@@ -43,17 +43,18 @@ async function tail(
   await new Promise(() => undefined);
 }
 
-function asJson({ message: { subject, headers, data } }: RecordedMessage): string {
-  const payload: unknown = data === '' ? null : JSON.parse(data);
-  return JSON.stringify({ subject, headers, payload });
+function asJson({ message }: RecordedMessage): string {
+  const payload = payloadOf(message) ?? null;
+  return JSON.stringify({ subject: message.subject, headers: message.headers, payload });
 }
 
 function asLine(recorded: RecordedMessage, names: ReadonlyMap<string, string>): string {
-  const { envelope } = recorded;
+  const { envelope, message } = recorded;
+  const says = summarise(message, payloadOf(message));
   const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
   const time = envelope.time.slice(11, 26);
   const type = bareType(envelope.type);
-  return `${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${summarise(recorded)}`;
+  return `${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`;
 }
 
 function remember(names: Map<string, string>, fact: { key: string; value: unknown }): void {
