@@ -25,4 +25,4 @@ export {
   publicKeyOf,
   serverConfig,
 } from './identities.ts';
-export { type Identity, PEOPLE, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';
+export { type Identity, PEOPLE, READER, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';

@@ -25,8 +25,14 @@ export interface Permissions {
 /** The one identity of all command line programs. */
 export const PEOPLE = 'cli-0';
 
+/**
+ * Whoever follows a node without taking part in it, in a program of any language: may read everything that is said, now and
+ * in the record, and publish nothing.
+ */
+export const READER = 'reader';
+
 export interface Identity {
-  readonly service: ServiceName;
+  readonly service: ServiceName | typeof READER;
   /** `<service>-<slot>`. */
   readonly instance: string;
 }
@@ -41,12 +47,13 @@ export function permissionsOf(
   contracts: Readonly<Record<ServiceName, ServiceContract>>,
 ): Permissions {
   const { service } = identity;
+  if (service === READER) return ofReader(identity.instance, node);
   const contract = contracts[service];
   const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
     contracts[other].calls.some((command) => contract.serves.includes(command)),
   );
   const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, ...everyServiceReads])];
-  const special = service === 'cli' ? ofPeople(node) : ofInstance(identity, node);
+  const special = service === 'cli' ? ofPeople(node) : ofInstance({ service, instance: identity.instance }, node);
   const recorder = service === 'observatory' ? recordCalls(node) : [];
   const publish = [
     ...contract.owns.map((fact) => storePattern(node, fact)),
@@ -75,7 +82,7 @@ function eventSubject({ instance }: Identity, node: string, event: AnyEvent): st
 }
 
 /** A service's instance announces itself, reads the replies to its own commands and answers discovery. */
-function ofInstance({ service, instance }: Identity, node: string): Permissions {
+function ofInstance({ service, instance }: { service: ServiceName; instance: string }, node: string): Permissions {
   return {
     publish: [
       storeSubject(node, factKey(serviceInstance, instance)),
@@ -101,6 +108,18 @@ function ofPeople(node: string): Permissions {
       ...discoverySubjects('*', '*'),
     ],
     subscribe: [nodeSubject(node, '>')],
+  };
+}
+
+function ofReader(instance: string, node: string): Permissions {
+  const bucket = bucketStream(node);
+  return {
+    publish: [
+      `$JS.API.STREAM.INFO.${bucket}`,
+      `$JS.API.CONSUMER.CREATE.${bucket}.*.${storeSubject(node, '>')}`,
+      ...recordCalls(node),
+    ],
+    subscribe: [`${inboxPrefix(instance)}.>`, nodeSubject(node, '>')],
   };
 }
 

@@ -13,12 +13,14 @@ import { addFault } from './commands/fault.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
+import { addInside } from './commands/inside.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLogs } from './commands/logs.ts';
 import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
 import { addRecord } from './commands/record.ts';
 import { addReplay } from './commands/replay.ts';
+import { addReplace } from './commands/replace.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
 import { addStatus } from './commands/status.ts';
@@ -62,6 +64,8 @@ export function createProgram(): Command {
     addDebug,
     addFault,
     addExperiment,
+    addReplace,
+    addInside,
     addKubelet,
   ]) {
     add(program);

@@ -1,5 +1,5 @@
-import { type Identity, type KeyedIdentity, createIdentity, identityFile, publicKeyOf } from '@kubus/bus-nats';
-import { type ServiceName, type SharedService, serviceNames, sharedServices } from '@kubus/contracts';
+import { type Identity, type KeyedIdentity, READER, createIdentity, identityFile, publicKeyOf } from '@kubus/bus-nats';
+import { type SharedService, serviceNames, sharedServices } from '@kubus/contracts';
 import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
@@ -16,9 +16,12 @@ export function instancesOf(service: string, counts: InstanceCounts): string[] {
   return Array.from({ length: count }, (_, slot) => `${service}-${slot}`);
 }
 
-/** The identities that a node needs: one for each instance of each service. */
+/** The identities that a node needs: one for each instance of each service, and one for programs that follow it. */
 export function nodeIdentities(counts: InstanceCounts): Identity[] {
-  return serviceNames.flatMap((service) => instancesOf(service, counts).map((instance) => ({ service, instance })));
+  const services = serviceNames.flatMap((service) =>
+    instancesOf(service, counts).map((instance) => ({ service, instance })),
+  );
+  return [...services, { service: READER, instance: `${READER}-0` }];
 }
 
 /** Makes the keys that are missing; the others stay, so that a running node can go on using them. Returns all there are. */
@@ -27,7 +30,7 @@ export async function ensureIdentities(folder: string, counts: InstanceCounts = 
   const wanted = nodeIdentities(counts);
   const further = (await readdir(folder)).flatMap((file): Identity[] => {
     const { service, instance } = /^(?<instance>(?<service>[a-z-]+)-\d+)\.nk$/.exec(file)?.groups ?? {};
-    const name = serviceNames.find((one): one is ServiceName => one === service);
+    const name = [...serviceNames, READER].find((one) => one === service);
     const known = instance === undefined || wanted.some((identity) => identity.instance === instance);
     return name === undefined || known ? [] : [{ service: name, instance }];
   });

@@ -1,19 +1,10 @@
-import { runElsewhere } from '@kubus/contracts';
-import {
-  type NodeDir,
-  compileNatives,
-  nodeConfigFile,
-  nodeDir,
-  nodeMark,
-  everyService,
-  recordOf,
-  writeRecord,
-} from '@kubus/launcher';
+import { type NodeDir, compileNatives, nodeConfigFile, nodeDir, nodeMark } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { inPlaceOf, instanceOf, passOn, slotOf } from '../in-place.ts';
 import { checkout } from '../nats-option.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { programInNode } from '../program-in-node.ts';
@@ -71,36 +62,17 @@ async function inspectorRelay(dir: NodeDir, port: number): Promise<ChildProcess>
   throw new UserError(`port ${port} can not be listened on: choose another one with --port`);
 }
 
-/** Ctrl-C reaches every process of the terminal by itself; what else asks for the end is passed on. */
-function passOn(child: ChildProcess): void {
-  process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
-}
-
 /** In the node's network: takes the place of the bundled service, and gives it back. */
 async function debugInside(link: NodeLink, instance: string, options: DebugOptions): Promise<void> {
-  const ended = Promise.withResolvers<undefined>();
-  const { instances } = (await link.bus.call(runElsewhere, instance, { elsewhere: true })).result;
-  if (instances.length === 0) throw new UserError(`no service "${instance}" runs on this node`);
-  try {
-    const service = spawnService(link.dir, instance, options);
-    service.once('exit', () => ended.resolve(undefined));
-    passOn(service);
+  await inPlaceOf(link, instance, () => {
     console.error(`kubus: ${instance} runs from its sources; attach a debugger to 127.0.0.1:${options.port}`);
-    console.error('kubus: Ctrl-C brings the bundled one back');
-    const record = await recordOf(service.pid ?? 0, instance);
-    if (record !== undefined) await writeRecord(link.dir.processes, record);
-    await ended.promise;
-  } finally {
-    const back = nextLife(link, instance);
-    await link.bus.call(runElsewhere, instance, { elsewhere: false });
-    await back;
-    console.error(`kubus: the bundled ${instance} serves again`);
-  }
+    return spawnService(link.dir, instance, options);
+  });
 }
 
 function spawnService(dir: NodeDir, instance: string, { port, inspectBrk }: DebugOptions): ChildProcess {
-  const [, service = '', slot = ''] = /^(.*)-(\d+)$/.exec(instance) ?? [];
+  const slot = slotOf(instance);
+  const service = instance.slice(0, -slot.length - 1);
   const inspect = inspectBrk === true ? '--inspect-brk' : '--inspect';
   const source = join(checkout, 'services', service, 'src/main.ts');
   const args = [
@@ -112,24 +84,6 @@ function spawnService(dir: NodeDir, instance: string, { port, inspectBrk }: Debu
   // The mark, so that the node's end is also its end.
   const env = { ...process.env, [nodeMark]: dir.root };
   return spawn(process.execPath, [...args, '--config', nodeConfigFile(dir), '--slot', slot], { stdio: 'inherit', env });
-}
-
-/** Resolves when the instance has announced a life after its present one. */
-function nextLife(link: NodeLink, instance: string): Promise<void> {
-  const present = [...link.bus.peers].find((peer) => peer.instance === instance)?.epoch ?? 0;
-  return new Promise((resolve) => {
-    link.bus.onPeer((_service, peer, epoch) => {
-      if (peer === instance && epoch > present) resolve();
-    });
-  });
-}
-
-function instanceOf(text: string): string {
-  const instance = /-\d+$/.test(text) ? text : `${text}-0`;
-  if (!everyService.some((service) => service === instance.replace(/-\d+$/, ''))) {
-    throw new UserError(`there is no service "${text}": ${everyService.join(', ')}`);
-  }
-  return instance;
 }
 
 function portNumber(text: string): number {
