@@ -18,7 +18,7 @@ class Record {
   say(declaration: AnyDeclaration, at: number, payload: object | undefined): this {
     this.#now = at;
     const { headers } = this.#publisher.stamp(declaration, { pod: 'u' });
-    const removed = payload === undefined ? { 'Kubus-Removed': 'true' } : {};
+    const removed: { readonly [header: string]: string } = payload === undefined ? { 'Kubus-Removed': 'true' } : {};
     const data = payload === undefined ? '' : JSON.stringify(payload);
     const wire: WireMessage = { subject: 's', headers: { ...headers, ...removed }, data };
     const recorded = recordedMessage(wire);

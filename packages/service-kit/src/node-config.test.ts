@@ -34,6 +34,7 @@ describe('the node’s configuration', () => {
     expect(read(JSON.stringify(least))).toEqual({
       ...least,
       nodeIps: [],
+      faults: false,
       nodeObject: {
         register: true,
         schedulable: true,
