@@ -13,11 +13,8 @@ const lines = readFileSync(file, 'utf8').split('\n');
 const forbidden = (what: string) => (): never => {
   throw new Error(`a replay uses ${what}`);
 };
-const noNow = {
-  get: (target: object, name: string) => (name === 'now' ? forbidden('Date.now') : Reflect.get(target, name)),
-};
 globalThis.Date = new Proxy(Date, {
-  ...(noNow as ProxyHandler<DateConstructor>),
+  get: (target, name): unknown => (name === 'now' ? forbidden('Date.now') : Reflect.get(target, name)),
   apply: forbidden('Date()'),
   construct: (target, values) =>
     values.length === 0 ? forbidden('new Date()')() : (Reflect.construct(target, values) as Date),
