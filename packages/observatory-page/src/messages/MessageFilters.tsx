@@ -1,6 +1,7 @@
-import type { PodSummary } from '@kubus/observatory-api';
-import { type ReactNode, useId } from 'react';
-import { useServiceMap } from '../api/documents.ts';
+import type { DensityDocument, PodSummary } from '@kubus/observatory-api';
+import { type ReactNode, useId, useMemo } from 'react';
+import { useContract } from '../api/documents.ts';
+import { readContract } from '../contract/contract-types.ts';
 import { kindNames } from '../look/kind-shape.ts';
 import { byPlace } from '../look/services.ts';
 import { goQuery, useRoute } from '../route/use-route.ts';
@@ -9,18 +10,20 @@ import { type MessageFilter, isFiltered, kinds } from './message-filter.ts';
 interface Props {
   readonly filter: MessageFilter;
   readonly pods: readonly PodSummary[];
+  /** Of the recording: tells which services there are. */
+  readonly density: DensityDocument | undefined;
 }
 
 /** So many pods are offered by name: a browser does not cope with tens of thousands. */
 const offered = 500;
 
 /** What of the messages is to be seen. */
-export function MessageFilters({ filter, pods }: Props): ReactNode {
+export function MessageFilters({ filter, pods, density }: Props): ReactNode {
   const route = useRoute();
-  const map = useServiceMap(route.recording).data;
+  const contract = useContract().data;
   const id = useId();
-  const services = (map?.services ?? []).map(({ service }) => service).sort(byPlace);
-  const types = [...new Set((map?.edges ?? []).map(({ type }) => type))].sort();
+  const services = (density?.services ?? []).map(({ service }) => service).sort(byPlace);
+  const types = useMemo(() => readContract(contract).types.map(({ type }) => type), [contract]);
   const pod = pods.find(({ uid }) => uid === filter.pod);
   const set = (changes: Readonly<Record<string, string | undefined>>): void => goQuery(route, changes);
   return (

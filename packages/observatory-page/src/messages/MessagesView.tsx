@@ -22,7 +22,7 @@ export function MessagesView(): ReactNode {
   return (
     <div className="story">
       <h1 className="visually-hidden">Messages</h1>
-      <MessageFilters filter={filter} pods={pods} />
+      <MessageFilters filter={filter} pods={pods} density={density.data} />
       <Reading of={density} what="the messages over time">
         {(document) => (
           <>

@@ -1,7 +1,7 @@
 import type { PodSummary, RecordingDocument } from '@kubus/observatory-api';
 import { median } from 'd3-array';
 import type { ReactNode } from 'react';
-import { live, useDensity, usePods, useRecording, useServiceMap } from '../api/documents.ts';
+import { live, useDensity, usePods, useRecording } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { clockSeconds, dateAndTime } from '../format/moment.ts';
 import { count, duration } from '../format/quantity.ts';
@@ -25,7 +25,6 @@ export function Overview(): ReactNode {
   const recording = useRecording(route.recording);
   const density = useDensity(route.recording, buckets);
   const pods = usePods(route.recording);
-  const map = useServiceMap(route.recording);
   const range = rangeOf(route.query);
   const rates = route.recording === live ? tick?.rates : undefined;
   if (recording.data?.messages === 0) {
@@ -59,8 +58,8 @@ export function Overview(): ReactNode {
         <Reading of={pods} what="the pods">
           {(document) => <PodTable pods={document} range={range} now={recording.data?.lastAt ?? 0} />}
         </Reading>
-        <Reading of={map} what="the services">
-          {(document) => <ServiceTable services={document.services} rates={rates} />}
+        <Reading of={density} what="the services">
+          {(document) => <ServiceTable density={document} rates={rates} />}
         </Reading>
       </div>
     </div>

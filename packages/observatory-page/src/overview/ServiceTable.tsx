@@ -1,35 +1,32 @@
-import type { MapService } from '@kubus/observatory-api';
+import type { DensityDocument } from '@kubus/observatory-api';
 import { type ReactNode, useMemo } from 'react';
 import { count, rate } from '../format/quantity.ts';
 import { type Column, DataGrid } from '../grid/DataGrid.tsx';
 import { useSorted } from '../grid/use-sorted.ts';
-import { byPlace } from '../look/services.ts';
 import { go, useRoute } from '../route/use-route.ts';
 import { ServiceName } from '../shell/ServiceName.tsx';
+import { type SaidByService, saidByService } from './density-layout.ts';
 
 interface Props {
-  readonly services: readonly MapService[];
+  readonly density: DensityDocument;
   /** Messages per second just now; left out where nothing is going on any more. */
   readonly rates: Readonly<Record<string, number>> | undefined;
 }
 
 /** The services of the node with what they say. Enter shows the messages of one. */
-export function ServiceTable({ services, rates }: Props): ReactNode {
+export function ServiceTable({ density, rates }: Props): ReactNode {
   const route = useRoute();
-  const inOrder = useMemo(() => services.toSorted((a, b) => byPlace(a.service, b.service)), [services]);
-  const columns = useMemo((): readonly Column<MapService>[] => {
-    const rateOf = ({ service, rate: recorded }: MapService): number => rates?.[service] ?? recorded;
+  const services = useMemo(() => saidByService(density), [density]);
+  const columns = useMemo((): readonly Column<SaidByService>[] => {
+    const rateOf = ({ service, rate: recorded }: SaidByService): number =>
+      rates?.[service] ?? (rates === undefined ? recorded : 0);
     return [
       {
         id: 'service',
         title: 'Service',
         width: 'minmax(130px, 1fr)',
         value: ({ service }) => service,
-        cell: ({ service, about }) => (
-          <span title={about}>
-            <ServiceName service={service} />
-          </span>
-        ),
+        cell: ({ service }) => <ServiceName service={service} />,
       },
       {
         id: 'messages',
@@ -43,7 +40,7 @@ export function ServiceTable({ services, rates }: Props): ReactNode {
       {
         id: 'rate',
         title: 'per s',
-        hint: rates === undefined ? 'Over the last 10 s of the recording' : 'Just now',
+        hint: rates === undefined ? 'On average over the recording' : 'Just now',
         width: '62px',
         align: 'right',
         descendingFirst: true,
@@ -52,7 +49,7 @@ export function ServiceTable({ services, rates }: Props): ReactNode {
       },
     ];
   }, [rates]);
-  const { sorted, sort, setSort } = useSorted(inOrder, columns);
+  const { sorted, sort, setSort } = useSorted(services, columns);
   return (
     <section className="panel" aria-label="Services">
       <div className="panel-head">

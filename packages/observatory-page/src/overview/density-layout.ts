@@ -29,6 +29,24 @@ export function stackDensity({ services }: DensityDocument): { bars: readonly Ba
   return { bars, max: tops.reduce((max, top) => Math.max(max, top), 0) };
 }
 
+export interface SaidByService {
+  readonly service: string;
+  readonly messages: number;
+  /** Messages per second, on average. */
+  readonly rate: number;
+}
+
+/** What each service has said over the whole time, in the order in which a pod comes to them. */
+export function saidByService({ from, to, services }: DensityDocument): SaidByService[] {
+  const seconds = (to - from) / 1000;
+  return services
+    .map(({ service, counts }) => {
+      const messages = counts.reduce((sum, one) => sum + one, 0);
+      return { service, messages, rate: seconds > 0 ? messages / seconds : 0 };
+    })
+    .sort((a, b) => byPlace(a.service, b.service));
+}
+
 /** About how many messages a range holds; parts of buckets count as parts. */
 export function messagesIn({ from, bucketMs, services }: DensityDocument, range: TimeRange): number {
   let sum = 0;

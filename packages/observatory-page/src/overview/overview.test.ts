@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { DensityDocument, PodSummary } from '@kubus/observatory-api';
 import fc from 'fast-check';
-import { messagesIn, rangeAfterKey, rangeOf, rangeQuery, stackDensity } from './density-layout.ts';
+import { messagesIn, rangeAfterKey, rangeOf, rangeQuery, saidByService, stackDensity } from './density-layout.ts';
 import { podsMatching } from './pods-matching.ts';
 
 const density: DensityDocument = {
@@ -22,6 +22,14 @@ test('services lie upon each other without gaps, in the order of a pod', () => {
     { service: 'sync-loop', bucket: 2, base: 1, top: 4 },
   ]);
   expect(bars.some(({ bucket }) => bucket === 1)).toBe(false);
+});
+
+test('what each service has said is added up', () => {
+  expect(saidByService(density)).toEqual([
+    { service: 'config-sources', messages: 7, rate: 175 },
+    { service: 'sync-loop', messages: 4, rate: 100 },
+  ]);
+  expect(saidByService({ ...density, to: 100 }).map(({ rate }) => rate)).toEqual([0, 0]);
 });
 
 test.each([

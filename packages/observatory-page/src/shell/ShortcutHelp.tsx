@@ -15,7 +15,8 @@ const inTimeline: readonly (readonly [string, string])[] = [
   ['↑ ↓', 'lane above, lane below'],
   ['Shift ← →', 'move the section'],
   ['+ − 0', 'nearer, farther, all of it'],
-  ['c', 'what caused it: to the first cause'],
+  ['Ctrl wheel', 'nearer, farther; dragging moves'],
+  ['c', 'to what it waited for'],
 ];
 
 /** The keys of the page. */
