@@ -1,8 +1,8 @@
 """Prints what becomes of the pods of a node: their phases and the events that are told of them.
 
-    kubus inside -- python3 examples/python/follow_pods.py [SCHEMAS]
+    kubus inside -- python3 examples/python/follow_pods.py [CONTRACT]
 
-With the folder of the published JSON Schemas, each message is validated first.
+With the folder that `pnpm contract` writes, each message is validated first.
 """
 
 import asyncio
@@ -11,13 +11,78 @@ import os
 import sys
 from pathlib import Path
 
-from kubus_bus import Bus, Heard
+from kubus_bus import Bus, Fact, Heard
 from schemas import Schemas
+
+# How long a message may be on another way than those that were published after it.
+LATE_S = 5.0
+
+
+class Gaps:
+    """Running numbers of publishers that have not been heard of: messages that were lost."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, int] = {}
+        self._missing: set[tuple[str, int]] = set()
+
+    def take(self, message: Heard) -> None:
+        publisher, number = message.id.rsplit(".", 1)
+        last = self._last.get(publisher)
+        self._missing.discard((publisher, int(number)))
+        if last is not None:
+            for missing in range(last + 1, int(number)):
+                self._missing.add((publisher, missing))
+                asyncio.get_running_loop().call_later(LATE_S, self._tell, publisher, missing)
+        self._last[publisher] = max(last or 0, int(number))
+
+    def _tell(self, publisher: str, number: int) -> None:
+        if (publisher, number) in self._missing:
+            self._missing.discard((publisher, number))
+            print(f"lost: message {number} of {publisher}", file=sys.stderr, flush=True)
+
+
+class Follower:
+    def __init__(self, bus: Bus, schemas: Schemas | None) -> None:
+        self._bus, self._schemas = bus, schemas
+        self._gaps = Gaps()
+        self._statuses = Fact()
+        self._shown: dict[str, str] = {}
+
+    async def start(self) -> None:
+        await self._bus.listen(">", self._heard)
+        self._statuses = await self._bus.read("worker", "status", self._changed)
+        for uid in [*self._statuses.values]:
+            self._changed(uid)
+
+    def _is_valid(self, message: Heard) -> bool:
+        wrong = [] if self._schemas is None else self._schemas.errors(message.subject, message.headers, message.payload)
+        for error in wrong:
+            print(f"refused: {message.subject}: {error}", file=sys.stderr, flush=True)
+        return wrong == []
+
+    def _heard(self, message: Heard) -> None:
+        self._gaps.take(message)
+        tokens = message.subject.split(".")
+        if tokens[3:5] == ["event", "recorded"] and self._is_valid(message):
+            event = message.payload
+            # The node itself is in no namespace.
+            name = "/".join(event["ref"][one] for one in ("namespace", "name") if one in event["ref"])
+            print(f"{name} {event['reason']}: {event['message']}", flush=True)
+
+    def _changed(self, uid: str) -> None:
+        message = self._statuses.values.get(uid)
+        if message is None:
+            if uid in self._shown:
+                print(f"{self._shown.pop(uid)} is gone", flush=True)
+        elif self._is_valid(message):
+            ref, status = message.payload["ref"], message.payload["status"]
+            ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))
+            self._shown[uid] = f"{ref['namespace']}/{ref['name']}"
+            print(f"{self._shown[uid]} {status.get('phase')}{' Ready' if ready else ''}", flush=True)
 
 
 async def main() -> None:
     config = json.loads(Path(os.environ["KUBUS_CONFIG"]).read_text())
-    schemas = Schemas(Path(sys.argv[1])) if len(sys.argv) > 1 else None
     bus = Bus(
         url=config["nats"]["url"],
         node=config["node"],
@@ -27,31 +92,8 @@ async def main() -> None:
         identities=Path(config["nats"]["identities"]),
     )
     await bus.connect()
-
-    def is_valid(message: Heard) -> bool:
-        wrong = schemas.errors(message.headers, message.payload) if schemas is not None else []
-        for error in wrong:
-            print(f"refused {message.subject}: {error}", file=sys.stderr, flush=True)
-        return wrong == []
-
-    def changed(uid: str) -> None:
-        message = statuses.values.get(uid) if statuses is not None else None
-        if message is not None and is_valid(message):
-            ref, status = message.payload["ref"], message.payload["status"]
-            ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))
-            print(f"{ref['namespace']}/{ref['name']} {status.get('phase')}{' Ready' if ready else ''}", flush=True)
-
-    def told(message: Heard) -> None:
-        if is_valid(message):
-            event = message.payload
-            ref = event["ref"]
-            print(f"{ref['namespace']}/{ref['name']} {event['reason']}: {event['message']}", flush=True)
-
-    statuses = None
-    await bus.listen("*.event.recorded.*", told)
-    statuses = await bus.read("worker", "status", changed)
-    for uid in [*statuses.values]:
-        changed(uid)
+    await Follower(bus, Schemas(Path(sys.argv[1])) if len(sys.argv) > 1 else None).start()
+    print("following", flush=True)
     await asyncio.Event().wait()
 
 

@@ -9,18 +9,22 @@ import os
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
 from nkey import UserKey
 
 ASK_AGAIN_S = 15.0
 FIRST_ASK_S = 1.0
+# How long the broker may take to answer, and when it is asked again.
+ANSWER_S = 5.0
+AGAIN_S = 0.2
 
 
 def encode_token(text: str) -> str:
@@ -66,26 +70,76 @@ def heard(message: Msg) -> Heard:
     return Heard(message.subject, headers, payload, now())
 
 
-@dataclass
+Rank = tuple[int, int, int]
+
+
+def rank_of(headers: dict[str, str]) -> Rank:
+    """The place of a value among all of its key: by term, by the owner's epoch, by its counter."""
+    return (int(headers.get("Kubus-Term", "0")), int(headers["Kubus-Epoch"]), int(headers["Kubus-Version"]))
+
+
 class Fact:
     """What a reader knows of one fact: the newest value of each key."""
 
-    values: dict[str, Heard] = field(default_factory=dict)
-    ranks: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    completions: dict[str, Heard] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.values: dict[str, Heard] = {}
+        # Of each key that was ever heard of: who spoke of it last, and that value's rank.
+        self._known: dict[str, tuple[str, Rank]] = {}
+        # By owner: marks that wait for some of their keys, and the last one that was applied.
+        self._waiting: dict[str, tuple[Rank, list[str]]] = {}
+        self._applied: dict[str, Rank] = {}
 
     def take(self, message: Heard) -> bool:
         """False for what is older than what is known."""
-        number = message.headers.get
-        rank = (int(number("Kubus-Term", "0")), int(number("Kubus-Epoch", "0")), int(number("Kubus-Version", "0")))
-        if self.ranks.get(message.key, (-1, -1, -1)) >= rank:
+        source, rank = message.headers["Kubus-Source"], rank_of(message.headers)
+        known = self._known.get(message.key)
+        if known is not None and known[1] >= rank:
             return False
-        self.ranks[message.key] = rank
-        if number("Kubus-Removed") == "true":
+        # Published before the last mark, which did not list it.
+        if known is None and source in self._applied and rank[1:] < self._applied[source][1:]:
+            return False
+        self._known[message.key] = (source, rank)
+        if message.headers.get("Kubus-Removed") == "true":
             self.values.pop(message.key, None)
         else:
             self.values[message.key] = message
         return True
+
+    def mark(self, message: Heard) -> None:
+        """An owner's set is whole."""
+        source, rank = message.headers["Kubus-Source"], rank_of(message.headers)
+        waiting = self._waiting.get(source)
+        last = max(waiting[0] if waiting else (0, -1, -1), self._applied.get(source, (0, -1, -1)))
+        if rank > last:
+            keys = [decode_token(key.rsplit(".", 1)[1]) for key in message.payload["keys"]]
+            self._waiting[source] = (rank, keys)
+
+    @property
+    def has_whole(self) -> bool:
+        """Some owner has told its whole set: only then does it mean something that a key is missing."""
+        return len(self._applied) > 0
+
+    def settle(self) -> tuple[list[str], list[str]]:
+        """Applies the marks of which all keys have been seen: the keys that are gone, and the owners that are whole now."""
+        gone, whole = [], []
+        for source, (rank, keys) in [*self._waiting.items()]:
+            if not all(self._has_seen(source, rank, key) for key in keys):
+                continue
+            del self._waiting[source]
+            if source not in self._applied or self._applied[source][1] != rank[1]:
+                whole.append(source)
+            self._applied[source] = rank
+            for key in [*self.values]:
+                owner, of_key = self._known[key]
+                if owner == source and of_key[1:] < rank[1:] and key not in keys:
+                    del self.values[key]
+                    gone.append(key)
+        return gone, whole
+
+    def _has_seen(self, source: str, rank: Rank, key: str) -> bool:
+        known = self._known.get(key)
+        # A key of which another instance speaks is not missing.
+        return known is not None and (known[0] != source or known[1][1] >= rank[1])
 
 
 class CommandFailed(Exception):
@@ -93,7 +147,53 @@ class CommandFailed(Exception):
 
     def __init__(self, failure: dict[str, Any]) -> None:
         super().__init__(f"{failure['code']}: {failure['message']}")
-        self.code = failure["code"]
+        self.code: str = failure["code"]
+        self.message: str = failure["message"]
+
+
+class NotReady(Exception):
+    """The broker has not got what it is asked for, yet."""
+
+
+class Reader:
+    """The way of one fact to its reader."""
+
+    def __init__(self, bus: "Bus", name: str, changed: Callable[[str], Any], whole: Callable[[str], Any]) -> None:
+        self.fact, self.fact_name = Fact(), name
+        self._bus, self._changed, self._whole = bus, changed, whole
+        self._loaded = False
+        self._untold: set[str] = set()
+
+    async def deliver(self, message: Msg) -> None:
+        self._take(heard(message))
+
+    async def load(self) -> None:
+        """Nothing is told, and no mark is applied, before all that is stored is here."""
+        self._loaded = False
+        while True:
+            try:
+                await self._bus.load(self.fact_name, self._take)
+                break
+            except (NotReady, NatsError, asyncio.TimeoutError):
+                await asyncio.sleep(AGAIN_S)
+        self._loaded = True
+        self._tell()
+
+    def _take(self, message: Heard) -> None:
+        if message.subject.split(".")[-2] == "=complete":
+            self.fact.mark(message)
+        elif self.fact.take(message):
+            self._untold.add(message.key)
+        if self._loaded:
+            self._tell()
+
+    def _tell(self) -> None:
+        gone, whole = self.fact.settle()
+        changed, self._untold = self._untold.union(gone), set()
+        for key in changed:
+            self._changed(key)
+        for source in whole:
+            self._whole(source)
 
 
 class Bus:
@@ -108,7 +208,10 @@ class Bus:
         self._span = secrets.token_hex(4)
         self._version = 0
         self._owned: dict[str, dict[str, tuple[str, dict[str, str]]]] = {}
-        self._readers: list[Callable[[], Any]] = []
+        self._complete: set[str] = set()
+        self._storing = asyncio.Lock()
+        self._readers: list[Reader] = []
+        self._again: asyncio.Future[None] | None = None
         # By `<area>.cmd.<name> <number>`.
         self._pending: dict[str, asyncio.Future[Heard]] = {}
         self._numbers: dict[str, int] = {}
@@ -181,44 +284,35 @@ class Bus:
         self,
         area: str,
         name: str,
-        changed: Callable[[str], Any],
-        complete: Callable[[str, list[str]], Any] | None = None,
+        changed: Callable[[str], Any] = lambda _key: None,
+        whole: Callable[[str], Any] = lambda _source: None,
     ) -> Fact:
-        """Follows a fact: `changed` is called for each key that changed, `complete` when an owner has told its whole set."""
-        fact = Fact()
-        prefix = f"{area}.fact.{name}"
+        """Follows a fact, and returns when all that is stored is known.
 
-        def take(message: Heard) -> None:
-            if message.subject.split(".")[-2:-1] == ["=complete"]:
-                fact.completions[message.headers["Kubus-Source"]] = message
-                if complete is not None:
-                    complete(message.key, [key.rsplit(".", 1)[1] for key in message.payload["keys"]])
-            elif fact.take(message):
-                changed(message.key)
+        `changed` is called for each key that changed or is gone, `whole` when an owner has told its whole set.
+        """
+        reader = Reader(self, f"{area}.fact.{name}", changed, whole)
+        await self._client.subscribe(f"kubus.{encode_token(self.node)}.{reader.fact_name}.>", cb=reader.deliver)
+        self._readers.append(reader)
+        await reader.load()
+        return reader.fact
 
-        async def live(message: Msg) -> None:
-            take(heard(message))
-
-        await self._client.subscribe(f"kubus.{encode_token(self.node)}.{prefix}.>", cb=live)
-
-        async def load() -> None:
-            # A subject of the loader's own: what comes there keeps the subject under which it was stored.
-            await self._load(prefix, take)
-
-        self._readers.append(load)
-        await load()
-        return fact
-
-    async def _load(self, prefix: str, take: Callable[[Heard], None]) -> None:
+    async def load(self, fact_name: str, take: Callable[[Heard], None]) -> None:
+        """Has all that is stored of a fact delivered, and returns when it has been."""
         name = f"{self.instance}-{secrets.token_hex(4)}"
         inbox = f"_INBOX.{self.instance}.{name}"
         stored = f"$KV.{self._bucket}."
+        received, counted = 0, asyncio.Event()
 
         async def deliver(message: Msg) -> None:
+            nonlocal received
+            # What comes to the inbox keeps the subject under which it was stored; a heartbeat has none.
             if message.subject.startswith(stored):
                 one = heard(message)
                 subject = f"kubus.{encode_token(self.node)}.{message.subject[len(stored):]}"
                 take(Heard(subject, one.headers, one.payload, one.heard))
+                received += 1
+                counted.set()
 
         subscription = await self._client.subscribe(inbox, cb=deliver)
         config = {
@@ -226,44 +320,64 @@ class Bus:
             "ack_policy": "none",
             "deliver_policy": "last_per_subject",
             "deliver_subject": inbox,
-            "filter_subject": f"{stored}{prefix}.>",
+            "filter_subject": f"{stored}{fact_name}.>",
             "inactive_threshold": 10_000_000_000,
             "mem_storage": True,
             "num_replicas": 1,
         }
         stream = f"KV_{self._bucket}"
-        answer = await self._client.request(
-            f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{config['filter_subject']}",
-            json.dumps({"stream_name": stream, "config": config}).encode(),
-            timeout=10,
-        )
-        created = json.loads(answer.data)
-        if "error" in created:
-            raise RuntimeError(f"the facts {prefix} can not be read: {created['error']['description']}")
-        # Ends by itself with the last of what was stored.
-        await subscription.unsubscribe(limit=created["num_pending"])
+        try:
+            answer = await self._client.request(
+                f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{config['filter_subject']}",
+                json.dumps({"stream_name": stream, "config": config}).encode(),
+                timeout=ANSWER_S,
+            )
+            created = json.loads(answer.data)
+            if "error" in created:
+                raise NotReady(f"the facts {fact_name} can not be read: {created['error']['description']}")
+            while received < created["num_pending"]:
+                counted.clear()
+                await asyncio.wait_for(counted.wait(), ANSWER_S)
+        finally:
+            await subscription.unsubscribe()
 
-    async def put(self, area: str, name: str, key: str, payload: Any, pod: str | None, causes: list[Heard]) -> None:
+    async def put(
+        self,
+        area: str,
+        name: str,
+        key: str,
+        payload: Any,
+        *,
+        pod: str | None = None,
+        causes: list[Heard] | None = None,
+        term: int | None = None,
+    ) -> None:
         """Stores a fact that this instance owns; `payload` None takes it out."""
         self._version += 1
-        headers = self.stamp(f"{area}.fact.{name}/1", pod, causes)
+        headers = self.stamp(f"{area}.fact.{name}/1", pod, causes or [])
         headers["Kubus-Version"] = str(self._version)
+        if term is not None:
+            headers["Kubus-Term"] = str(term)
         if payload is None:
             headers["Kubus-Removed"] = "true"
         data = "" if payload is None else json.dumps(payload)
         entries = self._owned.setdefault(f"{area}.fact.{name}", {})
-        entries[encode_token(key)] = (data, headers)
-        await self._store(f"{area}.fact.{name}.{encode_token(key)}", data, headers)
-        if payload is None:
-            del entries[encode_token(key)]
+        token = encode_token(key)
+        entry = entries[token] = (data, headers)
+        await self._store(f"{area}.fact.{name}.{token}", data, headers)
+        # The store keeps the mark of the removal.
+        if payload is None and entries.get(token) == entry:
+            del entries[token]
 
     async def complete(self, area: str, name: str) -> None:
         """All keys of a fact that this instance has are told."""
         fact = f"{area}.fact.{name}"
+        self._complete.add(fact)
         self._version += 1
         headers = self.stamp(f"{fact}.complete/1", None, [])
         headers["Kubus-Version"] = str(self._version)
-        keys = [f"{fact}.{key}" for key in self._owned.setdefault(fact, {})]
+        entries = self._owned.setdefault(fact, {})
+        keys = [f"{fact}.{key}" for key, (_, of_key) in entries.items() if "Kubus-Removed" not in of_key]
         await self._store(f"{fact}.=complete.{encode_token(self.instance)}", json.dumps({"keys": keys}), headers)
 
     async def announce(self, version: str) -> None:
@@ -275,21 +389,38 @@ class Bus:
             "pid": os.getpid(),
             "startedAt": now(),
         }
-        await self.put("service", "instance", self.instance, about, None, [])
+        await self.put("service", "instance", self.instance, about)
         await self.complete("service", "instance")
 
     async def _store(self, key: str, data: str, headers: dict[str, str]) -> None:
-        await self._client.publish(f"$KV.{self._bucket}.{key}", data.encode(), headers=headers)
+        """Until the broker says that it has it: right after its start it may have no bucket yet."""
+        # One after the other, so that no older value follows a newer one.
+        async with self._storing:
+            while True:
+                try:
+                    subject = f"$KV.{self._bucket}.{key}"
+                    answer = await self._client.request(subject, data.encode(), timeout=ANSWER_S, headers=headers)
+                    if "error" not in json.loads(answer.data):
+                        return
+                except (NatsError, asyncio.TimeoutError):
+                    pass
+                if self._client.is_closed:
+                    return
+                await asyncio.sleep(AGAIN_S)
 
     async def _reconnected(self) -> None:
+        self._again = asyncio.ensure_future(self._say_again())
+
+    async def _say_again(self) -> None:
         """The bucket may have come back empty: owners say all again, and readers look at all of it anew."""
         for fact, entries in self._owned.items():
-            for key, (data, headers) in entries.items():
+            for key, (data, headers) in [*entries.items()]:
                 await self._store(f"{fact}.{key}", data, headers)
-            area, _, name = fact.split(".")
-            await self.complete(area, name)
-        for load in self._readers:
-            await load()
+            if fact in self._complete:
+                area, _, name = fact.split(".")
+                await self.complete(area, name)
+        for reader in self._readers:
+            await reader.load()
 
     # ---- commands
 

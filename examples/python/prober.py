@@ -6,9 +6,12 @@ It gets the node's configuration file in KUBUS_CONFIG and its slot in KUBUS_SLOT
 """
 
 import asyncio
+import base64
 import json
 import os
 import signal
+import ssl
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,12 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kubus_bus import Bus, CommandFailed, Fact, Heard
+from kubus_bus import Bus, CommandFailed, Fact, Heard, now
 from slot import Slot
 
 KINDS = ("startup", "liveness", "readiness")
 # What a probe says before its first verdict.
 INITIAL = {"startup": "unknown", "liveness": "success", "readiness": "failure"}
+
+# A result, what there is to say of it, and what it depended on.
+Attempt = tuple[str, str, list[Heard]]
 
 
 @dataclass(frozen=True)
@@ -35,35 +41,36 @@ class Target:
 
 
 class Verdicts:
-    """What probes say of each run, kept over a restart of this process in a file."""
+    """What the probes of each pod say: payloads of `probe.fact.results`, kept over a restart in a file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._results: dict[str, dict[str, dict[str, str]]] = {}
+        self.pods: dict[str, dict[str, Any]] = {}
         try:
-            self._results = json.loads(file.read_text())
+            self.pods = json.loads(file.read_text())
         except FileNotFoundError:
             pass
 
     def of(self, target: Target) -> str:
-        return self._results.get(target.uid, {}).get(target.run, {}).get(target.kind, INITIAL[target.kind])
+        runs = self.pods.get(target.uid, {}).get("containers", {})
+        return runs.get(target.run, {}).get(target.kind, INITIAL[target.kind])
 
-    def set(self, target: Target, result: str) -> None:
-        self._results.setdefault(target.uid, {}).setdefault(target.run, {})[target.kind] = result
+    def judge(self, target: Target, ref: dict[str, str], result: str) -> None:
+        pod = self.pods.setdefault(target.uid, {"ref": ref, "containers": {}})
+        pod["containers"].setdefault(target.run, {})[target.kind] = result
 
     def keep(self, uid: str, runs: set[str]) -> None:
         """Forgets runs that are no more."""
-        self._results[uid] = {run: said for run, said in self._results.get(uid, {}).items() if run in runs}
-        if not self._results[uid]:
-            del self._results[uid]
-
-    def runs(self, uid: str) -> dict[str, dict[str, str]]:
-        return self._results.get(uid, {})
+        pod = self.pods.get(uid)
+        if pod is not None:
+            pod["containers"] = {run: said for run, said in pod["containers"].items() if run in runs}
+            if not pod["containers"]:
+                del self.pods[uid]
 
     def write(self) -> None:
         """Before it is told: whoever was told must not hear otherwise after a restart."""
         new = self._file.with_suffix(".new")
-        new.write_text(json.dumps(self._results))
+        new.write_text(json.dumps(self.pods))
         new.replace(self._file)
 
 
@@ -71,37 +78,73 @@ class Prober:
     def __init__(self, bus: Bus, verdicts: Verdicts, node_ip: str) -> None:
         self._bus, self._verdicts, self._node_ip = bus, verdicts, node_ip
         self._loops: dict[Target, asyncio.Task[None]] = {}
-        self._told: dict[str, Any] = {}
-        self._works = Fact()
-        self._runtimes = Fact()
+        self._told: dict[str, str] = {}
+        self._telling: set[asyncio.Future[None]] = set()
+        self._term = 0
+        self._started = False
+        self._works = self._runtimes = self._shares = Fact()
 
     async def start(self) -> None:
-        self._works = await self._bus.read("sync", "pod", self._look)
-        self._runtimes = await self._bus.read("runtime", "pod", self._look)
-        for uid in [*self._works.values]:
-            self._look(uid)
+        self._shares = await self._bus.read("node", "share", self._shared)
+        self._shared(self._bus.service)
+        # What an earlier life said stands: the bundled prober's word too, if its bucket still has it.
+        before = await self._bus.read("probe", "results")
+        for uid, message in before.values.items():
+            if message.headers["Kubus-Source"] == self._bus.instance:
+                self._verdicts.pods.setdefault(uid, message.payload)
+        for uid in self._verdicts.pods:
+            await self._tell(uid, [])
         await self._bus.complete("probe", "results")
+        self._works = await self._bus.read("sync", "pod", self._look, self._forget)
+        self._runtimes = await self._bus.read("runtime", "pod", self._look)
+        self._started = True
+        for uid in {*self._works.values, *self._verdicts.pods}:
+            self._look(uid)
+        self._forget("")
         await self._bus.announce("python")
+
+    def _shared(self, service: str) -> None:
+        """Which instances share the pods. This one can have all of them, or none."""
+        share = self._shares.values.get(service)
+        if service != self._bus.service or share is None:
+            return
+        instances, term = share.payload["instances"], share.payload["term"]
+        if instances != [self._bus.instance]:
+            sys.exit(f"the pods are shared by {', '.join(instances)}: this prober has to be the only one")
+        if term > self._term:
+            # What is said under an earlier term counts no more.
+            self._term = term
+            for uid in [*self._told]:
+                self._told.pop(uid)
+                self._say(uid, [share])
+
+    def _forget(self, _owner: str) -> None:
+        """The set of pods is whole: those that ended while nobody probed them are no more."""
+        for uid in [*self._verdicts.pods]:
+            if self._started and self._works.has_whole and uid not in self._works.values:
+                self._verdicts.keep(uid, set())
+                self._say(uid, [])
 
     def _look(self, uid: str) -> None:
         """A pod, or what the runtime has of it, has changed."""
+        if not self._started:
+            return
         work, runtime = self._works.values.get(uid), self._runtimes.values.get(uid)
         wanted = dict(self._targets(uid, work, runtime))
         for target in [one for one in self._loops if one.uid == uid and one not in wanted]:
             self._loops.pop(target).cancel()
-        if work is None:
-            self._verdicts.keep(uid, set())
-            asyncio.ensure_future(self._tell(uid, None, []))
-            return
-        if runtime is None:
-            # What an earlier life has said stands until the runtime is heard of.
+        # Without them, what an earlier life has said stands until they are heard of.
+        if work is None or runtime is None:
+            if work is None and self._works.has_whole:
+                self._verdicts.keep(uid, set())
+                self._say(uid, [])
             return
         self._verdicts.keep(uid, {target.run for target in wanted})
         for target, probe in wanted.items():
-            self._verdicts.set(target, self._verdicts.of(target))
+            self._verdicts.judge(target, work.payload["ref"], self._verdicts.of(target))
             if target not in self._loops:
                 self._loops[target] = asyncio.ensure_future(self._probe(target, probe))
-        asyncio.ensure_future(self._tell(uid, work, [runtime, work]))
+        self._say(uid, [runtime, work])
 
     def _targets(self, uid: str, work: Heard | None, runtime: Heard | None):
         pod = (work.payload.get("pod") if work else None) or {}
@@ -123,30 +166,37 @@ class Prober:
         wanted = {"success": probe.get("successThreshold") or 1, "failure": probe.get("failureThreshold") or 3}
         await asyncio.sleep(probe.get("initialDelaySeconds") or 0)
         last, count = "", 0
-        while True:
-            if self._is_its_turn(target):
-                began = time.monotonic()
-                result, causes = await self._attempt(target, probe)
+        while not self._is_decided(target):
+            if not self._is_its_turn(target):
+                await asyncio.sleep(0.1)
+                continue
+            began = time.monotonic()
+            attempt = await self._attempt(target, probe)
+            if attempt is not None:
+                result, message, causes = attempt
                 count = count + 1 if result == last else 1
                 last = result
+                if result == "failure":
+                    await self._complain(target, message, causes)
                 if count >= wanted[result] and self._verdicts.of(target) != result:
-                    self._verdicts.set(target, result)
-                    await self._tell(target.uid, self._works.values.get(target.uid), causes)
-                if target.kind == "startup" and self._verdicts.of(target) == "success":
-                    return
-                await asyncio.sleep(max(0.0, period - (time.monotonic() - began)))
-            else:
-                await asyncio.sleep(0.1)
+                    self._verdicts.judge(target, self._works.values[target.uid].payload["ref"], result)
+                    self._say(target.uid, causes)
+            await asyncio.sleep(max(0.0, period - (time.monotonic() - began)))
+
+    def _is_decided(self, target: Target) -> bool:
+        """A container starts once, and one that failed is restarted: then nothing more is asked of this run."""
+        verdict = self._verdicts.of(target)
+        return (target.kind == "startup" and verdict != "unknown") or (target.kind == "liveness" and verdict == "failure")
 
     def _is_its_turn(self, target: Target) -> bool:
         """Whether a container has started decides on its other probes."""
         startup = Target(target.uid, target.container, target.run, "startup")
         return target.kind == "startup" or startup not in self._loops or self._verdicts.of(startup) == "success"
 
-    async def _attempt(self, target: Target, probe: dict[str, Any]) -> tuple[str, list[Heard]]:
+    async def _attempt(self, target: Target, probe: dict[str, Any]) -> Attempt | None:
+        """None where nobody could be asked: that says nothing about the container."""
         limit = float(probe.get("timeoutSeconds") or 1)
-        work, runtime = self._works.values.get(target.uid), self._runtimes.values.get(target.uid)
-        causes = [one for one in (runtime, work) if one is not None]
+        causes = [self._runtimes.values[target.uid], self._works.values[target.uid]]
         if probe.get("exec"):
             return await self._exec(target, probe["exec"].get("command", []), limit, causes)
         try:
@@ -154,31 +204,50 @@ class Prober:
                 url = self._url(target, probe["httpGet"])
                 headers = {one["name"]: one["value"] for one in probe["httpGet"].get("httpHeaders") or []}
                 status = await asyncio.to_thread(http_status, url, headers, limit)
-                return "success" if 200 <= status < 400 else "failure", causes
-            host = probe["tcpSocket"].get("host") or self._address(target)
-            _, writer = await asyncio.wait_for(
-                asyncio.open_connection(host, self._port(target, probe["tcpSocket"]["port"])), limit
-            )
-            writer.close()
-            return "success", causes
-        except (OSError, TimeoutError):
-            return "failure", causes
+                if 200 <= status < 400:
+                    return "success", "", causes
+                return "failure", f"HTTP probe failed with statuscode: {status}", causes
+            if probe.get("tcpSocket"):
+                host = probe["tcpSocket"].get("host") or self._address(target)
+                port = self._port(target, probe["tcpSocket"]["port"])
+                _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), limit)
+                writer.close()
+                return "success", "", causes
+            return None
+        except (OSError, asyncio.TimeoutError) as error:
+            return "failure", str(error) or "the time is over", causes
 
-    async def _exec(
-        self, target: Target, command: list[str], limit: float, causes: list[Heard]
-    ) -> tuple[str, list[Heard]]:
+    async def _exec(self, target: Target, command: list[str], limit: float, causes: list[Heard]) -> Attempt | None:
         request = {"params": {"containerId": target.run, "cmd": command, "timeout": str(int(limit))}}
         try:
             reply = await self._bus.call("runtime", "ExecSync", target.uid, request, causes)
-        except CommandFailed:
-            return "failure", causes
-        code = reply.payload["response"].get("exitCode", 0)
-        return "success" if code == 0 else "failure", [reply]
+        except CommandFailed as error:
+            return ("failure", error.message, causes) if error.code == "DeadlineExceeded" else None
+        response = reply.payload["response"]
+        said = b"".join(base64.b64decode(response.get(one, "")) for one in ("stdout", "stderr"))
+        result = "success" if response.get("exitCode", 0) == 0 else "failure"
+        return result, said.decode(errors="replace"), [reply]
+
+    async def _complain(self, target: Target, message: str, causes: list[Heard]) -> None:
+        work = self._works.values[target.uid].payload
+        event = {
+            "ref": work["ref"],
+            "type": "Warning",
+            "reason": "Unhealthy",
+            "message": f"{target.kind.capitalize()} probe failed: {message}",
+            "fieldPath": f"spec.containers{{{target.container}}}",
+            "count": 1,
+            "firstTimestamp": now(),
+            "lastTimestamp": now(),
+            "series": f"{target.run}-{target.kind}-{time.time_ns()}",
+        }
+        await self._bus.publish("probe", "recorded", target.uid, event, target.uid, causes)
 
     def _url(self, target: Target, action: dict[str, Any]) -> str:
         host = action.get("host") or self._address(target)
         path = action.get("path") or "/"
         scheme = (action.get("scheme") or "HTTP").lower()
+        host = f"[{host}]" if ":" in host else host
         return f"{scheme}://{host}:{self._port(target, action['port'])}/{path.lstrip('/')}"
 
     def _address(self, target: Target) -> str:
@@ -194,21 +263,34 @@ class Prober:
         container = next(one for one in pod["spec"]["containers"] if one["name"] == target.container)
         return next(one["containerPort"] for one in container.get("ports", []) if one.get("name") == port)
 
-    async def _tell(self, uid: str, work: Heard | None, causes: list[Heard]) -> None:
+    def _say(self, uid: str, causes: list[Heard]) -> None:
+        telling = asyncio.ensure_future(self._tell(uid, causes))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def _tell(self, uid: str, causes: list[Heard]) -> None:
         """Says what the probes of a pod say, if that has changed."""
-        runs = self._verdicts.runs(uid)
-        results = {"ref": work.payload["ref"], "containers": runs} if work is not None and runs else None
+        results = self._verdicts.pods.get(uid)
         text = json.dumps(results)
         if self._told.get(uid, "null") == text:
             return
         self._told[uid] = text
+        if results is None:
+            del self._told[uid]
         self._verdicts.write()
-        await self._bus.put("probe", "results", uid, results, uid, causes)
+        term = self._term or None
+        await self._bus.put("probe", "results", uid, json.loads(text), pod=uid, causes=causes, term=term)
+
+
+# Certificates of pods are not looked at, and a proxy of the machine leads elsewhere.
+anyhow = ssl.create_default_context()
+anyhow.check_hostname, anyhow.verify_mode = False, ssl.CERT_NONE
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyhow))
 
 
 def http_status(url: str, headers: dict[str, str], limit: float) -> int:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=limit) as answer:
+        with opener.open(urllib.request.Request(url, headers=headers), timeout=limit) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as answer:
         return int(answer.code)

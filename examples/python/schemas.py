@@ -1,4 +1,4 @@
-"""The published JSON Schemas of a node's messages."""
+"""The published contract of a node's messages: the AsyncAPI document and the JSON Schemas that `pnpm contract` writes."""
 
 import json
 import re
@@ -9,34 +9,77 @@ from jsonschema import Draft7Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
+TYPE = re.compile(r"([a-z]+)\.(fact|cmd|event|reply)\.([A-Za-z]+)(\.complete)?/(\d+)")
+
 
 class Schemas:
-    """Validates payloads against the schemas in a folder: `pnpm contract` writes them."""
+    """Validates messages against the contract in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._documents = {file.name: json.loads(file.read_text()) for file in folder.glob("*.json")}
-        if not self._documents:
-            raise SystemExit(f"there are no schemas in {folder}")
-        resources = [
-            (name, Resource.from_contents(document, default_specification=DRAFT7))
-            for name, document in self._documents.items()
-        ]
-        self._registry: Registry = Registry().with_resources(resources)
+        self._document = json.loads((folder / "asyncapi.json").read_text())
+        resource = Resource.from_contents(self._document, default_specification=DRAFT7)
+        self._registry: Registry = Registry().with_resource("contract", resource)
+        self._messages: dict[str, Any] = self._document["components"]["messages"]
         self._validators: dict[str, Draft7Validator] = {}
+        # Each file has to stand for itself too.
+        self.files = sorted((folder / "schemas").glob("*.json"))
+        for file in self.files:
+            Draft7Validator.check_schema(json.loads(file.read_text()))
 
-    def errors(self, headers: dict[str, str], payload: Any) -> list[str]:
-        """What is wrong with a message; empty when nothing is."""
-        name = self.name_of(headers)
-        if name not in self._documents:
-            return [f"there is no schema {name}"]
+    @property
+    def types(self) -> set[str]:
+        """Every declared type, with its version."""
+        return {message["name"] for message in self._messages.values()} - {"completion"}
+
+    def errors(self, subject: str, headers: dict[str, str], payload: Any) -> list[str]:
+        """What is wrong with a message; empty when nothing is. `payload` is None for an empty one."""
+        found = TYPE.fullmatch(headers.get("Kubus-Type", ""))
+        if found is None:
+            return [f"the header Kubus-Type names no type: {headers.get('Kubus-Type')!r}"]
+        area, kind, name, complete, version = found.groups()
+        message = f"{area}.{kind}.{name}.v{version}"
+        if message not in self._messages or (complete and kind != "fact"):
+            return [f"there is no message {found[0]}"]
+        if complete:
+            message = "completion"
+        return [
+            *self._of_subject(subject, area, kind, name, complete),
+            *self._of_headers(message, kind, headers),
+            *self._of_payload(message, kind, headers, payload),
+        ]
+
+    def _of_subject(self, subject: str, area: str, kind: str, name: str, complete: str | None) -> list[str]:
+        tokens = subject.split(".")
+        if kind == "reply":
+            fits = len(tokens) == 6 and tokens[0] == "kubus" and tokens[2] == "reply"
+        else:
+            fits = tokens[0] == "kubus" and tokens[2:5] == [area, kind, name] and len(tokens) == (7 if complete else 6)
+            fits = fits and (not complete or tokens[5] == "=complete")
+        return [] if fits else [f"{subject} is no subject of {area}.{kind}.{name}"]
+
+    def _of_headers(self, message: str, kind: str, headers: dict[str, str]) -> list[str]:
+        known = self._document["components"]["schemas"][f"{kind}.headers"]["properties"]
+        strange = [name for name in headers if name not in known and not name.startswith("Nats-")]
+        return [
+            *(f"there is no header {name}" for name in strange),
+            *self._validate(f"#/components/messages/{message}/headers", headers),
+        ]
+
+    def _of_payload(self, message: str, kind: str, headers: dict[str, str], payload: Any) -> list[str]:
+        empty = {"fact": "Kubus-Removed" in headers, "reply": headers.get("Kubus-Status") in ("accepted", "attached")}
+        if empty.get(kind, False):
+            return [] if payload is None else ["there is a payload where none belongs"]
         if payload is None:
-            return [] if headers.get("Kubus-Removed") == "true" else ["only a fact that is removed has no payload"]
-        validator = self._validators.get(name)
-        if validator is None:
-            validator = Draft7Validator(self._documents[name], registry=self._registry)
-            self._validators[name] = validator
-        return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(payload)]
+            return ["there is no payload"]
+        failed = headers.get("Kubus-Status") in ("failed", "refused")
+        if kind == "reply":
+            # Which of the two it is, its status says.
+            return self._validate(f"#/components/messages/{message}/payload/anyOf/{1 if failed else 0}", payload)
+        return self._validate(f"#/components/messages/{message}/payload", payload)
 
-    @staticmethod
-    def name_of(headers: dict[str, str]) -> str:
-        return re.sub(r"/\d+$", "", headers.get("Kubus-Type", "")) + ".json"
+    def _validate(self, pointer: str, value: Any) -> list[str]:
+        validator = self._validators.get(pointer)
+        if validator is None:
+            validator = Draft7Validator({"$ref": f"contract{pointer}"}, registry=self._registry)
+            self._validators[pointer] = validator
+        return [f"{error.json_path}: {error.message}" for error in validator.iter_errors(value)]

@@ -18,7 +18,23 @@ async function auditIdentity(
   service: ServiceName,
   probes: readonly Probe[],
 ): Promise<string[]> {
-  const instance = `${service}-0`;
+  const answered = await refusedOf(server, `${service}-0`, probes);
+  const differences = (operation: 'publish' | 'subscription', may: string, wanted: (probe: Probe) => boolean) =>
+    probes
+      .filter((probe) => answered.has(`${operation} ${probe.subject}`) === wanted(probe))
+      .map((probe) => `${service} ${wanted(probe) ? 'may not' : 'may'} ${may} ${probe.subject}`);
+  return [
+    ...differences('publish', 'publish', ({ publish }) => publish.includes(service)),
+    ...differences('subscription', 'subscribe', ({ subscribe }) => subscribe.includes(service)),
+  ];
+}
+
+/** What the broker refuses an identity of that, as `publish SUBJECT` and `subscription SUBJECT`. */
+export async function refusedOf(
+  server: TestNatsServer,
+  instance: string,
+  probes: readonly Pick<Probe, 'subject'>[],
+): Promise<Set<string>> {
   const seed = server.identities.get(instance)?.seed ?? '';
   const connection = await connectNats({ servers: server.url, instance, seed });
   const refused = collectRefusals(connection);
@@ -29,15 +45,7 @@ async function auditIdentity(
   // The server works in order: with the answer to this ping it has refused what it refuses.
   await connection.flush();
   await connection.close();
-  const answered = await refused;
-  const differences = (operation: 'publish' | 'subscription', may: string, wanted: (probe: Probe) => boolean) =>
-    probes
-      .filter((probe) => answered.has(`${operation} ${probe.subject}`) === wanted(probe))
-      .map((probe) => `${service} ${wanted(probe) ? 'may not' : 'may'} ${may} ${probe.subject}`);
-  return [
-    ...differences('publish', 'publish', ({ publish }) => publish.includes(service)),
-    ...differences('subscription', 'subscribe', ({ subscribe }) => subscribe.includes(service)),
-  ];
+  return refused;
 }
 
 /** What the broker has refused until the connection is closed, as `publish SUBJECT` and `subscription SUBJECT`. */

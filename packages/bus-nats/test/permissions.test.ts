@@ -6,6 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import {
   NatsTransport,
   type Permissions,
+  READER,
   connectNats,
   createIdentity,
   defaultRecordLimits,
@@ -13,7 +14,7 @@ import {
   permissionsOf,
 } from '../src/index.ts';
 import { TestNatsServer } from '../src/testing.ts';
-import { audit } from './permission-audit.ts';
+import { audit, refusedOf } from './permission-audit.ts';
 import { NODE, probes } from './permission-probes.ts';
 import { clock, ids } from './ports.ts';
 
@@ -115,6 +116,20 @@ describe('permissions of the broker', () => {
     },
     AUDIT_LIMIT_MS,
   );
+
+  test('a reader may hear all that is said on its node, and publish nothing but the requests of reading', async () => {
+    await server.start(NODE, serviceContracts, [...identities, { service: READER, instance: 'reader-0' }]);
+    const all = probes();
+    const refused = await refusedOf(server, 'reader-0', all);
+    const allowed = (operation: string) =>
+      all.map(({ subject }) => subject).filter((subject) => !refused.has(`${operation} ${subject}`));
+    const heard = all.map(({ subject }) => subject).filter((subject) => subject.startsWith('kubus.n.'));
+    expect(allowed('subscription')).toEqual(expect.arrayContaining(heard));
+    expect(allowed('subscription').filter((subject) => !subject.startsWith('kubus.n.'))).toEqual([]);
+    expect(allowed('publish')).toContain('$JS.API.STREAM.INFO.KV_kubus_n');
+    const reading = /^\$JS\.API\.(STREAM\.INFO|CONSUMER\.CREATE|CONSUMER\.MSG\.NEXT)\./;
+    expect(allowed('publish').filter((subject) => !reading.test(subject))).toEqual([]);
+  });
 
   test('whoever has no key, or another one, is not let in', async () => {
     await server.start(NODE, serviceContracts, identities);

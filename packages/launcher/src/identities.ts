@@ -30,7 +30,7 @@ export async function ensureIdentities(folder: string, counts: InstanceCounts = 
   const wanted = nodeIdentities(counts);
   const further = (await readdir(folder)).flatMap((file): Identity[] => {
     const { service, instance } = /^(?<instance>(?<service>[a-z-]+)-\d+)\.nk$/.exec(file)?.groups ?? {};
-    const name = [...serviceNames, READER].find((one) => one === service);
+    const name = [...serviceNames, READER].find((one): one is Identity['service'] => one === service);
     const known = instance === undefined || wanted.some((identity) => identity.instance === instance);
     return name === undefined || known ? [] : [{ service: name, instance }];
   });

@@ -10,8 +10,7 @@ import { UserError } from '../user-error.ts';
 export function addInside(program: Command): void {
   program
     .command('inside')
-    .argument('<command...>', 'the program, which finds the node’s configuration in KUBUS_CONFIG')
-    .passThroughOptions()
+    .argument('<command...>', 'the program, after --; it finds the node’s configuration in KUBUS_CONFIG')
     .description('run a program in the network of a node, where its NATS server and its pods are reached')
     .action(async (command: string[], _options: object, self: Command) => {
       requireRoot('inside');

@@ -10,8 +10,10 @@ export function addReplace(program: Command): void {
   program
     .command('replace')
     .argument('<service>', 'a service, or one of its instances')
-    .argument('<command...>', 'the program, which finds the node’s configuration in KUBUS_CONFIG and its slot in KUBUS_SLOT')
-    .passThroughOptions()
+    .argument(
+      '<command...>',
+      'the program, after --; it finds the node’s configuration in KUBUS_CONFIG and its slot in KUBUS_SLOT',
+    )
     .description('run a program of your own in the place of a service; pods go on')
     .action(async (service: string, command: string[], _options: object, self: Command) => {
       requireRoot('replace');
@@ -24,8 +26,7 @@ async function replace(link: NodeLink, instance: string, [program = '', ...args]
   const code = await inPlaceOf(link, instance, () => {
     console.error(`kubus: ${program} runs in the place of ${instance}`);
     const own = { KUBUS_CONFIG: nodeConfigFile(link.dir), KUBUS_SLOT: slotOf(instance), [nodeMark]: link.dir.root };
-    const child = spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...own } });
-    return child;
+    return spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...own } });
   });
   process.exitCode = code ?? 0;
 }

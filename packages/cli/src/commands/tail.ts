@@ -1,3 +1,4 @@
+import type { WireMessage } from '@kubus/bus';
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { type RecordedMessage, payloadOf, recordedMessage, summarise } from '@kubus/causality';
 import { bareType, podWork } from '@kubus/contracts';
@@ -25,27 +26,27 @@ async function tail(
   const names = new Map<string, string>();
   await link.facts(podWork, { changed: (fact) => remember(names, fact) });
   const pattern = subject.startsWith('kubus.') ? subject : nodeSubject(link.bus.node, widened(subject));
-  const show = (one: RecordedMessage) => console.log(json ? asJson(one) : asLine(one, names));
+  const show = (message: WireMessage) => {
+    const one = recordedMessage(message);
+    // Programs get all of them, also what says nothing of itself: whoever validates messages wants to see those most of all.
+    if (json) console.log(asJson(message));
+    else if (one !== undefined) console.log(asLine(one, names));
+  };
   if (recorded) {
-    for (const { message } of await link.record(pattern.split('.').slice(2).join('.'))) {
-      const one = recordedMessage(message);
-      if (one !== undefined) show(one);
-    }
+    for (const { message } of await link.record(pattern.split('.').slice(2).join('.'))) show(message);
     return;
   }
   link.connection.subscribe(pattern, {
     callback: (error, wire) => {
-      const one = error === null ? recordedMessage(fromNats(wire)) : undefined;
       if (error !== null) console.error(`kubus: ${error.message}`);
-      else if (one !== undefined) show(one);
+      else show(fromNats(wire));
     },
   });
   await new Promise(() => undefined);
 }
 
-function asJson({ message }: RecordedMessage): string {
-  const payload = payloadOf(message) ?? null;
-  return JSON.stringify({ subject: message.subject, headers: message.headers, payload });
+function asJson({ subject, headers, data }: WireMessage): string {
+  return JSON.stringify({ subject, headers, payload: payloadAsSaid(data) });
 }
 
 function asLine(recorded: RecordedMessage, names: ReadonlyMap<string, string>): string {
@@ -55,6 +56,16 @@ function asLine(recorded: RecordedMessage, names: ReadonlyMap<string, string>): 
   const time = envelope.time.slice(11, 26);
   const type = bareType(envelope.type);
   return `${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`;
+}
+
+/** null for an empty one; the text itself where it is no JSON. */
+function payloadAsSaid(data: string): unknown {
+  if (data === '') return null;
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return data;
+  }
 }
 
 function remember(names: Map<string, string>, fact: { key: string; value: unknown }): void {

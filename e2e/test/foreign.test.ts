@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type RunningCommand, type TestNode, checkout, isReady, poll, startCommand } from '@kubus/harness';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type NodeTest, sharedNode } from '../src/node-tests.ts';
+import { containerStatus } from '../src/pod-facts.ts';
+import { container, pod, shell } from '../src/pods.ts';
+import { type Python, findPython } from '../src/python.ts';
+
+const python = await findPython();
+const onNode: NodeTest =
+  'missing' in python
+    ? (name) => test.skip(`${name}: ${python.missing}`, () => undefined)
+    : sharedNode('foreign', { elsewhere: ['prober'] });
+
+/** The published contract, and what was said. */
+let folder = '';
+beforeAll(async () => {
+  if ('missing' in python) return;
+  folder = await mkdtemp(join(tmpdir(), 'kubus-contract-'));
+  const made = await startCommand(
+    process.execPath,
+    [join(checkout, 'packages/contract-document/src/main.ts'), join(folder, 'contract')],
+    {},
+  ).outcome;
+  expect([made.code, made.stderr]).toEqual([0, '']);
+});
+afterAll(async () => {
+  if (folder !== '') await rm(folder, { recursive: true });
+});
+
+function commandOf(script: string, ...args: string[]): string[] {
+  return (python as Exclude<Python, { missing: string }>).command(script, ...args);
+}
+
+/** The prober in Python as the node's own, which the launcher does not start. */
+async function startProber(node: TestNode): Promise<RunningCommand> {
+  const prober = node.startKubus('inside', '--', ...commandOf('prober.py'));
+  await prober.waitForOutput(/^serving$/m);
+  return prober;
+}
+
+/** Kills Python itself, not what has started it. */
+async function killProber(node: TestNode): Promise<void> {
+  const { pid } = await node.watch.until('the prober', () => node.watch.instance('prober-0'));
+  process.kill(pid, 'SIGKILL');
+}
+
+/** A server that says that it is well once the file is there. */
+const server = shell('mkdir /www && cd /www && echo well > health && exec httpd -f -p 8080');
+
+async function writeProbed(node: TestNode): Promise<void> {
+  const exec = container({ name: 'main', readinessProbe: { exec: { command: ['true'] }, periodSeconds: 1 } });
+  await node.writeManifest('exec.json', pod('exec', { containers: [exec] }));
+  const httpGet = { path: '/health', port: 8080 };
+  const http = container({
+    name: 'main',
+    command: server,
+    startupProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1, failureThreshold: 60 },
+    readinessProbe: { httpGet, periodSeconds: 1, timeoutSeconds: 10 },
+  });
+  await node.writeManifest('http.json', pod('http', { containers: [http] }));
+}
+
+/** Which run of its container each of those pods has. */
+function runs(node: TestNode): unknown[] {
+  return ['exec', 'http'].map((name) => {
+    const [one] = node.watch.podsNamed(name);
+    const { containerID, restartCount, ready } = (one && containerStatus(one)) ?? {};
+    return [name, containerID, restartCount, ready];
+  });
+}
+
+onNode('a prober in Python makes pods ready, has containers restarted, and can die unnoticed', async (node) => {
+  const follower = node.startKubus('inside', '--', ...commandOf('follow_pods.py', join(folder, 'contract')));
+  const probers: RunningCommand[] = [];
+  try {
+    await follower.waitForOutput(/^following$/m);
+    probers.push(await startProber(node));
+    await writeProbed(node);
+    const livenessProbe = { exec: { command: ['cat', '/tmp/no-such-file'] }, periodSeconds: 1, failureThreshold: 2 };
+    const ill = pod('ill', { containers: [container({ name: 'main', livenessProbe })] });
+    await node.writeManifest('ill.json', ill);
+    for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+    const again = (one: Parameters<typeof containerStatus>[0]) => (containerStatus(one)?.restartCount ?? 0) > 0;
+    await node.watch.waitForPod('ill', again, 'restarted');
+    await follower.waitForOutput(/default\/exec-\S+ Started: [^]*default\/ill-\S+ Unhealthy: Liveness probe failed: /);
+    await follower.waitForOutput(/default\/http\S* Running Ready/);
+    await node.removeManifest('ill.json');
+
+    const before = runs(node);
+    await killProber(node);
+    await probers[0]?.outcome;
+    probers.push(await startProber(node));
+    // Its first words of a new pod come after those of all that it knows already.
+    const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+    const late = container({ name: 'main', command: server, readinessProbe });
+    await node.writeManifest('late.json', pod('late', { containers: [late] }));
+    await node.watch.waitForPod('late', isReady, 'ready');
+    expect(runs(node)).toEqual(before);
+    const said = follower.written.stdout.split('\n').filter((line) => /^default\/(exec|http)\S* Running/.test(line));
+    const ready = said.filter((line) => line.endsWith(' Ready'));
+    // Once ready, none of them is anything else until the end.
+    expect(said.slice(said.indexOf(ready[0] ?? '')).filter((line) => !line.endsWith(' Ready')).length).toBeLessThan(2);
+    expect(follower.written.stderr).toBe('');
+  } finally {
+    for (const command of [...probers, follower]) await command.end();
+  }
+});
+
+onNode('every message of a node fits the published contract, as another language reads it', async (node) => {
+  const tail = node.startKubus('tail', '-o', 'json');
+  let prober: RunningCommand | undefined;
+  try {
+    prober = await startProber(node);
+    // What the prober says of itself, another time: from here on everything is in the file.
+    expect((await node.kubus('restart', 'cni-bridge')).code).toBe(0);
+    await tail.waitForOutput(/"service\.fact\.instance\/1"/);
+    await writeProbed(node);
+    for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+    for (const service of ['sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge', 'config-sources']) {
+      await node.restart(`${service}-0`);
+    }
+    for (const count of ['2', '1']) expect((await node.kubus('scale', 'pod-workers', count)).code).toBe(0);
+    const volumeMounts = [{ name: 'files', mountPath: '/files', subPath: 'below' }];
+    const containers = [container({ name: 'main', volumeMounts })];
+    await node.writeManifest('after.json', pod('after', { containers, volumes: [{ name: 'files', emptyDir: {} }] }));
+    await node.watch.waitForPod('after');
+    expect((await node.kubus('exec', `after-${node.name}`, '--', 'true')).code).toBe(0);
+    expect((await node.kubus('top', 'pods')).code).toBe(0);
+    await node.writeManifest('broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
+    await poll('the broken manifest', () =>
+      Promise.resolve(/config\.fact\.manifest\//.exec(tail.written.stdout) ?? undefined),
+    );
+    await node.clearManifests();
+    await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
+  } finally {
+    await prober?.end();
+    await tail.end();
+  }
+  const file = join(folder, 'messages.jsonl');
+  const lines = tail.written.stdout.split('\n').slice(0, -1);
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const unseen = join(import.meta.dirname, '../src/unseen-types.json');
+  const validate = (messages: string) => {
+    const [program = '', ...args] = commandOf('validate.py', join(folder, 'contract'), messages, unseen);
+    return startCommand(program, args, {}).outcome;
+  };
+  const { code, stdout, stderr } = await validate(file);
+  expect([code, stderr, code === 0 ? '' : stdout]).toEqual([0, '', '']);
+
+  // The check bites.
+  const [line = ''] = lines.filter(
+    (text) => text.includes('"worker.fact.status/1"') && !text.includes('Kubus-Removed'),
+  );
+  const { subject, headers, payload } = JSON.parse(line) as { headers: Record<string, string> } & Record<
+    string,
+    unknown
+  >;
+  const { 'Kubus-Epoch': _epoch, ...incomplete } = headers;
+  const wrong = [
+    { subject, headers: incomplete, payload },
+    { subject, headers: { ...headers, 'Kubus-Type': 'worker.fact.unknown/1' }, payload },
+    { subject, headers: { ...headers, 'Kubus-Time': 'yesterday' }, payload },
+    { subject, headers, payload: { status: { phase: 3 } } },
+  ];
+  const bad = join(folder, 'wrong.jsonl');
+  await writeFile(bad, wrong.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const found = await validate(bad);
+  expect(found.code).toBe(1);
+  for (const number of [1, 2, 3, 4]) expect(found.stdout).toContain(`line ${number}: `);
+});
+
+onNode('a program takes the place of a bundled service, and gives it back', async (node) => {
+  const replaced = node.startKubus('replace', 'prober', '--', ...commandOf('prober.py'));
+  try {
+    await replaced.waitForOutput(/^serving$/m);
+    await writeProbed(node);
+    for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+    const own = node.watch.instance('prober-0');
+    const { code, stderr } = await replaced.end();
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the bundled prober-0 serves again')]);
+    expect(node.watch.instance('prober-0')?.epoch).toBeGreaterThan(own?.epoch ?? Infinity);
+    for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+  } finally {
+    await replaced.end();
+  }
+});
