@@ -49,6 +49,7 @@ const commands = [
     'trace pod',
     'graph',
     'identities',
+    'replay',
     'restart',
     'scale',
     'debug',
