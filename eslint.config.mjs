@@ -2,6 +2,7 @@
 // which role may import which, and what the pure roles may not touch.
 import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
 /** What each role may import from the workspace. */
@@ -27,7 +28,7 @@ const roleRules = packages.map(({ name, dir, role }) => {
   const forbidden = packages.filter((other) => other.name !== name && !roles[role].includes(other.role));
   const pure = role === 'pure' || role === 'contract';
   return {
-    files: [`${dir}/src/**/*.ts`],
+    files: [`${dir}/src/**/*.{ts,tsx}`],
     ignores: ['**/*.test.ts'],
     rules: {
       'no-restricted-imports': [
@@ -60,7 +61,7 @@ const roleRules = packages.map(({ name, dir, role }) => {
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/generated/**', '**/node_modules/**', '.kubus/**'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: root } },
     rules: {
@@ -74,6 +75,11 @@ export default tseslint.config(
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       'max-lines': ['warn', { max: 400 }],
     },
+  },
+  {
+    files: ['**/*.tsx'],
+    plugins: { 'react-hooks': reactHooks },
+    rules: { 'react-hooks/rules-of-hooks': 'error', 'react-hooks/exhaustive-deps': 'error' },
   },
   ...roleRules,
 );

@@ -1,8 +1,5 @@
-import { type NodeDir, readRecords } from '@kubus/launcher';
+import { type NodeDir, readCpuTimes, readRecords } from '@kubus/launcher';
 import { readFile } from 'node:fs/promises';
-
-/** Length of a clock tick of /proc, in milliseconds: 100 a second on every Linux that Node runs on. */
-const TICK_MS = 10;
 
 /** A figure for each process of the agent by its name, such as `sync-loop`, or `pod-workers-1` for a further instance. */
 export type PerProcess = Readonly<Record<string, number>>;
@@ -19,26 +16,13 @@ export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>>
  * CNI plugins and runtime shims are the same programs under every agent.
  */
 export async function cpuOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
-  return each(processes, async (pid) => {
-    const [user, system] = await timesOf(pid);
-    return user + system;
-  });
+  return each(processes, async (pid) => (await readCpuTimes(pid)).own);
 }
 
 /** CPU of a process, in milliseconds, with that of its children that have ended. */
 export async function cpuWithChildren(pid: number): Promise<number> {
-  return (await timesOf(pid)).reduce((sum, time) => sum + time, 0);
-}
-
-/** In user mode and in the kernel: its own, and that of its children that have ended; milliseconds. */
-async function timesOf(pid: number): Promise<[user: number, system: number, childUser: number, childSystem: number]> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name in brackets may have blanks in it. After it come the fields from the third on: utime is the 14th.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields
-    .slice(11, 15)
-    .map((ticks) => Number(ticks) * TICK_MS);
-  return [user, system, childUser, childSystem];
+  const { own, children } = await readCpuTimes(pid);
+  return own + children;
 }
 
 /** Memory of each process, in MiB: its own pages and its share of those that several use (PSS). */

@@ -64,7 +64,7 @@ async function recordedSoFar(): Promise<{ cpu: number; memory: number; messages:
 function liveRecording(): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const asking = request({ socketPath: observatorySocket(recorded.dir), path: `/api/v1/recordings/${LIVE}` });
-  asking.on('response', (answer) => text(answer).then(resolve, reject));
+  asking.on('response', (answer) => void text(answer).then(resolve, reject));
   asking.on('error', reject);
   asking.end();
   return promise;

@@ -89,11 +89,12 @@ onNode('the page’s address answers its token alone, and events come through it
   expect((await fetch(`${base}/api/v1/recordings/..%2f..%2flive`, { headers })).status).toBe(400);
   const live = await fetch(`${base}/api/v1/live`, { headers });
   expect(live.headers.get('content-type')).toContain('text/event-stream');
+  const reader = (live.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
-  let text = '';
-  for await (const chunk of live.body ?? []) {
-    text += decoder.decode(chunk, { stream: true });
-    if (/^data: \{"at":/m.test(text)) break;
+  for (let text = ''; !/^data: \{"at":/m.test(text);) {
+    const { value, done: ended } = await reader.read();
+    if (ended) throw new Error(`the events ended after ${text}`);
+    text += decoder.decode(value, { stream: true });
   }
   await end();
 });

@@ -1,4 +1,5 @@
 import {
+  type AnyEvent,
   type AnyFact,
   type ServiceContract,
   type ServiceName,
@@ -6,6 +7,7 @@ import {
   everyServiceReads,
   factKey,
   factPattern,
+  instanceJournal,
   patternOf,
   refusedMessage,
   replyPattern,
@@ -56,7 +58,7 @@ export function permissionsOf(
   const publish = [
     ...contract.owns.map((fact) => storePattern(node, fact)),
     ...contract.calls.map((command) => patternOf(node, command)),
-    ...contract.publishes.map((event) => patternOf(node, event)),
+    ...contract.publishes.map((event) => eventSubject(identity, node, event)),
     ...callers.map((caller) => replyPattern(node, caller)),
     `$JS.API.STREAM.INFO.${bucketStream(node)}`,
     ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
@@ -74,6 +76,11 @@ export function permissionsOf(
   return { publish: [...new Set(publish)], subscribe: [...new Set(subscribe)] };
 }
 
+/** What every service tells of itself has its instance as the key. */
+function eventSubject({ instance }: Identity, node: string, event: AnyEvent): string {
+  return event.publisher === 'each' ? subjectOf(node, event, instance) : patternOf(node, event);
+}
+
 /** A service's instance announces itself, reads the replies to its own commands and answers discovery. */
 function ofInstance({ service, instance }: { service: ServiceName; instance: string }, node: string): Permissions {
   return {
@@ -81,6 +88,7 @@ function ofInstance({ service, instance }: { service: ServiceName; instance: str
       storeSubject(node, factKey(serviceInstance, instance)),
       storeSubject(node, completeKey(serviceInstance, instance)),
       subjectOf(node, refusedMessage, instance),
+      subjectOf(node, instanceJournal, instance),
       // Only people ask for discovery, and the tail of their inboxes can not be guessed.
       `${inboxPrefix(PEOPLE)}.>`,
     ],

@@ -1,9 +1,13 @@
 import {
   type AnyCommand,
+  type AnyDeclaration,
   type AnyEvent,
   type AnyFact,
+  type ServiceContract,
   type ServiceName,
   everyServiceReads,
+  faultContracts,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -30,13 +34,19 @@ const launcher: readonly ServiceName[] = ['launcher'];
 const lookers: readonly ServiceName[] = ['cli', 'observatory'];
 const services = serviceNames.filter((name) => name !== 'cli');
 
-const listing = (kind: 'calls' | 'hears', declaration: unknown): ServiceName[] =>
-  serviceNames.filter((name) => (serviceContracts[name][kind] as readonly unknown[]).includes(declaration));
+type Contracts = Readonly<Record<ServiceName, ServiceContract>>;
+type List = 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears';
 
-const reading = (fact: AnyFact): ServiceName[] =>
-  serviceNames.filter((name) => [...serviceContracts[name].reads, ...everyServiceReads].includes(fact));
+/** Who has a declaration in one of its lists. */
+type Listing = (list: List, declaration: unknown) => ServiceName[];
 
-const all = Object.values(serviceContracts);
+/** Those that the declaration names, if it has a place in the contracts at all: what is of faults has none without them. */
+function named(listing: Listing, list: List, declaration: AnyDeclaration, name: string): ServiceName[] {
+  return listing(list, declaration).length === 0 ? [] : [name as ServiceName];
+}
+
+// All that is declared at all, so that what a node does not have is tried there too.
+const all = Object.values(faultContracts);
 const facts = unique<AnyFact>(all.flatMap(({ owns, reads }) => [...owns, ...reads]));
 const commands = unique<AnyCommand>(all.flatMap(({ serves, calls }) => [...serves, ...calls]));
 const events = unique<AnyEvent>(all.flatMap(({ publishes, hears }) => [...publishes, ...hears]));
@@ -46,14 +56,17 @@ const events = unique<AnyEvent>(all.flatMap(({ publishes, hears }) => [...publis
  * own owner, server and publisher, readers from the services' lists; subjects are written out, so that nothing here
  * depends on the code under test.
  */
-export function probes(): Probe[] {
+export function probes(contracts: Contracts = serviceContracts): Probe[] {
+  const listing: Listing = (list, declaration) =>
+    serviceNames.filter((name) => (contracts[name][list] as readonly unknown[]).includes(declaration));
   const list = [
-    ...facts.filter((fact) => fact !== serviceInstance).flatMap(factProbes),
+    ...facts.filter((fact) => fact !== serviceInstance).flatMap((fact) => factProbes(fact, listing)),
     ...announcementProbes(),
-    ...commands.flatMap(commandProbes),
-    ...replyProbes(),
-    ...events.flatMap(eventProbes),
+    ...commands.flatMap((command) => commandProbes(command, listing)),
+    ...replyProbes(contracts),
+    ...events.flatMap((event) => eventProbes(event, listing)),
     ...refusalProbes(),
+    ...journalProbes(),
     ...inboxProbes(),
     ...discoveryProbes(),
     ...jetStreamProbes(),
@@ -62,10 +75,12 @@ export function probes(): Probe[] {
   return [...new Map(list.map((probe) => [probe.subject, probe])).values()];
 }
 
-function factProbes(fact: AnyFact): Probe[] {
+function factProbes(fact: AnyFact, listing: Listing): Probe[] {
   const name = `${fact.area}.fact.${fact.name}`;
-  const owner = [fact.owner as ServiceName];
-  const readers = [...new Set([...owner, ...reading(fact)])];
+  const owner = named(listing, 'owns', fact, fact.owner);
+  const readers = [
+    ...new Set([...owner, ...listing('reads', fact), ...(everyServiceReads.includes(fact) ? serviceNames : [])]),
+  ];
   return [
     { subject: `$KV.kubus_n.${name}.k`, publish: owner, subscribe: nobody },
     { subject: `$KV.kubus_n.${name}.=complete.${fact.owner}-0`, publish: owner, subscribe: nobody },
@@ -113,23 +128,24 @@ function announcementProbes(): Probe[] {
   ];
 }
 
-function commandProbes(command: AnyCommand): Probe[] {
+function commandProbes(command: AnyCommand, listing: Listing): Probe[] {
   const name = `${command.area}.cmd.${command.name}`;
+  const server = named(listing, 'serves', command, command.server);
   return [
     {
       subject: `kubus.n.${name}.k`,
       publish: listing('calls', command),
-      subscribe: [command.server, ...people],
+      subscribe: [...server, ...people],
     },
-    { subject: `kubus.n.${name}.>`, publish: listing('calls', command), subscribe: [command.server, ...people] },
+    { subject: `kubus.n.${name}.>`, publish: listing('calls', command), subscribe: [...server, ...people] },
     { subject: `kubus.other.${name}.k`, publish: nobody, subscribe: nobody },
   ];
 }
 
 /** Replies to a service come from those whose commands it calls; only the instance itself and people read them. */
-function replyProbes(): Probe[] {
+function replyProbes(contracts: Contracts): Probe[] {
   return serviceNames.flatMap((name) => {
-    const servers = [...new Set(serviceContracts[name].calls.map(({ server }) => server))];
+    const servers = [...new Set(contracts[name].calls.map(({ server }) => server))];
     const own = name === 'cli' ? nobody : [name];
     return [
       { subject: `kubus.n.reply.${name}.${name}-0.k`, publish: servers, subscribe: [...own, ...people] },
@@ -140,9 +156,21 @@ function replyProbes(): Probe[] {
   });
 }
 
-function eventProbes(event: AnyEvent): Probe[] {
+function eventProbes(event: AnyEvent, listing: Listing): Probe[] {
   const name = `${event.area}.event.${event.name}`;
-  const publish = [event.publisher as ServiceName];
+  const publishers = listing('publishes', event);
+  if (event.publisher === 'each') {
+    // Each under its own instance.
+    return [
+      { subject: `kubus.n.${name}.k`, publish: nobody, subscribe: people },
+      ...serviceNames.map((service) => ({
+        subject: `kubus.n.${name}.${service}-0`,
+        publish: publishers.filter((one) => one === service),
+        subscribe: people,
+      })),
+    ];
+  }
+  const publish = named(listing, 'publishes', event, event.publisher);
   return [
     { subject: `kubus.n.${name}.k`, publish, subscribe: [...listing('hears', event), ...people] },
     { subject: `kubus.other.${name}.k`, publish: nobody, subscribe: nobody },
@@ -160,6 +188,11 @@ function refusalProbes(): Probe[] {
       subscribe: people,
     })),
   ];
+}
+
+function journalProbes(): Probe[] {
+  const name = `kubus.n.${instanceJournal.area}.event.${instanceJournal.name}`;
+  return services.map((service) => ({ subject: `${name}.${service}-0`, publish: [service], subscribe: people }));
 }
 
 /** The broker answers into inboxes past all permissions; of the services, people's alone get answers: of discovery. */

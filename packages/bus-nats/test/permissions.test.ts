@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type ServiceName, serviceContracts, serviceNames } from '@kubus/contracts';
+import { type ServiceName, faultContracts, serviceContracts, serviceNames } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { type NatsConnection, headers, nkeyAuthenticator } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -57,7 +57,22 @@ describe('permissions of the broker', () => {
     async () => {
       const all = probes();
       expect(all.length).toBeGreaterThan(500);
+      // What is of faults is tried too, and nobody's on such a node.
+      const injects = all.find(({ subject }) => subject === 'kubus.n.node.cmd.injectFault.k');
+      expect(injects).toMatchObject({ publish: [], subscribe: ['cli'] });
       await server.start(NODE, serviceContracts, identities);
+      expect(await audit(server, all)).toEqual([]);
+    },
+    AUDIT_LIMIT_MS,
+  );
+
+  test(
+    'on a node with faults the same holds, with the subjects of faults',
+    async () => {
+      await server.start(NODE, faultContracts, identities);
+      const all = probes(faultContracts);
+      const injects = all.find(({ subject }) => subject === 'kubus.n.node.cmd.injectFault.k');
+      expect(injects).toMatchObject({ publish: ['cli'], subscribe: ['launcher', 'cli'] });
       expect(await audit(server, all)).toEqual([]);
     },
     AUDIT_LIMIT_MS,

@@ -8,6 +8,7 @@ import {
   type ServiceName,
   everyServiceReads,
   keyOf,
+  nodeLogLevel,
   patternOf,
   refusedMessage,
   serviceInstance,
@@ -47,6 +48,8 @@ export interface BusOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  /** Told how much the process is to log, where somebody has asked for another level than the configured one; undefined: as configured. */
+  readonly onVerbosity?: ((verbosity: number | undefined) => void) | undefined;
   /** Another serving side than the usual one; the simulation takes parts out of it to see that it notices. */
   readonly server?: (options: CommandServerOptions) => CommandServer;
 }
@@ -104,6 +107,13 @@ export class Bus {
       ...options.contract.hears,
     ]);
     this.#self = this.#owner(serviceInstance);
+    // Command line programs log nothing.
+    if (options.service !== 'cli') {
+      this.#reader(nodeLogLevel, {
+        changed: ({ value }) => options.onVerbosity?.(value.verbosity),
+        removed: () => options.onVerbosity?.(undefined),
+      });
+    }
     this.#peers = this.#reader(serviceInstance, {
       changed: ({ key, value }) => {
         this.#client.peerAnnounced(value.service, value.epoch);

@@ -24,5 +24,5 @@ export {
 } from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';
 export { type Fact, type FactHandlers, type FactReader, completionSchema } from './fact-reader.ts';
-export { Publisher } from './publisher.ts';
+export { Publisher, type Speaker } from './publisher.ts';
 export type { FactListener, Transport, WireMessage } from './transport.ts';

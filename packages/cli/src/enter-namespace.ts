@@ -5,7 +5,7 @@ import { defaultNode } from './node-option.ts';
 
 /** These make or remove the namespace, go into it themselves, need no node, or reach it by its socket. */
 const outside = new Set([
-  ...['up', 'down', 'debug', 'graph', 'identities', 'kubelet', 'observatory', 'help', 'version'],
+  ...['up', 'down', 'debug', 'graph', 'identities', 'kubelet', 'observatory', 'experiment', 'help', 'version'],
   ...['logs', 'exec', 'attach', 'port-forward', 'top'],
 ]);
 

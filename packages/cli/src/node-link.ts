@@ -1,8 +1,8 @@
-import type { Bus, FactHandlers, FactReader } from '@kubus/bus';
-import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
+import type { Bus, FactHandlers, FactReader, Transport } from '@kubus/bus';
+import { PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import type { StoredMessage } from '@kubus/causality';
-import type { FactDeclaration } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl } from '@kubus/launcher';
+import { type FactDeclaration, contractsOf } from '@kubus/contracts';
+import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl, readSettings } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
 import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -16,6 +16,8 @@ export interface NodeLink {
   readonly dir: NodeDir;
   readonly bus: Bus;
   readonly connection: NatsConnection;
+  /** The node was started with faults. */
+  readonly faults: boolean;
   /** What the node's record holds under a filter, see readRecord of @kubus/bus-nats. */
   record(filter: string): Promise<StoredMessage[]>;
   /** Reads a fact's present values. */
@@ -27,6 +29,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
   const dir = nodeDir(node);
   const seed = await readSeed(identitiesFolder(dir), PEOPLE).catch(() => undefined);
   if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
+  const faults = (await readSettings(dir))?.faults ?? false;
   const connection = await connectNats({ servers: ownNatsUrl, instance: PEOPLE, seed, once: true }).catch(
     (error: unknown) => {
       throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
@@ -41,6 +44,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
     instance: `cli-${process.pid}-${systemIds.hex(3)}`,
     epoch: 1,
     logger: silentLogger,
+    contracts: contractsOf({ faults }),
   });
   await connected(transport, node);
   // For answers that no other program of the same identity is to read.
@@ -49,6 +53,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
     dir,
     bus,
     connection,
+    faults,
     record: (filter) => readRecord(connection, node, filter, inbox()),
     facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
       const reader = bus.reader(declaration, handlers);
@@ -58,7 +63,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
   };
 }
 
-function connected(transport: NatsTransport, node: string): Promise<void> {
+function connected(transport: Transport, node: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const late = setTimeout(() => {
       reject(new UserError(`node ${node} is not ready: its facts can not be read (is its launcher running?)`));

@@ -8,6 +8,8 @@ import { addDiff } from './commands/diff.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
+import { addExperiment } from './commands/experiment.ts';
+import { addFault } from './commands/fault.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
@@ -17,6 +19,7 @@ import { addLogs } from './commands/logs.ts';
 import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
 import { addRecord } from './commands/record.ts';
+import { addReplay } from './commands/replay.ts';
 import { addReplace } from './commands/replace.ts';
 import { addRestart } from './commands/restart.ts';
 import { addScale } from './commands/scale.ts';
@@ -53,11 +56,14 @@ export function createProgram(): Command {
     addRecord,
     addObservatory,
     addDiff,
+    addReplay,
     addGraph,
     addIdentities,
     addRestart,
     addScale,
     addDebug,
+    addFault,
+    addExperiment,
     addReplace,
     addInside,
     addKubelet,

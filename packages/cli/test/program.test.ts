@@ -49,9 +49,16 @@ const commands = [
     'trace pod',
     'graph',
     'identities',
+    'replay',
     'restart',
     'scale',
     'debug',
+    'fault',
+    ...['drop', 'delay', 'duplicate', 'reorder', 'list', 'clear', 'pause', 'kill', 'restart'].map(
+      (name) => `fault ${name}`,
+    ),
+    'experiment',
+    'experiment run',
   ],
 ];
 
@@ -86,6 +93,11 @@ test.each([
   ['a number that is none', 'logs a --tail few', /whole number/],
   ['a duration without its unit', 'logs a --since 5', /duration like/],
   ['a time that is none', 'down --grace soon', /whole number/],
+  ['a delay without its time', 'fault delay a.>', /required option '--by/],
+  ['a delay that is none', 'fault delay a.> --by soon', /duration like/],
+  ['a pause without its end', 'fault pause prober', /required option '--for/],
+  ['numbers that are none', 'fault drop a.> --nth 1,two', /whole number/],
+  ['faults at a NATS server outside', 'up --faults --nats nats://127.0.0.1:1', /cannot be used with/],
 ])('wrong usage is told: %s', async (_what, args, message) => {
   const { stdout, stderr, error } = await parsed(...args.split(' '));
   expect(error).toBeInstanceOf(CommanderError);
@@ -107,6 +119,9 @@ test.each([
   'trace pod a',
   'restart sync-loop',
   'describe pod a',
+  'fault list',
+  'fault drop >',
+  'fault kill prober',
 ])('a node that does not run is told of by %s, and nothing is made for it', async (args) => {
   const { stdout, stderr, error } = await parsed(...args.split(' '));
   expect(error).toBeInstanceOf(UserError);
@@ -123,6 +138,8 @@ test('the graph has who writes and reads which subjects, for programs and for pe
   expect(Object.keys(graph)).toEqual(Object.keys(serviceContracts));
   expect(graph['sync-loop']?.writes).toContain(`kubus.${NODE}.sync.fact.pod.>`);
   expect(graph['sync-loop']?.reads).toContain(`kubus.${NODE}.config.fact.file.>`);
+  expect(graph['sync-loop']?.reads).not.toContain(`kubus.${NODE}.fault.fact.rule.>`);
+  expect((await parsed('graph', 'sync-loop', '--faults')).stdout).toContain(`reads   kubus.${NODE}.fault.fact.rule.>`);
   const dot = await parsed('graph', '-o', 'dot');
   expect(dot.stdout).toMatch(/^digraph kubus \{\n[^]*\n\}\n$/);
   expect(dot.stdout).toContain(`"kubus.${NODE}.sync.fact.pod.>" -> "pod-workers";`);

@@ -3,8 +3,9 @@ import {
   type ServiceContract,
   type ServiceName,
   everyServiceReads,
+  faultContracts,
+  instanceJournal,
   refusedMessage,
-  serviceContracts,
   serviceInstance,
 } from '@kubus/contracts';
 
@@ -18,8 +19,11 @@ export interface Edge {
   readonly declaration: AnyDeclaration;
 }
 
-/** Every edge of the service graph, also those that all services have without listing them. */
-export const edges: readonly Edge[] = Object.entries(serviceContracts).flatMap(([name, contract]) =>
+/**
+ * Every edge of the service graph, also those that all services have without listing them, and those that only a node with
+ * faults has.
+ */
+export const edges: readonly Edge[] = Object.entries(faultContracts).flatMap(([name, contract]) =>
   edgesOf(name as ServiceName, contract),
 );
 
@@ -32,8 +36,13 @@ function edgesOf(service: ServiceName, contract: ServiceContract): Edge[] {
     all.map((declaration) => ({ service, deed: deed as Deed, declaration })),
   );
   const common: Edge[] = [
-    // Command line programs announce nothing.
-    ...(service === 'cli' ? [] : [{ service, deed: 'owns', declaration: serviceInstance } as const]),
+    // Command line programs announce nothing, and keep no journal.
+    ...(service === 'cli'
+      ? []
+      : ([
+          { service, deed: 'owns', declaration: serviceInstance },
+          { service, deed: 'publishes', declaration: instanceJournal },
+        ] as const)),
     ...everyServiceReads.map((declaration) => ({ service, deed: 'reads', declaration }) as const),
     { service, deed: 'publishes', declaration: refusedMessage },
   ];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { silentLogger } from '@kubus/ports';
 import { NODE, Random, SimulatedNode, simulatedServices } from '@kubus/simulation';
-import { type ServiceName, decodeToken, serviceContracts, serviceNames, subjectOf, typeOf } from '@kubus/contracts';
+import { type ServiceName, decodeToken, faultContracts, serviceNames, subjectOf, typeOf } from '@kubus/contracts';
 import type { WireMessage } from '@kubus/bus';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { createRequire } from 'node:module';
@@ -53,7 +53,7 @@ describe('the AsyncAPI document', () => {
 
   test('has the subject of every declared message, and an operation of each service that has to do with it', () => {
     for (const name of serviceNames) {
-      const { about: _about, ...lists } = serviceContracts[name];
+      const { about: _about, ...lists } = faultContracts[name];
       for (const [deed, declarations] of Object.entries(lists)) {
         for (const declaration of declarations) {
           const id = typeOf(declaration).replace('/', '.v');

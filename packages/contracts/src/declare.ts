@@ -33,6 +33,7 @@ export type Area =
   | 'device'
   | 'status'
   | 'node'
+  | 'fault'
   | 'service';
 
 /** What a message's key (the sixth token of its subject) means. */

@@ -3,8 +3,12 @@ import * as contracts from './index.ts';
 import {
   type AnyDeclaration,
   type ServiceName,
+  contractsOf,
   criCommands,
   everyServiceReads,
+  faultContracts,
+  faulted,
+  instanceJournal,
   refusedMessage,
   serviceContracts,
   serviceInstance,
@@ -14,8 +18,8 @@ import {
 
 /** Every declaration that this package exports, in records too. */
 const declared = [...new Set(declarationsIn(Object.values(contracts)))];
-/** Every service's announcement, and what it could not read: they are in nobody's lists. */
-const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage];
+/** Every service's announcement and journal, what it could not read, and what was done to its messages: of no single service. */
+const everybodys: readonly AnyDeclaration[] = [serviceInstance, refusedMessage, instanceJournal, faulted];
 
 function declarationsIn(values: readonly unknown[]): AnyDeclaration[] {
   return values.flatMap((value) => {
@@ -34,7 +38,7 @@ function isPlainRecord(value: unknown): value is Record<string, unknown> {
 
 /** The services that have `declaration` in one of their lists. */
 function having(list: 'owns' | 'reads' | 'serves' | 'calls' | 'publishes' | 'hears', declaration: AnyDeclaration) {
-  return serviceNames.filter((name) => (serviceContracts[name][list] as readonly unknown[]).includes(declaration));
+  return serviceNames.filter((name) => (faultContracts[name][list] as readonly unknown[]).includes(declaration));
 }
 
 /** The service that a declaration itself names as the one that writes or serves it. */
@@ -68,7 +72,7 @@ describe('the services', () => {
   );
 
   test('list nothing that is not declared', () => {
-    const listed = Object.values(serviceContracts).flatMap(({ about: _about, ...lists }) =>
+    const listed = Object.values(faultContracts).flatMap(({ about: _about, ...lists }) =>
       Object.values<readonly AnyDeclaration[]>(lists).flat(),
     );
     expect(listed.filter((one) => !declared.includes(one))).toEqual([]);
@@ -76,7 +80,7 @@ describe('the services', () => {
 
   test('list nothing twice', () => {
     for (const name of serviceNames) {
-      const { about: _about, ...lists } = serviceContracts[name];
+      const { about: _about, ...lists } = faultContracts[name];
       for (const list of Object.values<readonly unknown[]>(lists)) expect(list).toEqual([...new Set(list)]);
     }
   });
@@ -90,9 +94,26 @@ describe('the services', () => {
     expect(unused.map(typeOf)).toEqual([]);
   });
 
+  test('have nothing to do with faults on a node without them, and all but people tell of them on one with them', () => {
+    const ofFaults = declared.filter(
+      ({ area, name }) => area === 'fault' || ['injectFault', 'clearFault', 'disturb'].includes(name),
+    );
+    expect(ofFaults).toHaveLength(6);
+    const listed = (contracts: typeof serviceContracts) =>
+      serviceNames.filter((name) => {
+        const { about: _about, ...lists } = contracts[name];
+        return Object.values<readonly AnyDeclaration[]>(lists)
+          .flat()
+          .some((one) => ofFaults.includes(one));
+      });
+    expect(listed(contractsOf({ faults: false }))).toEqual([]);
+    expect(listed(contractsOf({ faults: true }))).toEqual(serviceNames);
+    expect(having('publishes', faulted)).toEqual(serviceNames.filter((name) => name !== 'launcher' && name !== 'cli'));
+  });
+
   test('do not ask themselves', () => {
     for (const name of serviceNames) {
-      const { serves, calls, publishes, hears } = serviceContracts[name];
+      const { serves, calls, publishes, hears } = faultContracts[name];
       expect(calls.filter((one) => serves.includes(one))).toEqual([]);
       expect(hears.filter((one) => publishes.includes(one))).toEqual([]);
     }

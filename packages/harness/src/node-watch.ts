@@ -1,5 +1,5 @@
-import type { FactReader } from '@kubus/bus';
-import { type NatsTransport, PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
+import type { FactReader, Transport } from '@kubus/bus';
+import { PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import type { StoredMessage } from '@kubus/causality';
 import {
   type FactDeclaration,
@@ -50,7 +50,7 @@ export class NodeWatch {
   readonly messages: NodeMessages;
   readonly #node: string;
   readonly #connection: NatsConnection;
-  readonly #transport: NatsTransport;
+  readonly #transport: Transport;
   readonly #conditions = new Conditions();
   readonly #desired: FactReader<PodUpdate>;
   readonly #works: FactReader<PodWork>;

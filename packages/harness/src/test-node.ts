@@ -37,6 +37,10 @@ export interface NodeOptions {
   readonly kubeconfig?: (node: string) => Promise<string>;
   /** How many instances of a service, where more than one. */
   readonly scale?: Readonly<Record<string, number>>;
+  /** Messages and services can be disturbed by `kubus fault`. */
+  readonly faults?: boolean;
+  /** Its services keep journals. */
+  readonly journal?: boolean;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -100,8 +104,9 @@ export class TestNode {
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
-    const observatory = options.observatory === true ? ['--observatory'] : [];
-    const args = ['up', '--manifests', manifests, ...observatory, ...scale, ...elsewhere, ...containerd, ...cluster];
+    const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
+    const flags = kinds.map((kind) => `--${kind}`);
+    const args = ['up', '--manifests', manifests, ...flags, ...scale, ...elsewhere, ...containerd, ...cluster];
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);

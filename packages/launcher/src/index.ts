@@ -3,6 +3,7 @@ export { type Command, runCommand } from './command.ts';
 export { type Containerd, type ContainerdOptions, startContainerd } from './containerd.ts';
 export { type ContainerdConfigOptions, containerdConfig, runtimeHandler } from './containerd-config.ts';
 export { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
+export { type CpuTimes, agentCpu, readCpuTimes } from './cpu-times.ts';
 export { LauncherError } from './errors.ts';
 export { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 export {

@@ -1,5 +1,5 @@
 import { type KeyedIdentity, type ServerNode, permissionsOf, serverConfig } from '@kubus/bus-nats';
-import { serviceContracts } from '@kubus/contracts';
+import { type ServiceContract, type ServiceName, serviceContracts } from '@kubus/contracts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inNetworkNamespace } from './network-namespace.ts';
@@ -12,11 +12,17 @@ export const NATS_PORT = 4222;
 /** Where the services of a node find NATS: its own server, or the relay to one outside. */
 export const ownNatsUrl = `nats://127.0.0.1:${NATS_PORT}`;
 
+type Contracts = Readonly<Record<ServiceName, ServiceContract>>;
+
 /** What a server has to know about a node: each identity may do exactly what its service declares. */
-export function serverNode(node: string, identities: readonly KeyedIdentity[]): ServerNode {
+export function serverNode(
+  node: string,
+  identities: readonly KeyedIdentity[],
+  contracts: Contracts = serviceContracts,
+): ServerNode {
   return {
     node,
-    users: identities.map((identity) => ({ identity, permissions: permissionsOf(identity, node, serviceContracts) })),
+    users: identities.map((identity) => ({ identity, permissions: permissionsOf(identity, node, contracts) })),
   };
 }
 
@@ -30,13 +36,14 @@ export async function writeNatsConfig(
   dir: Pick<NodeDir, 'node' | 'config' | 'root'>,
   identities: readonly KeyedIdentity[],
   port: number,
+  contracts: Contracts = serviceContracts,
 ): Promise<void> {
   const config = serverConfig({
     host: '127.0.0.1',
     port,
     storeDir: join(dir.root, 'nats'),
     serverName: dir.node,
-    nodes: [serverNode(dir.node, identities)],
+    nodes: [serverNode(dir.node, identities, contracts)],
   });
   await writeFile(natsConfigFile(dir), config, { mode: 0o600 });
 }

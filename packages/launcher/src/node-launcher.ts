@@ -1,5 +1,6 @@
 import type { KeyedIdentity } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
+import { contractsOf } from '@kubus/contracts';
 import { importImages } from '@kubus/node-images';
 import { toError } from '@kubus/ports';
 import type { AdjustableLogger } from '@kubus/service-kit';
@@ -53,6 +54,7 @@ export class NodeLauncher {
       logger,
       shape: settings,
       elsewhere: settings.elsewhere,
+      faults: settings.faults,
       start: (name) => this.#startService(name),
       scale: async (instances) => {
         await this.#letIn(instances);
@@ -88,7 +90,7 @@ export class NodeLauncher {
   async #startNats(identities: readonly KeyedIdentity[]): Promise<void> {
     const { dir, settings } = this.#options;
     if (settings.nats === undefined) {
-      await writeNatsConfig(dir, identities, NATS_PORT);
+      await writeNatsConfig(dir, identities, NATS_PORT, contractsOf(settings));
       this.#processes.keep('nats-server', () => startNats(dir));
       return;
     }
@@ -162,7 +164,7 @@ export class NodeLauncher {
         `the NATS server at ${nats} does not know ${missing.join(', ')}: ${hint}`,
       );
     }
-    await writeNatsConfig(dir, await ensureIdentities(folder, instances), NATS_PORT);
+    await writeNatsConfig(dir, await ensureIdentities(folder, instances), NATS_PORT, contractsOf(settings));
     const pid = this.#processes.pid('nats-server');
     // A server that is just being started reads the new configuration anyway.
     if (pid !== undefined) process.kill(pid, 'SIGHUP');

@@ -18,6 +18,8 @@ export const nodeSettingsSchema = z.object({
   /** A NATS server that is there already; left out, the node has its own. */
   nats: z.string().optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Services publish journals, from which their lives can be replayed. */
+  journal: z.boolean().default(false),
   /** The node's credentials for an API server: a kubeconfig. Left out, the node is a member of no cluster. */
   kubeconfig: z.string().optional(),
   /** Another containerd than the machine's: its binary, or a folder. */
@@ -34,6 +36,8 @@ export const nodeSettingsSchema = z.object({
   contract: z.string().optional(),
   /** The first instance of every service runs in one process. */
   hosted: z.boolean().default(false),
+  /** Messages can be disturbed on purpose, and services paused and killed. */
+  faults: z.boolean().default(false),
   /** How many instances there are of the services that share the pods. */
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** The bundled program of each service, and of the process that hosts them all. */
@@ -82,6 +86,8 @@ export async function writeNodeConfig(
     node: dir.node,
     nodeIps: [],
     logLevel: settings.logLevel,
+    faults: settings.faults,
+    journal: settings.journal,
     nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,

@@ -115,6 +115,8 @@ async function signalAndWait(
   for (const { pid } of running) {
     try {
       process.kill(pid, signal);
+      // One that is paused acts on SIGTERM only when it goes on.
+      process.kill(pid, 'SIGCONT');
     } catch {
       // It has ended since: the loop sees it.
     }

@@ -15,6 +15,7 @@ import {
   scaleService,
   serviceNames,
   serviceShare,
+  contractsOf,
   sharedServices,
   supportProcesses,
 } from '@kubus/contracts';
@@ -34,6 +35,7 @@ import { apiRelay } from './api-relay.ts';
 import { LauncherError } from './errors.ts';
 import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
 import { natsRelay } from './nats-relay.ts';
+import { NodeFaults } from './node-faults.ts';
 import type { NodeDir } from './node-dir.ts';
 import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from './node-services.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
@@ -60,6 +62,8 @@ export interface ServiceProcessesOptions {
   readonly shape: NodeShape;
   /** Services that somebody else runs, see `runElsewhere` of the contracts. */
   readonly elsewhere: readonly string[];
+  /** The node is one whose messages can be disturbed on purpose. */
+  readonly faults?: boolean;
   /** Starts the process that {@link serviceProcesses} names. */
   readonly start: (process: string) => Promise<StartedProcess>;
   /** Makes a change of the numbers of instances possible and lasting. */
@@ -80,6 +84,7 @@ export class ServiceProcesses {
   #scaling: Promise<unknown> = Promise.resolve();
   #connection: NatsConnection | undefined;
   #bus: Bus | undefined;
+  #faults: NodeFaults | undefined;
   #purging: NodeJS.Timeout | undefined;
 
   /** Throws `SlotTaken` when the node has a launcher already. */
@@ -151,7 +156,7 @@ export class ServiceProcesses {
 
   /** Connects to NATS, as soon as it is there. */
   async joinBus(options: { url: string; identities: readonly KeyedIdentity[] }): Promise<void> {
-    const { dir, logger } = this.#options;
+    const { dir, logger, faults = false } = this.#options;
     const seed = options.identities.find(({ service }) => service === 'launcher')?.seed ?? '';
     const connection = await connectNats({ servers: options.url, instance: launcherInstance, seed });
     this.#connection = connection;
@@ -164,10 +169,22 @@ export class ServiceProcesses {
       identity: launcherInstance,
       epoch: this.#slot.epoch,
       logger,
+      contracts: contractsOf({ faults }),
+      onVerbosity: followLogLevel(logger),
     });
-    followLogLevel(bus, logger);
     this.#serve(bus);
     this.#share(bus);
+    if (faults) {
+      this.#faults = new NodeFaults({
+        bus,
+        clock: systemClock,
+        logger,
+        named: (key) => this.#named(key),
+        signal: (what, signal) => this.#supervisor.signal(what, signal),
+        pid: (what) => this.#supervisor.pid(what),
+        flush: () => connection.flush(),
+      });
+    }
     announceInstance(connection, bus, 'launcher');
     this.#bus = bus;
   }
@@ -176,6 +193,7 @@ export class ServiceProcesses {
   async stop(): Promise<void> {
     this.#supervisor.stop();
     clearInterval(this.#purging);
+    await this.#faults?.end();
     await this.#connection?.close();
     this.#slot.release();
   }

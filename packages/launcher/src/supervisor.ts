@@ -98,10 +98,15 @@ export class Supervisor {
 
   /** Ends a kept process by SIGTERM; it is started again. False when it does not run. */
   async restart(what: string): Promise<boolean> {
+    return (await this.signal(what, 'SIGTERM')) !== undefined;
+  }
+
+  /** Sends a signal to a kept process. Gives its pid; undefined when it does not run. */
+  async signal(what: string, signal: NodeJS.Signals): Promise<number | undefined> {
     const present = this.#kept.get(what)?.present;
-    if (present === undefined || !(await isRunning(present.record))) return false;
-    process.kill(present.record.pid, 'SIGTERM');
-    return true;
+    if (present === undefined || !(await isRunning(present.record))) return undefined;
+    process.kill(present.record.pid, signal);
+    return present.record.pid;
   }
 
   /** Starts nothing any more. What runs goes on. */

@@ -3,7 +3,7 @@ export { EventRecorder, type EventRecorderOptions, type NodeEvents, type PodEven
 export { FileRecordStore } from './file-record-store.ts';
 export { type Check, Health } from './health.ts';
 export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
-export { announceInstance, joinBus } from './join-bus.ts';
+export { type JoinOptions, announceInstance, joinBus } from './join-bus.ts';
 export { type AdjustableLogger, DEBUG_VERBOSITY, type LogLevel, createLogger, levelOf } from './logger.ts';
 export { readMachine } from './machine-info.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';

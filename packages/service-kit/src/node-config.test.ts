@@ -34,6 +34,7 @@ describe('the node’s configuration', () => {
     expect(read(JSON.stringify(least))).toEqual({
       ...least,
       nodeIps: [],
+      faults: false,
       nodeObject: {
         register: true,
         schedulable: true,
@@ -51,6 +52,7 @@ describe('the node’s configuration', () => {
       taints: [],
       reserved: { system: {}, kube: {}, evictionHard: {} },
       logLevel: 'info',
+      journal: false,
       httpPorts: {},
       manifests: { ...least.manifests, checkEveryMs: 20_000 },
       runtime: { ...least.runtime, sandboxesAtOnce: 8, cgroupRoot: '/' },

@@ -200,6 +200,10 @@ export const nodeConfigSchema = z.strictObject({
   /** The node's addresses, the primary one first. */
   nodeIps: z.array(z.string()).default([]),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Messages can be disturbed on purpose, and services paused and killed: see docs/experiments.md. */
+  faults: z.boolean().default(false),
+  /** Services publish journals, from which their lives can be replayed (docs/replay.md). */
+  journal: z.boolean().default(false),
   nats: z.strictObject({
     url: z.string(),
     /** Folder with one nkey seed per identity, `<instance>.nk`, mode 0600. */

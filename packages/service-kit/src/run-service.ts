@@ -1,14 +1,14 @@
-import type { Bus } from '@kubus/bus';
+import { Bus } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
 import type { ServiceName } from '@kubus/contracts';
+import { type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock, systemIds } from './clock.ts';
 import { followLogLevel } from './follow-log-level.ts';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
-import { announceInstance, joinBus } from './join-bus.ts';
+import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
 import { Metrics, addBusMetrics } from './metrics.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
@@ -29,6 +29,12 @@ export interface ServiceContext {
   readonly metrics: Metrics;
   /** The service's own folder, made already, mode 0700. */
   readonly stateDir: string;
+  /** Starts the service's core; its inputs are journaled where the node is to keep journals. */
+  readonly run: <Inputs, Ports extends Outside, Running>(
+    core: Core<Inputs, Ports, Running>,
+    inputs: Inputs,
+    outside: Ports,
+  ) => Promise<RunningCore<Running>>;
 }
 
 export interface RunningService {
@@ -40,6 +46,8 @@ export interface ServiceDefinition {
   readonly name: ServiceName;
   /** Whether a node of this configuration has the service, where not every node has it. */
   readonly isPartOf?: (config: NodeConfig) => boolean;
+  /** All that it does with its bus is done by its core, so that journals can be kept of it. */
+  readonly journaled?: true;
   /** Wires the service to the bus and starts it; afterwards it is announced to the others. */
   start(context: ServiceContext): Promise<RunningService>;
 }
@@ -101,15 +109,16 @@ async function runService(
 
   const seed = await readSeed(config.nats.identities, instance);
   const connection = await connectNats({ servers: config.nats.url, instance, seed });
-  const { bus, transport } = joinBus({
-    connection,
-    node: config.node,
-    service,
-    identity: instance,
-    epoch: slot.epoch,
-    logger,
-  });
-  followLogLevel(bus, logger);
+  const joining = {
+    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
+    onVerbosity: followLogLevel(logger),
+  };
+  const faulty = config.faults ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining) : undefined;
+  const ports = faulty?.ports ?? busPorts(joining);
+  const { transport, clock, ids } = ports;
+  const journal =
+    config.journal && definition.journaled === true ? await JournalingInstance.join(ports, setImmediate) : undefined;
+  const bus = faulty?.bus ?? journal?.bus ?? new Bus(ports);
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
     if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');
@@ -121,17 +130,23 @@ async function runService(
     instance,
     slot,
     bus,
-    clock: systemClock,
-    ids: systemIds,
+    clock,
+    ids,
     logger,
     health,
     metrics,
     stateDir,
+    run: (core, inputs, outside) =>
+      journal?.run(core, inputs, outside) ?? runCore(core, { bus, clock, ids, logger }, inputs, outside),
   });
-  announceInstance(connection, bus, service, http.address);
+  const self = answerFinders(connection, bus, service, http.address);
+  if (journal === undefined) bus.announce(self);
+  else await journal.announce(self);
   return {
     stop: async () => {
       await started.stop();
+      faulty?.leave();
+      journal?.end();
       // Without NATS there is nobody to take what is left.
       await connection.drain().catch(() => connection.close());
       await http.close();

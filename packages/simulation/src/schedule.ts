@@ -45,6 +45,10 @@ export interface ScheduleOptions {
   readonly rough?: boolean;
   /** Puts every message into the trace; for looking at one seed. */
   readonly traceMessages?: boolean;
+  /** The services that keep journals. */
+  readonly journaled?: readonly SimulatedService[];
+  /** Gets every message that the broker takes. */
+  readonly record?: (message: WireMessage) => void;
 }
 
 /**
@@ -82,9 +86,11 @@ class Schedule {
       behaviour: behaviourOf,
       maxPods: this.#random.chance(0.3) ? 2 : 1_000,
       ...(options.mutations !== undefined && { mutations: options.mutations }),
+      ...(options.journaled !== undefined && { journaled: options.journaled }),
     });
     this.#node.broker.observe((message) => this.#readiness.observe(message));
     this.#node.broker.observe((message) => this.#admission.observe(message));
+    if (options.record !== undefined) this.#node.broker.observe(options.record);
     if (options.traceMessages === true) this.#node.broker.observe((message) => this.#note(describeMessage(message)));
   }
 

@@ -1,24 +1,27 @@
 import { Bus, type BusOptions } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
-import { type FolderListing, publishSources } from '@kubus/config-sources';
-import { ID_UNIT, type ServiceName, clusterNode, serviceContracts, serviceShare } from '@kubus/contracts';
+import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
+import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { ServiceShares } from '@kubus/launcher/service-shares';
-import { type PodFiles, PodWorkers } from '@kubus/pod-workers';
+import { podWorkersCore } from '@kubus/pod-workers';
 import type { IdPool } from '@kubus/pod-manager';
-import { type Clock, KubusError, type Logger, sleep } from '@kubus/ports';
-import { SyncLoop } from '@kubus/sync-loop';
+import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
+import { KubusError, type Logger, sleep } from '@kubus/ports';
+import type { ServiceContext } from '@kubus/service-kit';
+import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
 import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
 import { PluginModel } from './plugin-model.ts';
 import { ProcessGuard } from './process-guard.ts';
 import type { Random } from './random.ts';
 import { RuntimeModel } from './runtime-model.ts';
-import { type Behaviour, HANDLER, newestStarts } from './runtime-things.ts';
+import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
+import { simulatedPodFiles } from './simulated-pod-files.ts';
 import { SimulatedProber } from './simulated-prober.ts';
 import { SimulatedShim } from './simulated-shim.ts';
-import { type MountTable, SimulatedVolumes, isMounted } from './simulated-volumes.ts';
+import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
 export const simulatedServices = [
   'config-sources',
@@ -42,6 +45,13 @@ interface Life {
   readonly connection: MemoryConnection;
   /** Ends in order. */
   stop: () => Promise<void>;
+}
+
+/** What the code of one process gets. */
+interface SimulatedProcess extends CorePorts {
+  readonly guard: ProcessGuard;
+  readonly random: Random;
+  readonly run: ServiceContext['run'];
 }
 
 /** Parts of the bus that a test takes out, to see that the simulation notices. */
@@ -90,6 +100,7 @@ export class SimulatedNode {
   readonly #logger: Logger;
   readonly #mutations: Mutations;
   readonly #maxPods: number;
+  readonly #journaled: readonly SimulatedService[];
   /** By instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
@@ -105,12 +116,15 @@ export class SimulatedNode {
     /** Pods that the node takes at the same time. */
     maxPods: number;
     mutations?: Mutations;
+    /** The services that keep journals. */
+    journaled?: readonly SimulatedService[];
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
     this.#logger = logger;
     this.#mutations = options.mutations ?? {};
     this.#maxPods = options.maxPods;
+    this.#journaled = options.journaled ?? [];
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -168,13 +182,32 @@ export class SimulatedNode {
       ids: this.#random.fork(),
       logger,
     };
-    const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
     const life: Life = { guard, connection, stop: () => Promise.resolve() };
     this.#lives.set(instance, life);
-    void this.#run(service, { bus, clock, logger, guard, epoch }).then((stop) => {
-      if (stop !== undefined) life.stop = stop;
-      bus.announce({ version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() });
-    });
+    if (this.#journaled.includes(service)) void this.#startJournaled(service, options, life);
+    else {
+      const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
+      const ports = { bus, clock, logger, ids: options.ids };
+      const process = { ...ports, guard, random: this.#random.fork(), run: runOn(ports) };
+      void this.#run(service, process).then((stop) => {
+        if (stop !== undefined) life.stop = stop;
+        bus.announce(this.#self(options));
+      });
+    }
+  }
+
+  async #startJournaled(service: SimulatedService, options: BusOptions, life: Life): Promise<void> {
+    const { guard } = life;
+    const journal = await JournalingInstance.join(options, (step) => void options.clock.after(0, step));
+    const { bus } = journal;
+    const process = { ...options, bus, guard, random: this.#random.fork(), run: journal.run.bind(journal) };
+    const stop = await this.#run(service, process);
+    if (stop !== undefined) life.stop = stop;
+    await journal.announce(this.#self(options));
+  }
+
+  #self({ clock, epoch }: BusOptions): Parameters<Bus['announce']>[0] {
+    return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() };
   }
 
   /** Ends an instance between two of its steps; the launcher sees it. */
@@ -213,10 +246,8 @@ export class SimulatedNode {
 
   async #run(
     service: SimulatedService,
-    life: { bus: Bus; clock: Clock; logger: Logger; guard: ProcessGuard; epoch: number },
+    { bus, clock, logger, guard, random, run }: SimulatedProcess,
   ): Promise<(() => Promise<void>) | undefined> {
-    const { bus, clock, logger, guard } = life;
-    const random = this.#random.fork();
     switch (service) {
       case 'config-sources': {
         const folder = {
@@ -229,31 +260,34 @@ export class SimulatedNode {
           },
         };
         const records = this.disk.store('config-sources', guard);
-        bus.reader(clusterNode);
-        const options = { bus, node: NODE, clock, logger, records, file: { folder } };
-        await publishSources(options).start();
+        const core = await run(configSourcesCore, { sources: ['file'] }, {});
+        await new ConfigSources({ taker: takerOf(core), node: NODE, clock, logger, records, file: { folder } }).start();
         return undefined;
       }
       case 'sync-loop':
-        await SyncLoop.start({
-          bus,
-          clock,
-          logger,
-          records: this.disk.store('sync-loop', guard),
-          ids: FEW_IDS,
-          node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
-          workers: ALONE,
-        });
+        await run(
+          syncLoopCore,
+          {
+            ids: FEW_IDS,
+            node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+            inCluster: false,
+            workers: ALONE,
+          },
+          { records: this.disk.store('sync-loop', guard) },
+        );
         return undefined;
       case 'pod-workers': {
-        const workers = await PodWorkers.start({
-          bus,
-          clock,
-          logger,
-          ids: random,
-          records: this.disk.store('pod-workers', guard),
+        const inputs = {
           share: ALONE,
-          files: this.#podFiles(guard),
+          nodeIps: [],
+          dns: { clusterDns: [], clusterDomain: '' },
+          memoryCapacity: 1n,
+          allocatable: {},
+          syncEveryMs: 60_000,
+        };
+        const core = await run(podWorkersCore, inputs, {
+          records: this.disk.store('pod-workers', guard),
+          files: simulatedPodFiles(this, guard),
           cgroups: {
             parent: (uid) => `/kubepods/pod${uid}`,
             ensure: () => guard.promise(Promise.resolve()),
@@ -261,14 +295,11 @@ export class SimulatedNode {
             remove: () => guard.promise(Promise.resolve()),
           },
           hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },
-          nextEpoch: () => this.#nextEpoch(service),
-          nodeIps: [],
-          dns: { clusterDns: [], clusterDomain: '' },
-          memoryCapacity: 1n,
-          allocatable: {},
-          syncEveryMs: 60_000,
+          epochs: { next: () => this.#nextEpoch(service) },
         });
-        return () => workers.handOver();
+        return async () => {
+          await core.call('stop');
+        };
       }
       case 'cri-bridge':
         new CriBridge({
@@ -315,31 +346,6 @@ export class SimulatedNode {
     }
   }
 
-  /** A container's log is there from its start on, and goes with its pod; it has nothing to say at its end. */
-  #podFiles(guard: ProcessGuard): PodFiles {
-    const nothing = () => guard.promise(Promise.resolve(undefined));
-    return {
-      makeFolder: nothing,
-      makeLogFolder: nothing,
-      logFolder: ({ uid }) => `/logs/${uid}`,
-      linkLog: nothing,
-      writeHostsFile: ({ metadata }) => guard.promise(Promise.resolve(`/hosts/${metadata.uid}`)),
-      readResolvConf: nothing,
-      logIndexes: ({ uid }) => guard.promise(Promise.resolve(newestStarts(this.runtime.deeds, uid))),
-      readLogEnd: nothing,
-      makeTerminationLog: ({ uid }, container) => guard.promise(Promise.resolve(`/messages/${uid}/${container}`)),
-      readTerminationLog: nothing,
-      removeRun: nothing,
-      remove: ({ uid }) => {
-        if (isMounted(this.mounts, uid)) {
-          return guard.promise(Promise.reject(new KubusError('still-mounted', `/volumes/${uid} is still mounted`)));
-        }
-        this.finished.set(uid, this.scheduler.elapsed());
-        return guard.promise(Promise.resolve());
-      },
-    };
-  }
-
   async #images(guard: ProcessGuard, logger: Logger): Promise<CriBridgeOptions['images']> {
     const [pulling, pulled] = [this.disk.store('pulling', guard), this.disk.store('pulled', guard)];
     return {
@@ -378,4 +384,9 @@ export class SimulatedNode {
     const files = [...this.manifests].map(([path, text]) => ({ path, text }));
     return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false };
   }
+}
+
+/** Starts cores on ports as they are. */
+function runOn(ports: CorePorts): ServiceContext['run'] {
+  return (core, inputs, outside) => runCore(core, ports, inputs, outside);
 }

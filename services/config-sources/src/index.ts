@@ -1,5 +1,6 @@
-export { type ConfigOutput, ConfigSources, type ConfigSourcesOptions } from './config-sources.ts';
+export { ConfigSources, type ConfigSourcesOptions, registeredSources } from './config-sources.ts';
+export { configSourcesCore, takerOf } from './core.ts';
 export type { FolderListing, ManifestFolder } from './file-source.ts';
 export { FileManifestFolder, ManifestFileError } from './manifest-folder.ts';
-export { type PublishOptions, publishSources } from './publish.ts';
 export { configSources } from './service.ts';
+export { type ConfigOutput, SourceMerge, type SourceTaker } from './source-merge.ts';

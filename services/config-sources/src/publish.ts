@@ -10,23 +10,25 @@ import {
   sourceNames,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/event-correlator';
+import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type PodEvents } from '@kubus/service-kit';
-import { type ConfigOutput, ConfigSources, type ConfigSourcesOptions } from './config-sources.ts';
+import { type ConfigOutput, SourceMerge } from './source-merge.ts';
 
-export interface PublishOptions extends Omit<ConfigSourcesOptions, 'output'> {
+/** Merges what the sources give and wires it to the bus: each pod is a fact of its source, each manifest file a report. */
+export function publishSources(options: {
   readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The sources that this node has. */
+  readonly sources: readonly SourceName[];
   /** See {@link EventRecorder}. */
   readonly eventRate?: Rate | undefined;
-}
-
-/** Wires the sources to the bus: each pod is a fact of its source, each manifest file a report. */
-export function publishSources(options: PublishOptions): ConfigSources {
-  const { bus, eventRate, ...rest } = options;
-  const events = new EventRecorder({ bus, clock: rest.clock, rate: eventRate }).ofPods(configEvent);
+}): SourceMerge {
+  const { bus, clock, logger, sources, eventRate } = options;
+  const events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(configEvent);
   const output = new SourcesOnBus(bus, events);
-  const sources = new ConfigSources({ ...rest, output });
-  output.configured(sources.registered);
-  return sources;
+  output.configured(sources);
+  return new SourceMerge({ registered: sources, output, logger });
 }
 
 class SourcesOnBus implements ConfigOutput {

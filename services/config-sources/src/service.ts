@@ -1,31 +1,32 @@
-import type { Bus } from '@kubus/bus';
-import { clusterNode } from '@kubus/contracts';
 import { type KubeClient, openKubeClient } from '@kubus/kube';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
+import { ConfigSources, registeredSources } from './config-sources.ts';
+import { configSourcesCore, takerOf } from './core.ts';
 import { FileManifestFolder } from './manifest-folder.ts';
 import { ManifestUrl } from './manifest-url.ts';
-import { publishSources } from './publish.ts';
 
 /** The service `config-sources`. */
 export const configSources: ServiceDefinition = {
   name: 'config-sources',
-  start: async ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
+  journaled: true,
+  start: async ({ config, run, clock, ids, logger, health, metrics, stateDir }) => {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
-    // Followed by every node, as the contract says; awaited only for the API server.
-    const node = nodeObject(bus, config.node);
+    const has = { file: manifests, http: manifestUrl, api: apiServer };
+    const core = await run(configSourcesCore, { sources: registeredSources(has), eventRate: config.events }, {});
+    const { merge, node } = core.running;
     const connect = async () => {
       await node;
       client = await openKubeClient(config, 'config-sources', { clock, logger, metrics, signal: stopped.signal });
       return client;
     };
-    const sources = publishSources({
-      bus,
+    const sources = new ConfigSources({
       node: config.node,
       clock,
       logger,
+      taker: takerOf(core),
       records: new FileRecordStore({ dir: join(stateDir, 'files'), logger }),
       file: manifests && {
         folder: new FileManifestFolder({ path: manifests.path, logger }),
@@ -36,9 +37,8 @@ export const configSources: ServiceDefinition = {
         checkEveryMs: manifestUrl.checkEveryMs,
       },
       api: apiServer && { connect, random: () => ids.fraction() },
-      eventRate: config.events,
     });
-    health.ready('sources', () => (sources.ready ? undefined : 'not every source has been read yet'));
+    health.ready('sources', () => (merge.ready ? undefined : 'not every source has been read yet'));
     await sources.start();
     return {
       stop: async () => {
@@ -49,10 +49,3 @@ export const configSources: ServiceDefinition = {
     };
   },
 };
-
-/** Resolves once the Node object is known: pods of the API are admitted by it (kubelet behaviour 1.1). */
-function nodeObject(bus: Bus, node: string): Promise<void> {
-  return new Promise((resolve) => {
-    bus.reader(clusterNode, { changed: ({ key }) => key === node && resolve() });
-  });
-}

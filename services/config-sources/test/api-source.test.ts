@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { KubeWatch, KubeWatcher } from '@kubus/kube';
 import { ManualClock, MemoryRecords } from '@kubus/ports/testing';
 import { ConfigSources } from '../src/index.ts';
-import { Follower, silent } from './doubles.ts';
+import { Follower, mergeInto, silent } from './doubles.ts';
 
 let version = 0;
 
@@ -45,7 +45,7 @@ async function begin(server: ScriptedServer) {
   const clock = new ManualClock();
   const follower = new Follower();
   const sources = new ConfigSources({
-    ...{ node: 'n', clock, logger: silent, records: new MemoryRecords(), output: follower },
+    ...{ node: 'n', clock, logger: silent, records: new MemoryRecords(), taker: mergeInto(follower, 'api') },
     api: { connect: () => Promise.resolve(server), random: () => 0.5 },
   });
   await sources.start();

@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KubusError } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { ConfigSources } from '../src/index.ts';
-import { Follower, ScriptedFolder, manifestOf, silent } from './doubles.ts';
+import { ConfigSources, registeredSources } from '../src/index.ts';
+import { Follower, ScriptedFolder, manifestOf, mergeInto, silent } from './doubles.ts';
 
 function bench() {
   const clock = new ManualClock();
@@ -12,16 +12,10 @@ function bench() {
   /** One life of the service. */
   const begin = async () => {
     const follower = new Follower();
-    const sources = new ConfigSources({
-      node: 'n',
-      clock,
-      logger: silent,
-      records,
-      output: follower,
-      file: { folder },
-    });
+    const merge = mergeInto(follower, 'file');
+    const sources = new ConfigSources({ node: 'n', clock, logger: silent, records, taker: merge, file: { folder } });
     await sources.start();
-    return { follower, sources };
+    return { follower, sources, merge };
   };
   return { clock, folder, records, begin };
 }
@@ -31,7 +25,7 @@ describe('at the start', () => {
     const { folder, begin } = bench();
     folder.files.set('/m/b.yaml', manifestOf('b'));
     folder.files.set('/m/a.yaml', `${manifestOf('a1')}---\n${manifestOf('a2')}`);
-    const { follower, sources } = await begin();
+    const { follower, merge } = await begin();
     expect(follower.takeLog()).toEqual([
       'manifest /m/a.yaml 0',
       'manifest /m/b.yaml 0',
@@ -40,8 +34,8 @@ describe('at the start', () => {
       'ADD b-n',
       'complete file',
     ]);
-    expect(sources.registered).toEqual(['file']);
-    expect(sources.ready).toBe(true);
+    expect(registeredSources({ file: { folder } })).toEqual(['file']);
+    expect(merge.ready).toBe(true);
     expect(follower.manifests.get('/m/a.yaml')).toEqual({
       path: '/m/a.yaml',
       readAt: '2030-01-01T00:00:00.000Z',
@@ -66,9 +60,9 @@ describe('at the start', () => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', manifestOf('a'));
     folder.failing = true;
-    const { follower, sources } = await begin();
+    const { follower, merge } = await begin();
     expect(follower.takeLog()).toEqual(['manifest /m 1']);
-    expect(sources.ready).toBe(false);
+    expect(merge.ready).toBe(false);
     folder.failing = false;
     await clock.advance(20_000);
     expect(follower.takeLog()).toEqual(['gone /m', 'manifest /m/a.yaml 0', 'ADD a-n', 'complete file']);
@@ -81,9 +75,9 @@ describe('at the start', () => {
   test('without a file source there is nothing to wait for', async () => {
     const { clock, records } = bench();
     const follower = new Follower();
-    const sources = new ConfigSources({ node: 'n', clock, logger: silent, records, output: follower });
-    await sources.start();
-    expect([sources.registered, sources.ready, follower.log]).toEqual([[], true, []]);
+    const merge = mergeInto(follower);
+    await new ConfigSources({ node: 'n', clock, logger: silent, records, taker: merge }).start();
+    expect([registeredSources({}), merge.ready, follower.log]).toEqual([[], true, []]);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { ManifestReport, Pod, PodUpdate, SourceName } from '@kubus/contracts';
 import { type Cancel, KubusError, type Logger } from '@kubus/ports';
-import type { ConfigOutput, FolderListing, ManifestFolder } from '../src/index.ts';
+import { type ConfigOutput, type FolderListing, type ManifestFolder, SourceMerge } from '../src/index.ts';
 
 /** A folder of which the test says what is in it. */
 export class ScriptedFolder implements ManifestFolder {
@@ -111,4 +111,9 @@ export const silent: Logger = {
 
 export function manifestOf(name: string, image = 'i'): string {
   return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
+}
+
+/** Merges what these sources read, and tells the follower. */
+export function mergeInto(follower: Follower, ...registered: readonly SourceName[]): SourceMerge {
+  return new SourceMerge({ registered, output: follower, logger: silent });
 }

@@ -5,7 +5,7 @@ import { type IncomingHttpHeaders, type Server, type ServerResponse, createServe
 import type { AddressInfo } from 'node:net';
 import { ConfigSources } from '../src/index.ts';
 import { ManifestUrl } from '../src/manifest-url.ts';
-import { Follower, manifestOf, silent } from './doubles.ts';
+import { Follower, manifestOf, mergeInto, silent } from './doubles.ts';
 
 describe('the source', () => {
   const NEVER = new Error('http://x/m: 503 Service Unavailable');
@@ -20,8 +20,9 @@ describe('the source', () => {
       const answer = answers.shift() ?? NEVER;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     };
+    const merge = mergeInto(follower, 'http');
     const sources = new ConfigSources({
-      ...{ node: 'n', clock, logger: silent, records: new MemoryRecords(), output: follower },
+      ...{ node: 'n', clock, logger: silent, records: new MemoryRecords(), taker: merge },
       http: { endpoint: { url: 'http://x/m', read }, checkEveryMs: 20_000 },
     });
     await sources.start();
@@ -30,7 +31,7 @@ describe('the source', () => {
       await clock.advance(20_000);
       return follower.takeLog();
     };
-    return { clock, follower, sources, next, reads: () => reads };
+    return { clock, follower, sources, merge, next, reads: () => reads };
   }
 
   test('follows what the URL gives; a changed manifest is a new pod', async () => {
@@ -65,10 +66,10 @@ describe('the source', () => {
     ['a faulty one', 'kind: [', false],
     ['an empty one', ' \n', true],
   ])('%s at first: complete %#', async (_, first, complete) => {
-    const { sources, next } = await begin(first);
-    expect(sources.ready).toBe(complete);
+    const { merge, next } = await begin(first);
+    expect(merge.ready).toBe(complete);
     await next(manifestOf('a'));
-    expect(sources.ready).toBe(true);
+    expect(merge.ready).toBe(true);
   });
 });
 

@@ -17,7 +17,7 @@ import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Cancel, Clock } from '@kubus/ports';
 import { MemoryRecords } from '@kubus/ports/testing';
-import { ConfigSources, FileManifestFolder, type FolderListing, ManifestFileError } from '../src/index.ts';
+import { ConfigSources, FileManifestFolder, type FolderListing, ManifestFileError, SourceMerge } from '../src/index.ts';
 import { foldersToWatch } from '../src/watched-folders.ts';
 import { Follower, manifestOf, silent } from './doubles.ts';
 
@@ -281,7 +281,8 @@ test('a manifest that is written step by step becomes a pod, and a half one ends
     while (!condition()) await new Promise<void>((resolve) => (wake = resolve));
   };
   const file = { folder: folderAt(base) };
-  const sources = new ConfigSources({ node: 'n', clock, logger: silent, records: new MemoryRecords(), output, file });
+  const taker = new SourceMerge({ registered: ['file'], output, logger: silent });
+  const sources = new ConfigSources({ node: 'n', clock, logger: silent, records: new MemoryRecords(), taker, file });
   cleanUp.push(() => sources.stop());
   await sources.start();
 

@@ -1,5 +1,5 @@
 import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
-import { criCommands, parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
+import { parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
 import { withoutReserved } from '@kubus/node-status';
 import {
   FileRecordStore,
@@ -10,13 +10,14 @@ import {
 } from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
+import { podWorkersCore } from './core.ts';
 import { createHookRequests } from './http-hook.ts';
 import { LogRotation } from './log-rotation.ts';
 import { logUsage } from './log-usage.ts';
 import { OrphanFiles } from './orphan-files.ts';
 import { createPodFiles } from './pod-files.ts';
-import { PodWorkers } from './pod-workers.ts';
 
+export { podWorkersCore } from './core.ts';
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
 export type { ContainerRun, HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 
@@ -26,19 +27,25 @@ const FIRST = 'pod-workers-0';
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
-  start: async ({ config, instance, bus, clock, ids, logger, health, metrics, slot, stateDir }) => {
+  journaled: true,
+  start: async ({ config, instance, run, clock, logger, health, metrics, slot, stateDir }) => {
     const { system, kube } = config.reserved;
     // What a hard eviction keeps free is kept free by eviction, not by the limit of all pods.
     const enforced = withoutReserved(nodeCapacity(config), [system, kube]);
     const [cpu, memory] = [enforced['cpu'], enforced['memory']].map((text) => parseQuantity(text ?? ''));
     const kernel = await kernelMemory(await cgroupMounts());
-    const workers = await PodWorkers.start({
-      bus,
-      clock,
-      ids,
-      logger,
-      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+    const inputs = {
       share: configuredShare(config, 'pod-workers'),
+      nodeIps: config.nodeIps,
+      dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
+      memoryCapacity: BigInt(totalmem()),
+      kernel,
+      allocatable: nodeResources(config),
+      syncEveryMs: config.pods.syncEveryMs,
+      eventRate: config.events,
+    };
+    const core = await run(podWorkersCore, inputs, {
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
       files: createPodFiles({
         ...config.pods,
         clusterDomain: config.dns.domain,
@@ -51,21 +58,14 @@ export const podWorkers: ServiceDefinition = {
         ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
       }),
       hooks: createHookRequests(),
-      nextEpoch: () => slot.nextEpoch(),
-      nodeIps: config.nodeIps,
-      dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
-      memoryCapacity: BigInt(totalmem()),
-      kernel,
-      allocatable: nodeResources(config),
-      syncEveryMs: config.pods.syncEveryMs,
-      eventRate: config.events,
+      epochs: { next: () => slot.nextEpoch() },
     });
+    const { workers } = core.running;
     const rotation = new LogRotation({
       clock,
       logger,
       logs: () => workers.runningLogs,
-      reopen: ({ podUid, containerId }) =>
-        bus.call(criCommands.ReopenContainerLog, podUid, { params: { containerId } }),
+      reopen: (log) => core.call('reopenLog', log),
       settings: config.logs,
     });
     // By one instance alone: the folders are not any instance's.
@@ -73,7 +73,8 @@ export const podWorkers: ServiceDefinition = {
       instance === FIRST
         ? new OrphanFiles({
             ...config.pods,
-            ...{ clock, logger, nodeEvents: workers.nodeEvents },
+            ...{ clock, logger },
+            tell: (event) => void core.call('nodeEvent', event),
             mayExist: (uid) => workers.mayExist(uid),
           })
         : undefined;
@@ -117,10 +118,10 @@ export const podWorkers: ServiceDefinition = {
       collect: () => rotation.failing,
     });
     return {
-      stop: () => {
+      stop: async () => {
         rotation.stop();
         orphans?.stop();
-        return workers.handOver();
+        await core.call('stop');
       },
     };
   },

@@ -1,6 +1,6 @@
 import { namesIn, removeTree } from '@kubus/mount';
 import { type Cancel, type Clock, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
-import type { NodeEvents } from '@kubus/service-kit';
+import type { NodeEvent } from '@kubus/contracts';
 import { podsFolder } from '@kubus/volume';
 import { readlink, realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,7 +15,8 @@ export interface OrphanOptions {
   /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
   readonly mayExist: (uid: string) => boolean;
   /** For what the node's operators are to hear of. */
-  readonly nodeEvents: NodeEvents;
+  /** Tells the node's operators what happens. */
+  readonly tell: (event: Pick<NodeEvent, 'type' | 'reason' | 'message'>) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -56,7 +57,7 @@ export class OrphanFiles {
 
   /** Looks once, now. Never rejects. */
   async look(): Promise<void> {
-    const { logger, nodeEvents } = this.#options;
+    const { logger, tell } = this.#options;
     try {
       for (const path of await this.#logFolders()) await this.#remove(path);
       const look = { cleaned: 0, failed: 0 };
@@ -68,7 +69,7 @@ export class OrphanFiles {
       }
     } catch (error) {
       logger.error({ err: toError(error) }, 'what is left of unknown pods could not be looked for');
-      nodeEvents.record({ type: 'Warning', reason: 'ContainerGCFailed', message: toError(error).message }, []);
+      tell({ type: 'Warning', reason: 'ContainerGCFailed', message: toError(error).message });
     }
   }
 

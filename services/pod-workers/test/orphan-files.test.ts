@@ -2,7 +2,6 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mount, mountsBelow, unmount } from '@kubus/mount';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
-import type { NodeEvents } from '@kubus/service-kit';
 import {
   existsSync,
   mkdirSync,
@@ -32,13 +31,10 @@ beforeEach(() => {
   const mayExist = (uid: string) => known === undefined || known.has(uid);
   const folders = { root: join(dir, 'root'), logs: join(dir, 'logs'), logLinks: join(dir, 'links') };
   told = [];
-  const nodeEvents = {
-    record: ({ type, reason, message }: Parameters<NodeEvents['record']>[0]) => {
-      told.push(`${type} ${reason}: ${message}`);
-      return undefined;
-    },
+  const tell = ({ type, reason, message }: { type: string; reason: string; message: string }) => {
+    told.push(`${type} ${reason}: ${message}`);
   };
-  orphans = new OrphanFiles({ ...folders, nodeEvents, clock, logger: silentLogger, mayExist });
+  orphans = new OrphanFiles({ ...folders, tell, clock, logger: silentLogger, mayExist });
 });
 afterEach(async () => {
   orphans.stop();

@@ -1,2 +1,3 @@
+export { proberCore } from './core.ts';
 export { type ProbeCount, Prober, type ProberOptions } from './prober.ts';
 export { prober } from './service.ts';

@@ -1,5 +1,5 @@
 import type { Bus, Cause } from '@kubus/bus';
-import { type Clock, toError } from '@kubus/ports';
+import { toError } from '@kubus/ports';
 import {
   type Attempt,
   AttemptLost,
@@ -11,9 +11,7 @@ import {
   resolvePort,
 } from '@kubus/probe';
 import { probeExec } from './exec-probe.ts';
-import { probeGrpc } from './grpc-probe.ts';
-import { probeHttp } from './http-probe.ts';
-import { probeTcp } from './tcp-probe.ts';
+import type { Found, NetworkProbes } from './network-probes.ts';
 
 /** What an attempt is made at. */
 export interface ProbeTarget {
@@ -34,7 +32,7 @@ export type Outcome =
 export async function makeAttempt(
   definition: ProbeDefinition,
   target: ProbeTarget,
-  deps: { bus: Bus; clock: Clock; cancelled: AbortSignal },
+  deps: { bus: Bus; network: NetworkProbes; cancelled: AbortSignal },
 ): Promise<Outcome> {
   for (let tries = 1; ; tries++) {
     try {
@@ -51,26 +49,31 @@ export async function makeAttempt(
 async function tryOnce(
   { container, probe, settings: { timeoutMs } }: ProbeDefinition,
   { podUid, podIp, containerId, causes }: ProbeTarget,
-  { bus, clock, cancelled }: { bus: Bus; clock: Clock; cancelled: AbortSignal },
+  { bus, network, cancelled }: { bus: Bus; network: NetworkProbes; cancelled: AbortSignal },
 ): Promise<{ attempt: Attempt; cause?: Cause | undefined }> {
-  const limits = { clock, timeoutMs, cancelled };
+  const limits = { timeoutMs, cancelled };
   const { exec, httpGet, tcpSocket, grpc } = probe;
   if (exec !== undefined) {
     return probeExec(bus, execCommand(exec, container), { podUid, containerId, timeoutMs, causes });
   }
   if (httpGet !== undefined) {
     const request = httpRequest(httpGet, container, addressOf(httpGet.host, podIp));
-    return { attempt: await probeHttp(request, limits) };
+    return attemptOf(await network.http(request, limits));
   }
   if (tcpSocket !== undefined) {
     const port = resolvePort(tcpSocket.port, container);
-    return { attempt: await probeTcp(addressOf(tcpSocket.host, podIp), port, limits) };
+    return attemptOf(await network.tcp(addressOf(tcpSocket.host, podIp), port, limits));
   }
   if (grpc !== undefined) {
     const { port, service = '' } = grpc;
-    return { attempt: await probeGrpc({ host: addressOf(undefined, podIp), port, service }, limits) };
+    return attemptOf(await network.grpc({ host: addressOf(undefined, podIp), port, service }, limits));
   }
   throw new ProbeErrored('unknown', `missing probe handler for ${container.name}`);
+}
+
+function attemptOf(found: Found): { attempt: Attempt } {
+  if ('attempt' in found) return found;
+  throw new ProbeErrored(found.errored.state, found.errored.message);
 }
 
 function addressOf(host: string | undefined, podIp: string | undefined): string {

@@ -12,12 +12,14 @@ import type { Clock, Logger } from '@kubus/ports';
 import type { PodEvents } from '@kubus/service-kit';
 import { type ProbeDefinition, type ProbedRun, attemptEvent, erroredEvent, probesOf } from '@kubus/probe';
 import { type Outcome, makeAttempt } from './make-attempt.ts';
+import type { NetworkProbes } from './network-probes.ts';
 import { ProbeLoop } from './probe-loop.ts';
 import type { ResultKeeper } from './result-keeper.ts';
 
 export interface PodProberOptions {
   readonly bus: Bus;
   readonly clock: Clock;
+  readonly network: NetworkProbes;
   readonly fraction: () => number;
   readonly logger: Logger;
   readonly events: PodEvents;
@@ -108,9 +110,9 @@ export class PodProber {
   }
 
   #make(definition: ProbeDefinition, run: ProbedRun, cancelled: AbortSignal): Promise<Outcome> {
-    const { bus, clock } = this.#options;
+    const { bus, network } = this.#options;
     const target = { podUid: this.ref.uid, podIp: this.#address(run), containerId: run.id, causes: this.#causes() };
-    return makeAttempt(definition, target, { bus, clock, cancelled });
+    return makeAttempt(definition, target, { bus, network, cancelled });
   }
 
   #address(run: ProbedRun): string | undefined {

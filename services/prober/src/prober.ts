@@ -15,6 +15,7 @@ import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
 import { EventRecorder, type PodEvents, SharedRecords, followShare } from '@kubus/service-kit';
+import type { NetworkProbes } from './network-probes.ts';
 import { PodProber } from './pod-prober.ts';
 import { ResultKeeper } from './result-keeper.ts';
 
@@ -23,6 +24,7 @@ export interface ProberOptions {
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'fraction'>;
   readonly logger: Logger;
+  readonly network: NetworkProbes;
   /** The folder that all instances share. */
   readonly records: RecordStore;
   /** Which instances there are as long as the launcher has not spoken of them. */
@@ -175,10 +177,18 @@ export class Prober {
     this.#keeper.claim(uid, this.#share.term);
     let pod = this.#pods.get(uid);
     if (pod === undefined) {
-      const { bus, clock, ids, logger, nodeIp } = this.#options;
+      const { bus, clock, ids, logger, network, nodeIp } = this.#options;
       const { namespace, name } = work.value.ref;
       pod = new PodProber(work, {
-        ...{ bus, clock, nodeIp, events: this.#events, keeper: this.#keeper, proberStartedAt: this.#startedAt },
+        ...{
+          bus,
+          clock,
+          network,
+          nodeIp,
+          events: this.#events,
+          keeper: this.#keeper,
+          proberStartedAt: this.#startedAt,
+        },
         fraction: () => ids.fraction(),
         logger: logger.child({ pod: `${namespace}/${name}`, podUid: uid }),
         kept: this.#kept.get(uid),

@@ -1,18 +1,23 @@
 import { FileRecordStore, type ServiceDefinition, configuredShare } from '@kubus/service-kit';
 import { join } from 'node:path';
-import { Prober } from './prober.ts';
+import { proberCore } from './core.ts';
+import { networkProbes } from './network-probes.ts';
 
 /** The service `prober`. It has to run where the addresses of pods can be reached. */
 export const prober: ServiceDefinition = {
   name: 'prober',
-  start: ({ config, bus, clock, ids, logger, health, metrics, stateDir }) => {
-    const probes = new Prober({
-      ...{ bus, clock, ids, logger },
-      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+  journaled: true,
+  start: async ({ config, run, clock, logger, health, metrics, stateDir }) => {
+    const inputs = {
       eventRate: config.events,
       share: configuredShare(config, 'prober'),
       nodeIp: config.nodeIps[0] ?? '127.0.0.1',
+    };
+    const core = await run(proberCore, inputs, {
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      network: networkProbes(clock),
     });
+    const probes = core.running;
     health.ready('state folder', () => probes.saveError);
     metrics.add({
       type: 'gauge',
@@ -36,11 +41,10 @@ export const prober: ServiceDefinition = {
         },
       },
     });
-    return Promise.resolve({
-      stop: () => {
-        probes.stop();
-        return Promise.resolve();
+    return {
+      stop: async () => {
+        await core.call('stop');
       },
-    });
+    };
   },
 };

@@ -28,6 +28,7 @@ import {
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { Prober } from '../src/index.ts';
+import { networkProbes } from '../src/network-probes.ts';
 
 const NODE = 'node0';
 
@@ -91,6 +92,7 @@ export class ScriptedPods {
     const prober = new Prober({
       ...{ bus: member.bus, clock: this.clock, logger: silentLogger, records: this.records, nodeIp: '127.0.0.1' },
       ids: { fraction: () => this.fraction },
+      network: networkProbes(this.clock),
       share: { instances: ['prober-0'], term: 0 },
     });
     this.#probers.set(slot, { member, prober });

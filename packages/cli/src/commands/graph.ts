@@ -1,10 +1,11 @@
 import {
   type AnyDeclaration,
   type ServiceContract,
+  contractsOf,
   everyServiceReads,
   patternOf,
+  instanceJournal,
   refusedMessage,
-  serviceContracts,
   serviceInstance,
 } from '@kubus/contracts';
 import type { Command } from 'commander';
@@ -16,15 +17,23 @@ interface Edges {
   readonly reads: readonly string[];
 }
 
+interface GraphOptions {
+  faults?: boolean;
+  output?: 'json' | 'dot';
+}
+
 export function addGraph(program: Command): void {
   program
     .command('graph')
     .argument('[service]', 'only this service')
     .description('the subjects that each service writes and reads, as its permissions on the broker have them')
+    .option('--faults', 'as on a node that was started with faults')
     .addOption(new Option('-o, --output <format>', 'print for programs').choices(['json', 'dot']))
-    .action((service: string | undefined, options: { output?: 'json' | 'dot' }, command: Command) => {
+    .action((service: string | undefined, options: GraphOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
-      const all = Object.entries(serviceContracts).filter(([name]) => service === undefined || name === service);
+      const all = Object.entries(contractsOf({ faults: options.faults === true })).filter(
+        ([name]) => service === undefined || name === service,
+      );
       if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
       const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
       if (options.output === 'json') console.log(JSON.stringify(Object.fromEntries(graph), undefined, 2));
@@ -38,7 +47,12 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
     declarations.map((declaration) => patternOf(node, declaration)).sort();
   return {
     about: contract.about,
-    writes: subjects([...contract.owns, ...contract.calls, ...contract.publishes, serviceInstance, refusedMessage]),
+    writes: subjects([
+      ...contract.owns,
+      ...contract.calls,
+      ...contract.publishes,
+      ...[serviceInstance, refusedMessage, instanceJournal],
+    ]),
     reads: subjects([...new Set([...contract.reads, ...everyServiceReads]), ...contract.serves, ...contract.hears]),
   };
 }

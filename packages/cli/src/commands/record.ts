@@ -103,7 +103,7 @@ async function exportRecord(node: string, file: string): Promise<void> {
   const link = await connectNode(node);
   const messages = await link.record('>');
   const name = `${node}-${new Date().toISOString().slice(0, 10)}`;
-  await writeWhole(file, async (part) => {
+  await writeWhole(file, (part) => {
     const began = messages[0]?.stored ?? Date.now();
     const writer = RecordingWriter.create(part, { name, node, version, state: 'recording', began }, { contract: '1' });
     for (let from = 0; from < messages.length; from += BATCH) writer.append(messages.slice(from, from + BATCH));
@@ -112,7 +112,7 @@ async function exportRecord(node: string, file: string): Promise<void> {
 }
 
 /** Nobody finds half a file under the name. */
-async function writeWhole(file: string, write: (part: string) => Promise<void>): Promise<void> {
+async function writeWhole(file: string, write: (part: string) => Promise<void> | void): Promise<void> {
   const part = `${file}.new`;
   await rm(part, { force: true });
   try {

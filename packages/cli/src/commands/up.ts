@@ -51,6 +51,8 @@ interface UpOptions {
   elsewhere: string[];
   hosted?: boolean;
   observatory?: boolean;
+  faults?: boolean;
+  journal?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
   foreground?: boolean;
@@ -78,6 +80,14 @@ export function addUp(program: Command): void {
       new Option('--hosted', 'all services in one process: less memory, but they end together').conflicts('elsewhere'),
     )
     .option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"')
+    .addOption(
+      new Option('--faults', 'let people disturb messages and services: see kubus fault, kubus experiment').conflicts(
+        'nats',
+      ),
+    )
+    .addOption(
+      new Option('--journal', 'services record what they get from outside, for "kubus replay"').conflicts('faults'),
+    )
     .addOption(scaleOption())
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),
@@ -120,6 +130,8 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     elsewhere,
     hosted,
     observatory,
+    faults,
+    journal,
     scale: instances,
   } = options;
   if (nats !== undefined)
@@ -137,6 +149,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     manifests,
     nats,
     logLevel,
+    journal,
     containerd,
     kubeconfig: kubeconfig && resolve(kubeconfig),
     elsewhere,
@@ -144,6 +157,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     observatory,
     page: observatoryPage,
     contract: publishedContract,
+    faults,
     instances,
     programs: {
       ...Object.fromEntries(

@@ -52,7 +52,7 @@ export function refusalOf(request: Pick<IncomingMessage, 'headers' | 'url'>, tok
 /** Whatever a router could take for a path of the API: one that is not plain. */
 function needsToken(url: string): boolean {
   const [path = '/'] = url.split(/[?#]/, 1);
-  return !/^\/(?!api(\/|$))[\w.-]*(\/[\w.-]+)*$/i.test(path);
+  return !/^\/(?!api(\/|$))([\w-][\w.-]*(\/[\w-][\w.-]*)*)?$/i.test(path);
 }
 
 /** In the same time whatever is given. */

@@ -41,3 +41,20 @@ export const refusedMessage = event({
   payload: refusedMessageSchema,
   about: 'A message did not validate and was not acted upon; this keeps it where a person can look at it.',
 });
+
+export const journalPartSchema = z.object({
+  /** Running number of the part within the life of the instance, from 0; a gap shows that a part is lost. */
+  part: z.number().int().nonnegative(),
+  /** What came in through the instance's ports and what it did with them, in order; see docs/replay.md. */
+  items: z.array(z.union([z.number(), z.array(z.unknown()).min(1)])),
+});
+export type JournalPart = z.infer<typeof journalPartSchema>;
+
+export const instanceJournal = event({
+  area: 'service',
+  name: 'journal',
+  key: 'instance',
+  publisher: 'each',
+  payload: journalPartSchema,
+  about: 'A part of what an instance got from outside, so that its life can be replayed; only where it is asked for.',
+});

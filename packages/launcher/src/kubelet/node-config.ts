@@ -66,6 +66,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
     node: dir.node,
     nodeIps: parts.nodeIps,
     logLevel: levelOf(logging.verbosity),
+    journal: false,
     nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
     state: dir.state('.'),
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),

@@ -1,0 +1,100 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { type TestNode, checkout, startNode } from '@kubus/harness';
+import type { LifeReport } from '@kubus/replay';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { recordFailure } from '../src/failure-record.ts';
+import { container, pod, podRunning } from '../src/pods.ts';
+import { waitingReason } from '../src/pod-facts.ts';
+
+const run = promisify(execFile);
+const journaled = ['config-sources-0', 'sync-loop-0', 'pod-workers-0', 'pod-workers-1', 'prober-0'] as const;
+
+let node: TestNode | undefined;
+afterEach(async () => {
+  const started = node;
+  node = undefined;
+  await started?.stop();
+});
+
+test('what killed services of a real node said is said again from the recording alone, without a difference', async () => {
+  node = await startNode({ journal: true, scale: { 'pod-workers': 2 } });
+  await liveUnderKills(node);
+  const file = join(node.folder, 'messages.jsonl');
+  const { code, stdout, stderr } = await node.kubus('tail', '--recorded', '--output', 'json');
+  expect([code, stderr]).toEqual([0, '']);
+  await writeFile(file, stdout);
+
+  const reports = await replayAlone(file);
+  if (
+    reports.some(({ difference, gap, notCovered }) => difference !== undefined || gap !== undefined || notCovered > 0)
+  ) {
+    const folder = await recordFailure(node, 'replay', JSON.stringify(reports, undefined, 2));
+    await writeFile(join(folder, 'recorded.jsonl'), stdout);
+  }
+  expect(reports.map(({ difference }) => difference)).toEqual(reports.map(() => undefined));
+  expect(reports.map(({ gap, notCovered }) => [gap, notCovered])).toEqual(reports.map(() => [undefined, 0]));
+  for (const instance of journaled) {
+    const lives = reports.filter((report) => report.instance === instance);
+    expect([instance, lives.length]).toEqual([instance, 2]);
+    for (const { epoch, equal } of lives) expect([instance, epoch, equal > 0]).toEqual([instance, epoch, true]);
+  }
+  say(reports);
+
+  // The same file with one message that is another one: the command shows where.
+  const changed = await changeOneWork(file);
+  const found = await node.kubus('replay', changed, '--service', 'sync-loop');
+  expect(found.code).toBe(1);
+  expect(found.stdout).toContain('/reason: "for a change" became ');
+});
+
+/** Pods come, are probed, crash and go while every service that keeps a journal is killed once. */
+async function liveUnderKills(node: TestNode): Promise<void> {
+  const exec = { exec: { command: ['true'] }, periodSeconds: 1 };
+  const refused = { tcpSocket: { port: 1 }, periodSeconds: 1 };
+  const names = ['a', 'b', 'c', 'd'];
+  const add = (name: string) =>
+    node.writeManifest(`${name}.json`, pod(name, { containers: [container({ name: 'main', readinessProbe: exec })] }));
+  await node.writeManifest('crash.json', podRunning('crash', 'exit 1'));
+  const never = { containers: [container({ name: 'main', readinessProbe: refused })] };
+  await node.writeManifest('never-ready.json', pod('never-ready', never));
+  for (const instance of journaled) {
+    const name = names.shift();
+    if (name !== undefined) await add(name);
+    await node.replaced(await node.kill(instance));
+    if (name !== undefined) await node.watch.waitForPod(name);
+  }
+  await node.watch.waitForPod('crash', (one) => waitingReason(one) === 'CrashLoopBackOff', 'waiting');
+  for (const name of ['a', 'b']) await node.removeManifest(`${name}.json`);
+  for (const name of ['a', 'b']) await node.watch.waitForNoPod(name);
+}
+
+/** In a process with nothing but the file: no environment, no network, no clock. */
+async function replayAlone(file: string): Promise<LifeReport[]> {
+  const program = join(checkout, 'e2e/src/replay-alone.ts');
+  const { stdout } = await run(
+    '/usr/bin/unshare',
+    ['--net', process.execPath, '--disable-warning=ExperimentalWarning', program, file],
+    { env: {}, maxBuffer: 1 << 28 },
+  );
+  return JSON.parse(stdout) as LifeReport[];
+}
+
+async function changeOneWork(file: string): Promise<string> {
+  const lines = (await readFile(file, 'utf8')).split('\n');
+  const index = lines.findIndex((line) => line.includes('"Kubus-Type":"sync.fact.pod/') && line.includes('"reason":'));
+  lines[index] = (lines[index] ?? '').replace(/"reason":"[^"]*"/, '"reason":"for a change"');
+  const changed = `${file}.changed`;
+  await writeFile(changed, lines.join('\n'));
+  return changed;
+}
+
+function say(reports: readonly LifeReport[]): void {
+  const lines = reports.map(
+    ({ instance, epoch, inputs, equal, unrecorded }) =>
+      `${instance} epoch ${epoch}: ${inputs} inputs, ${equal} messages equal, ${unrecorded} not recorded`,
+  );
+  process.stderr.write(`${lines.join('\n')}\n`);
+}

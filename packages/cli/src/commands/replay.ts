@@ -1,0 +1,79 @@
+import type { Difference, LifeReport, ToldMessage } from '@kubus/replay';
+import type { Command } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { UserError } from '../user-error.ts';
+
+interface ReplayOptions {
+  service?: string;
+  instance?: string;
+  until?: number;
+  output?: 'json';
+}
+
+export function addReplay(program: Command): void {
+  program
+    .command('replay')
+    .argument('<file>', 'the messages of a node started with `up --journal`, as `tail -o json` prints them')
+    .description('run the lives of services again from a recording, and compare what they say with what was recorded')
+    .option('--service <service>', 'only the instances of this service')
+    .option('--instance <instance>', 'only this instance')
+    .option('--until <sequence>', 'only what was stored up to this sequence', sequence)
+    .addOption(new Option('-o, --output <format>', 'print for programs').choices(['json']))
+    .action(async (file: string, options: ReplayOptions) => {
+      const reports = await replayFile(file, options);
+      if (options.output === 'json') console.log(JSON.stringify(reports));
+      else for (const report of reports) print(report);
+      if (reports.some(({ difference }) => difference !== undefined)) process.exitCode = 1;
+    });
+}
+
+async function replayFile(file: string, { service, instance, until }: ReplayOptions): Promise<LifeReport[]> {
+  // Only here: it brings the code of the services along.
+  const { readJsonLines, replay } = await import('@kubus/replay');
+  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
+  const reports = await replay(readJsonLines(lines, file), { service, instance, until });
+  if (reports.length === 0) {
+    throw new UserError(`${file} has no journal of such an instance: was the node started with \`up --journal\`?`);
+  }
+  return reports;
+}
+
+function print(report: LifeReport): void {
+  const { instance, epoch, inputs, equal, unrecorded, notCovered, gap, difference } = report;
+  const counts = [
+    `${inputs} inputs`,
+    `${equal} messages equal`,
+    ...(unrecorded > 0 ? [`${unrecorded} not in the recording`] : []),
+    ...(notCovered > 0 ? [`not covered: ${notCovered}`] : []),
+    ...(difference === undefined ? [] : ['then a difference']),
+  ];
+  console.log(`${instance} epoch ${epoch}: ${counts.join(', ')}`);
+  if (gap !== undefined) console.log(`  the journal ends early: ${gap}`);
+  if (difference !== undefined) printDifference(difference);
+}
+
+function printDifference({ what, expected, got, changes, cause, before }: Difference): void {
+  console.log(`  ${what}`);
+  console.log(`  recorded  ${told(expected)}`);
+  console.log(`  replayed  ${told(got)}`);
+  for (const { where, expected: one, got: other } of changes) {
+    console.log(`    ${where}: ${JSON.stringify(one)} became ${JSON.stringify(other)}`);
+  }
+  console.log(`  caused by ${cause.message === undefined ? cause.what : told(cause.message)}`);
+  console.log('  before it in the journal:');
+  for (const entry of before) console.log(`    ${entry}`);
+}
+
+function told(message: ToldMessage | undefined): string {
+  if (message === undefined) return 'nothing';
+  const { id, seq, subject } = message;
+  return `${seq === undefined ? '' : `${seq}  `}${id}  ${subject}`;
+}
+
+function sequence(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('It is not a whole number.');
+  return value;
+}

@@ -1,0 +1,140 @@
+import { recordedMessage } from '@kubus/causality';
+import { disturbService } from '@kubus/contracts';
+import {
+  type Experiment,
+  type ExperimentFault,
+  type PodLatencies,
+  type Run,
+  type RunResult,
+  podLatencies,
+  podsOf,
+  schedule,
+} from '@kubus/experiment';
+import { agentCpu } from '@kubus/launcher';
+import { toError } from '@kubus/ports';
+import { setTimeout as wait } from 'node:timers/promises';
+import { FaultRules } from '../fault-rules.ts';
+import type { NodeLink } from '../node-link.ts';
+import { WorkloadPods } from './workload-pods.ts';
+
+export interface ExperimentNode {
+  readonly link: NodeLink;
+  /** The folder that the node reads its pods from. */
+  readonly manifests: string;
+}
+
+/** Told of each run how far it is. */
+export type Progress = (run: Run, what: string) => void;
+
+/** Makes every run of an experiment on a node that has no other pods and was started with faults. */
+export async function runExperiment(
+  experiment: Experiment,
+  node: ExperimentNode,
+  progress: Progress,
+): Promise<RunResult[]> {
+  const { link } = node;
+  const pods = await WorkloadPods.read(link, node.manifests);
+  const rules = await FaultRules.read(link);
+  const results: RunResult[] = [];
+  for (const run of schedule(experiment)) {
+    const faults = new RunFaults(link, rules);
+    results.push(await runOnce(experiment, { link, pods, faults }, run, progress));
+  }
+  return results;
+}
+
+async function runOnce(
+  experiment: Experiment,
+  { link, pods, faults }: { link: NodeLink; pods: WorkloadPods; faults: RunFaults },
+  run: Run,
+  progress: Progress,
+): Promise<RunResult> {
+  const { workload } = experiment;
+  const begin = performance.now();
+  const seconds = () => ((performance.now() - begin) / 1000).toFixed(1);
+  const named = podsOf(experiment, run);
+  const cpuBefore = await agentCpu(link.dir);
+  const late: string[] = [];
+  try {
+    if (run.arm === 'faults') await faults.begin(experiment.faults);
+    progress(run, `${named.length} pods`);
+    const come = async (name: string) => {
+      if (!(await pods.reached(name, workload.until, workload.within))) late.push(name);
+    };
+    if (workload.how === 'atOnce') {
+      await Promise.all(named.map((pod) => pods.create(pod)));
+      await Promise.all(named.map(({ name }) => come(name)));
+    } else {
+      for (const pod of named) {
+        await pods.create(pod);
+        await come(pod.name);
+      }
+    }
+    await wait(workload.stay);
+    progress(run, `${named.length - late.length} pods are ${workload.until} after ${seconds()} s; removing them`);
+    await Promise.all(named.map(({ name }) => pods.remove(name)));
+    await pods.gone(named, workload.within);
+  } finally {
+    await faults.end();
+  }
+  // What the faults have kept is gone now.
+  await pods.allGone();
+  const cpu = (await agentCpu(link.dir)) - cpuBefore;
+  const latencies = await Promise.all(named.map(({ name }) => latenciesOf(link, pods.uidOf(name))));
+  progress(run, `done after ${seconds()} s`);
+  return {
+    ...run,
+    late,
+    values: {
+      start: latencies.flatMap(({ start }) => start ?? []),
+      restart: latencies.flatMap(({ restarts }) => restarts),
+      stop: latencies.flatMap(({ stop }) => stop ?? []),
+      cpu: [cpu / named.length],
+    },
+  };
+}
+
+async function latenciesOf(link: NodeLink, uid: string | undefined): Promise<PodLatencies> {
+  const stored = uid === undefined ? [] : await link.record(`*.*.*.${uid}`);
+  return podLatencies(stored.flatMap(({ message }) => recordedMessage(message) ?? []));
+}
+
+/** The faults of one run. */
+class RunFaults {
+  readonly #link: NodeLink;
+  readonly #rules: FaultRules;
+  readonly #later = new AbortController();
+  readonly #begun: Promise<void>[] = [];
+
+  constructor(link: NodeLink, rules: FaultRules) {
+    this.#link = link;
+    this.#rules = rules;
+  }
+
+  /** Resolves when those have begun that are to be there from the beginning. */
+  async begin(faults: readonly ExperimentFault[]): Promise<void> {
+    for (const [index, fault] of faults.entries()) {
+      if (fault.at === 0) await this.#inject(fault, index);
+      else this.#begun.push(this.#injectLater(fault, index));
+    }
+  }
+
+  /** Ends them, and those that have not begun. Throws what kept one from beginning. */
+  async end(): Promise<void> {
+    this.#later.abort();
+    const outcomes = await Promise.allSettled(this.#begun);
+    await this.#rules.clear();
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw toError(outcome.reason);
+  }
+
+  async #injectLater(fault: ExperimentFault, index: number): Promise<void> {
+    const { signal } = this.#later;
+    await wait(fault.at, undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) await this.#inject(fault, index);
+  }
+
+  async #inject(fault: ExperimentFault, index: number): Promise<void> {
+    if ('rule' in fault) await this.#rules.inject({ ...fault.rule, id: `fault-${index}` });
+    else await this.#link.bus.call(disturbService, fault.service, fault.fault);
+  }
+}

@@ -1,0 +1,20 @@
+import type { View } from '../route/route.ts';
+
+/** A view that can be gone to: by the list at the left, and by `g` and a letter. */
+export interface Place {
+  readonly view: View;
+  readonly title: string;
+  readonly key: string;
+  readonly about: string;
+}
+
+export const places: readonly Place[] = [
+  { view: 'overview', title: 'Overview', key: 'o', about: 'messages over time, pods, services' },
+  { view: 'pods', title: 'Pods', key: 'p', about: 'the timeline of one pod' },
+  { view: 'messages', title: 'Messages', key: 'm', about: 'every message, filtered' },
+  { view: 'map', title: 'Map', key: 'a', about: 'which service says what to whom' },
+  { view: 'latency', title: 'Latency', key: 'l', about: 'how long starts and stops took' },
+  { view: 'compare', title: 'Compare', key: 'c', about: 'two recordings or pods side by side' },
+  { view: 'recordings', title: 'Recordings', key: 'r', about: 'start, stop, download, upload' },
+  { view: 'contract', title: 'Contract', key: 't', about: 'every type of message with its schema' },
+];

@@ -1,0 +1,191 @@
+import { Bus, HEADER, type WireMessage } from '@kubus/bus';
+import { type ServiceName, serviceContracts, serviceNames } from '@kubus/contracts';
+import {
+  type Arrival,
+  type Core,
+  type CorePorts,
+  type Item,
+  TapedTransport,
+  tapedClock,
+  tapedIds,
+  tapedOutside,
+  unpack,
+} from '@kubus/journal';
+import { KubusError, silentLogger, toError } from '@kubus/ports';
+import * as z from 'zod';
+import { parse } from './compare.ts';
+import { describeItem, journalOf } from './journal.ts';
+import { type Divergence, Player } from './player.ts';
+import type { Recording, RecordedLife } from './recording.ts';
+import type { Difference, LifeReport, ToldMessage } from './report.ts';
+
+/** A core of whatever inputs. */
+export type AnyCore = Core<unknown, Readonly<Record<string, object>>, unknown>;
+export type Cores = Readonly<Partial<Record<ServiceName, AnyCore>>>;
+
+/** How much of the journal before a difference is told, in entries. */
+const TOLD_BEFORE = 12;
+
+const busSchema = z.object({
+  node: z.string(),
+  service: z.enum(serviceNames),
+  instance: z.string(),
+  epoch: z.number(),
+});
+const entrySchema = z.tuple([z.string(), z.unknown()]);
+const noIds = { hex: (bytes: number) => '0'.repeat(2 * bytes), fraction: () => 0 };
+
+/** Replays one life from its journal and the messages of the recording, and compares what it says with what was recorded. */
+export async function replayLife(recording: Recording, life: RecordedLife, cores: Cores): Promise<LifeReport> {
+  const replay = new Replay(recording, life, cores);
+  await replay.run();
+  return replay.report();
+}
+
+class Replay {
+  readonly #recording: Recording;
+  readonly #life: RecordedLife;
+  readonly #cores: Cores;
+  readonly #items: readonly Item[];
+  readonly #player: Player;
+  #gap: string | undefined;
+  #ports: CorePorts | undefined;
+  #core: AnyCore | undefined;
+  #running: unknown;
+  #inputs = 0;
+  /** The entry with which the present turn began. */
+  #turn = 0;
+
+  constructor(recording: Recording, life: RecordedLife, cores: Cores) {
+    this.#recording = recording;
+    this.#life = life;
+    this.#cores = cores;
+    const { items, gap } = journalOf(life);
+    this.#items = items;
+    this.#gap = gap;
+    this.#player = new Player({ items, published: (number) => recording.find(this.#id(number))?.message });
+  }
+
+  async run(): Promise<void> {
+    const player = this.#player;
+    while (player.at < this.#items.length && player.divergence === undefined) {
+      this.#turn = player.at;
+      const item = this.#items[player.at];
+      if (item === undefined || !this.#begin(item)) return;
+      this.#inputs += 1;
+      // Everything that the input has made ready runs to its end.
+      await new Promise((resolve) => setImmediate(resolve));
+      player.endTurn();
+    }
+  }
+
+  report(): LifeReport {
+    const { instance, epoch, published } = this.#life;
+    const { equal, unrecorded, divergence } = this.#player;
+    return {
+      ...{ instance, epoch, inputs: this.#inputs, equal: equal.size, unrecorded: unrecorded.size },
+      notCovered: divergence === undefined ? published.size - equal.size : 0,
+      gap: this.#gap,
+      difference: divergence && this.#difference(divergence),
+    };
+  }
+
+  /** Gives one input; false when it is not to be had, so that the life ends here. */
+  #begin(item: Item): boolean {
+    const player = this.#player;
+    if (!Array.isArray(item)) throw new KubusError('bad-journal', 'a journal does not begin with an input');
+    const arrival = this.#arrivalOf(item);
+    if (arrival === undefined) return false;
+    player.at += 1;
+    try {
+      const number = Number(item[1]);
+      if (number === 0) this.#enter('value' in arrival ? arrival.value : undefined);
+      else player.arrive(number, arrival);
+    } catch (error) {
+      player.diverge(`fails: ${toError(error).message}`, player.at);
+    }
+    return true;
+  }
+
+  #arrivalOf(item: Exclude<Item, number>): Arrival | undefined {
+    if (item[0] === 'in') return { value: item[2] };
+    if (item[0] !== 'message') throw new KubusError('bad-journal', `a turn begins with: ${describeItem(item)}`);
+    const [, , told, reply] = item;
+    if (typeof told !== 'string') return { message: told };
+    const message = this.#recording.find(told)?.message;
+    if (message === undefined) {
+      this.#gap = `message ${told}, which it got, is not in the recording`;
+      return undefined;
+    }
+    return { message: reply === undefined ? message : { ...message, reply } };
+  }
+
+  /** What whoever started the instance did. */
+  #enter(value: unknown): void {
+    const [name, packed] = entrySchema.parse(value);
+    const argument = unpack(packed);
+    if (name === 'bus') this.#join(busSchema.parse(argument));
+    else if (this.#ports === undefined || this.#core === undefined) {
+      throw new KubusError('bad-journal', `${name} comes before the instance has joined the bus`);
+    } else if (name === 'start') {
+      const outside = tapedOutside(this.#player, this.#core.outside);
+      this.#core.start(this.#ports, argument, outside).then(
+        (running) => (this.#running = running),
+        (error: unknown) => this.#player.diverge(`does not start: ${toError(error).message}`, this.#player.at),
+      );
+    } else if (name === 'announce') this.#ports.bus.announce(argument as Parameters<Bus['announce']>[0]);
+    else this.#core.call(this.#running, name, argument);
+  }
+
+  #join({ node, service, instance, epoch }: z.infer<typeof busSchema>): void {
+    this.#core = this.#cores[service];
+    if (this.#core === undefined) throw new KubusError('no-core', `there is no way to replay ${service}`);
+    const player = this.#player;
+    const [clock, ids, logger] = [tapedClock(player), tapedIds(player, noIds), silentLogger];
+    const transport = new TapedTransport(player, node);
+    const contract = serviceContracts[service];
+    const bus = new Bus({ node, service, instance, epoch, contract, transport, clock, ids, logger });
+    this.#ports = { bus, clock, ids, logger };
+  }
+
+  #difference({ what, at, expected, got, changes }: Divergence): Difference {
+    return {
+      what: `${this.#life.instance} ${what}`,
+      expected: expected && this.#told(expected),
+      got: got && this.#told(got),
+      changes,
+      cause: this.#cause(),
+      before: this.#items.slice(Math.max(0, at - TOLD_BEFORE), at).map(describeItem),
+    };
+  }
+
+  #cause(): Difference['cause'] {
+    const item = this.#items[this.#turn];
+    if (!Array.isArray(item)) return { what: 'nothing' };
+    const stored = item[0] === 'message' && typeof item[2] === 'string' ? this.#recording.find(item[2]) : undefined;
+    const opened = this.#player.opened(Number(item[1]));
+    return { what: `${describeItem(item)} (${opened})`, message: stored && this.#told(stored.message) };
+  }
+
+  #told(message: WireMessage): ToldMessage {
+    const {
+      [HEADER.source]: source,
+      [HEADER.epoch]: epoch,
+      [HEADER.seq]: number,
+      [HEADER.type]: type,
+    } = message.headers;
+    const id = `${source ?? ''}.${epoch ?? ''}.${number ?? ''}`;
+    const stored = this.#recording.find(id);
+    return {
+      id,
+      seq: stored?.message === message ? stored.seq : undefined,
+      subject: message.subject,
+      type: type ?? '',
+      payload: parse(message.data),
+    };
+  }
+
+  #id(number: number): string {
+    return `${this.#life.instance}.${this.#life.epoch}.${number}`;
+  }
+}

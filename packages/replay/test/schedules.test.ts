@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import { HEADER } from '@kubus/bus';
+import { type LifeReport, replay } from '../src/index.ts';
+import { journaled, recordSchedule } from './recorded-schedule.ts';
+
+/** Messages that are to be made again, each the same as it was recorded. */
+const ENOUGH = 10_000;
+
+/** Of messages that the broker has taken, some are lost with it before they are stored, so nobody can compare them. */
+const MOST_UNRECORDED = 0.02;
+
+test('what services said while they were killed is said again, message by message', async () => {
+  const reports: LifeReport[] = [];
+  const sum = (of: (report: LifeReport) => number) => reports.reduce((total, report) => total + of(report), 0);
+  let published = 0;
+  for (let seed = 1; sum(({ equal }) => equal) < ENOUGH; seed++) {
+    const messages = await recordSchedule(seed);
+    const ids = messages
+      .filter(({ message: { headers } }) =>
+        journaled.some((service) => headers[HEADER.source]?.match(`^${service}-\\d+$`)),
+      )
+      .map(({ message: { headers } }) =>
+        [HEADER.source, HEADER.epoch, HEADER.seq].map((name) => headers[name]).join('.'),
+      );
+    published += new Set(ids).size;
+    for (const report of await replay(messages)) {
+      expect({ seed, ...report }).toMatchObject({ notCovered: 0 });
+      expect({ seed, ...report, difference: undefined, gap: undefined }).toEqual({ seed, ...report });
+      reports.push(report);
+    }
+  }
+  // Nothing was left out: what was recorded of these services is what was compared.
+  expect(sum(({ equal }) => equal)).toBe(published);
+  expect(sum(({ unrecorded }) => unrecorded)).toBeLessThan(MOST_UNRECORDED * published);
+  // Services were killed: there are more lives than instances.
+  expect(reports.filter(({ epoch }) => epoch > 3).length).toBeGreaterThan(20);
+}, 600_000);
