@@ -9,6 +9,8 @@ import { container, pod, shell } from '../src/pods.ts';
 import { type Python, findPython } from '../src/python.ts';
 
 const python = await findPython();
+// Jest does not name the tests of a file in which none runs.
+if ('missing' in python) process.stderr.write(`foreign.test.ts is skipped: ${python.missing}\n`);
 const onNode: NodeTest =
   'missing' in python
     ? (name) => test.skip(`${name}: ${python.missing}`, () => undefined)
