@@ -2,12 +2,13 @@ import type { AnyCommand, AnyDeclaration, ServiceName } from './declare.ts';
 import { clusterNode } from './messages/cluster-node.ts';
 import { configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { deviceAllocation, deviceResource } from './messages/device.ts';
+import { clearFault, disturbService, faultRule, faulted, injectFault, serviceFaulted } from './messages/fault.ts';
 import { runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
 import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
-import { serviceInstance } from './messages/service.ts';
+import { instanceJournal, serviceInstance } from './messages/service.ts';
 import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
 import { streamEvent } from './messages/stream.ts';
 import { csiPlugin, volumesInUse } from './messages/volume.ts';
@@ -64,6 +65,9 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: volumesInUse, because: 'the volumes that an earlier life has left are found on disk' },
   { type: deviceResource, because: 'a device plugin has registered or told of its devices' },
   { type: deviceAllocation, because: 'the record of an earlier life' },
+  { type: instanceJournal, because: 'what came in through the ports of an instance' },
+  ...[injectFault, clearFault, disturbService].map((type) => ({ type, because: 'somebody disturbs the node on purpose' })),
+  ...[faultRule, faulted, serviceFaulted].map((type) => ({ type, because: 'what is disturbed on purpose is told' })),
   { type: streamEvent, because: 'a request to the node’s API' },
   ...[
     ...(['Exec', 'Attach', 'PortForward', 'ExecSync', 'CheckpointContainer'] as const),

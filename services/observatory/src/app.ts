@@ -22,19 +22,21 @@ export interface AppOptions {
   readonly page?: string | undefined;
   /** File of the published contract. */
   readonly contract?: string | undefined;
+  /** The node was started with faults. */
+  readonly faults?: boolean;
   readonly logger: Logger;
 }
 
 /** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { recordings, version, page, logger } = options;
+  const { recordings, version, page, logger, faults = false } = options;
   const app = fastify({ logger: false });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
   app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
   // A recording that is taken in is a stream, whatever it is called.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   const { node } = recordings;
-  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults: false };
+  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults };
   app.get(`${ROOT}/`, () => about);
   app.get(ROOT, () => about);
   addRecordings(app, recordings);
@@ -43,7 +45,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
-    if (text === undefined) throw new RequestError(404, 'no-contract', 'the contract is not built: pnpm contract');
+    if (text === undefined) throw new RequestError(404, 'no-contract', 'the contract is not built: pnpm --filter @kubus/contract-document build');
     return reply.type('application/json').send(text);
   });
   app.get(`${ROOT}/*`, (_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));

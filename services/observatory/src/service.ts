@@ -9,7 +9,7 @@ export const observatory: ServiceDefinition = {
   name: 'observatory',
   isPartOf: ({ observatory: settings }) => settings !== undefined,
   start: async ({ config, instance, clock, ids, logger, health, metrics, stateDir }) => {
-    const { observatory: settings, node, nats } = config;
+    const { observatory: settings, node, nats, faults } = config;
     if (settings === undefined)
       throw new ConfigError('bad-config', 'observatory: is missing: there is nothing to serve');
     const { socket, page, contract, ...limits } = settings;
@@ -23,7 +23,7 @@ export const observatory: ServiceDefinition = {
       begin: (state) => recorder.begin(state),
       take: (messages) => recorder.take(messages),
     });
-    const app = await createApp({ recordings, version, page, contract, logger });
+    const app = await createApp({ recordings, version, page, contract, faults, logger });
     const listening = await listenOwners(app, socket);
     health.ready('record', () => (follower.following ? undefined : 'the record is not followed'));
     metrics.add({

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { InvalidArgumentError, Option } from 'commander';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { isRecording, withRecording } from '../recording-file.ts';
 import { UserError } from '../user-error.ts';
 
 interface ReplayOptions {
@@ -15,7 +16,7 @@ interface ReplayOptions {
 export function addReplay(program: Command): void {
   program
     .command('replay')
-    .argument('<file>', 'the messages of a node started with `up --journal`, as `tail -o json` prints them')
+    .argument('<file>', 'a recording of a node started with `up --journal`: exported, or as `tail -o json` prints it')
     .description('run the lives of services again from a recording, and compare what they say with what was recorded')
     .option('--service <service>', 'only the instances of this service')
     .option('--instance <instance>', 'only this instance')
@@ -32,8 +33,13 @@ export function addReplay(program: Command): void {
 async function replayFile(file: string, { service, instance, until }: ReplayOptions): Promise<LifeReport[]> {
   // Only here: it brings the code of the services along.
   const { readJsonLines, replay } = await import('@kubus/replay');
-  const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-  const reports = await replay(readJsonLines(lines, file), { service, instance, until });
+  const options = { service, instance, until };
+  const reports = (await isRecording(file))
+    ? await withRecording(file, (reader) => replay(reader.all(), options))
+    : await replay(
+        readJsonLines(createInterface({ input: createReadStream(file), crlfDelay: Infinity }), file),
+        options,
+      );
   if (reports.length === 0) {
     throw new UserError(`${file} has no journal of such an instance: was the node started with \`up --journal\`?`);
   }

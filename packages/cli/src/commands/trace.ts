@@ -17,7 +17,8 @@ import {
 import { bareType } from '@kubus/contracts';
 import type { CriticalPath, MessageBrief } from '@kubus/observatory-api';
 import { connectNode } from '../node-link.ts';
-import { type PodRecord, readPodRecord } from '../pod-record.ts';
+import { type PodRecord, readPodRecord, readRecordedPod } from '../pod-record.ts';
+import { withRecording } from '../recording-file.ts';
 import { formatTable } from '../table.ts';
 import { UserError } from '../user-error.ts';
 
@@ -37,6 +38,7 @@ interface TraceOptions {
   readonly format?: string;
   readonly output?: string;
   readonly otlpEndpoint?: string;
+  readonly recording?: string;
 }
 
 export function addTrace(program: Command): void {
@@ -46,6 +48,7 @@ export function addTrace(program: Command): void {
     .argument('<name>', 'the pod, or its UID if it is gone')
     .description('the messages of a pod as a causal timeline, with the time that each took after its cause')
     .option('-n, --namespace <namespace>', 'its namespace', 'default')
+    .option('--recording <file>', 'read a recording that was exported, and not the node')
     .option('--critical', 'only what its start and its stop had to wait for, step by step')
     .addOption(
       new Option(
@@ -59,8 +62,13 @@ export function addTrace(program: Command): void {
       'send the spans to the OpenTelemetry collector there, such as http://127.0.0.1:4318',
     )
     .action(async (name: string, options: TraceOptions, command: Command) => {
+      const { namespace, recording } = options;
+      if (recording !== undefined) {
+        await withRecording(recording, (reader) => tracePod(readRecordedPod(reader, name, namespace), options));
+        return;
+      }
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
-      await tracePod(await readPodRecord(link, name, options.namespace), options);
+      await tracePod(await readPodRecord(link, name, namespace), options);
     });
 }
 
