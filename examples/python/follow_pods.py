@@ -11,7 +11,9 @@ import os
 import sys
 from pathlib import Path
 
-from kubus_bus import Bus, Fact, Heard
+from fact import Fact
+from kubus_bus import Bus
+from message import Heard
 from schemas import Schemas
 
 # How long a message may be on another way than those that were published after it.

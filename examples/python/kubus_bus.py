@@ -6,11 +6,8 @@ Nothing of Kubus is used but the contract: the AsyncAPI document's text and the 
 import asyncio
 import json
 import os
-import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
+from fact import Fact
+from message import Heard, encode_token, heard, now
 from nkey import UserKey
 
 ASK_AGAIN_S = 15.0
@@ -25,121 +24,6 @@ FIRST_ASK_S = 1.0
 # How long the broker may take to answer, and when it is asked again.
 ANSWER_S = 5.0
 AGAIN_S = 0.2
-
-
-def encode_token(text: str) -> str:
-    """A name as one token of a subject."""
-    if text == "":
-        return "="
-    return "".join(
-        chr(byte) if re.match(rb"[A-Za-z0-9_-]", bytes([byte])) else f"={byte:02X}" for byte in text.encode()
-    )
-
-
-def decode_token(token: str) -> str:
-    if token == "=":
-        return ""
-    return re.sub(rb"=([0-9A-F]{2})", lambda hit: bytes([int(hit[1], 16)]), token.encode()).decode()
-
-
-def now() -> str:
-    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@dataclass(frozen=True)
-class Heard:
-    """A message that may be the cause of others."""
-
-    subject: str
-    headers: dict[str, str]
-    payload: Any
-    heard: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.headers['Kubus-Source']}.{self.headers['Kubus-Epoch']}.{self.headers['Kubus-Seq']}"
-
-    @property
-    def key(self) -> str:
-        return decode_token(self.subject.rsplit(".", 1)[1])
-
-
-def heard(message: Msg) -> Heard:
-    headers = dict(message.headers or {})
-    payload = json.loads(message.data) if message.data else None
-    return Heard(message.subject, headers, payload, now())
-
-
-Rank = tuple[int, int, int]
-
-
-def rank_of(headers: dict[str, str]) -> Rank:
-    """The place of a value among all of its key: by term, by the owner's epoch, by its counter."""
-    return (int(headers.get("Kubus-Term", "0")), int(headers["Kubus-Epoch"]), int(headers["Kubus-Version"]))
-
-
-class Fact:
-    """What a reader knows of one fact: the newest value of each key."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, Heard] = {}
-        # Of each key that was ever heard of: who spoke of it last, and that value's rank.
-        self._known: dict[str, tuple[str, Rank]] = {}
-        # By owner: marks that wait for some of their keys, and the last one that was applied.
-        self._waiting: dict[str, tuple[Rank, list[str]]] = {}
-        self._applied: dict[str, Rank] = {}
-
-    def take(self, message: Heard) -> bool:
-        """False for what is older than what is known."""
-        source, rank = message.headers["Kubus-Source"], rank_of(message.headers)
-        known = self._known.get(message.key)
-        if known is not None and known[1] >= rank:
-            return False
-        # Published before the last mark, which did not list it.
-        if known is None and source in self._applied and rank[1:] < self._applied[source][1:]:
-            return False
-        self._known[message.key] = (source, rank)
-        if message.headers.get("Kubus-Removed") == "true":
-            self.values.pop(message.key, None)
-        else:
-            self.values[message.key] = message
-        return True
-
-    def mark(self, message: Heard) -> None:
-        """An owner's set is whole."""
-        source, rank = message.headers["Kubus-Source"], rank_of(message.headers)
-        waiting = self._waiting.get(source)
-        last = max(waiting[0] if waiting else (0, -1, -1), self._applied.get(source, (0, -1, -1)))
-        if rank > last:
-            keys = [decode_token(key.rsplit(".", 1)[1]) for key in message.payload["keys"]]
-            self._waiting[source] = (rank, keys)
-
-    @property
-    def has_whole(self) -> bool:
-        """Some owner has told its whole set: only then does it mean something that a key is missing."""
-        return len(self._applied) > 0
-
-    def settle(self) -> tuple[list[str], list[str]]:
-        """Applies the marks of which all keys have been seen: the keys that are gone, and the owners that are whole now."""
-        gone, whole = [], []
-        for source, (rank, keys) in [*self._waiting.items()]:
-            if not all(self._has_seen(source, rank, key) for key in keys):
-                continue
-            del self._waiting[source]
-            if source not in self._applied or self._applied[source][1] != rank[1]:
-                whole.append(source)
-            self._applied[source] = rank
-            for key in [*self.values]:
-                owner, of_key = self._known[key]
-                if owner == source and of_key[1:] < rank[1:] and key not in keys:
-                    del self.values[key]
-                    gone.append(key)
-        return gone, whole
-
-    def _has_seen(self, source: str, rank: Rank, key: str) -> bool:
-        known = self._known.get(key)
-        # A key of which another instance speaks is not missing.
-        return known is not None and (known[0] != source or known[1][1] >= rank[1])
 
 
 class CommandFailed(Exception):

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kubus_bus import Bus, CommandFailed, Fact, Heard, now
+from fact import Fact
+from kubus_bus import Bus, CommandFailed
+from message import Heard, now
 from slot import Slot
 
 KINDS = ("startup", "liveness", "readiness")
