@@ -66,7 +66,10 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: deviceResource, because: 'a device plugin has registered or told of its devices' },
   { type: deviceAllocation, because: 'the record of an earlier life' },
   { type: instanceJournal, because: 'what came in through the ports of an instance' },
-  ...[injectFault, clearFault, disturbService].map((type) => ({ type, because: 'somebody disturbs the node on purpose' })),
+  ...[injectFault, clearFault, disturbService].map((type) => ({
+    type,
+    because: 'somebody disturbs the node on purpose',
+  })),
   ...[faultRule, faulted, serviceFaulted].map((type) => ({ type, because: 'what is disturbed on purpose is told' })),
   { type: streamEvent, because: 'a request to the node’s API' },
   ...[

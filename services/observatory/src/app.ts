@@ -45,7 +45,12 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
-    if (text === undefined) throw new RequestError(404, 'no-contract', 'the contract is not built: pnpm --filter @kubus/contract-document build');
+    if (text === undefined)
+      throw new RequestError(
+        404,
+        'no-contract',
+        'the contract is not built: pnpm --filter @kubus/contract-document build',
+      );
     return reply.type('application/json').send(text);
   });
   app.get(`${ROOT}/*`, (_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
