@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type TestNode, checkout, kubusProgram, nodeEnvironment, poll, startCommand } from '@kubus/harness';
-import type { MessagePage, PodSummary, PodTimeline, RecordingDocument } from '@kubus/observatory-api';
+import type { Comparison, MessagePage, PodSummary, PodTimeline, RecordingDocument } from '@kubus/observatory-api';
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
@@ -73,6 +73,14 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   expect(listed).toContainEqual(timeline.pod);
   const commands = await files.ask<MessagePage>(`/recordings/other/messages?pod=${ref.uid}&kind=cmd`);
   expect(commands.messages.map(({ type }) => type)).toContain('runtime.cmd.RunPodSandbox/1');
+
+  const traced = await node.kubus('trace', 'pod', ref.name, '--recording', file, '--critical');
+  expect(traced).toMatchObject({ code: 0, stdout: expect.stringContaining('start, together') });
+  const compared = await node.kubus('diff', file, `${other}/${ref.name}`, '-o', 'json');
+  expect([compared.code, compared.stderr]).toEqual([0, '']);
+  const { left, right, steps } = JSON.parse(compared.stdout) as Comparison;
+  expect([left.pods, right.pods, right.pod?.uid]).toEqual([1, 1, ref.uid]);
+  expect(new Set(steps.map(({ verdict }) => verdict))).toEqual(new Set(['same']));
 
   await done(node, 'import', file, '--name', 'again');
   expect((await recordings(node)).get('again')).toMatchObject({ state: 'imported', messages: life?.messages });

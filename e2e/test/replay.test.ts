@@ -35,6 +35,13 @@ test('what killed services of a real node said is said again from the recording 
   }
   say(reports);
 
+  // The same from a recording as one file.
+  const recording = join(node.folder, 'recorded.kubus');
+  expect((await node.kubus('record', 'export', recording)).code).toBe(0);
+  const again = await node.kubus('replay', recording, '-o', 'json');
+  expect([again.code, again.stderr]).toEqual([0, '']);
+  expect((JSON.parse(again.stdout) as LifeReport[]).length).toBe(reports.length);
+
   // The same file with one message that is another one: the command shows where.
   const changed = await changeOneWork(file);
   const found = await node.kubus('replay', changed, '--service', 'sync-loop');
