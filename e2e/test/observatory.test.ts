@@ -53,7 +53,9 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   await done(node, 'stop', 'life');
   const life = (await recordings(node)).get('life');
   expect(life).toMatchObject({ state: 'complete', node: node.name, completeness: complete });
-  expect((await recordings(node)).get('~live')).toMatchObject({ state: 'live', completeness: complete });
+  // What a service said at its start and said anew before the broker was there is counted as never stored.
+  const live = { state: 'live', completeness: { droppedByBroker: 0, unreadable: 0 } };
+  expect((await recordings(node)).get('~live')).toMatchObject(live);
 
   const file = join(node.folder, 'life.kubus');
   await done(node, 'export', 'life', file);
