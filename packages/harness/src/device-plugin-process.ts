@@ -125,14 +125,20 @@ async function listen(): Promise<void> {
   });
 }
 
-/** Registers, over a connection of its own. Where the node does not answer, its next socket is waited for. */
+/** How soon a socket is tried again that is there and does not answer yet, in milliseconds. */
+const AGAIN_MS = 20;
+
+/** Registers, over a connection of its own, with the node's present socket; where that has gone, its next one is waited for. */
 function register(): void {
+  const identity = nodeIdentity();
   const client = new Client(`unix:${nodeSocket}`, credentials.createInsecure());
   const { path, requestSerialize, responseDeserialize } = RegistrationService.register;
   const request = { version, endpoint: socketName(resource), resourceName: resource, options: undefined };
   const answered = (error: ServiceError | null) => {
     client.close();
     if (error?.code !== status.UNAVAILABLE) tell({ word: 'registered', error: error?.details ?? '' });
+    // A socket is in its folder a moment before anybody listens on it.
+    else if (identity !== undefined && identity === nodeIdentity()) setTimeout(register, AGAIN_MS);
   };
   client.makeUnaryRequest(
     path,
