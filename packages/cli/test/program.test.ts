@@ -59,6 +59,12 @@ const commands = [
     ),
     'experiment',
     'experiment run',
+    'observatory',
+    'record',
+    ...['start', 'stop', 'list', 'delete', 'export', 'import'].map((name) => `record ${name}`),
+    'diff',
+    'replace',
+    'inside',
   ],
 ];
 
