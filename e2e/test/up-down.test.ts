@@ -159,9 +159,8 @@ test('trace shows what led to what, graph who says what, tail what is said', asy
     expect([text, line(text)]).toEqual([text, expect.stringMatching(/\S/)]);
     if (index > 0) expect(depth(text)).toBeGreaterThan(depth(path[index - 1] ?? ''));
   }
-  const messages = JSON.parse((await node.kubus('trace', 'pod', 'hello', '-o', 'json')).stdout) as {
-    subject: string;
-  }[];
+  const traced = await node.kubus('trace', 'pod', 'hello', '-o', 'json');
+  const { messages } = JSON.parse(traced.stdout) as { messages: { subject: string }[] };
   expect(messages.length).toBeGreaterThan(path.length);
 
   const graph = JSON.parse((await node.kubus('graph', '-o', 'json')).stdout) as Record<string, { writes: string[] }>;
