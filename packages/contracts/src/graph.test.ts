@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as contracts from './index.ts';
+import type {
+  serviceContracts} from './index.ts';
 import {
   type AnyDeclaration,
   type ServiceName,
@@ -10,7 +12,6 @@ import {
   faulted,
   instanceJournal,
   refusedMessage,
-  serviceContracts,
   serviceInstance,
   serviceNames,
   typeOf,

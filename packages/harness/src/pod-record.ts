@@ -1,4 +1,4 @@
-import type { PodStatus } from '@kubus/contracts';
+import { type PodStatus, SANDBOX_CAUSE } from '@kubus/contracts';
 import { type RecordScope, scrub, without } from './record-scrub.ts';
 import type { TestNode } from './test-node.ts';
 
@@ -58,7 +58,7 @@ export async function runtimeRecord(node: TestNode, uid: string, scope: RecordSc
   const sandboxes = await Promise.all(
     items.map(async ({ id = '', state = 'SANDBOX_READY' }) => {
       const { info } = await node.cri('PodSandboxStatus', { podSandboxId: id, verbose: true });
-      return { config: withoutRuntimesOwn(configIn(info)), state };
+      return { config: withoutOurOwn(withoutRuntimesOwn(configIn(info))), state };
     }),
   );
   const { containers = [] } = await node.cri('ListContainers', { filter: { labelSelector } });
@@ -107,6 +107,13 @@ function withoutRuntimesOwn(config: PrintedConfig): PrintedConfig {
   if (linux?.sysctls === undefined) return config;
   const asked = Object.entries(linux.sysctls).filter(([name, value]) => RUNTIMES_SYSCTLS[name] !== value);
   return { ...rest, linux: { ...linux, sysctls: Object.fromEntries(asked) } };
+}
+
+/** A sandbox's config without what it carries for the causes of its CNI runs, which no other agent gives it. */
+function withoutOurOwn(config: PrintedConfig): PrintedConfig {
+  const { annotations, ...rest } = config as { annotations?: Readonly<Record<string, string>> };
+  const others = without(annotations ?? {}, [SANDBOX_CAUSE]);
+  return { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) };
 }
 
 /** A container's config, whichever attempt it is of, with its lists in an order of their own. */
