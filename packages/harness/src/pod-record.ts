@@ -111,9 +111,9 @@ function withoutRuntimesOwn(config: PrintedConfig): PrintedConfig {
 
 /** A sandbox's config without what it carries for the causes of its CNI runs, which no other agent gives it. */
 function withoutOurOwn(config: PrintedConfig): PrintedConfig {
-  const { annotations, ...rest } = config as { annotations?: Readonly<Record<string, string>> };
-  const others = without(annotations ?? {}, [SANDBOX_CAUSE]);
-  return { ...rest, ...(Object.keys(others).length > 0 && { annotations: others }) };
+  const { annotations = {}, ...rest } = config as { annotations?: Readonly<Record<string, string>> };
+  const others = Object.entries(annotations).filter(([name]) => name !== SANDBOX_CAUSE);
+  return { ...rest, ...(others.length > 0 && { annotations: Object.fromEntries(others) }) };
 }
 
 /** A container's config, whichever attempt it is of, with its lists in an order of their own. */
