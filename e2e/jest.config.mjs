@@ -1,4 +1,9 @@
 import preset from '../jest.preset.mjs';
 
 // Whole nodes of real processes: the limit only ends what hangs.
-export default { ...preset, testTimeout: 300_000, verbose: true };
+export default {
+  ...preset,
+  testTimeout: 300_000,
+  verbose: true,
+  setupFilesAfterEnv: ['<rootDir>/src/second-try.ts'],
+};

@@ -25,6 +25,17 @@ export function countTests(log) {
 }
 
 /**
+ * The tests that had to be tried a second time, by their whole names. Jest writes such a line before it says why.
+ *
+ * @param {string} log
+ * @returns {string[]}
+ */
+export function triedAgain(log) {
+  const plain = log.replaceAll(/\u001b\[[0-9;]*m/g, '');
+  return [...plain.matchAll(/^ *LOGGING RETRY ERRORS +(.*?) *$/gm)].map(([, name]) => name);
+}
+
+/**
  * The result of all tasks. A failed task without a failed test (a type error, a suite that does not load) counts as one
  * failure, so `failed` is 0 only when everything ran and succeeded.
  *
@@ -37,6 +48,7 @@ export function summarise(results) {
   for (const { task, log } of results.filter(({ task }) => task.command !== '<NONEXISTENT>')) {
     const counts = countTests(log);
     passed += counts.passed;
+    lines.push(...triedAgain(log).map((name) => `tried twice: ${task.taskId}: ${name}`));
     if (task.execution?.exitCode === 0) {
       failed += counts.failed;
       continue;

@@ -53,6 +53,14 @@ describe('the summary', () => {
     });
   });
 
+  test('names what was tried twice', () => {
+    const log = ' \u001b[7m LOGGING RETRY ERRORS \u001b[27m a node comes back\n RETRY 1\n\nTests: 1 passed, 1 total';
+    expect(summarise([{ task: task('e2e#test', 0), log }]).lines).toEqual([
+      'tried twice: e2e#test: a node comes back',
+      '1 passed, 0 failed',
+    ]);
+  });
+
   test('leaves out what a package has no script for', () => {
     const none = { ...task('a#build'), command: '<NONEXISTENT>' };
     expect(summarise([{ task: none, log: '' }]).lines).toEqual(['0 passed, 0 failed']);

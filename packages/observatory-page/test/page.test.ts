@@ -15,6 +15,8 @@ const token = 'a-token';
 /** Only ends what hangs: a busy machine takes its time. */
 const hangs = 300_000;
 jest.setTimeout(hangs);
+// A browser has a time of its own; the log and the summary of all tests name what was tried twice.
+jest.retryTimes(1, { logErrorsBeforeRetry: true });
 
 /** How long an address is waited for until the keys are pressed again, in milliseconds: on a busy machine the second may come too late. */
 const againMs = 5_000;
