@@ -18,14 +18,14 @@ const runs = [
 const results = [];
 let complete = true;
 for (const run of runs) {
-  const { summary, exitCode } = await turbo(run);
+  const { summary, exitCode, output } = await turbo(run);
   if (summary === undefined) {
     console.error(`turbo run ${run.join(' ')} ended with ${exitCode} and without a summary`);
     complete = false;
     continue;
   }
   for (const task of JSON.parse(await readFile(summary, 'utf8')).tasks) {
-    results.push({ task, log: await logOf(task) });
+    results.push({ task, log: await logOf(task, output) });
   }
 }
 
@@ -33,9 +33,12 @@ const { failed, lines } = summarise(results);
 console.log(`\n${lines.join('\n')}`);
 process.exitCode = failed === 0 && complete ? 0 : 1;
 
-/** A task of the root has no log, one that did not run may have none. */
-async function logOf({ logFile }) {
-  return logFile === undefined ? '' : readFile(join(root, logFile), 'utf8').catch(() => '');
+/** What a task has written. One that is never cached has no log of its own, only lines with its name in turbo's output. */
+async function logOf({ taskId, logFile }, output) {
+  if (logFile !== undefined) return readFile(join(root, logFile), 'utf8').catch(() => '');
+  const prefix = `${taskId.replace('#', ':')}: `;
+  const lines = output.split('\n').filter((line) => line.startsWith(prefix));
+  return lines.map((line) => line.slice(prefix.length)).join('\n');
 }
 
 /** Runs tasks, shows their output, and returns the path of turbo's own account of it. */
@@ -47,12 +50,11 @@ async function turbo(args) {
     env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
   });
   let output = '';
-  child.stdout.on('data', (chunk) => {
+  child.stdout.setEncoding('utf8').on('data', (chunk) => {
     process.stdout.write(chunk);
-    // The summary's place is among the last lines.
-    output = (output + chunk).slice(-4096);
+    output += chunk;
   });
   const [exitCode] = await once(child, 'close');
   const plain = output.replaceAll(/\u001b\[[0-9;]*m/g, '');
-  return { exitCode, summary: /^Summary: +(\S+)$/m.exec(plain)?.[1] };
+  return { exitCode, output: plain, summary: /^ *Summary: +(\S+)$/m.exec(plain)?.[1] };
 }
