@@ -1,6 +1,6 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
-import { type PodPaths, criticalPaths, podSummary } from '@kubus/causality';
+import { type PodPaths, podTimeline } from '@kubus/causality';
 import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
@@ -129,7 +129,7 @@ export class BenchNode implements Subject {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
     const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
     const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);
-    return { pod: podSummary(uid, messages), paths: criticalPaths(uid, messages) };
+    return podTimeline(uid, messages);
   }
 
   async stop(): Promise<void> {

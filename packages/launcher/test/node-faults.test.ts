@@ -163,8 +163,12 @@ test(
     const people = await faulty.people();
     const conditions = bridge.owner(runtimeCondition);
     const heard: { name: string | undefined; at: number }[] = [];
+    const last = Promise.withResolvers<undefined>();
     const late = loop.reader(runtimeCondition, {
-      changed: ({ value }) => heard.push({ name: value.name, at: performance.now() }),
+      changed: ({ value }) => {
+        heard.push({ name: value.name, at: performance.now() });
+        if (value.name === 'last') last.resolve(undefined);
+      },
     });
     await late.whenPresent();
     await inject(people, {
@@ -186,7 +190,7 @@ test(
     const began = performance.now();
     put('last');
     await others;
-    while (heard.at(-1)?.name !== 'last') await new Promise((resolve) => setTimeout(resolve, 20));
+    await last.promise;
     // Timers of a machine fire up to a millisecond early.
     expect((heard.at(-1)?.at ?? 0) - began).toBeGreaterThan(398);
     const delay = { rule: 'slow', what: 'delay', side: 'reader', ms: 400 };

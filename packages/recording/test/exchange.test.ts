@@ -1,34 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { describe, expect, test } from '@jest/globals';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { RecordingReader, RecordingWriter, exportRecording, importRecording } from '../src/index.ts';
+import { RecordingReader, exportRecording, importRecording } from '../src/index.ts';
 import { EPOCH, made } from './made-messages.ts';
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'kubus-recording-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-const meta = { name: 'one', node: 'node0', version: '1.2.3', state: 'recording', began: EPOCH } as const;
-
-function create(options: { after?: number; name?: string } = {}): RecordingWriter {
-  const path = join(folder, `${options.name ?? 'one'}.kubus`);
-  return RecordingWriter.create(path, meta, { contract: '1', ...options });
-}
-
-function read<T>(path: string, look: (reader: RecordingReader) => T): T {
-  const reader = new RecordingReader(path);
-  try {
-    return look(reader);
-  } finally {
-    reader.close();
-  }
-}
-
-const complete = { droppedByBroker: 0, neverStored: 0, unreadable: 0 };
+import { complete, create, folder, read } from './recording-folder.ts';
 
 describe('as a file', () => {
   const exported = () => {

@@ -1,36 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { describe, expect, test } from '@jest/globals';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { HEADER } from '@kubus/bus';
-import { RecordingReader, RecordingWriter } from '../src/index.ts';
+import { RecordingWriter } from '../src/index.ts';
 import { EPOCH, made, unreadable } from './made-messages.ts';
-
-let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'kubus-recording-'));
-});
-afterEach(() => rmSync(folder, { recursive: true }));
-
-const meta = { name: 'one', node: 'node0', version: '1.2.3', state: 'recording', began: EPOCH } as const;
-
-function create(options: { after?: number; name?: string } = {}): RecordingWriter {
-  const path = join(folder, `${options.name ?? 'one'}.kubus`);
-  return RecordingWriter.create(path, meta, { contract: '1', ...options });
-}
-
-function read<T>(path: string, look: (reader: RecordingReader) => T): T {
-  const reader = new RecordingReader(path);
-  try {
-    return look(reader);
-  } finally {
-    reader.close();
-  }
-}
-
-const complete = { droppedByBroker: 0, neverStored: 0, unreadable: 0 };
+import { complete, create, folder, meta, read } from './recording-folder.ts';
 
 test('says what was recorded, word by word, while it is written', () => {
   const writer = create();

@@ -1,4 +1,11 @@
-import { type PodPaths, type StoredMessage, type ComparedStories, briefOf, podTimeline } from '@kubus/causality';
+import {
+  type PodPaths,
+  type StoredMessage,
+  type ComparedStories,
+  briefOf,
+  payloadOf,
+  podTimeline,
+} from '@kubus/causality';
 import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/observatory-api';
 import type { MessageFilter, RecordingReader } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
@@ -25,7 +32,7 @@ export function messageOf(reader: RecordingReader, seq: number): MessageDocument
   return {
     ...brief,
     headers: message.headers,
-    payload: payloadOf(message.data),
+    payload: payloadOf(message) ?? null,
     causedBy: briefsOf(causes),
     caused: briefsOf(reader.effects(seq, MAX_EFFECTS)),
   };
@@ -51,12 +58,4 @@ export function sideOf(reader: RecordingReader, recording: string, uid: string |
 
 function briefsOf(messages: readonly StoredMessage[]): MessageBrief[] {
   return messages.map(briefOf).filter((brief) => brief !== undefined);
-}
-
-function payloadOf(data: string): unknown {
-  try {
-    return JSON.parse(data);
-  } catch {
-    return null;
-  }
 }

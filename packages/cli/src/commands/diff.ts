@@ -1,4 +1,4 @@
-import { type ComparedStories, compare, criticalPaths, podSummary } from '@kubus/causality';
+import { type ComparedStories, compare, podTimeline } from '@kubus/causality';
 import type { Comparison } from '@kubus/observatory-api';
 import { sideOf } from '@kubus/observatory';
 import { type Command, Option } from 'commander';
@@ -53,8 +53,8 @@ async function withSide(
 
 async function sideOfNode(link: NodeLink, name: string, namespace: string): Promise<ComparedStories> {
   const { uid, messages } = await readPodRecord(link, name, namespace);
-  const pod = podSummary(uid, messages);
-  return { recording: link.bus.node, pod, pods: [{ pod, paths: criticalPaths(uid, messages) }] };
+  const timeline = podTimeline(uid, messages);
+  return { recording: link.bus.node, pod: timeline.pod, pods: [timeline] };
 }
 
 /** One pod without the way that is asked for is nothing to compare with. */

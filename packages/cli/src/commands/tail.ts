@@ -27,10 +27,13 @@ async function tail(
   await link.facts(podWork, { changed: (fact) => remember(names, fact) });
   const pattern = subject.startsWith('kubus.') ? subject : nodeSubject(link.bus.node, widened(subject));
   const show = (message: WireMessage) => {
-    const one = recordedMessage(message);
     // Programs get all of them, also what says nothing of itself: whoever validates messages wants to see those most of all.
-    if (json) console.log(asJson(message));
-    else if (one !== undefined) console.log(asLine(one, names));
+    if (json) {
+      console.log(asJson(message));
+      return;
+    }
+    const one = recordedMessage(message);
+    if (one !== undefined) console.log(asLine(one, names));
   };
   if (recorded) {
     for (const { message } of await link.record(pattern.split('.').slice(2).join('.'))) show(message);
