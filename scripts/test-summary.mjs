@@ -35,16 +35,40 @@ export function triedAgain(log) {
   return [...plain.matchAll(/^ *LOGGING RETRY ERRORS +(.*?) *$/gm)].map(([, name]) => name);
 }
 
+/** Of a task that failed without a failed test: enough for a type error, not so much that it hides other failures. */
+const LAST_LINES = 20;
+
+/**
+ * Why a task failed: what Jest says of each failed test, or the end of the log where no test did.
+ *
+ * @param {string} log
+ * @returns {string[]}
+ */
+export function whyFailed(log) {
+  const lines = log
+    .replaceAll(/\u001b\[[0-9;]*m/g, '')
+    .trimEnd()
+    .split('\n');
+  const why = [];
+  let within = false;
+  for (const line of lines) {
+    if (/^ +● /.test(line)) within = true;
+    else if (/^(PASS|FAIL|RUNS|Test Suites:) ?/.test(line)) within = false;
+    if (within) why.push(line);
+  }
+  return why.length > 0 ? why : lines.slice(-LAST_LINES);
+}
+
 /**
  * The result of all tasks. A failed task without a failed test (a type error, a suite that does not load) counts as one
  * failure, so `failed` is 0 only when everything ran and succeeded.
  *
  * @param {readonly { task: Task, log: string }[]} results
- * @returns {{ passed: number, failed: number, lines: string[] }} the last line is `N passed, N failed`
+ * @returns {{ passed: number, failed: number, lines: string[] }} why tasks failed, then which; the last line is `N passed, N failed`
  */
 export function summarise(results) {
   let [passed, failed] = [0, 0];
-  const lines = [];
+  const [why, lines] = [[], []];
   for (const { task, log } of results.filter(({ task }) => task.command !== '<NONEXISTENT>')) {
     const counts = countTests(log);
     passed += counts.passed;
@@ -54,7 +78,12 @@ export function summarise(results) {
       continue;
     }
     failed += Math.max(1, counts.failed);
-    lines.push(`${task.execution ? 'failed' : 'did not run'}: ${task.taskId}`);
+    if (task.execution === undefined) {
+      lines.push(`did not run: ${task.taskId}`);
+      continue;
+    }
+    lines.push(`failed: ${task.taskId}`);
+    why.push(`failed: ${task.taskId}`, ...whyFailed(log), '');
   }
-  return { passed, failed, lines: [...lines, `${passed} passed, ${failed} failed`] };
+  return { passed, failed, lines: [...why, ...lines, `${passed} passed, ${failed} failed`] };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as contracts from './index.ts';
-import type {
-  serviceContracts} from './index.ts';
+import type { serviceContracts } from './index.ts';
 import {
   type AnyDeclaration,
   type ServiceName,

@@ -24,8 +24,9 @@ afterAll(async () => {
   await runtime.stop();
 });
 
-/** The kernel kills a child for want of memory; the container lives on for its shim to see that, and ends with 5. */
-const GREEDY = ['/bin/sh', '-c', 'tail /dev/zero; sleep 1; exit 5'];
+/** The kernel kills a child for want of memory; the container lives on, for its shim to see that, and ends with 5 when stopped. */
+const GREEDY = ['/bin/sh', '-c', 'trap "exit 5" TERM; tail /dev/zero; sleep 1000 & wait'];
+const GRACE_SECONDS = '100';
 
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
@@ -102,15 +103,12 @@ describe('container events', () => {
     const greedy = containerConfig('main', GREEDY, { linux });
     const container = await createContainer(client, sandbox, config, greedy);
     await client.call('StartContainer', { containerId: container });
-    await followed.hint(container, 'stopped');
-    const status = await until('the container to have ended', async () => {
-      const answer = await client.call('ContainerStatus', { containerId: container });
-      return answer.status?.state === 'CONTAINER_EXITED' && answer.status;
-    });
-    expect(status.exitCode).toBe(5);
     if (!criEvents) {
       expect(await followed.hint(container, 'oom')).toMatchObject({ kind: 'oom' });
     }
+    await client.call('StopContainer', { containerId: container, timeout: GRACE_SECONDS });
+    await followed.hint(container, 'stopped');
+    expect((await client.call('ContainerStatus', { containerId: container })).status?.exitCode).toBe(5);
   });
 
   it('go on after the runtime was away, and say so', async () => {
@@ -171,11 +169,6 @@ describe("the fields of containerd's own events", () => {
     const greedy = containerConfig('main', GREEDY, { linux });
     const container = await createContainer(client, sandbox, config, greedy);
     await client.call('StartContainer', { containerId: container });
-    const status = await until('the container to have ended', async () => {
-      const answer = await client.call('ContainerStatus', { containerId: container });
-      return answer.status?.state === 'CONTAINER_EXITED' && answer.status;
-    });
-    await client.call('RemoveContainer', { containerId: container });
 
     const mine = () => {
       const payloads: Payloads = {};
@@ -193,6 +186,10 @@ describe("the fields of containerd's own events", () => {
       }
       return payloads;
     };
+    await until('the want of memory', () => mine().TaskOOM !== undefined);
+    await client.call('StopContainer', { containerId: container, timeout: GRACE_SECONDS });
+    const { status } = await client.call('ContainerStatus', { containerId: container });
+    await client.call('RemoveContainer', { containerId: container });
     const payloads = await until('the last event', () => {
       const found = mine();
       return found.ContainerDelete !== undefined && found;
@@ -211,6 +208,6 @@ describe("the fields of containerd's own events", () => {
     });
     const nanoseconds = (time: events.Timestamp | undefined) =>
       String(BigInt(time?.seconds ?? 0) * 1_000_000_000n + BigInt(time?.nanos ?? 0));
-    expect(nanoseconds(payloads.TaskExit?.exitedAt)).toBe(status.finishedAt);
+    expect(nanoseconds(payloads.TaskExit?.exitedAt)).toBe(status?.finishedAt);
   });
 });

@@ -6,7 +6,7 @@ const LOOK_AGAIN_MS = 10;
 export async function until<T>(
   what: string,
   check: () => T | Promise<T>,
-  limitMs = 20_000,
+  limitMs = 180_000,
 ): Promise<Exclude<T, undefined | false>> {
   const end = Date.now() + limitMs;
   for (;;) {

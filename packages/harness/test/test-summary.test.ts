@@ -7,8 +7,9 @@ interface Result {
 }
 
 const script = new URL('../../../scripts/test-summary.mjs', import.meta.url);
-const { countTests, summarise } = (await import(fileURLToPath(script))) as {
+const { countTests, summarise, whyFailed } = (await import(fileURLToPath(script))) as {
   countTests: (log: string) => { passed: number; failed: number };
+  whyFailed: (log: string) => string[];
   summarise: (results: readonly Result[]) => { passed: number; failed: number; lines: string[] };
 };
 
@@ -22,6 +23,29 @@ describe('the tests of a log', () => {
     ['Test Suites: 3 passed, 3 total\nlog: Tests: 5 passed\n', 0, 0],
   ])('%j', (log, passed, failed) => {
     expect(countTests(log)).toEqual({ passed, failed });
+  });
+});
+
+describe('why a task failed', () => {
+  test('is what Jest says of its failed tests', () => {
+    const log = [
+      'PASS test/a.test.ts',
+      '\u001b[31mFAIL\u001b[39m test/b.test.ts (2 s)',
+      '  ✓ one (1 ms)',
+      '  ✕ two (3 ms)',
+      '  \u001b[1m● things › two\u001b[22m',
+      '',
+      '    waited for it',
+      '',
+      'PASS test/c.test.ts',
+      'Test Suites: 1 failed, 2 passed, 3 total',
+    ].join('\n');
+    expect(whyFailed(log)).toEqual(['  ● things › two', '', '    waited for it', '']);
+  });
+
+  test('is the end of its log where no test failed', () => {
+    const lines = Array.from({ length: 50 }, (_, i) => `line ${i}`);
+    expect(whyFailed(`${lines.join('\n')}\n`)).toEqual(lines.slice(-20));
   });
 });
 
@@ -46,11 +70,16 @@ describe('the summary', () => {
       { task: task('a#lint', 1), log: '' },
       { task: task('c#test'), log: '' },
     ];
-    expect(summarise(results)).toEqual({
-      passed: 7,
-      failed: 5,
-      lines: ['failed: a#test', 'failed: b#test', 'failed: a#lint', 'did not run: c#test', '7 passed, 5 failed'],
-    });
+    const { lines, ...counts } = summarise(results);
+    expect(counts).toEqual({ passed: 7, failed: 5 });
+    const last = ['failed: a#test', 'failed: b#test', 'failed: a#lint', 'did not run: c#test', '7 passed, 5 failed'];
+    expect(lines.slice(-last.length)).toEqual(last);
+  });
+
+  test('says first why a task failed', () => {
+    const log = 'src/a.ts(1,1): error TS1: no';
+    const { lines } = summarise([{ task: task('a#typecheck', 2), log }]);
+    expect(lines).toEqual(['failed: a#typecheck', log, '', 'failed: a#typecheck', '0 passed, 1 failed']);
   });
 
   test('names what was tried twice', () => {
