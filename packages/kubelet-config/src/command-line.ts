@@ -10,8 +10,8 @@ export interface CommandLine {
   readonly fields: ReadonlyMap<string, unknown>;
   /** Flags that are no fields and were given. */
   readonly flags: ReadonlyMap<string, unknown>;
-  /** The names of all flags that were given, once each. */
-  readonly given: readonly string[];
+  /** What was given for each flag, as it was written. */
+  readonly given: ReadonlyMap<string, readonly string[]>;
 }
 
 /** One-letter forms. `v` is its own. */
@@ -51,7 +51,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     if (path === undefined) flags.set(name, parse(name, given));
     else fields.set(path, parse(name, given));
   }
-  return { fields, flags, given: [...texts.keys()] };
+  return { fields, flags, given: texts };
 }
 
 function nameOf(arg: string): { name: string; shown: string; value: string | undefined } {

@@ -156,7 +156,7 @@ export const fieldTable = {
     },
   },
   enableSystemLogHandler: pointer(bool, true, honoured),
-  enableSystemLogQuery: pointer(bool, false, noEffect),
+  enableSystemLogQuery: pointer(bool, false, honoured),
   shutdownGracePeriod: plain(duration, 0, noEffect),
   shutdownGracePeriodCriticalPods: plain(duration, 0, noEffect),
   shutdownGracePeriodByPodPriority: plain(shutdownPeriods, [], noEffect),

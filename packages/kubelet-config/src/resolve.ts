@@ -3,6 +3,7 @@ import { toError } from '@kubus/ports';
 import type { CommandLine } from './command-line.ts';
 import { configError } from './errors.ts';
 import type { KubeletConfiguration } from './field-table.ts';
+import { shownFlags } from './flagz.ts';
 import { type KubeletFlags, configFlags, lastingFlags, otherFlags } from './flag-table.ts';
 import { GateSettings } from './gates.ts';
 import { type JsonObject, isObject, mergePatch } from './merge-patch.ts';
@@ -40,6 +41,8 @@ export interface KubeletSettings {
   readonly flags: KubeletFlags;
   /** The merged configuration as `/configz` shows it, without secrets. */
   readonly document: JsonObject;
+  /** The flags as `/flagz` shows them, by name, without secrets. */
+  readonly flagz: Readonly<Record<string, string>>;
   /** Told once at the start. */
   readonly notes: readonly Note[];
 }
@@ -95,7 +98,7 @@ export function resolve({ commandLine, file, dropIns, machine }: Sources): Kubel
     throw configError(`failed to validate kubelet configuration, error: ${all ?? ''}`);
   }
   const notes = [...flagNotes(commandLine), ...gates.notes, ...fieldNotes(values)];
-  return { config, flags, document: encode(withoutSecrets(values)), notes };
+  return { config, flags, document: encode(withoutSecrets(values)), flagz: shownFlags(commandLine), notes };
 }
 
 /** Headers may carry credentials: what people are shown has their names alone. */
@@ -230,7 +233,7 @@ function flagNotes({ flags, given }: CommandLine): Note[] {
     const field = otherFlags.get(name);
     return (field && supportNote(`--${name}`, field, value)) ?? [];
   });
-  const deprecated = given.flatMap((name): Note[] => {
+  const deprecated = [...given.keys()].flatMap((name): Note[] => {
     const path = configFlags[name];
     if (path === undefined || lastingFlags.has(name)) return [];
     return [{ setting: `--${name}`, value: '', text: `is deprecated: set ${path} in the file of --config` }];

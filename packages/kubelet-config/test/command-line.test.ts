@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { helpText, parseCommandLine } from '../src/index.ts';
+import { shownFlags } from '../src/flagz.ts';
 import { configFlags, otherFlags } from '../src/flag-table.ts';
 import { fieldsByPath } from '../src/values.ts';
 
@@ -121,6 +122,16 @@ describe('the flags', () => {
     expect(paths.filter((path) => !fieldsByPath.has(path))).toEqual([]);
     expect(new Set(paths).size).toBe(paths.length);
     expect(Object.keys(configFlags).filter((name) => otherFlags.has(name))).toEqual([]);
+  });
+
+  test('are shown with what was given, else with their defaults, and without credentials', () => {
+    const headers = ['--manifest-url-header=A:secret', '--manifest-url-header=B:secret'];
+    const shown = shownFlags(
+      parseCommandLine(['--cluster-dns=10.0.0.1', '--cluster-dns=10.0.0.2', '-v=4', ...headers]),
+    );
+    expect(shown).toMatchObject({ 'cluster-dns': '10.0.0.1,10.0.0.2', v: '4', 'max-pods': '110', hosted: 'false' });
+    expect(JSON.stringify(shown)).not.toContain('secret');
+    expect(Object.keys(shown)).toHaveLength(Object.keys(configFlags).length + otherFlags.size);
   });
 
   test('are all in the help', () => {

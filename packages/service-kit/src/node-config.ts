@@ -165,11 +165,15 @@ const serverSchema = z.strictObject({
   debuggingHandlers: z.boolean().default(true),
   /** Folder of the machine's logs, served below /logs. Left out: they are not (enableSystemLogHandler). */
   systemLogs: z.string().optional(),
+  /** Logs of services can be asked for by name there (enableSystemLogQuery). */
+  systemLogQuery: z.boolean().default(false),
   /** /debug/flags/v and /debug/pprof are not disabled (enableDebugFlagsHandler, enableProfilingHandler). */
   debugFlags: z.boolean().default(true),
   profiling: z.boolean().default(true),
   /** File that /configz answers with, `{"kubeletconfig": KubeletConfiguration}`. Left out: it is not served. */
   configz: z.string().optional(),
+  /** File with the values of the flags by name, JSON, that /flagz tells. Left out: it is not served. */
+  flagz: z.string().optional(),
 });
 
 /** The node's record of itself. */

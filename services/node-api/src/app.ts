@@ -20,7 +20,7 @@ import type { NodeStatistics } from './node-statistics.ts';
 import { addStatsRoutes } from './stats-routes.ts';
 import { observeRequests } from './request-metrics.ts';
 import { get, queryOf, sendJson, sendText, serveFor } from './routes.ts';
-import { addSystemLogRoutes } from './system-log-routes.ts';
+import { type SystemLogOptions, addSystemLogRoutes } from './system-log-routes.ts';
 import { isUpgrade, takeUpgrade } from './upgrades.ts';
 
 /** Who may ask; left out, everybody may. */
@@ -34,8 +34,8 @@ export interface DebuggingHandlers {
   readonly logs: ContainerLogs;
   readonly streams: ContainerStreams;
   readonly calls: ContainerCalls;
-  /** Folder of the machine's logs; undefined: they are not to be seen. */
-  readonly systemLogs: string | undefined;
+  /** Undefined: the machine's logs are not to be seen. */
+  readonly systemLogs: SystemLogOptions | undefined;
   readonly debug: DebugOptions;
   /** The file that /configz answers with; left out, it is not served. */
   readonly configz: string | undefined;

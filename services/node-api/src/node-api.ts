@@ -64,10 +64,12 @@ export class NodeApi {
     const { streamIdleMs: idleMs, streamRelay: relay } = server;
     const streams = new ContainerStreams({ facts, bus, ids, logger, idleMs, relay });
     const calls = new ContainerCalls({ facts, bus, clock, checkpoints: join(config.pods.root, 'checkpoints') });
-    const { systemLogs, debugFlags, profiling, configz } = server;
+    const { debugFlags, profiling, configz, flagz } = server;
+    const systemLogs =
+      server.systemLogs === undefined ? undefined : { folder: server.systemLogs, queries: server.systemLogQuery };
     const level = new LogLevel(bus);
     const logLevel = debugFlags ? level : undefined;
-    const debug = { startedAt: clock.now(), now: () => clock.now(), logLevel, profiling };
+    const debug = { startedAt: clock.now(), now: () => clock.now(), flagz, logLevel, profiling };
     const debugging = server.debuggingHandlers ? { logs, streams, calls, systemLogs, debug, configz } : undefined;
     const guarded = (guard: Guard) => createApp({ checks, facts, metrics, statistics, guard, debugging, logger });
     const secure = port === undefined ? undefined : await listenHttps(context, { ...server, port }, facts, guarded);

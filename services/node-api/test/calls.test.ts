@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { KubusError } from '@kubus/ports';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { get } from './client.ts';
 
@@ -91,10 +93,41 @@ describe('the process', () => {
     expect(text).toMatch(/^Binary version: v1\.\d+\.\d+\+kubus\./m);
   });
 
+  test.each(['v1beta1', 'v1alpha1'])('says so as a document of %s too', async (version) => {
+    const headers = { accept: `application/json;v=${version};g=config.k8s.io;as=Statusz` };
+    const answer = await get(node.api.ports.secure, '/statusz', { headers });
+    expect(answer.headers['content-type']).toMatch('application/json');
+    expect(answer.headers['warning'] === undefined).toBe(version === 'v1beta1');
+    expect(JSON.parse(answer.text)).toEqual({
+      ...{ kind: 'Statusz', apiVersion: `config.k8s.io/${version}`, metadata: { name: 'kubelet' } },
+      startTime: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/) as unknown,
+      uptimeSeconds: expect.any(Number) as unknown,
+      binaryVersion: expect.stringMatching(/^v1\.\d+\.\d+\+kubus\./) as unknown,
+      emulationVersion: expect.stringMatching(/^1\.\d+$/) as unknown,
+      paths: ['/configz', '/healthz', '/metrics', '/pods'],
+    });
+  });
+
+  test('says which flags it was started with, where it has any', async () => {
+    expect((await ask('/flagz', 'GET')).status).toBe(404);
+    const flagz = join(node.folder, 'flagz.json');
+    await writeFile(flagz, JSON.stringify({ v: '2', config: '/etc/it.yaml', empty: '' }));
+    await node.start({ ...open, flagz });
+    const { text } = await ask('/flagz', 'GET');
+    expect(text).toMatch(/^\nkubelet flagz\nWarning: [^\n]+\nconfig=\/etc\/it.yaml\nempty=\nv=2\n$/);
+    const json = { accept: 'application/json;v=v1beta1;g=config.k8s.io;as=Flagz' };
+    expect(JSON.parse((await get(node.api.ports.secure, '/flagz', { headers: json })).text)).toEqual({
+      ...{ kind: 'Flagz', apiVersion: 'config.k8s.io/v1beta1', metadata: { name: 'kubelet' } },
+      flags: { v: '2', config: '/etc/it.yaml', empty: '' },
+    });
+    const other = { accept: 'application/json;v=v1beta1;g=config.k8s.io;as=Statusz' };
+    expect((await get(node.api.ports.secure, '/flagz', { headers: other })).status).toBe(406);
+  });
+
   test.each([
     ['PUT', '/debug/flags/v', 200, 'flags endpoint is disabled.\n', { debugFlags: false }],
     ['GET', '/debug/flags/v', 406, 'flags endpoint is disabled.\n', { debugFlags: false }],
-    ['GET', '/debug/pprof/profile', 501, 'profiling endpoint is disabled.\n', { profiling: false }],
+    ['GET', '/debug/pprof/cmdline', 200, 'profiling endpoint is disabled.\n', { profiling: false }],
   ])('%s %s is %d, and disabled where the configuration says so', async (method, path, status, disabled, switches) => {
     const body = method === 'PUT' ? '0' : '';
     await node.start(open);

@@ -77,6 +77,8 @@ export class KubeletNode {
     const { url, identities } = await this.#startNats();
     const configz = join(dir.config, 'configz.json');
     await writeFile(configz, JSON.stringify({ kubeletconfig: settings.document }), { mode: 0o600 });
+    const flagz = join(dir.config, 'flagz.json');
+    await writeFile(flagz, JSON.stringify(settings.flagz), { mode: 0o600 });
     const wanted = settings.flags['runtime-handler'];
     const handler = runtime.handlers?.includes(wanted) === true ? wanted : undefined;
     const config = nodeConfigOf(settings, {
@@ -90,6 +92,7 @@ export class KubeletNode {
       nodeIps: ips,
       cpus: availableParallelism(),
       configz,
+      flagz,
     });
     await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
     const { name, version } = runtime;

@@ -25,6 +25,8 @@ export interface NodeParts {
   readonly cpus: number;
   /** The file that holds what `/configz` shows. */
   readonly configz: string;
+  /** The file that holds what `/flagz` shows. */
+  readonly flagz: string;
 }
 
 /**
@@ -191,7 +193,7 @@ function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: Nod
 
 function server(
   { config, flags }: Pick<KubeletSettings, 'config' | 'flags'>,
-  { dir, configz, streamRelay }: NodeParts,
+  { dir, configz, flagz, streamRelay }: NodeParts,
 ): object {
   const { authentication, authorization, tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = config;
   const { clientCAFile } = authentication.x509;
@@ -221,8 +223,10 @@ function server(
     streamRelay,
     debuggingHandlers: config.enableDebuggingHandlers,
     ...(config.enableSystemLogHandler && { systemLogs: '/var/log' }),
+    systemLogQuery: config.enableSystemLogQuery,
     debugFlags: config.enableDebugFlagsHandler,
     profiling: config.enableProfilingHandler,
     configz,
+    flagz,
   };
 }

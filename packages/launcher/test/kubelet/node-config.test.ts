@@ -22,6 +22,7 @@ const parts = {
   nodeIps: ['10.0.0.1'],
   cpus: 2,
   configz: '/configz.json',
+  flagz: '/flagz.json',
 } as const;
 
 const configOf = (file: string, ...args: string[]) => nodeConfigOf(settings(file, ...args), parts);
@@ -136,6 +137,7 @@ describe('what the services are told', () => {
         authentication: { clientCaFile: '/etc/ca.crt', webhook: true, anonymous: false },
         authorization: { mode: 'Webhook' },
         configz: '/configz.json',
+        flagz: '/flagz.json',
       },
     });
     expect(configOf('enableServer: false', '--kubeconfig=/k').server?.port).toBeUndefined();

@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Session } from 'node:inspector/promises';
+import { setTimeout as wait } from 'node:timers/promises';
+import { cpuPprof, heapPprof } from './pprof.ts';
+import { queryOf, sendText } from './routes.ts';
+
+/** How long is looked when nobody says how long, in seconds; of the processor as in the reference. */
+const CPU_SECONDS = 30;
+const HEAP_SECONDS = 5;
+/** Nobody needs more, and it all stays in memory. */
+const MOST_SECONDS = 300;
+
+type Kind = 'profile' | 'heap';
+
+const about: Readonly<Record<Kind, string>> = {
+  profile: 'where the processor’s time goes; seconds=30 says for how long',
+  heap: 'what is allocated and stays; seconds=5 says for how long',
+};
+
+/** Profiles of this process in the form of `go tool pprof`, from V8 (kubelet behaviour 5). */
+export function addProfileRoutes(app: FastifyInstance, enabled: boolean): void {
+  const path = '/debug/pprof';
+  if (!enabled) {
+    for (const each of [path, `${path}/*`]) {
+      app.all(each, (_request, reply) => sendText(reply, 405, 'profiling endpoint is disabled.\n'));
+    }
+    return;
+  }
+  let busy = false;
+  const serve = (kind: Kind) => {
+    app.all(`${path}/${kind}`, async (request, reply) => {
+      if (busy) return sendText(reply, 500, 'Could not enable profiling: another profile is being made\n');
+      const seconds = Number(queryOf(request)['seconds']?.at(0) ?? 0);
+      const initial = kind === 'profile' ? CPU_SECONDS : HEAP_SECONDS;
+      busy = true;
+      const gone = new AbortController();
+      reply.raw.once('close', () => gone.abort());
+      try {
+        const ms = Math.min(seconds > 0 ? seconds : initial, MOST_SECONDS) * 1000;
+        const bytes = await (kind === 'profile' ? cpuProfile : heapProfile)(ms, gone.signal);
+        reply
+          .header('content-disposition', `attachment; filename="${kind}"`)
+          .header('x-content-type-options', 'nosniff');
+        return await reply.type('application/octet-stream').send(bytes);
+      } catch (error) {
+        if (gone.signal.aborted) return await reply.send();
+        throw error;
+      } finally {
+        busy = false;
+      }
+    });
+  };
+  serve('profile');
+  serve('heap');
+  app.all(`${path}/cmdline`, (_request, reply) => sendText(reply, 200, process.argv.join('\0')));
+  app.all(path, (_request, reply) => index(reply));
+  app.all(`${path}/*`, (_request, reply) => sendText(reply, 404, 'Unknown profile\n'));
+}
+
+function index(reply: FastifyReply): FastifyReply {
+  const lines = Object.entries(about).map(([kind, text]) => `<li><a href="./${kind}">${kind}</a>: ${text}</li>`);
+  const list = [...lines, '<li><a href="./cmdline">cmdline</a>: the command line</li>'].join('\n');
+  return reply
+    .type('text/html; charset=utf-8')
+    .send(`<!doctype html>\n<title>/debug/pprof/</title>\n<h1>Profiles of node-api</h1>\n<ul>\n${list}\n</ul>\n`);
+}
+
+/** Rejects with an AbortError when whoever asked has gone. */
+async function cpuProfile(ms: number, gone: AbortSignal): Promise<Uint8Array> {
+  return withSession(async (session) => {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.start');
+    await wait(ms, undefined, { signal: gone });
+    const { profile } = await session.post('Profiler.stop');
+    return cpuPprof(profile);
+  });
+}
+
+async function heapProfile(ms: number, gone: AbortSignal): Promise<Uint8Array> {
+  return withSession(async (session) => {
+    await session.post('HeapProfiler.startSampling');
+    await wait(ms, undefined, { signal: gone });
+    const { profile } = await session.post('HeapProfiler.stopSampling');
+    return heapPprof(profile);
+  });
+}
+
+/** The end of a session ends what it has begun. */
+async function withSession(use: (session: Session) => Promise<Uint8Array>): Promise<Uint8Array> {
+  const session = new Session();
+  session.connect();
+  try {
+    return await use(session);
+  } finally {
+    session.disconnect();
+  }
+}
