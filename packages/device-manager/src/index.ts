@@ -9,5 +9,13 @@ export {
 } from './choose.ts';
 export { deviceHealth } from './health.ts';
 export { mergedDevices } from './merge.ts';
-export { type ContainerRequest, deviceRequests, nextReusable } from './requests.ts';
-export { type AlignedRequest, type Alignment, type TopologyPolicy, alignment, topologyPolicies } from './topology.ts';
+export { type ContainerRequest, deviceRequests, nextReusable, podCounts } from './requests.ts';
+export {
+  type AlignedRequest,
+  type Alignment,
+  type TopologyPolicy,
+  type TopologyScope,
+  alignment,
+  topologyPolicies,
+  topologyScopes,
+} from './topology.ts';

@@ -28,6 +28,20 @@ export function nextReusable(
   return ends ? [...new Set([...reusable, ...given])] : reusable.filter((id) => !given.includes(id));
 }
 
+/** What the containers of a pod need at most at one time, by resource (topologyManagerScope `pod`). */
+export function podCounts(requests: readonly Pick<ContainerRequest, 'ends' | 'counts'>[]): Record<string, number> {
+  const kept: Record<string, number> = {};
+  const most: Record<string, number> = {};
+  for (const { ends, counts } of requests) {
+    for (const [resource, count] of Object.entries(counts)) {
+      const now = (kept[resource] ?? 0) + count;
+      if (!ends) kept[resource] = now;
+      most[resource] = Math.max(most[resource] ?? 0, now);
+    }
+  }
+  return most;
+}
+
 function requestOf({ name, resources }: Container): Omit<ContainerRequest, 'ends'> {
   const counts = Object.entries(resources?.limits ?? {}).flatMap(([resource, text]): [string, number][] => {
     const quantity = isExtendedResource(resource) ? parseQuantity(text) : undefined;

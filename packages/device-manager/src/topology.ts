@@ -4,6 +4,10 @@ import type { KnownDevice } from './choose.ts';
 export const topologyPolicies = ['none', 'best-effort', 'restricted', 'single-numa-node'] as const;
 export type TopologyPolicy = (typeof topologyPolicies)[number];
 
+/** topologyManagerScope: what gets its devices from nodes that are close to each other. */
+export const topologyScopes = ['container', 'pod'] as const;
+export type TopologyScope = (typeof topologyScopes)[number];
+
 /** A set of NUMA nodes, bit by bit. */
 type NodeMask = number;
 
@@ -14,7 +18,7 @@ interface Hint {
   readonly preferred: boolean;
 }
 
-/** What a container asks of one resource, and what may be given for it. */
+/** What a container, or a pod, asks of one resource, and what may be given for it. */
 export interface AlignedRequest {
   readonly count: number;
   /** Every device of the resource, also those that can not be given. */
@@ -25,7 +29,7 @@ export interface AlignedRequest {
   readonly reusable: readonly string[];
 }
 
-/** What was found for a container as a whole. */
+/** What was found for a container, or a pod, as a whole. */
 export interface Alignment {
   /** The policy takes it. */
   readonly admitted: boolean;
@@ -37,7 +41,7 @@ export interface Alignment {
 const MAX_NUMA_NODES = 8;
 
 /**
- * The NUMA nodes from which a container gets its devices, so that all of them are close to each other (kubelet behaviour
+ * The NUMA nodes from which a container, or a pod, gets its devices, so that all of them are close to each other (kubelet behaviour
  * 1.21, Topology; KEP-693).
  *
  * @param nodes the machine's NUMA nodes

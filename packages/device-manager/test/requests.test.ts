@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { podSchema } from '@kubus/contracts';
-import { deviceRequests, nextReusable } from '../src/index.ts';
+import { deviceRequests, nextReusable, podCounts } from '../src/index.ts';
 
 const container = (name: string, limits: Record<string, string>, more: object = {}) => ({
   name,
@@ -37,4 +37,13 @@ test('what an init container has had the next ones may get, unless one before th
   expect(afterInit).toEqual(['a', 'b']);
   expect(nextReusable(afterInit, { ends: true }, ['b', 'c'])).toEqual(['a', 'b', 'c']);
   expect(nextReusable(afterInit, { ends: false }, ['b'])).toEqual(['a']);
+});
+
+test('a pod needs what its containers have at one time, and no less than each init container with those that stay', () => {
+  const asks = (ends: boolean, count: number) => ({ ends, counts: { a: count } });
+  expect(podCounts([])).toEqual({});
+  expect(podCounts([asks(false, 1), asks(false, 2)])).toEqual({ a: 3 });
+  expect(podCounts([asks(true, 5), asks(true, 4), asks(false, 2)])).toEqual({ a: 5 });
+  expect(podCounts([asks(false, 2), asks(true, 4), asks(false, 1)])).toEqual({ a: 6 });
+  expect(podCounts([asks(true, 2), { ends: false, counts: { b: 1 } }])).toEqual({ a: 2, b: 1 });
 });

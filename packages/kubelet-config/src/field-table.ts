@@ -90,7 +90,7 @@ export const fieldTable = {
   cpuManagerReconcilePeriod: plain(duration, 10 * SECOND, noEffect),
   memoryManagerPolicy: plain(string, 'None', refused(notPinned)),
   topologyManagerPolicy: plain(string, 'none', honoured),
-  topologyManagerScope: plain(string, 'container', noEffect),
+  topologyManagerScope: plain(string, 'container', honoured),
   topologyManagerPolicyOptions: plain(map, {}, noEffect),
   qosReserved: plain(map, {}, refused('memory of guaranteed pods would not be kept from the others')),
   runtimeRequestTimeout: plain(duration, 2 * MINUTE, noEffect),

@@ -125,7 +125,7 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {}, evictionHard: {} },
-    devices: { topologyPolicy: 'none' },
+    devices: { topologyPolicy: 'none', topologyScope: 'container' },
     userNamespaces: { idsPerPod: ID_UNIT },
     // Nobody could pull again what the node has from the beginning.
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),

@@ -67,7 +67,7 @@ describe('the node’s configuration', () => {
       userNamespaces: { idsPerPod: 65_536 },
       events: { qps: 50, burst: 100 },
       logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
-      devices: { topologyPolicy: 'none' },
+      devices: { topologyPolicy: 'none', topologyScope: 'container' },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });

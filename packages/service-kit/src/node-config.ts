@@ -323,6 +323,8 @@ export const nodeConfigSchema = z.strictObject({
     .strictObject({
       /** Which containers are refused because their devices would not be close to each other (topologyManagerPolicy). */
       topologyPolicy: z.enum(['none', 'best-effort', 'restricted', 'single-numa-node']).default('none'),
+      /** Whether devices of each container are close to each other, or those of the whole pod (topologyManagerScope). */
+      topologyScope: z.enum(['container', 'pod']).default('container'),
     })
     .prefault({}),
   /** Pods with users of their own. */

@@ -4,11 +4,13 @@ import {
   type ContainerRequest,
   type KnownDevice,
   type TopologyPolicy,
+  type TopologyScope,
   alignment,
   chosenDevices,
   deviceChoice,
   mergedDevices,
   nextReusable,
+  podCounts,
 } from '@kubus/device-manager';
 import { KubusError, type Logger, toError } from '@kubus/ports';
 import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
@@ -30,7 +32,11 @@ export interface DeviceManagerOptions {
   readonly logger: Logger;
   readonly resources: DeviceResources;
   readonly allocations: DeviceAllocations;
-  readonly topology: { readonly policy: TopologyPolicy; readonly numaNodes: readonly number[] };
+  readonly topology: {
+    readonly policy: TopologyPolicy;
+    readonly scope: TopologyScope;
+    readonly numaNodes: readonly number[];
+  };
   /** Whether a pod has ended. */
   readonly isEnded: (uid: string) => boolean;
   /** Runs a call of a plugin for devices of a resource, and takes its time. */
@@ -103,9 +109,10 @@ export class DeviceManager {
     const containers: DevicesOfContainer[] = [];
     let isNew = false;
     try {
+      const ofPod = await this.#podAffinity(requests, before);
       for (const request of requests) {
         const had = before.find(({ name }) => name === request.name)?.resources ?? [];
-        const resources = await this.#container(uid, request, had, reusable);
+        const resources = await this.#container(uid, { request, had, reusable, ofPod });
         isNew ||= resources.length > had.length;
         if (resources.length > 0) containers.push({ name: request.name, resources });
         for (const { resource, devices } of resources) {
@@ -123,11 +130,15 @@ export class DeviceManager {
 
   async #container(
     uid: string,
-    request: ContainerRequest,
-    had: readonly AllocatedResource[],
-    reusable: Reusable,
+    asked: {
+      readonly request: ContainerRequest;
+      readonly had: readonly AllocatedResource[];
+      readonly reusable: Reusable;
+      readonly ofPod: readonly number[] | undefined;
+    },
   ): Promise<AllocatedResource[]> {
-    const known = Object.entries(request.counts).filter(([resource]) => this.#options.resources.isKnown(resource));
+    const { request, had, reusable } = asked;
+    const known = this.#known(request.counts);
     for (const { resource, devices } of had) {
       const wanted = request.counts[resource] ?? 0;
       if (wanted === devices.length) continue;
@@ -135,7 +146,8 @@ export class DeviceManager {
       throw new KubusError('changed', `${what} from ${devices.length} to ${wanted}`);
     }
     const missing = known.filter(([resource]) => had.every((one) => one.resource !== resource));
-    const affinity = await this.#affinity(missing, reusable);
+    const isOfPod = this.#options.topology.scope === 'pod';
+    const affinity = isOfPod ? asked.ofPod : await this.#affinity(missing, reusable);
     const resources = [...had];
     for (const [resource, count] of missing) {
       resources.push(await this.#resource(uid, { resource, count, affinity, reusable: reusable.get(resource) ?? [] }));
@@ -143,7 +155,22 @@ export class DeviceManager {
     return resources;
   }
 
-  /** NUMA nodes from which all resources of a container come; undefined: from anywhere. */
+  /** NUMA nodes from which all containers have their devices; undefined: from anywhere, or each from its own. */
+  async #podAffinity(
+    requests: readonly ContainerRequest[],
+    before: readonly DevicesOfContainer[],
+  ): Promise<readonly number[] | undefined> {
+    if (this.#options.topology.scope !== 'pod') return undefined;
+    const given = new Set(before.flatMap(({ resources }) => resources.map(({ resource }) => resource)));
+    const missing = this.#known(podCounts(requests)).filter(([resource]) => !given.has(resource));
+    return this.#affinity(missing, new Map());
+  }
+
+  #known(counts: Readonly<Record<string, number>>): [string, number][] {
+    return Object.entries(counts).filter(([resource]) => this.#options.resources.isKnown(resource));
+  }
+
+  /** NUMA nodes from which all of these resources come; undefined: from anywhere. */
   async #affinity(missing: readonly [string, number][], reusable: Reusable): Promise<readonly number[] | undefined> {
     const { allocations, resources, topology } = this.#options;
     if (topology.policy === 'none') return undefined;

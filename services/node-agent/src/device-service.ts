@@ -48,7 +48,11 @@ export class DeviceService {
     const ended = new EndedPods(bus);
     const manager = new DeviceManager({
       ...{ bus, logger, resources, allocations },
-      topology: { policy: config.devices.topologyPolicy, numaNodes: numaNodes() },
+      topology: {
+        policy: config.devices.topologyPolicy,
+        scope: config.devices.topologyScope,
+        numaNodes: numaNodes(),
+      },
       isEnded: (uid) => ended.has(uid),
       timed: async (resource, call) => {
         const begin = clock.now();

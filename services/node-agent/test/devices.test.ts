@@ -101,11 +101,11 @@ function until(condition: () => boolean): Promise<void> {
 }
 
 /** Starts the service, or a further life of it. */
-async function start(topologyPolicy = 'none'): Promise<void> {
+async function start(topologyPolicy = 'none', topologyScope = 'container'): Promise<void> {
   epoch += 1;
   const member = broker.join('node-agent', clock, epoch);
   const context = {
-    config: { pods: { root: join(dir, 'root') }, devices: { topologyPolicy } },
+    config: { pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope } },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics: new Metrics({}), stateDir: join(dir, 'state') },
   } as unknown as ServiceContext;
   life = { service: await DeviceService.start(context, () => undefined), member };
@@ -198,8 +198,8 @@ describe('giving', () => {
     expect(await one).toEqual({ main: 'a' });
   });
 
-  test('a plugin that can not be reached by its nodes together refuses a pod that has to be on one', async () => {
-    await start('single-numa-node');
+  test.each(['container', 'pod'])('devices that are not all on one node are refused to a %s', async (scope) => {
+    await start('single-numa-node', scope);
     const devices = [
       { id: 'a', numaNodes: [0] },
       { id: 'b', numaNodes: [9] },
@@ -209,7 +209,10 @@ describe('giving', () => {
       code: 'TopologyAffinityError',
       message: 'Resources cannot be allocated with Topology locality',
     });
-    expect(await ask('two', [counted('main', 1)])).toEqual({ main: 'a' });
+    expect(await refusal('two', [counted('main', 1), counted('side', 1)])).toMatchObject({
+      code: 'TopologyAffinityError',
+    });
+    expect(await ask('three', [counted('main', 1)])).toEqual({ main: 'a' });
   });
 
   test('the plugin is asked what it prefers, and hears of each start; it can keep a container from it', async () => {

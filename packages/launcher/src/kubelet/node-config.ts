@@ -103,7 +103,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       kube: config.kubeReserved,
       evictionHard: flags['experimental-allocatable-ignore-eviction'] ? {} : config.evictionHard,
     },
-    devices: { topologyPolicy: config.topologyManagerPolicy },
+    devices: { topologyPolicy: config.topologyManagerPolicy, topologyScope: config.topologyManagerScope },
     userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
     images: images(config, flags),
     events: { qps: config.eventRecordQPS, burst: Math.max(1, config.eventBurst) },
