@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { connectNats, readSeed } from '@kubus/bus-nats';
 import { type TestNode, checkout, isReady, startCommand, startNode } from '@kubus/harness';
+import { Authority } from '@kubus/kube-fixture';
 import { type NodeDir, natsFolder } from '@kubus/launcher';
 import { pod } from '../src/pods.ts';
 
@@ -62,23 +63,45 @@ async function reloadServer(): Promise<void> {
   await reloaded;
 }
 
+/** How a server is spoken to by TLS: options of `kubus identities`, and the file of the authority. */
+interface Tls {
+  readonly options: readonly string[];
+  readonly ca: string;
+}
+
+async function makeTls(): Promise<Tls> {
+  const authority = await Authority.create();
+  const { certificate, key } = await authority.issue({ commonName: 'nats', addresses: ['127.0.0.1'] }, 'server');
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text, { mode: 0o600 });
+    return join(folder, name);
+  };
+  const options = ['--tls-cert', await file('cert.pem', certificate), '--tls-key', await file('key.pem', key)];
+  return { options, ca: await file('ca.pem', authority.certificate) };
+}
+
 /** The commands of a user: identities, a server that has read them, and up. */
-async function startOnServer(): Promise<TestNode> {
+async function startOnServer(tls?: Tls): Promise<TestNode> {
   const environment = { KUBUS_NATS_FOLDER: join(folder, 'nats') };
   const prepare = async ({ node }: NodeDir) => {
     const program = join(checkout, 'packages/cli/dist/main.mjs');
-    const made = await startCommand(process.execPath, [program, '--node', node, 'identities'], environment).outcome;
+    const made = await startCommand(
+      process.execPath,
+      [program, '--node', node, 'identities', ...(tls?.options ?? [])],
+      environment,
+    ).outcome;
     expect(made).toMatchObject({ code: 0 });
     await (server === undefined ? startServer() : reloadServer());
     // `up` of the harness takes no further options.
-    Object.assign(process.env, environment, { KUBUS_NATS: `nats://127.0.0.1:${port}` });
+    const url = `${tls === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`;
+    Object.assign(process.env, environment, { KUBUS_NATS: url, ...(tls && { KUBUS_NATS_CA: tls.ca }) });
   };
   try {
     const node = await startNode({ prepare });
     nodes.push(node);
     return node;
   } finally {
-    for (const name of ['KUBUS_NATS', 'KUBUS_NATS_FOLDER']) Reflect.deleteProperty(process.env, name);
+    for (const name of ['KUBUS_NATS', 'KUBUS_NATS_CA', 'KUBUS_NATS_FOLDER']) Reflect.deleteProperty(process.env, name);
   }
 }
 
@@ -119,6 +142,13 @@ test('two nodes run their pods over one server that dies, comes back empty, and 
   expect([await streamsOf(one.name), await streamsOf(other.name)]).toEqual([0, 2]);
 });
 
+test('a node speaks TLS with a server that it knows by its certificate', async () => {
+  const node = await startOnServer(await makeTls());
+  await node.writeManifest('apart.json', pod('apart'));
+  await node.watch.waitForPod('apart', isReady, 'ready');
+  expect((await node.kubus('status')).code).toBe(0);
+});
+
 test('a node that the server does not know is not started, and says why', async () => {
   const program = join(checkout, 'packages/cli/dist/main.mjs');
   const up = (url: string, natsFolderPath: string) => {
@@ -140,6 +170,6 @@ test('a node that the server does not know is not started, and says why', async 
   expect(unreachable.stderr).toMatch(
     /^kubus: NATS at nats:\/\/127\.0\.0\.1:1 can not be reached \(.*\): start it.*\n$/,
   );
-  const elsewhere = await up('tls://127.0.0.1:1', join(folder, 'unread'));
-  expect(elsewhere.stderr).toMatch(/^kubus: tls:.*use nats:/);
+  const elsewhere = await up('http://127.0.0.1:1', join(folder, 'unread'));
+  expect(elsewhere.stderr).toMatch(/^kubus: "http:.*use nats:/);
 });

@@ -29,6 +29,8 @@ export interface ServerOptions {
   readonly host: string;
   /** Port 0 lets the system choose; the server logs its choice. */
   readonly port: number;
+  /** Files of its certificate and key, PEM; left out, it speaks no TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
   /** Folder of JetStream's files; left out, the server takes one in the folder for temporary files (TMPDIR). */
   readonly storeDir?: string;
   readonly serverName: string;
@@ -51,13 +53,16 @@ export const MAX_NODES = 32;
  * inboxes and discovery of each are apart.
  */
 export function serverConfig(options: ServerOptions): string {
-  const { nodes, storeDir } = options;
+  const { nodes, storeDir, tls } = options;
   const store = storeDir === undefined ? '' : `store_dir: ${JSON.stringify(storeDir)}, `;
   return `${[
     `server_name: ${JSON.stringify(options.serverName)}`,
     `host: ${JSON.stringify(options.host)}`,
     `port: ${options.port === 0 ? -1 : options.port}`,
     `max_payload: ${MAX_PAYLOAD}`,
+    ...(tls === undefined
+      ? []
+      : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
     `jetstream: { ${store}${limits(MAX_NODES)} }`,
     'accounts: {',
     ...nodes.map(accountOf),

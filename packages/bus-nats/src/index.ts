@@ -1,4 +1,4 @@
-export { connectNats } from './connect.ts';
+export { type NatsTls, connectNats } from './connect.ts';
 export {
   bucketName,
   bucketStream,

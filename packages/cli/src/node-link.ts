@@ -2,7 +2,7 @@ import type { Bus, FactHandlers, FactReader, Transport } from '@kubus/bus';
 import { PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import type { StoredMessage } from '@kubus/causality';
 import { type FactDeclaration, contractsOf } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder, nodeDir, ownNatsUrl, readSettings } from '@kubus/launcher';
+import { type NodeDir, identitiesFolder, natsAccess, nodeDir, readSettings } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
 import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -29,12 +29,12 @@ export async function connectNode(node: string): Promise<NodeLink> {
   const dir = nodeDir(node);
   const seed = await readSeed(identitiesFolder(dir), PEOPLE).catch(() => undefined);
   if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
-  const faults = (await readSettings(dir))?.faults ?? false;
-  const connection = await connectNats({ servers: ownNatsUrl, instance: PEOPLE, seed, once: true }).catch(
-    (error: unknown) => {
-      throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
-    },
-  );
+  const settings = await readSettings(dir);
+  const faults = settings?.faults ?? false;
+  const { url: servers, tls } = natsAccess(dir, settings ?? { natsCa: false });
+  const connection = await connectNats({ servers, tls, instance: PEOPLE, seed, once: true }).catch((error: unknown) => {
+    throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
+  });
   const { bus, transport } = joinBus({
     connection,
     node,

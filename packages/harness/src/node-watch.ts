@@ -28,7 +28,7 @@ import {
   runtimePod,
   serviceInstance,
 } from '@kubus/contracts';
-import { type NodeDir, identitiesFolder } from '@kubus/launcher';
+import { type NodeDir, identitiesFolder, natsAccess, readSettings } from '@kubus/launcher';
 import { createLogger, joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { Conditions } from './conditions.ts';
@@ -63,10 +63,12 @@ export class NodeWatch {
   readonly #imagePulls: FactReader<ImagePull>;
   readonly #instances: FactReader<ServiceInstance>;
 
-  /** @param server where the node's NATS can be reached from here. */
-  static async open(dir: NodeDir, server: string): Promise<NodeWatch> {
+  /** @param port of the loopback, where the node's NATS can be reached from here. */
+  static async open(dir: NodeDir, port: number): Promise<NodeWatch> {
     const seed = await readSeed(identitiesFolder(dir), PEOPLE);
-    return new NodeWatch(dir.node, await connectNats({ servers: server, instance: PEOPLE, seed }));
+    const { url, tls } = natsAccess(dir, (await readSettings(dir)) ?? { natsCa: false });
+    const servers = url.replace(/\d+$/, String(port));
+    return new NodeWatch(dir.node, await connectNats({ servers, tls, instance: PEOPLE, seed }));
   }
 
   private constructor(node: string, connection: NatsConnection) {

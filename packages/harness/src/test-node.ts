@@ -110,7 +110,7 @@ export class TestNode {
     const { code, stdout, stderr } = await runKubus(folder, args).outcome;
     if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
     const tunnel = await Tunnel.open(dir);
-    const watch = await NodeWatch.open(dir, `127.0.0.1:${await tunnel.expose(NATS_PORT)}`);
+    const watch = await NodeWatch.open(dir, await tunnel.expose(NATS_PORT));
     const events = await EventLog.record({ dir, socket: dir.socket('containerd'), ctr: programs.ctr });
     const node = new TestNode({ folder, dir, manifests, programs, events, watch, tunnel });
     for (const [name, content] of Object.entries(options.manifests ?? {})) await node.writeManifest(name, content);

@@ -160,8 +160,12 @@ export const ownFlagTable = {
 
 /** Flags that only Kubus has. */
 export const kubusFlagTable = {
-  /** A NATS server that is there already, `nats://HOST:PORT`, and the folder of the node's identities there. */
+  /**
+   * A NATS server that is there already, `nats://HOST:PORT` or `tls://HOST:PORT`, the file of the authorities that it is
+   * known by, and the folder of the node's identities there.
+   */
   nats: plain(string, '', honoured),
+  'nats-ca': plain(string, '', honoured),
   'nats-folder': plain(string, '', honoured),
   /** All services in one process. */
   hosted: plain(bool, false, honoured),

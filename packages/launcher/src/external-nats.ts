@@ -9,8 +9,10 @@ const instance = 'launcher-0';
 
 /** A node on a NATS server that is not its own. */
 export interface NatsUse {
-  /** `nats://host:port`, in the network of the calling process. */
+  /** `nats://host:port` or `tls://host:port`, in the network of the calling process. */
   readonly url: string;
+  /** File of the authorities that a `tls://` server is known by; left out: those of the system. */
+  readonly ca?: string | undefined;
   readonly node: string;
   /** Folder of the node's identities. */
   readonly identities: string;
@@ -51,9 +53,9 @@ export async function leaveNats(use: NatsUse): Promise<void> {
 const remedy = 'let it read the configuration that "kubus identities" writes';
 
 async function connect(use: NatsUse): Promise<NatsConnection> {
-  const { url, node, identities } = use;
+  const { url, ca, node, identities } = use;
   const seed = await readSeed(identities, instance);
-  return connectNats({ servers: url, instance, seed, once: true }).catch((error: unknown) => {
+  return connectNats({ servers: url, tls: { ca }, instance, seed, once: true }).catch((error: unknown) => {
     if (error instanceof AuthorizationError) throw unusable(use, `refuses node ${node}`, remedy, error);
     throw unusable(use, `can not be reached (${toError(error).message})`, 'start it, or correct the URL', error);
   });

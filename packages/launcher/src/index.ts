@@ -42,9 +42,8 @@ export { POD_CIDR, type PodNetworkOptions, findCniPlugins, podNetwork } from './
 export { type InstanceCounts, ensureIdentities, instancesOf, isShared } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
-export { isLoopback, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
+export { isLoopback, keepNatsCa, natsAccess, natsCaOf, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export type { ServerAddress } from './port-relay.ts';
-export { ownNatsUrl } from './nats-server.ts';
 export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
 export {
   clusterServices,

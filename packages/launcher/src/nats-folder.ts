@@ -3,6 +3,7 @@ import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LauncherError } from './errors.ts';
 import { type InstanceCounts, ensureIdentities, missingIdentities } from './identities.ts';
+import { isLoopback } from './nats-relay.ts';
 import { NATS_PORT, serverNode } from './nats-server.ts';
 import { type NodeDir, nodeDir } from './node-dir.ts';
 import { identitiesFolder } from './node-settings.ts';
@@ -23,13 +24,36 @@ export function natsFolder(path: string): NatsFolder {
   return { config: join(path, 'server', 'nats.conf'), identities: join(path, 'identities') };
 }
 
+/** Where the server listens. */
+export interface NatsListening {
+  /** An address. */
+  readonly host: string;
+  /** Files of its certificate and key, PEM, as the server finds them; left out, it speaks no TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+}
+
+function checkListening({ host, tls }: NatsListening): void {
+  if (tls !== undefined || isLoopback({ host, port: NATS_PORT })) return;
+  const why = 'whoever can change what passes on the way is root on the nodes';
+  throw new LauncherError(
+    'NoTls',
+    `A server at ${host} without TLS is refused, since ${why}: give it --tls-cert and --tls-key`,
+  );
+}
+
 /**
  * Makes the identities of a node that are missing, and writes the configuration for all nodes of the folder. A server
  * that runs with it must be told to read it again. Returns the nodes.
  *
- * @throws LauncherError `InvalidNodeName`; `TooManyNodes` when the server has no room for one more.
+ * @throws LauncherError `InvalidNodeName`; `NoTls` for a server that others reach without it; `TooManyNodes` when the server has no room for one more.
  */
-export async function addNode(folder: NatsFolder, node: string, counts: InstanceCounts = {}): Promise<string[]> {
+export async function addNode(
+  folder: NatsFolder,
+  node: string,
+  counts: InstanceCounts = {},
+  listening: NatsListening = { host: '127.0.0.1' },
+): Promise<string[]> {
+  checkListening(listening);
   // Refuses what is no node name before it becomes part of a path.
   nodeDir(node);
   await mkdir(folder.identities, { recursive: true, mode: 0o700 });
@@ -45,7 +69,7 @@ export async function addNode(folder: NatsFolder, node: string, counts: Instance
     }),
   );
   // Without JetStream's folder: so the file means the same on every machine, and in a container.
-  const config = serverConfig({ host: '127.0.0.1', port: NATS_PORT, serverName: 'kubus', nodes });
+  const config = serverConfig({ ...listening, port: NATS_PORT, serverName: 'kubus', nodes });
   await mkdir(join(folder.config, '..'), { recursive: true, mode: 0o700 });
   await writeFile(`${folder.config}.new`, config, { mode: 0o600 });
   await rename(`${folder.config}.new`, folder.config);

@@ -1,26 +1,35 @@
+import { toError } from '@kubus/ports';
 import { LauncherError } from './errors.ts';
-import { NATS_PORT } from './nats-server.ts';
+import type { NatsTls } from '@kubus/bus-nats';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { NATS_PORT, ownNatsUrl } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
+import type { NodeSettings } from './node-settings.ts';
 import { type ServerAddress, hostOf, startRelay } from './port-relay.ts';
 import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */
 export const natsRelay = 'nats-relay';
 
+/** Where a NATS server is, and whether it is spoken to by TLS alone. */
+export interface NatsServer extends ServerAddress {
+  readonly tls: boolean;
+}
+
 /**
- * The address in `nats://host:port`; the port may be left out.
+ * The address in `nats://host:port` or `tls://host:port`; the port may be left out.
  *
  * @throws LauncherError `BadNatsUrl` that says what a URL must be.
  */
-export function parseNatsUrl(text: string): ServerAddress {
+export function parseNatsUrl(text: string): NatsServer {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'tls:') {
-    const hint = 'a node speaks TLS to no NATS server yet: use nats://, over loopback or a tunnel of your own';
-    throw new LauncherError('BadNatsUrl', `${text}: ${hint}`);
-  }
   const { hostname = '', port = '', protocol } = url ?? {};
-  if (protocol !== 'nats:' || hostname === '' || url?.port === '0') {
-    throw new LauncherError('BadNatsUrl', `"${text}" is no address of a NATS server: use nats://HOST:PORT`);
+  if ((protocol !== 'nats:' && protocol !== 'tls:') || hostname === '' || url?.port === '0') {
+    throw new LauncherError(
+      'BadNatsUrl',
+      `"${text}" is no address of a NATS server: use nats://HOST:PORT or tls://HOST:PORT`,
+    );
   }
   if (url?.username !== '' || url.password !== '') {
     // Not repeated in the message: it may hold a password.
@@ -29,12 +38,44 @@ export function parseNatsUrl(text: string): ServerAddress {
       'The NATS URL names a user: a node has identities of its own, use nats://HOST:PORT',
     );
   }
-  return { host: hostOf(url), port: port === '' ? NATS_PORT : Number(port) };
+  return { host: hostOf(url), port: port === '' ? NATS_PORT : Number(port), tls: protocol === 'tls:' };
 }
 
 /** True for an address that nobody but this machine reaches. */
 export function isLoopback({ host }: ServerAddress): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+}
+
+/** How the services of a private node, and those who look into it, reach its NATS server. */
+export interface NatsAccess {
+  readonly url: string;
+  readonly tls?: NatsTls;
+}
+
+/** A server outside is reached through the relay, and known by its own name. */
+export function natsAccess(dir: Pick<NodeDir, 'config'>, settings: Pick<NodeSettings, 'nats' | 'natsCa'>): NatsAccess {
+  const server = settings.nats === undefined ? undefined : parseNatsUrl(settings.nats);
+  if (server?.tls !== true) return { url: ownNatsUrl };
+  return {
+    url: ownNatsUrl.replace('nats:', 'tls:'),
+    tls: { serverName: server.host, ca: natsCaOf(dir, settings) },
+  };
+}
+
+/** Keeps the authorities that the node trusts with its own files: others may change theirs. */
+export async function keepNatsCa(dir: Pick<NodeDir, 'config'>, file: string): Promise<void> {
+  await copyFile(file, caFile(dir)).catch((cause: unknown) => {
+    throw new LauncherError('BadNatsCa', `--nats-ca ${file} can not be read: ${toError(cause).message}`, { cause });
+  });
+}
+
+/** The authorities that the node trusts, if they are others than the system's. */
+export function natsCaOf(dir: Pick<NodeDir, 'config'>, { natsCa }: Pick<NodeSettings, 'natsCa'>): string | undefined {
+  return natsCa ? caFile(dir) : undefined;
+}
+
+function caFile(dir: Pick<NodeDir, 'config'>): string {
+  return join(dir.config, 'nats-ca.pem');
 }
 
 /** Starts the relay that lets the node's services reach a NATS server on the address of the node's own one. */

@@ -13,8 +13,8 @@ import { LauncherError } from './errors.ts';
 import { type InstanceCounts, ensureIdentities, missingIdentities } from './identities.ts';
 import { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
-import { natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
-import { NATS_PORT, ownNatsUrl, startNats, writeNatsConfig } from './nats-server.ts';
+import { natsAccess, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
+import { NATS_PORT, startNats, writeNatsConfig } from './nats-server.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgramEnv, serviceProgram } from './node-program.ts';
@@ -78,7 +78,7 @@ export class NodeLauncher {
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();
-    await this.#processes.joinBus({ url: ownNatsUrl, identities });
+    await this.#processes.joinBus({ ...natsAccess(dir, settings), identities });
   }
 
   /** Ends the launcher's own part; the node goes on without it. */

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { runtimeHandler } from './containerd-config.ts';
-import { ownNatsUrl } from './nats-server.ts';
+import { natsAccess } from './nats-relay.ts';
 import { nodeKubeconfig } from './api-relay.ts';
 import { PRIVATE_NODE_IP } from './network-namespace.ts';
 import type { Natives } from './natives.ts';
@@ -17,6 +17,8 @@ export const nodeSettingsSchema = z.object({
   manifests: z.string(),
   /** A NATS server that is there already; left out, the node has its own. */
   nats: z.string().optional(),
+  /** It is known by authorities of its own, whose file the node keeps. */
+  natsCa: z.boolean().default(false),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Services publish journals, from which their lives can be replayed. */
   journal: z.boolean().default(false),
@@ -88,7 +90,7 @@ export async function writeNodeConfig(
     logLevel: settings.logLevel,
     faults: settings.faults,
     journal: settings.journal,
-    nats: { url: ownNatsUrl, identities: identitiesFolder(dir) },
+    nats: { ...natsAccess(dir, settings), identities: identitiesFolder(dir) },
     state: join(dir.root, 'state'),
     instances: settings.instances,
     httpPorts: {},

@@ -34,7 +34,7 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { apiRelay } from './api-relay.ts';
 import { LauncherError } from './errors.ts';
 import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
-import { natsRelay } from './nats-relay.ts';
+import { type NatsAccess, natsRelay } from './nats-relay.ts';
 import { NodeFaults } from './node-faults.ts';
 import type { NodeDir } from './node-dir.ts';
 import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from './node-services.ts';
@@ -155,10 +155,10 @@ export class ServiceProcesses {
   }
 
   /** Connects to NATS, as soon as it is there. */
-  async joinBus(options: { url: string; identities: readonly KeyedIdentity[] }): Promise<void> {
+  async joinBus(options: NatsAccess & { readonly identities: readonly KeyedIdentity[] }): Promise<void> {
     const { dir, logger, faults = false } = this.#options;
     const seed = options.identities.find(({ service }) => service === 'launcher')?.seed ?? '';
-    const connection = await connectNats({ servers: options.url, instance: launcherInstance, seed });
+    const connection = await connectNats({ servers: options.url, tls: options.tls, instance: launcherInstance, seed });
     this.#connection = connection;
     await this.#keepStreams(connection);
     this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);

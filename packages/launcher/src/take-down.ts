@@ -4,6 +4,7 @@ import { systemClock, systemIds } from '@kubus/service-kit';
 import { setTimeout as wait } from 'node:timers/promises';
 import { findContainerd } from './containerd-programs.ts';
 import { leaveNats } from './external-nats.ts';
+import { natsCaOf } from './nats-relay.ts';
 import type { NodeDir } from './node-dir.ts';
 import { identitiesFolder, readSettings } from './node-settings.ts';
 import { type ProcessRecord, endProcesses, findProcesses } from './process-record.ts';
@@ -38,10 +39,12 @@ export async function takeDown(
     step('stopping the pods');
     await removePods(dir, options.graceSeconds);
   }
-  const { nats } = (await readSettings(dir)) ?? {};
-  if (nats !== undefined) {
+  const settings = await readSettings(dir);
+  const { nats } = settings ?? {};
+  if (settings !== undefined && nats !== undefined) {
     step(`removing the streams of the node from ${nats}`);
-    await leaveNats({ url: nats, node: dir.node, identities: identitiesFolder(dir) }).catch((error: unknown) => {
+    const use = { url: nats, ca: natsCaOf(dir, settings), node: dir.node, identities: identitiesFolder(dir) };
+    await leaveNats(use).catch((error: unknown) => {
       options.onProblem?.(`the streams of node ${dir.node} stay where they are: ${toError(error).message}`);
     });
   }

@@ -12,6 +12,7 @@ import {
   inboxPrefix,
   readSeed,
 } from '@kubus/bus-nats';
+import { Authority } from '@kubus/kube-fixture';
 import { answerDiscovery, systemClock } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -178,6 +179,49 @@ describe('a server of its own standing', () => {
     await leaveNats(use(url, 'a'));
     await leaveNats(use(url, 'a'));
     expect([await streams('a'), await streams('b')]).toEqual([0, 2]);
+  });
+
+  test('is known by its certificate, under the name that it has there, and spoken to by TLS alone', async () => {
+    const authority = await Authority.create();
+    const subject = { commonName: 'nats', dnsNames: ['nats.example'], addresses: ['127.0.0.1'] };
+    const { certificate, key } = await authority.issue(subject, 'server');
+    const [cert, keyFile, ca] = ['cert.pem', 'key.pem', 'ca.pem'].map((name) => join(path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    for (const [file, text] of [
+      [cert, certificate],
+      [keyFile, key],
+      [ca, authority.certificate],
+    ] as const) {
+      await writeFile(file, text, { mode: 0o600 });
+    }
+    await addNode(folder, 'a', {}, { host: '127.0.0.1', tls: { cert, key: keyFile } });
+    const { url: plain } = await startServer();
+    const url = plain.replace('nats:', 'tls:');
+    await checkNats({ ...use(url, 'a'), ca });
+    await expect(checkNats(use(url, 'a'))).rejects.toMatchObject({
+      code: 'NatsUnusable',
+      message: expect.stringMatching(/can not be reached \(.*certificate/) as unknown,
+    });
+    const seed = await readSeed(join(folder.identities, 'a'), 'launcher-0');
+    const connect = (tls: object) => connectNats({ servers: url, tls, instance: 'launcher-0', seed, once: true });
+    for (const serverName of ['nats.example', '127.0.0.1']) await (await connect({ ca, serverName })).close();
+    for (const serverName of ['other.example', '127.0.0.2']) {
+      await expect(connect({ ca, serverName })).rejects.toThrow(/does not match certificate/);
+    }
+    const bare = join(path, 'bare.conf');
+    await writeFile(bare, (await readFile(folder.config, 'utf8')).replace(/^tls: .*$/m, ''));
+    const { url: without } = await startServer(bare);
+    await expect(checkNats({ ...use(without.replace('nats:', 'tls:'), 'a'), ca })).rejects.toMatchObject({
+      code: 'NatsUnusable',
+    });
+  });
+
+  test('that others reach has TLS', async () => {
+    await expect(addNode(folder, 'a', {}, { host: '0.0.0.0' })).rejects.toMatchObject({ code: 'NoTls' });
+    await expect(stat(folder.config)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('that can not be used is named with the cause', async () => {

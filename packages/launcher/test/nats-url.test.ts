@@ -7,9 +7,10 @@ describe('the URL of a NATS server', () => {
     ['nats://localhost', 'localhost', 4222, true],
     ['nats://[::1]:4333', '::1', 4333, true],
     ['nats://nats.example.org:1', 'nats.example.org', 1, false],
+    ['tls://nats.example.org', 'nats.example.org', 4222, false],
     ['nats://127.example.org:1', '127.example.org', 1, false],
   ])('%s is understood', (url, host, port, loopback) => {
-    expect(parseNatsUrl(url)).toEqual({ host, port });
+    expect(parseNatsUrl(url)).toEqual({ host, port, tls: url.startsWith('tls:') });
     expect(isLoopback(parseNatsUrl(url))).toBe(loopback);
   });
 
@@ -20,7 +21,7 @@ describe('the URL of a NATS server', () => {
     'nats://',
     'nats://x:0',
     'nats://x:70000',
-    'tls://x',
+    'tls://x:0',
     'nats://u:secret@x',
   ])('"%s" is refused', (url) => {
     const refusal = expect.objectContaining({

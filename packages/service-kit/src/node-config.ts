@@ -209,7 +209,17 @@ export const nodeConfigSchema = z.strictObject({
   /** Services publish journals, from which their lives can be replayed (docs/replay.md). */
   journal: z.boolean().default(false),
   nats: z.strictObject({
+    /** `nats://HOST:PORT`, or `tls://HOST:PORT`. */
     url: z.string(),
+    /** How the server of a `tls://` URL is known. */
+    tls: z
+      .strictObject({
+        /** File of the authorities that are trusted, PEM; left out: those of the system. */
+        ca: z.string().optional(),
+        /** The name in its certificate, where it is reached under another one. */
+        serverName: z.string().optional(),
+      })
+      .optional(),
     /** Folder with one nkey seed per identity, `<instance>.nk`, mode 0600. */
     identities: z.string(),
   }),

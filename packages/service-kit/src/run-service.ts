@@ -108,7 +108,7 @@ async function runService(
   logger.info({ epoch: slot.epoch, http: http.address, version }, 'started');
 
   const seed = await readSeed(config.nats.identities, instance);
-  const connection = await connectNats({ servers: config.nats.url, instance, seed });
+  const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
   const joining = {
     ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
     onVerbosity: followLogLevel(logger),

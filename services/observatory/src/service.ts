@@ -17,7 +17,7 @@ export const observatory: ServiceDefinition = {
     const { recorder } = recordings;
     // A connection of its own: what is recorded never stands before what the service itself says.
     const seed = await readSeed(nats.identities, instance);
-    const connection = await connectNats({ servers: nats.url, instance, seed });
+    const connection = await connectNats({ servers: nats.url, tls: nats.tls, instance, seed });
     const follower = new RecordFollower({
       ...{ connection, node, instance, ids, logger },
       begin: (state) => recorder.begin(state),

@@ -4,10 +4,14 @@ import { resolve } from 'node:path';
 import { natsFolderOption } from '../nats-option.ts';
 import { outputOption, printDocument } from '../output.ts';
 import { scaleOption } from '../scale-option.ts';
+import { UserError } from '../user-error.ts';
 
 interface IdentitiesOptions {
   natsFolder: string;
   scale: InstanceCounts;
+  host: string;
+  tlsCert?: string;
+  tlsKey?: string;
   output?: 'json' | 'yaml';
 }
 
@@ -16,6 +20,9 @@ export function addIdentities(program: Command): void {
     .command('identities')
     .description('make the identities of a node for a NATS server that is not its own, and the server’s configuration')
     .addOption(natsFolderOption())
+    .option('--host <address>', 'where the server listens; another address than the loopback needs TLS', '127.0.0.1')
+    .option('--tls-cert <file>', 'the server’s certificate, PEM, at the path where the server finds it')
+    .option('--tls-key <file>', 'its key')
     .addOption(scaleOption())
     .addOption(outputOption())
     .action(async (options: IdentitiesOptions, command: Command) => {
@@ -24,9 +31,11 @@ export function addIdentities(program: Command): void {
 }
 
 async function identities(node: string, options: IdentitiesOptions): Promise<void> {
-  const { output, scale } = options;
+  const { output, scale, host, tlsCert, tlsKey } = options;
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw new UserError('--tls-cert and --tls-key go together');
+  const tls = tlsCert === undefined || tlsKey === undefined ? undefined : { cert: tlsCert, key: tlsKey };
   const folder = natsFolder(resolve(options.natsFolder));
-  const nodes = await addNode(folder, node, scale);
+  const nodes = await addNode(folder, node, scale, { host, tls });
   if (output !== undefined) {
     printDocument({ ...folder, nodes }, output);
     return;

@@ -1,7 +1,6 @@
 import { buildImages } from '@kubus/node-images';
 import {
   type InstanceCounts,
-  type NatsFolder,
   type NodeDir,
   type NodeSettings,
   checkNats,
@@ -13,6 +12,7 @@ import {
   identitiesOf,
   inNetworkNamespace,
   isLoopback,
+  keepNatsCa,
   keepNetworkNamespace,
   natsFolder,
   nodeDir,
@@ -46,6 +46,7 @@ interface UpOptions {
   manifests: string;
   nats?: string;
   natsFolder: string;
+  natsCa?: string;
   containerd?: string;
   kubeconfig?: string;
   elsewhere: string[];
@@ -69,6 +70,11 @@ export function addUp(program: Command): void {
     .option('--manifests <path>', 'file or folder of pods', join(checkout, 'examples/manifests'))
     .addOption(new Option('--nats <url>', 'use a NATS server that is there already').env('KUBUS_NATS'))
     .addOption(natsFolderOption())
+    .addOption(
+      new Option('--nats-ca <file>', 'the authorities that a tls:// server is known by, PEM; else the system’s').env(
+        'KUBUS_NATS_CA',
+      ),
+    )
     .option('--kubeconfig <path>', 'join the cluster of this kubeconfig as a node; its user is system:node:<name>')
     .option('--containerd <path>', 'another containerd than the machine’s: its binary, or a folder')
     .addOption(
@@ -134,8 +140,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     journal,
     scale: instances,
   } = options;
-  if (nats !== undefined)
-    await useNats(dir, nats, { folder: natsFolder(resolve(options.natsFolder)), instances }, progress);
+  if (nats !== undefined) await useNats(dir, nats, options, progress);
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step(progress, 'building the images and compiling the native programs', async () => {
@@ -148,6 +153,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
   const settings = nodeSettingsSchema.parse({
     manifests,
     nats,
+    natsCa: options.natsCa !== undefined,
     logLevel,
     journal,
     containerd,
@@ -189,17 +195,21 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
 async function useNats(
   dir: NodeDir,
   url: string,
-  { folder, instances }: { folder: NatsFolder; instances: InstanceCounts },
+  { natsFolder: path, natsCa, scale }: Pick<UpOptions, 'natsFolder' | 'natsCa' | 'scale'>,
   progress: Progress,
 ): Promise<void> {
-  if (!isLoopback(parseNatsUrl(url))) {
+  const server = parseNatsUrl(url);
+  const ca = natsCa && resolve(natsCa);
+  if (ca !== undefined && !server.tls) throw new UserError(`--nats-ca is for a tls:// server, not for ${url}`);
+  if (!server.tls && !isLoopback(server)) {
     console.error(
-      `kubus: ${url} is not on this machine: whoever can change what passes on the way is root on node ${dir.node}`,
+      `kubus: ${url} is not on this machine: whoever can change what passes on the way is root on node ${dir.node}; use tls://`,
     );
   }
-  const identities = await identitiesOf(folder, dir.node, instances);
-  await step(progress, `looking at NATS at ${url}`, () => checkNats({ url, node: dir.node, identities }));
+  const identities = await identitiesOf(natsFolder(resolve(path)), dir.node, scale);
+  await step(progress, `looking at NATS at ${url}`, () => checkNats({ url, ca, node: dir.node, identities }));
   await createNodeDir(dir);
+  if (ca !== undefined) await keepNatsCa(dir, ca);
   await keepNetworkNamespace(dir.machineNamespace);
   await takeIdentities(identities, dir);
 }

@@ -7,11 +7,12 @@ import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../external-nats.ts';
 import { ensureIdentities } from '../identities.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
+import { type NatsAccess, parseNatsUrl } from '../nats-relay.ts';
 import { natsConfigFile, writeNatsConfig } from '../nats-server.ts';
 import { installNatives } from '../natives.ts';
 import { nodeProgramEnv, serviceProgram } from '../node-program.ts';
@@ -74,7 +75,7 @@ export class KubeletNode {
     await this.#processes.endLeftovers();
     const natives = await installNatives(dir, join(programs, '.kubus/cache'));
     await writeFile(join(dir.cni.handlerConf, '10-kubus.conflist'), runtimeNetwork());
-    const { url, identities } = await this.#startNats();
+    const { nats, identities } = await this.#startNats();
     const configz = join(dir.config, 'configz.json');
     await writeFile(configz, JSON.stringify({ kubeletconfig: settings.document }), { mode: 0o600 });
     const flagz = join(dir.config, 'flagz.json');
@@ -83,7 +84,7 @@ export class KubeletNode {
     const handler = runtime.handlers?.includes(wanted) === true ? wanted : undefined;
     const config = nodeConfigOf(settings, {
       dir,
-      natsUrl: url,
+      nats,
       relay: natives.relay,
       streamRelay: natives.streamRelay,
       runtime: socket,
@@ -97,14 +98,14 @@ export class KubeletNode {
     await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
     const { name, version } = runtime;
     const network = handler === undefined ? 'of the runtime' : `of cni-bridge, through the handler ${handler}`;
-    logger.info({ runtime: name, version, network, nodeIps: ips, nats: url }, 'Starting the services');
+    logger.info({ runtime: name, version, network, nodeIps: ips, nats: nats.url }, 'Starting the services');
     if (settings.config.enableServer && !servesHttps(settings)) {
       const why =
         'without --kubeconfig nobody can be asked who may use it (authentication.webhook, authorization.mode)';
       logger.warn({}, `The HTTPS API of the node is not served: ${why}`);
     }
     this.#processes.startServices();
-    await this.#processes.joinBus({ url, identities });
+    await this.#processes.joinBus({ ...nats, identities });
     await this.#processes.untilServing();
   }
 
@@ -136,15 +137,17 @@ export class KubeletNode {
   }
 
   /** A server of the node's own, or the one that it was told. */
-  async #startNats(): Promise<{ url: string; identities: readonly KeyedIdentity[] }> {
+  async #startNats(): Promise<{ nats: NatsAccess; identities: readonly KeyedIdentity[] }> {
     const { dir, settings, programs } = this.#options;
-    const { nats: url, 'nats-folder': folder } = settings.flags;
+    const { nats: url, 'nats-ca': file, 'nats-folder': folder } = settings.flags;
     const own = identitiesFolder(dir);
     if (url !== '') {
       const known = await identitiesOf(natsFolder(folder === '' ? join(programs, '.kubus/nats') : folder), dir.node);
-      await checkNats({ url, node: dir.node, identities: known });
+      const ca = file === '' ? undefined : resolve(file);
+      await checkNats({ url, ca, node: dir.node, identities: known });
       await takeIdentities(known, dir);
-      return { url, identities: await ensureIdentities(own) };
+      const nats = { url, ...(parseNatsUrl(url).tls && { tls: { ...(ca !== undefined && { ca }) } }) };
+      return { nats, identities: await ensureIdentities(own) };
     }
     const identities = await ensureIdentities(own);
     for (let turn = 1; turn <= PORT_TRIES; turn++) {
@@ -155,7 +158,7 @@ export class KubeletNode {
       // One whose port somebody else has taken meanwhile ends at once.
       if (await listens(port, first)) {
         this.#processes.keep(natsProcess, start, first);
-        return { url: `nats://127.0.0.1:${port}`, identities };
+        return { nats: { url: `nats://127.0.0.1:${port}` }, identities };
       }
     }
     throw new LauncherError('NoNats', 'nats-server does not start: see what it says above');

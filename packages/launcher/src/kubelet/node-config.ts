@@ -3,6 +3,7 @@ import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus
 import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
 import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
+import type { NatsAccess } from '../nats-relay.ts';
 import { apiSocket, isNodeName } from '../node-dir.ts';
 import { identitiesFolder } from '../node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
@@ -10,7 +11,7 @@ import type { KubeletDir } from './kubelet-dir.ts';
 /** What is known beside the settings. */
 export interface NodeParts {
   readonly dir: KubeletDir;
-  readonly natsUrl: string;
+  readonly nats: NatsAccess;
   /** The holding relay between cri-bridge and the runtime. */
   readonly relay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
@@ -69,7 +70,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
     nodeIps: parts.nodeIps,
     logLevel: levelOf(logging.verbosity),
     journal: false,
-    nats: { url: parts.natsUrl, identities: identitiesFolder(dir) },
+    nats: { ...parts.nats, identities: identitiesFolder(dir) },
     state: dir.state('.'),
     ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
     ...(staticPodURL !== '' && {

@@ -13,7 +13,7 @@ function settings(file: string, ...args: string[]): KubeletSettings {
 
 const parts = {
   dir: kubeletDir('node', '/var/lib/kubelet', '/run/kubus'),
-  natsUrl: 'nats://127.0.0.1:4000',
+  nats: { url: 'nats://127.0.0.1:4000' },
   relay: '/relay',
   streamRelay: '/stream-relay',
   runtime: '/run/containerd/containerd.sock',
