@@ -1,13 +1,24 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
-import type { StoredMessage } from '@kubus/causality';
-import type { Completeness, DensityDocument, MessageKind, PodSummary, RecordingDocument } from '@kubus/observatory-api';
+import { type PodPaths, type StoredMessage, serviceMap } from '@kubus/causality';
+import type {
+  Completeness,
+  CriticalPath,
+  DensityDocument,
+  MessageKind,
+  PodSummary,
+  RecordingDocument,
+  ServiceMap,
+} from '@kubus/observatory-api';
 import { toError } from '@kubus/ports';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { readCompleteness } from './completeness.ts';
 import { readDensity } from './density.ts';
 import { parseId } from './message-row.ts';
+import { readPaths } from './pod-paths.ts';
 import { type PodStory, summaryOf } from './pod-story.ts';
 import { RecordingError } from './recording-error.ts';
-import { type Meta, NO_SERVICE, openDatabase, readMeta } from './schema.ts';
+import { type Meta, openDatabase, readMeta } from './schema.ts';
+import { readSeen } from './service-map.ts';
 
 /** Which messages are asked for; what is left out does not matter. */
 export interface MessageFilter {
@@ -72,14 +83,7 @@ export class RecordingReader {
   }
 
   completeness(): Completeness {
-    const sum = (table: string) =>
-      Number(this.#row(`SELECT coalesce(sum(last - first + 1), 0) AS count FROM ${table}`)['count']);
-    const unreadable = 'SELECT coalesce(sum(messages), 0) AS count FROM slots WHERE service = ?';
-    return {
-      droppedByBroker: sum('holes'),
-      neverStored: sum('gaps'),
-      unreadable: Number(this.#row(unreadable, NO_SERVICE)['count']),
-    };
+    return readCompleteness(this.#database);
   }
 
   /** Every pod that a message is about, in the order in which they came. */
@@ -169,6 +173,16 @@ export class RecordingReader {
       }
     }
     return [...found.values()].sort((a, b) => a.seq - b.seq);
+  }
+
+  /** How long the starts or stops of all pods took, step by step; as far as they have come to an end. */
+  paths(what: CriticalPath['what']): Iterable<PodPaths> {
+    return readPaths(this.#database, what, this.pods());
+  }
+
+  /** Who says what to whom. */
+  serviceMap(contracts: Parameters<typeof serviceMap>[0]): ServiceMap {
+    return serviceMap(contracts, readSeen(this.#database));
   }
 
   density(buckets: number): DensityDocument {
