@@ -43,20 +43,36 @@ const MAX_CAUSES = 100_000;
 
 type Row = Record<string, SQLOutputValue>;
 
-/** Reads one recording, also while it grows. Every call is synchronous. */
+/**
+ * Reads one recording, also while it grows. Every call is synchronous. A reader that was closed opens the file again when it
+ * is asked again.
+ */
 export class RecordingReader {
   readonly path: string;
-  readonly #database: DatabaseSync;
+  #opened: DatabaseSync | undefined;
   readonly #statements = new Map<string, StatementSync>();
 
   /** Throws a {@link RecordingError} when the file is none. */
   constructor(path: string) {
     this.path = path;
-    this.#database = openDatabase(path, { readOnly: true });
+    this.#opened = openDatabase(path, { readOnly: true });
   }
 
   close(): void {
-    this.#database.close();
+    this.#opened?.close();
+    this.#opened = undefined;
+    this.#statements.clear();
+  }
+
+  get #database(): DatabaseSync {
+    return (this.#opened ??= openDatabase(this.path, { readOnly: true }));
+  }
+
+  /** Another one when the recording may say something else. */
+  get version(): string {
+    const told = `SELECT group_concat(value, ' ') AS told FROM meta WHERE key IN ('began', 'ended', 'last')`;
+    const oldest = this.#row('SELECT min(seq) AS seq FROM messages')['seq'];
+    return `${String(this.#row(told)['told'])} ${String(oldest)}`;
   }
 
   get meta(): Meta {

@@ -150,7 +150,7 @@ export class RecordingWriter {
     });
   }
 
-  /** Drops the oldest messages until the rest is within the limits. Returns how many. */
+  /** Drops the oldest messages that are not within the limits, not all at once if there are many. Returns how many. */
   dropOldest(limits: RetentionLimits): number {
     return this.#transaction(() => {
       const dropped = this.#retention.apply(limits);

@@ -13,6 +13,8 @@ export interface RetentionLimits {
 
 /** Messages that are dropped before the size is looked at again. */
 const STEP = 500;
+/** Messages that are dropped at once at most: nothing else is written meanwhile. */
+const MOST = 2_000;
 /** Down to which part of the limit the oldest are dropped, so that it is not done for every message. */
 const DOWN_TO = 0.95;
 
@@ -62,7 +64,7 @@ export class Retention {
   apply({ before, maxBytes }: RetentionLimits): number {
     let dropped = 0;
     const tooLarge = this.bytes > maxBytes;
-    for (;;) {
+    while (dropped < MOST) {
       const bySize = tooLarge && this.bytes > maxBytes * DOWN_TO;
       const count = this.#dropStep(before, bySize);
       dropped += count;
