@@ -163,6 +163,17 @@ export class RecordingReader {
     return this.#stored(`${BY_ID} ORDER BY m.seq LIMIT 1`, source, epoch, number)[0];
   }
 
+  /** Who has published something up to a sequence, how many different messages, and the first of them. */
+  speakers(until: number): { source: string; epoch: number; first: number; published: number }[] {
+    return this.#rows(
+      `SELECT source, epoch, min(seq) AS first, count(DISTINCT number) AS published
+       FROM messages m JOIN speakers s ON s.id = m.speaker WHERE seq <= ? GROUP BY s.id`,
+      until,
+    ).map(({ source, epoch, first, published }) => ({
+      ...{ source: String(source), epoch: Number(epoch), first: Number(first), published: Number(published) },
+    }));
+  }
+
   /** What named the message as a cause, up to `limit` of them. */
   effects(seq: number, limit: number): StoredMessage[] {
     return this.#stored(
