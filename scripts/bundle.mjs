@@ -6,7 +6,7 @@
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
 //   give the same bytes, and a program whose code differs says so, also from an unclean working tree or a cached build.
 // - `new URL('./file', import.meta.url)` in our sources names a file that the program reads while it runs: it is copied
-//   beside the bundle.
+//   beside the bundle. Where the file is TypeScript, it is the program of a thread: bundled beside the first one.
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -25,6 +25,8 @@ const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'
 const unknownDigest = '0'.repeat(12);
 
 const assets = new Map();
+/** Programs by the name of their bundle. */
+const programs = new Map(entries.map((entry) => [basename(entry, '.ts'), resolve(entry)]));
 const sources = {
   name: 'sources',
   setup(context) {
@@ -64,18 +66,18 @@ function asciiOnly(text) {
 function withAssets(text, path) {
   return text.replace(/new URL\(\s*'([^']+)',\s*import\.meta\.url\s*\)/g, (_, file) => {
     const asset = resolve(dirname(path), file);
-    const name = basename(asset);
-    if (assets.has(name) && assets.get(name) !== asset) {
-      throw new Error(`Two files would be copied as ${name}: ${assets.get(name)} and ${asset}`);
+    const isProgram = asset.endsWith('.ts');
+    const [name, known] = isProgram ? [basename(asset, '.ts'), programs] : [basename(asset), assets];
+    if (known.has(name) && known.get(name) !== asset) {
+      throw new Error(`Two files would be called ${name}: ${known.get(name)} and ${asset}`);
     }
-    assets.set(name, asset);
-    return `new URL('./${name}', import.meta.url)`;
+    known.set(name, asset);
+    return `new URL('./${isProgram ? `${name}.mjs` : name}', import.meta.url)`;
   });
 }
 
 await rm(outdir, { recursive: true, force: true });
-const { outputFiles } = await build({
-  entryPoints: Object.fromEntries(entries.map((entry) => [basename(entry, '.ts'), entry])),
+const options = {
   outdir,
   outExtension: { '.js': '.mjs' },
   bundle: true,
@@ -101,7 +103,15 @@ const { outputFiles } = await build({
   plugins: [credentials, sources],
   logLevel: 'warning',
   write: false,
-}).catch(() => process.exit(1));
+};
+
+/** Which programs of threads there are, only building tells. */
+async function buildAll() {
+  const entryPoints = Object.fromEntries(programs);
+  const built = await build({ ...options, entryPoints }).catch(() => process.exit(1));
+  return programs.size > Object.keys(entryPoints).length ? buildAll() : built;
+}
+const { outputFiles } = await buildAll();
 
 await mkdir(outdir, { recursive: true });
 const all = createHash('sha256');

@@ -1,6 +1,14 @@
 import { expect } from '@jest/globals';
 import { type TestNode, checkout, kubusProgram, nodeEnvironment, poll, startCommand } from '@kubus/harness';
-import type { Comparison, MessagePage, PodSummary, PodTimeline, RecordingDocument } from '@kubus/observatory-api';
+import type {
+  Comparison,
+  LatencyDocument,
+  MessagePage,
+  PodSummary,
+  PodTimeline,
+  RecordingDocument,
+  ServiceMap,
+} from '@kubus/observatory-api';
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
@@ -53,8 +61,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   await done(node, 'stop', 'life');
   const life = (await recordings(node)).get('life');
   expect(life).toMatchObject({ state: 'complete', node: node.name, completeness: complete });
-  // What a service said at its start and said anew before the broker was there is counted as never stored.
-  const live = { state: 'live', completeness: { droppedByBroker: 0, unreadable: 0 } };
+  const live = { state: 'live', completeness: complete };
   expect((await recordings(node)).get('~live')).toMatchObject(live);
 
   const file = join(node.folder, 'life.kubus');
@@ -73,6 +80,18 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   // What the list says without reading every message is what the story says.
   const listed = await files.ask<PodSummary[]>('/recordings/other/pods');
   expect(listed).toContainEqual(timeline.pod);
+  // The same from a file as from the node, and what it says is what the story says.
+  for (const path of ['latency?what=start', 'latency?what=stop', 'map']) {
+    expect([path, await files.ask(`/recordings/other/${path}`)]).toEqual([
+      path,
+      await page.ask(`/recordings/life/${path}`),
+    ]);
+  }
+  const { ms } = await files.ask<LatencyDocument>('/recordings/other/latency?what=start');
+  expect(ms).toEqual([timeline.paths.find(({ what }) => what === 'start')?.ms]);
+  const { edges } = await files.ask<ServiceMap>('/recordings/other/map');
+  const work = { from: 'sync-loop', to: 'pod-workers', type: 'sync.fact.pod', busP50: expect.any(Number) };
+  expect(edges).toContainEqual(expect.objectContaining(work));
   const commands = await files.ask<MessagePage>(`/recordings/other/messages?pod=${ref.uid}&kind=cmd`);
   expect(commands.messages.map(({ type }) => type)).toContain('runtime.cmd.RunPodSandbox/1');
 

@@ -1,8 +1,16 @@
-import type { LatencyDocument, PodSummary, PodTimeline, Segment, SegmentStatistics } from '@kubus/observatory-api';
+import type { CriticalPath, LatencyDocument, PodSummary, Segment, SegmentStatistics } from '@kubus/observatory-api';
 import { ascending, quantile } from './quantile.ts';
 
-/** What latency and comparison need of a pod; a {@link PodTimeline} is one, and much smaller ones will do. */
-export type PodPaths = Pick<PodTimeline, 'pod' | 'paths'>;
+/** What latency and comparison need of a pod; a `PodTimeline` is one, and much smaller ones will do. */
+export interface PodPaths {
+  readonly pod: PodSummary;
+  readonly paths: readonly TimedPath[];
+}
+
+/** A path, as far as its length goes. */
+export interface TimedPath extends Pick<CriticalPath, 'what' | 'ms'> {
+  readonly segments: readonly Pick<Segment, 'step' | 'service' | 'ms'>[];
+}
 
 /** Over all pods that have such a path. `pods` is gone through once. */
 export function latencyOf(what: 'start' | 'stop', pods: Iterable<PodPaths>): LatencyDocument {
@@ -18,7 +26,7 @@ export function latencyOf(what: 'start' | 'stop', pods: Iterable<PodPaths>): Lat
       steps.set(step, known);
       known.durations.set(summaries.length, duration);
     }
-    orders.push(path.segments.map(({ step }: Segment) => step));
+    orders.push(path.segments.map(({ step }) => step));
     summaries.push(pod);
     ms.push(path.ms);
   }

@@ -7,3 +7,17 @@ export function quantile(sorted: readonly number[], share: number): number {
 export function ascending(numbers: Iterable<number>): number[] {
   return [...numbers].sort((a, b) => a - b);
 }
+
+/** The same of values that are counted, in ascending order. */
+export function countedQuantile(
+  sorted: readonly { readonly value: number; readonly count: number }[],
+  share: number,
+): number {
+  const rank = Math.ceil(share * sorted.reduce((sum, { count }) => sum + count, 0));
+  let passed = 0;
+  for (const { value, count } of sorted) {
+    passed += count;
+    if (passed >= rank) return value;
+  }
+  return NaN;
+}

@@ -20,30 +20,55 @@ export function spentBetween(cause: MessageBrief, effect: MessageBrief): Spent {
   return { busMs: heard - cause.at, queueMs: began - heard, workMs: effect.at - began };
 }
 
+/** What paths are found by; a {@link MessageBrief} is one, and smaller ones will do. */
+export type PathMessage = Pick<MessageBrief, 'id' | 'type' | 'kind' | 'service' | 'at' | 'causes'>;
+
+/** One step of a path: from a message to the next that waited for it. */
+export interface PathStep<Message> extends Pick<Segment, 'service' | 'step' | 'ms'> {
+  readonly cause: Message;
+  readonly effect: Message;
+}
+
 /**
- * From `from` to `to`: backwards from the end, each time to the cause that was awaited last, until a message that is not
- * younger than the beginning. Where the recording does not lead back to `from`, the first step covers what lies between.
+ * The steps from `from` to `to`: backwards from the end, each time to the cause that was awaited last, until a message that
+ * is not younger than the beginning. Where `find` does not lead back to `from`, the first step covers what lies between.
+ *
+ * @param find the message of an id; undefined for one that is not known, or no part of the story.
  */
+export function pathSteps<Message extends PathMessage>(
+  from: Message,
+  to: Message,
+  find: (id: string) => Message | undefined,
+): PathStep<Message>[] {
+  const effects: Message[] = [];
+  const seen = new Set<string>();
+  // Every cause is older than its effect: what says otherwise does not lead us round in circles.
+  for (let at: Message | undefined = to; at !== undefined && at.at > from.at;) {
+    effects.push(at);
+    seen.add(at.id);
+    const cause: Message | undefined = find(at.causes[0] ?? '');
+    at = cause !== undefined && cause.at <= at.at && !seen.has(cause.id) ? cause : undefined;
+  }
+  effects.reverse();
+  return numbered(
+    effects.map((effect, index) => {
+      const cause = effects[index - 1] ?? from;
+      return { cause, effect, service: effect.service, step: stepOf(cause, effect), ms: effect.at - cause.at };
+    }),
+  );
+}
+
+/** The steps from `from` to `to` with how the time of each was spent; see {@link pathSteps}. */
 export function criticalPath(
   what: CriticalPath['what'],
   from: MessageBrief,
   to: MessageBrief,
   messages: ReadonlyMap<string, MessageBrief>,
 ): CriticalPath {
-  const steps: MessageBrief[] = [];
-  // Every cause is older than its effect: what says otherwise does not lead us round in circles.
-  for (let at: MessageBrief | undefined = to; at !== undefined && at.at > from.at;) {
-    steps.unshift(at);
-    const cause: MessageBrief | undefined = messages.get(at.causes[0] ?? '');
-    at = cause !== undefined && cause.at <= at.at && !steps.includes(cause) ? cause : undefined;
-  }
-  const segments = numbered(
-    steps.map((effect, index) => {
-      const cause = steps[index - 1] ?? from;
-      const step = stepOf(cause, effect);
-      return { cause, effect, service: effect.service, step, ...spentBetween(cause, effect), ms: effect.at - cause.at };
-    }),
-  );
+  const segments = pathSteps(from, to, (id) => messages.get(id)).map((step): Segment => ({
+    ...step,
+    ...spentBetween(step.cause, step.effect),
+  }));
   const sum = (of: (segment: Segment) => number) => segments.reduce((whole, segment) => whole + of(segment), 0);
   return {
     what,
@@ -58,7 +83,7 @@ export function criticalPath(
 }
 
 /** `sync.fact.pod > pod-workers runtime.cmd.RunPodSandbox`: what steps of different pods have in common. */
-function stepOf(cause: MessageBrief, effect: MessageBrief): string {
+function stepOf(cause: PathMessage, effect: PathMessage): string {
   return `${nameOf(cause)} > ${effect.service} ${nameOf(effect)}`;
 }
 
@@ -69,12 +94,12 @@ export function nameOf({ type, kind }: Pick<MessageBrief, 'type' | 'kind'>): str
 }
 
 /** The second of the same steps, such as that of a second container, is another one. */
-function numbered(segments: readonly Segment[]): Segment[] {
+function numbered<Step extends Pick<Segment, 'step'>>(steps: readonly Step[]): Step[] {
   const seen = new Map<string, number>();
-  return segments.map((segment) => {
-    const count = (seen.get(segment.step) ?? 0) + 1;
-    seen.set(segment.step, count);
-    return count === 1 ? segment : { ...segment, step: `${segment.step} #${count}` };
+  return steps.map((one) => {
+    const count = (seen.get(one.step) ?? 0) + 1;
+    seen.set(one.step, count);
+    return count === 1 ? one : { ...one, step: `${one.step} #${count}` };
   });
 }
 

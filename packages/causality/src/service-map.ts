@@ -1,137 +1,97 @@
-import { parseTime } from '@kubus/bus';
-import {
-  type AnyDeclaration,
-  type ServiceContract,
-  bareType,
-  serviceInstance,
-  serviceInstanceSchema,
-  typeOf,
-} from '@kubus/contracts';
-import type { MapEdge, MapService, ServiceMap } from '@kubus/observatory-api';
-import { serviceOf } from './brief.ts';
-import { MessageIndex } from './message-index.ts';
-import { ascending, quantile } from './quantile.ts';
-import { recordedMessage } from './recorded-message.ts';
-import type { StoredMessage } from './stored-message.ts';
-import { payloadOf } from './summary.ts';
+import { type AnyDeclaration, type ServiceContract, bareType, typeOf } from '@kubus/contracts';
+import type { MapEdge, MapService, MessageKind, ServiceMap } from '@kubus/observatory-api';
+import { countedQuantile } from './quantile.ts';
 
-/** Over how long rates are taken, in milliseconds. */
-const RATE_MS = 10_000;
+/** Over how long rates are taken, in milliseconds: the last of a recording. */
+export const RATE_MS = 10_000;
 
 type Contracts = Readonly<Record<string, ServiceContract>>;
-type Instance = MapService['instances'][number];
 
-/** When messages of one kind were published. */
-interface Seen {
-  messages: number;
-  /** Those of the last {@link RATE_MS}, oldest first. */
-  recent: number[];
+/** How often a service has published messages of one type. */
+export interface Said {
+  readonly service: string;
+  /** Of a reply, that of its command. */
+  readonly type: string;
+  readonly kind: MessageKind;
+  readonly messages: number;
 }
 
-/** Who says what to whom, of a whole recording: takes message after message in the order of the broker and keeps none. */
-export class ServiceMapBuilder {
-  readonly #contracts: Contracts;
-  readonly #instances = new Map<string, Map<string, Instance>>();
-  readonly #services = new Map<string, Seen>();
-  /** By publisher and type. */
-  readonly #types = new Map<string, Seen>();
-  /** By type and reading service: how long messages were on the bus until one that waited for them had them. */
-  readonly #bus = new Map<string, number[]>();
-  readonly #known = new MessageIndex<{ at: number; type: string; heardBy: string[] }>();
-  #last = 0;
+/** How many messages of one type were on the bus for so long, until a service that waited for them had them. */
+export interface Heard {
+  readonly type: string;
+  /** The service that waited. */
+  readonly service: string;
+  /** Milliseconds. */
+  readonly ms: number;
+  readonly messages: number;
+}
 
-  constructor(contracts: Contracts) {
-    this.#contracts = contracts;
+/** What was seen in a recording, each message counted once, however often it was stored. */
+export interface Seen {
+  readonly said: Iterable<Said>;
+  /** Of that what was published in the last {@link RATE_MS} of it. */
+  readonly lately: Iterable<Said>;
+  /** The shortest times of each type and service first. */
+  readonly heard: Iterable<Heard>;
+  /** By service. */
+  readonly instances: ReadonlyMap<string, MapService['instances']>;
+}
+
+/** Who says what to whom, with what was seen of it. */
+export function serviceMap(contracts: Contracts, seen: Seen): ServiceMap {
+  const [said, lately] = [new Counts(seen.said), new Counts(seen.lately)];
+  const times = new Map<string, { value: number; count: number }[]>();
+  for (const { type, service, ms, messages } of seen.heard) {
+    const key = `${bareType(type)} ${service}`;
+    const known = times.get(key);
+    if (known === undefined) times.set(key, [{ value: ms, count: messages }]);
+    else known.push({ value: ms, count: messages });
   }
-
-  add({ message }: StoredMessage): void {
-    const recorded = recordedMessage(message);
-    if (recorded === undefined) return;
-    const { envelope, at } = recorded;
-    const { cause, source, heard } = envelope;
-    // A fact that was stored again is no other message.
-    if (this.#known.get(cause.id) !== undefined) return;
-    const service = serviceOf(source);
-    const type = bareType(envelope.type);
-    this.#known.set(cause.id, { at, type, heardBy: [] });
-    this.#last = Math.max(this.#last, at);
-    this.#see(this.#services, service, at);
-    this.#see(this.#types, `${service} ${type}`, at);
-    if (heard !== undefined) this.#measure(envelope.causes[0] ?? '', service, parseTime(heard));
-    if (envelope.type === typeOf(serviceInstance)) this.#announced(service, source, payloadOf(message));
-  }
-
-  /** As things stand; may be asked for again after more messages. */
-  map(): ServiceMap {
-    const services = Object.entries(this.#contracts).map(([service, { about }]): MapService => {
-      const instances = [...(this.#instances.get(service)?.values() ?? [])];
-      return { service, about, instances, ...this.#figures(this.#services.get(service)) };
-    });
-    const edges = Object.entries(this.#contracts).flatMap(([from, contract]) => this.#edgesFrom(from, contract));
-    return { services, edges };
-  }
-
-  #edgesFrom(from: string, { owns, publishes, calls }: ServiceContract): MapEdge[] {
-    return [...owns, ...publishes, ...calls].flatMap((declaration) => {
+  const rate = (messages: number) => messages / (RATE_MS / 1000);
+  const services = Object.entries(contracts).map(([service, { about }]): MapService => ({
+    ...{ service, about, instances: seen.instances.get(service) ?? [] },
+    ...{ messages: said.of(service), rate: rate(lately.of(service)) },
+  }));
+  const edges = Object.entries(contracts).flatMap(([from, { owns, publishes, calls }]) =>
+    [...owns, ...publishes, ...calls].flatMap((declaration) => {
       const type = bareType(typeOf(declaration));
-      return this.#readersOf(declaration).map((to): MapEdge => {
-        const times = ascending(this.#bus.get(`${type} ${to}`) ?? []);
+      const key = `${from} ${type}`;
+      return readersOf(contracts, declaration).map((to): MapEdge => {
+        const bus = times.get(`${type} ${to}`)?.sort((a, b) => a.value - b.value) ?? [];
         return {
-          ...{ from, to, type, kind: declaration.kind },
-          ...this.#figures(this.#types.get(`${from} ${type}`)),
-          ...(times.length > 0 && { busP50: quantile(times, 0.5), busP95: quantile(times, 0.95) }),
+          ...{ from, to, type, kind: declaration.kind, messages: said.of(key), rate: rate(lately.of(key)) },
+          ...(bus.length > 0 && { busP50: countedQuantile(bus, 0.5), busP95: countedQuantile(bus, 0.95) }),
         };
       });
-    });
-  }
+    }),
+  );
+  return { services, edges };
+}
 
-  #readersOf(declaration: AnyDeclaration): string[] {
-    return Object.entries(this.#contracts)
-      .filter(([, { reads, hears, serves }]) =>
-        [...reads, ...hears, ...serves].some((one) => typeOf(one) === typeOf(declaration)),
-      )
-      .map(([service]) => service);
-  }
+function readersOf(contracts: Contracts, declaration: AnyDeclaration): string[] {
+  return Object.entries(contracts)
+    .filter(([, { reads, hears, serves }]) =>
+      [...reads, ...hears, ...serves].some((one) => typeOf(one) === typeOf(declaration)),
+    )
+    .map(([service]) => service);
+}
 
-  #see(kinds: Map<string, Seen>, name: string, at: number): void {
-    const seen = kinds.get(name) ?? { messages: 0, recent: [] };
-    kinds.set(name, seen);
-    seen.messages += 1;
-    seen.recent.push(at);
-    // Not with every message: what is too old is dropped once it is most of what is there.
-    if (seen.recent.length > 64 && (seen.recent[seen.recent.length >> 1] ?? 0) <= this.#last - RATE_MS) {
-      seen.recent = seen.recent.filter((one) => one > this.#last - RATE_MS);
+/** Messages of a service, and of a service and type. A reply counts for its service alone. */
+class Counts {
+  readonly #counts = new Map<string, number>();
+
+  constructor(said: Iterable<Said>) {
+    for (const { service, type, kind, messages } of said) {
+      this.#add(service, messages);
+      if (kind !== 'reply') this.#add(`${service} ${bareType(type)}`, messages);
     }
   }
 
-  #figures(seen: Seen | undefined): Pick<MapService, 'messages' | 'rate'> {
-    const recent = seen?.recent.filter((at) => at > this.#last - RATE_MS) ?? [];
-    return { messages: seen?.messages ?? 0, rate: recent.length / (RATE_MS / 1000) };
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0;
   }
 
-  /** One message counts once for each service that waited for it, when that first told of it. */
-  #measure(causeId: string, service: string, heard: number): void {
-    const cause = this.#known.get(causeId);
-    if (cause === undefined || cause.heardBy.includes(service)) return;
-    cause.heardBy.push(service);
-    const key = `${cause.type} ${service}`;
-    const times = this.#bus.get(key) ?? [];
-    this.#bus.set(key, times);
-    times.push(Math.max(0, heard - cause.at));
+  #add(key: string, messages: number): void {
+    this.#counts.set(key, this.of(key) + messages);
   }
-
-  #announced(service: string, instance: string, payload: unknown): void {
-    const { data } = serviceInstanceSchema.safeParse(payload);
-    if (data === undefined) return;
-    const known = this.#instances.get(service) ?? new Map<string, Instance>();
-    this.#instances.set(service, known);
-    known.set(instance, { instance, epoch: data.epoch, startedAt: data.startedAt });
-  }
-}
-
-/** Who says what to whom over a whole recording, `messages` in the order of the broker. */
-export function serviceMap(contracts: Contracts, messages: Iterable<StoredMessage>): ServiceMap {
-  const builder = new ServiceMapBuilder(contracts);
-  for (const stored of messages) builder.add(stored);
-  return builder.map();
 }

@@ -3,6 +3,7 @@ import { serviceContracts } from '@kubus/contracts';
 import fc from 'fast-check';
 import { type PodPaths, causalTree, compare, latencyOf, podTimeline, serviceMap } from '../src/index.ts';
 import { mergedOrder } from '../src/latency.ts';
+import { ascending, countedQuantile, quantile } from '../src/quantile.ts';
 import { Story, heardAt, tellPod } from './story.ts';
 
 function pods(...late: readonly number[]): PodPaths[] {
@@ -91,28 +92,55 @@ test('a merged order has every name once, and keeps each order that contradicts 
 });
 
 test('the map has every edge of the contracts, with what was seen of it', () => {
-  const story = new Story();
-  tellPod(story);
-  tellPod(story, { uid: 'u2', at: 100_000 });
-  story.say('pod-workers-0', 100_001, [], {
-    type: 'service.fact.instance/1',
-    payload: { service: 'pod-workers', epoch: 3, version: 'v', pid: 1, startedAt: 'then' },
+  const work = { service: 'sync-loop', type: 'sync.fact.pod/1', kind: 'fact' } as const;
+  const sandbox = { service: 'pod-workers', type: 'runtime.cmd.RunPodSandbox/1', kind: 'cmd' } as const;
+  const heard = { type: work.type, service: 'pod-workers' };
+  const instance = { instance: 'pod-workers-0', epoch: 3, startedAt: 'then' };
+  const { services, edges } = serviceMap(serviceContracts, {
+    said: [
+      { ...work, messages: 4 },
+      { ...work, type: 'sync.fact.pod/2', messages: 1 },
+      { ...sandbox, messages: 2 },
+      { ...sandbox, service: 'cri-bridge', kind: 'reply', messages: 3 },
+    ],
+    lately: [{ ...work, messages: 2 }],
+    heard: [
+      { ...heard, ms: 1, messages: 10 },
+      { ...heard, ms: 2, messages: 9 },
+      { ...heard, ms: 7, messages: 1 },
+      { ...heard, service: 'observatory', ms: 3, messages: 1 },
+    ],
+    instances: new Map([['pod-workers', [instance]]]),
   });
-  const { services, edges } = serviceMap(serviceContracts, [...story.messages, ...story.messages.slice(0, 3)]);
-  const workers = services.find(({ service }) => service === 'pod-workers');
-  expect(workers).toMatchObject({
-    instances: [{ instance: 'pod-workers-0', epoch: 3, startedAt: 'then' }],
-    messages: 7,
-    rate: 0.4,
-  });
+  const of = (name: string) => services.find(({ service }) => service === name);
+  expect(of('pod-workers')).toMatchObject({ instances: [instance], messages: 2, rate: 0 });
+  expect(of('sync-loop')).toMatchObject({ instances: [], messages: 5, rate: 0.2 });
+  expect(of('cri-bridge')).toMatchObject({ messages: 3 });
   const edge = (from: string, to: string, type: string) =>
     edges.find((one) => one.from === from && one.to === to && one.type === type);
   expect(edge('sync-loop', 'pod-workers', 'sync.fact.pod')).toEqual({
-    ...{ from: 'sync-loop', to: 'pod-workers', type: 'sync.fact.pod', kind: 'fact', messages: 4, rate: 0.2 },
-    ...{ busP50: 1, busP95: 1 },
+    ...{ from: 'sync-loop', to: 'pod-workers', type: 'sync.fact.pod', kind: 'fact', messages: 5, rate: 0.2 },
+    ...{ busP50: 1, busP95: 2 },
   });
-  expect(edge('pod-workers', 'cri-bridge', 'runtime.cmd.RunPodSandbox')).toMatchObject({ messages: 2, busP50: 1 });
+  const ran = edge('pod-workers', 'cri-bridge', 'runtime.cmd.RunPodSandbox');
+  expect(ran).toMatchObject({ messages: 2, rate: 0 });
+  expect(ran).not.toHaveProperty('busP50');
   expect(edge('prober', 'pod-workers', 'probe.fact.results')).toMatchObject({ messages: 0, rate: 0 });
+});
+
+test('a quantile of counted values is that of the values', () => {
+  const values = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 50 });
+  fc.assert(
+    fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (all, share) => {
+      const sorted = ascending(all);
+      const counted = [...new Set(sorted)].map((value) => ({
+        value,
+        count: all.filter((one) => one === value).length,
+      }));
+      expect(countedQuantile(counted, share)).toBe(quantile(sorted, share));
+    }),
+  );
+  expect(countedQuantile([], 0.5)).toBeNaN();
 });
 
 test('a tree has each message once, under the cause that it waited for last and that is known', () => {

@@ -52,6 +52,26 @@ test('a bundle runs by itself, with CommonJS dependencies and the files that it 
   expect(runBundle()).toMatch(/^hello dist one two 0\.\d+\.\d+\+[0-9a-f]{12}\n$/);
 });
 
+test('the program of a thread is bundled too, and shares what it needs', async () => {
+  await sources({
+    'src/main.ts': `
+      import { Worker } from 'node:worker_threads';
+      import { greet } from './greet.ts';
+      const thread = new Worker(new URL('./threads/told.ts', import.meta.url));
+      thread.on('message', (text: string) => console.log(greet('main'), text));
+    `,
+    'src/threads/told.ts': `
+      import { parentPort } from 'node:worker_threads';
+      import { greet } from '../greet.ts';
+      parentPort?.postMessage(greet('thread'));
+    `,
+    'src/greet.ts': `export const greet = (name: string): string => 'hello ' + name;`,
+  });
+  expect(bundle()).toEqual({ status: 0, stderr: '' });
+  await rm(join(folder, 'src'), { recursive: true });
+  expect(runBundle()).toBe('hello main hello thread\n');
+});
+
 test('the same sources give the same bytes, other sources another version', async () => {
   const main = (text: string) =>
     `declare const KUBUS_VERSION: string; console.log(${JSON.stringify(text)}, KUBUS_VERSION);`;

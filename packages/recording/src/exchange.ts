@@ -57,3 +57,17 @@ export function importRecording(given: string, to: string, { name }: { name: str
     for (const file of [given, `${given}-wal`, `${given}-shm`, `${given}-journal`]) rmSync(file, { force: true });
   }
 }
+
+/**
+ * Makes a recording that has ended one file: its journal is put into it and goes. Waits a while for those who read it.
+ *
+ * @throws an error of SQLite when somebody reads it all the time; it is whole then, and two files more lie beside it.
+ */
+export function sealRecording(path: string): void {
+  const database = openDatabase(path, { readOnly: false });
+  try {
+    database.exec('PRAGMA journal_mode = DELETE');
+  } finally {
+    database.close();
+  }
+}

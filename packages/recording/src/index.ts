@@ -1,4 +1,4 @@
-export { exportRecording, importRecording } from './exchange.ts';
+export { exportRecording, importRecording, sealRecording } from './exchange.ts';
 export { RecordingError } from './recording-error.ts';
 export { type MessageFilter, RecordingReader } from './recording-reader.ts';
 export { type BrokerLife, RecordingWriter } from './recording-writer.ts';

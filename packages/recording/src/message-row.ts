@@ -12,6 +12,8 @@ export interface Stamp {
   readonly kind: MessageKind;
   readonly pod: string | undefined;
   readonly at: number;
+  /** When the publisher had got the first of the causes, where that came from elsewhere. */
+  readonly heard: number | undefined;
   readonly causes: readonly MessageId[];
 }
 
@@ -32,7 +34,8 @@ export function stampOf({ message: { headers } }: StoredMessage): Stamp | undefi
   const { source, epoch, seq: number, pod } = envelope;
   const type = kind === 'reply' ? envelope.type.replace('.reply.', '.cmd.') : envelope.type;
   const causes = envelope.causes.map(parseId).filter((id) => id !== undefined);
-  return { source, epoch, number, type, kind, pod, at, causes };
+  const heard = envelope.heard === undefined ? undefined : parseTime(envelope.heard);
+  return { source, epoch, number, type, kind, pod, at, heard, causes };
 }
 
 /** Undefined when it is no id. */

@@ -9,24 +9,36 @@ export interface PodStory {
   readonly phase?: string;
   readonly ready?: boolean;
   readonly worker?: string;
-  /** Since when its source wants it, or wants it to go; milliseconds since the Unix epoch. */
-  readonly wantedAt?: number | undefined;
-  readonly unwantedAt?: number | undefined;
+  /** Since when its source wants it, or wants it to go. */
+  readonly wanted?: Moment | undefined;
+  readonly unwanted?: Moment | undefined;
   /** It has been ready, or has succeeded, since its worker began with it. */
   readonly started?: boolean;
-  /** How long its last start and its last stop took, in milliseconds. */
-  readonly startMs?: number;
-  readonly stopMs?: number;
+  /** Its last start and its last stop. */
+  readonly start?: Way;
+  readonly stop?: Way;
+}
+
+/** A message, and when it was published, in milliseconds since the Unix epoch. */
+interface Moment {
+  readonly seq: number;
+  readonly at: number;
+}
+
+/** From one message to another. */
+export interface Way {
+  readonly from: number;
+  readonly to: number;
+  readonly ms: number;
 }
 
 export const untoldStory: PodStory = { namespace: '', name: '' };
 
 /** A message of the pod, as far as it matters here. */
-export interface PodMessage {
+export interface PodMessage extends Moment {
   readonly type: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly data: string;
-  readonly at: number;
 }
 
 interface Ref {
@@ -51,9 +63,10 @@ const telling: ReadonlySet<string> = new Set([...sources, 'sync.fact.pod', 'work
 export function continued(story: PodStory, message: PodMessage): PodStory {
   const type = bareType(message.type);
   if (!telling.has(type)) return story;
-  const { at } = message;
+  const { seq, at } = message;
+  const moment = { seq, at };
   const isSource = sources.has(type);
-  if (message.headers[HEADER.removed] !== undefined) return isSource ? unwanted(story, at) : story;
+  if (message.headers[HEADER.removed] !== undefined) return isSource ? unwanted(story, moment) : story;
   const payload = parse(message.data);
   if (payload === undefined) return story;
   const ref = payload.ref ?? payload.pod?.metadata;
@@ -64,41 +77,45 @@ export function continued(story: PodStory, message: PodMessage): PodStory {
   };
   if (isSource) {
     const goes = typeof payload.pod?.metadata?.deletionTimestamp === 'string';
-    return goes ? unwanted(told, at) : { ...told, wantedAt: told.wantedAt ?? at };
+    return goes ? unwanted(told, moment) : { ...told, wanted: told.wanted ?? moment };
   }
-  if (type === 'worker.fact.status') return withStatus(told, payload, at);
+  if (type === 'worker.fact.status') return withStatus(told, payload, moment);
   if (type !== 'worker.fact.state' || typeof payload.state !== 'string') return told;
-  return payload.state === 'finished' ? finished(told, at) : { ...told, worker: payload.state };
+  return payload.state === 'finished' ? finished(told, moment) : { ...told, worker: payload.state };
 }
 
-function unwanted(story: PodStory, at: number): PodStory {
-  return { ...story, wantedAt: undefined, unwantedAt: story.unwantedAt ?? at };
+function unwanted(story: PodStory, moment: Moment): PodStory {
+  return { ...story, wanted: undefined, unwanted: story.unwanted ?? moment };
 }
 
-function finished(story: PodStory, at: number): PodStory {
-  const { unwantedAt } = story;
+function finished(story: PodStory, moment: Moment): PodStory {
+  const { unwanted: from } = story;
   return {
-    ...{ ...story, worker: 'finished', started: false, unwantedAt: undefined },
-    ...(unwantedAt !== undefined && { stopMs: at - unwantedAt }),
+    ...{ ...story, worker: 'finished', started: false, unwanted: undefined },
+    ...(from !== undefined && { stop: way(from, moment) }),
   };
 }
 
-function withStatus(story: PodStory, { status }: Payload, at: number): PodStory {
+function withStatus(story: PodStory, { status }: Payload, moment: Moment): PodStory {
   const conditions = Array.isArray(status?.conditions) ? status.conditions : [];
   const ready = conditions.some((one) => one.type === 'Ready' && one.status === 'True');
   const phase = typeof status?.phase === 'string' ? status.phase : undefined;
-  const { wantedAt, started = false } = story;
-  const starts = (ready || phase === 'Succeeded') && !started && wantedAt !== undefined;
+  const { wanted, started = false } = story;
+  const starts = (ready || phase === 'Succeeded') && !started && wanted !== undefined;
   return {
     ...{ ...story, ready },
     ...(phase !== undefined && { phase }),
-    ...(starts && { started: true, startMs: at - wantedAt }),
+    ...(starts && { started: true, start: way(wanted, moment) }),
   };
+}
+
+function way(from: Moment, to: Moment): Way {
+  return { from: from.seq, to: to.seq, ms: to.at - from.at };
 }
 
 /** The story as a list of pods shows it. */
 export function summaryOf(
-  { namespace, name, phase, ready, worker, startMs, stopMs }: PodStory,
+  { namespace, name, phase, ready, worker, start, stop }: PodStory,
   counted: Pick<PodSummary, 'uid' | 'firstAt' | 'lastAt' | 'messages'>,
 ): PodSummary {
   return {
@@ -106,8 +123,8 @@ export function summaryOf(
     ...(phase !== undefined && { phase }),
     ...(ready !== undefined && { ready }),
     ...(worker !== undefined && { worker }),
-    ...(startMs !== undefined && { startMs }),
-    ...(stopMs !== undefined && { stopMs }),
+    ...(start !== undefined && { startMs: start.ms }),
+    ...(stop !== undefined && { stopMs: stop.ms }),
   };
 }
 

@@ -1,13 +1,24 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
-import type { StoredMessage } from '@kubus/causality';
-import type { Completeness, DensityDocument, MessageKind, PodSummary, RecordingDocument } from '@kubus/observatory-api';
+import { type PodPaths, type StoredMessage, serviceMap } from '@kubus/causality';
+import type {
+  Completeness,
+  CriticalPath,
+  DensityDocument,
+  MessageKind,
+  PodSummary,
+  RecordingDocument,
+  ServiceMap,
+} from '@kubus/observatory-api';
 import { toError } from '@kubus/ports';
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { readCompleteness } from './completeness.ts';
 import { readDensity } from './density.ts';
 import { parseId } from './message-row.ts';
+import { readPaths } from './pod-paths.ts';
 import { type PodStory, summaryOf } from './pod-story.ts';
 import { RecordingError } from './recording-error.ts';
-import { type Meta, NO_SERVICE, openDatabase, readMeta } from './schema.ts';
+import { type Meta, openDatabase, readMeta } from './schema.ts';
+import { readSeen } from './service-map.ts';
 
 /** Which messages are asked for; what is left out does not matter. */
 export interface MessageFilter {
@@ -32,20 +43,36 @@ const MAX_CAUSES = 100_000;
 
 type Row = Record<string, SQLOutputValue>;
 
-/** Reads one recording, also while it grows. Every call is synchronous. */
+/**
+ * Reads one recording, also while it grows. Every call is synchronous. A reader that was closed opens the file again when it
+ * is asked again.
+ */
 export class RecordingReader {
   readonly path: string;
-  readonly #database: DatabaseSync;
+  #opened: DatabaseSync | undefined;
   readonly #statements = new Map<string, StatementSync>();
 
   /** Throws a {@link RecordingError} when the file is none. */
   constructor(path: string) {
     this.path = path;
-    this.#database = openDatabase(path, { readOnly: true });
+    this.#opened = openDatabase(path, { readOnly: true });
   }
 
   close(): void {
-    this.#database.close();
+    this.#opened?.close();
+    this.#opened = undefined;
+    this.#statements.clear();
+  }
+
+  get #database(): DatabaseSync {
+    return (this.#opened ??= openDatabase(this.path, { readOnly: true }));
+  }
+
+  /** Another one when the recording may say something else. */
+  get version(): string {
+    const told = `SELECT group_concat(value, ' ') AS told FROM meta WHERE key IN ('began', 'ended', 'last')`;
+    const oldest = this.#row('SELECT min(seq) AS seq FROM messages')['seq'];
+    return `${String(this.#row(told)['told'])} ${String(oldest)}`;
   }
 
   get meta(): Meta {
@@ -72,14 +99,7 @@ export class RecordingReader {
   }
 
   completeness(): Completeness {
-    const sum = (table: string) =>
-      Number(this.#row(`SELECT coalesce(sum(last - first + 1), 0) AS count FROM ${table}`)['count']);
-    const unreadable = 'SELECT coalesce(sum(messages), 0) AS count FROM slots WHERE service = ?';
-    return {
-      droppedByBroker: sum('holes'),
-      neverStored: sum('gaps'),
-      unreadable: Number(this.#row(unreadable, NO_SERVICE)['count']),
-    };
+    return readCompleteness(this.#database);
   }
 
   /** Every pod that a message is about, in the order in which they came. */
@@ -143,6 +163,17 @@ export class RecordingReader {
     return this.#stored(`${BY_ID} ORDER BY m.seq LIMIT 1`, source, epoch, number)[0];
   }
 
+  /** Who has published something up to a sequence, how many different messages, and the first of them. */
+  speakers(until: number): { source: string; epoch: number; first: number; published: number }[] {
+    return this.#rows(
+      `SELECT source, epoch, min(seq) AS first, count(DISTINCT number) AS published
+       FROM messages m JOIN speakers s ON s.id = m.speaker WHERE seq <= ? GROUP BY s.id`,
+      until,
+    ).map(({ source, epoch, first, published }) => ({
+      ...{ source: String(source), epoch: Number(epoch), first: Number(first), published: Number(published) },
+    }));
+  }
+
   /** What named the message as a cause, up to `limit` of them. */
   effects(seq: number, limit: number): StoredMessage[] {
     return this.#stored(
@@ -169,6 +200,16 @@ export class RecordingReader {
       }
     }
     return [...found.values()].sort((a, b) => a.seq - b.seq);
+  }
+
+  /** How long the starts or stops of all pods took, step by step; as far as they have come to an end. */
+  paths(what: CriticalPath['what']): Iterable<PodPaths> {
+    return readPaths(this.#database, what, this.pods());
+  }
+
+  /** Who says what to whom. */
+  serviceMap(contracts: Parameters<typeof serviceMap>[0]): ServiceMap {
+    return serviceMap(contracts, readSeen(this.#database));
   }
 
   density(buckets: number): DensityDocument {

@@ -1,12 +1,17 @@
+import { HEADER, parseTime } from '@kubus/bus';
 import { serviceOf, type StoredMessage } from '@kubus/causality';
+import type { Completeness } from '@kubus/observatory-api';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { type Stamp, stampOf } from './message-row.ts';
+import { readCompleteness } from './completeness.ts';
+import { type MessageId, type Stamp, parseId, stampOf } from './message-row.ts';
+import { PathTracer } from './pod-paths.ts';
 import { type PodStory, continued, untoldStory } from './pod-story.ts';
 import { Retention, type RetentionLimits } from './retention.ts';
-import { RunningNumbers } from './running-numbers.ts';
+import { RunningNumbers, type Speaker } from './running-numbers.ts';
 import {
   type Meta,
   NO_SERVICE,
+  NO_TYPE,
   SLOT_MS,
   createDatabase,
   openDatabase,
@@ -14,6 +19,7 @@ import {
   readMetaNumber,
   writeMeta,
 } from './schema.ts';
+import { Spoken } from './spoken.ts';
 
 /** From which sequence on the messages are those of another life of the broker; see {@link RecordingWriter.append}. */
 export interface BrokerLife {
@@ -32,6 +38,14 @@ interface Pod {
   lastAt: number;
 }
 
+/** Where a message belongs. */
+interface Told {
+  readonly stamp: Stamp;
+  readonly speaker: Speaker;
+  readonly typeId: number;
+  readonly pod: Pod | undefined;
+}
+
 const REMEMBERED_PODS = 2_000;
 
 /** A first message that took longer to its place is one of before that was published again; milliseconds. */
@@ -43,11 +57,14 @@ export class RecordingWriter {
   readonly #database: DatabaseSync;
   readonly #numbers: RunningNumbers;
   readonly #retention: Retention;
+  readonly #spoken: Spoken;
+  readonly #tracer: PathTracer;
   readonly #sql: Statements;
   readonly #types = new Map<string, number>();
   readonly #pods = new Map<string, Pod>();
-  /** Pods with something that is not written yet, and messages of each slot that are not. */
+  /** Pods with something that is not written yet, those whose paths are to be found, and messages of each slot. */
   readonly #changed = new Set<Pod>();
+  readonly #untraced = new Set<Pod>();
   readonly #slots = new Map<string, number>();
   #last: number | undefined;
   /** Since when a message's running number has to follow the one before. */
@@ -84,7 +101,9 @@ export class RecordingWriter {
     this.#database = database;
     this.#meta = readMeta(database, path);
     this.#numbers = new RunningNumbers(database, serviceOf);
-    this.#retention = new Retention(database);
+    this.#spoken = new Spoken(database);
+    this.#retention = new Retention(database, this.#spoken);
+    this.#tracer = new PathTracer(database);
     this.#sql = prepare(database);
     this.#last = readMetaNumber(database, 'last');
     this.#began = readMetaNumber(database, 'firstMessage') ?? Number.NaN;
@@ -131,7 +150,7 @@ export class RecordingWriter {
     });
   }
 
-  /** Drops the oldest messages until the rest is within the limits. Returns how many. */
+  /** Drops the oldest messages that are not within the limits, not all at once if there are many. Returns how many. */
   dropOldest(limits: RetentionLimits): number {
     return this.#transaction(() => {
       const dropped = this.#retention.apply(limits);
@@ -140,11 +159,13 @@ export class RecordingWriter {
     });
   }
 
-  /** Ends the recording: its file is one file then. */
+  get completeness(): Completeness {
+    return readCompleteness(this.#database);
+  }
+
+  /** Ends the recording. What is left of its journal beside its file is for `sealRecording`. */
   finish(ended: number): void {
     this.#transaction(() => writeMeta(this.#database, { ended, state: 'complete' }));
-    this.#database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    this.#database.exec('PRAGMA journal_mode = DELETE');
     this.close();
   }
 
@@ -165,28 +186,63 @@ export class RecordingWriter {
     }
     if (stamp === undefined) {
       this.#count(stored.stored, NO_SERVICE);
+      this.#spoken.say(NO_SERVICE, NO_TYPE);
       this.#sql.addMessage.run(seq, stored.stored, stored.stored, null, null, null, null);
     } else this.#addStamped(stored, stamp);
     this.#sql.addBody.run(seq, message.subject, JSON.stringify(message.headers), message.data);
   }
 
-  #addStamped({ seq, stored, message: { headers, data } }: StoredMessage, stamp: Stamp): void {
+  #addStamped(told: StoredMessage, stamp: Stamp): void {
+    const { seq, stored } = told;
     const { source, epoch, number, type, kind, at, causes } = stamp;
     const speaker = this.#numbers.speaker(source, epoch);
-    this.#numbers.came(speaker, number, at >= this.#began);
+    const isNew = number > (speaker.last ?? Infinity) || this.#sql.isThere.get(speaker.id, number) === undefined;
+    this.#numbers.came(speaker, { number, at, stored }, at >= this.#began);
     const pod = stamp.pod === undefined ? undefined : this.#pod(stamp.pod, at);
     if (pod !== undefined) {
-      pod.story = continued(pod.story, { type, headers, data, at });
       pod.messages += 1;
       pod.firstAt = Math.min(pod.firstAt, at);
       pod.lastAt = Math.max(pod.lastAt, at);
       this.#changed.add(pod);
     }
     this.#count(at, speaker.service);
-    this.#sql.addMessage.run(seq, stored, at, speaker.id, number, this.#type(type, kind), pod?.id ?? null);
+    const typeId = this.#type(type, kind);
+    this.#sql.addMessage.run(seq, stored, at, speaker.id, number, typeId, pod?.id ?? null);
+    // The same fact is stored again after a connection was lost; the first time is when it was said.
+    if (isNew) this.#tell(told, { stamp, speaker, typeId, pod });
     for (const cause of causes) {
       this.#sql.addCause.run(this.#numbers.speaker(cause.source, cause.epoch).id, cause.number, seq);
     }
+  }
+
+  /** What a message says that has not been there before. */
+  #tell(told: StoredMessage, { stamp, speaker, typeId, pod }: Told): void {
+    const { seq, message } = told;
+    const { type, at, number } = stamp;
+    this.#spoken.say(speaker.service, typeId);
+    this.#hear(stamp, speaker.service);
+    if (pod !== undefined) {
+      const { start, stop } = pod.story;
+      pod.story = continued(pod.story, { seq, type, headers: message.headers, data: message.data, at });
+      if (pod.story.start !== start || pod.story.stop !== stop) this.#untraced.add(pod);
+    }
+    // The broker may store two services' messages in another order than they went out: effects that were there first.
+    for (const { pod: uid, service, headers } of this.#sql.effects.iterate(speaker.id, number)) {
+      const { heard, causes = '' } = headersOf(String(headers));
+      const [first] = causes.split(',', 1).map(parseId);
+      if (first === undefined || !isSame(first, stamp)) continue;
+      if (typeof uid === 'string') this.#untraced.add(this.#pod(uid, at));
+      this.#hear({ heard: heard === undefined ? undefined : parseTime(heard), causes: [first] }, String(service));
+    }
+  }
+
+  /** Of the first cause a message says when it had come. */
+  #hear({ heard, causes: [first] }: Pick<Stamp, 'heard' | 'causes'>, service: string): void {
+    if (heard === undefined || first === undefined) return;
+    const cause = this.#sql.cause.get(this.#numbers.speaker(first.source, first.epoch).id, first.number);
+    if (cause === undefined) return;
+    const { seq, at, type } = cause;
+    this.#spoken.hear({ seq: Number(seq), at: Number(at), type: Number(type) }, service, heard);
   }
 
   #type(type: string, kind: string): number {
@@ -235,8 +291,9 @@ export class RecordingWriter {
       const blank = key.indexOf(' ');
       this.#sql.addSlot.run(Number(key.slice(0, blank)), key.slice(blank + 1), count);
     }
-    this.#changed.clear();
-    this.#slots.clear();
+    this.#spoken.save();
+    for (const { id, story } of this.#untraced) this.#tracer.trace(id, story);
+    for (const waiting of [this.#changed, this.#untraced, this.#slots]) waiting.clear();
     if (this.#pods.size > REMEMBERED_PODS) this.#pods.clear();
     if (this.#last !== undefined) this.#sql.saveLast.run(this.#last);
   }
@@ -254,11 +311,20 @@ export class RecordingWriter {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       this.#last = last;
       this.#began = began;
-      this.#numbers.forget();
-      for (const cache of [this.#types, this.#pods, this.#changed, this.#slots]) cache.clear();
+      for (const part of [this.#numbers, this.#spoken, this.#tracer]) part.forget();
+      for (const cache of [this.#types, this.#pods, this.#changed, this.#untraced, this.#slots]) cache.clear();
       throw error;
     }
   }
+}
+
+function headersOf(text: string): { heard: string | undefined; causes: string | undefined } {
+  const headers = JSON.parse(text) as Record<string, string | undefined>;
+  return { heard: headers[HEADER.heard], causes: headers[HEADER.causes] };
+}
+
+function isSame(one: MessageId, other: MessageId): boolean {
+  return one.source === other.source && one.epoch === other.epoch && one.number === other.number;
 }
 
 type Statements = Readonly<
@@ -266,6 +332,9 @@ type Statements = Readonly<
     | 'addMessage'
     | 'addBody'
     | 'addCause'
+    | 'isThere'
+    | 'cause'
+    | 'effects'
     | 'addHole'
     | 'addLife'
     | 'lives'
@@ -286,6 +355,17 @@ function prepare(database: DatabaseSync): Statements {
     addMessage: database.prepare('INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?)'),
     addBody: database.prepare('INSERT INTO bodies VALUES (?, ?, ?, ?)'),
     addCause: database.prepare('INSERT OR IGNORE INTO causes VALUES (?, ?, ?)'),
+    isThere: database.prepare('SELECT 1 FROM messages WHERE speaker = ? AND number = ? LIMIT 1'),
+    // How long a reply was on the bus nobody asks.
+    cause: database.prepare(
+      `SELECT seq, at, m.type FROM messages m JOIN types t ON t.id = m.type
+       WHERE speaker = ? AND number = ? AND kind <> 'reply' ORDER BY seq LIMIT 1`,
+    ),
+    effects: database.prepare(
+      `SELECT p.uid AS pod, s.service, b.headers FROM causes c JOIN messages m ON m.seq = c.effect
+       JOIN bodies b ON b.seq = m.seq JOIN speakers s ON s.id = m.speaker LEFT JOIN pods p ON p.id = m.pod
+       WHERE c.speaker = ? AND c.number = ? ORDER BY c.effect`,
+    ),
     addHole: database.prepare('INSERT INTO holes VALUES (?, ?)'),
     addLife: database.prepare('INSERT OR REPLACE INTO lives VALUES (?, ?, ?)'),
     lives: database.prepare('SELECT * FROM lives ORDER BY first DESC'),

@@ -1,7 +1,8 @@
 import { HEADER } from '@kubus/bus';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseId } from './message-row.ts';
-import { NO_SERVICE, SLOT_MS } from './schema.ts';
+import { NO_SERVICE, NO_TYPE, SLOT_MS } from './schema.ts';
+import type { Spoken } from './spoken.ts';
 
 export interface RetentionLimits {
   /** Messages that the broker stored before are dropped; milliseconds since the Unix epoch. */
@@ -12,12 +13,15 @@ export interface RetentionLimits {
 
 /** Messages that are dropped before the size is looked at again. */
 const STEP = 500;
+/** Messages that are dropped at once at most: nothing else is written meanwhile. */
+const MOST = 2_000;
 /** Down to which part of the limit the oldest are dropped, so that it is not done for every message. */
 const DOWN_TO = 0.95;
 
 /** Drops the oldest messages of a recording with all that is only about them. */
 export class Retention {
   readonly #database: DatabaseSync;
+  readonly #spoken: Spoken;
   readonly #size: StatementSync;
   readonly #oldest: StatementSync;
   readonly #message: StatementSync;
@@ -25,15 +29,17 @@ export class Retention {
   readonly #cause: StatementSync;
   readonly #slot: StatementSync;
   readonly #pod: StatementSync;
+  readonly #again: StatementSync;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, spoken: Spoken) {
     this.#database = database;
+    this.#spoken = spoken;
     this.#size = database.prepare(
       `SELECT (page_count - freelist_count) * page_size AS bytes
        FROM pragma_page_count, pragma_freelist_count, pragma_page_size`,
     );
     this.#oldest = database.prepare(
-      `SELECT m.seq, m.stored, m.at, m.pod, s.service, b.headers FROM messages m JOIN bodies b USING (seq)
+      `SELECT m.seq, m.stored, m.at, m.pod, m.type, m.speaker, m.number, s.service, b.headers FROM messages m JOIN bodies b USING (seq)
        LEFT JOIN speakers s ON s.id = m.speaker ORDER BY m.seq LIMIT ${STEP}`,
     );
     this.#message = database.prepare('DELETE FROM messages WHERE seq = ?');
@@ -47,6 +53,7 @@ export class Retention {
       `UPDATE pods SET messages = messages - ?,
        first_at = coalesce((SELECT min(at) FROM messages WHERE pod = pods.id), last_at) WHERE id = ?`,
     );
+    this.#again = database.prepare('SELECT 1 FROM messages WHERE speaker = ? AND number = ? LIMIT 1');
   }
 
   get bytes(): number {
@@ -57,12 +64,13 @@ export class Retention {
   apply({ before, maxBytes }: RetentionLimits): number {
     let dropped = 0;
     const tooLarge = this.bytes > maxBytes;
-    for (;;) {
+    while (dropped < MOST) {
       const bySize = tooLarge && this.bytes > maxBytes * DOWN_TO;
       const count = this.#dropStep(before, bySize);
       dropped += count;
       if (count < STEP) break;
     }
+    this.#spoken.save();
     if (dropped > 0) this.#dropAbout();
     return dropped;
   }
@@ -73,13 +81,19 @@ export class Retention {
     const rows = kept === -1 ? oldest : oldest.slice(0, kept);
     const slots = new Map<string, number>();
     const pods = new Map<number, number>();
-    for (const { seq, at, pod, service, headers } of rows) {
-      const slot = `${Math.floor(Number(at) / SLOT_MS)} ${service === null ? NO_SERVICE : String(service)}`;
+    for (const { seq, at, pod, type, speaker, number, service: told, headers } of rows) {
+      const service = told === null ? NO_SERVICE : String(told);
+      const slot = `${Math.floor(Number(at) / SLOT_MS)} ${service}`;
       slots.set(slot, (slots.get(slot) ?? 0) + 1);
       if (typeof pod === 'number') pods.set(pod, (pods.get(pod) ?? 0) + 1);
       this.#dropCauses(Number(seq), String(headers));
       this.#message.run(Number(seq));
       this.#body.run(Number(seq));
+      this.#spoken.drop({ seq: Number(seq), type: Number(type) });
+      // Of a fact that was stored again, the message is still there.
+      if (this.#again.get(speaker ?? null, number ?? null) === undefined) {
+        this.#spoken.say(service, type === null ? NO_TYPE : Number(type), -1);
+      }
     }
     for (const [key, count] of slots) {
       const blank = key.indexOf(' ');
@@ -102,6 +116,9 @@ export class Retention {
     this.#database.exec(`
       DELETE FROM slots WHERE messages <= 0;
       DELETE FROM pods WHERE messages <= 0;
+      DELETE FROM paths WHERE pod NOT IN (SELECT id FROM pods);
+      DELETE FROM said WHERE messages <= 0;
+      DELETE FROM bus WHERE messages <= 0;
       DELETE FROM holes WHERE last < coalesce((SELECT min(seq) FROM messages), ${Number.MAX_SAFE_INTEGER});
       DELETE FROM gaps WHERE last < coalesce(
         (SELECT min(number) FROM messages WHERE messages.speaker = gaps.speaker), ${Number.MAX_SAFE_INTEGER})`);

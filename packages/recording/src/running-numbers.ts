@@ -1,15 +1,30 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 
 /** One life of an instance, with the greatest running number that has been seen of it. */
-interface Speaker {
+export interface Speaker {
   readonly id: number;
   readonly service: string;
   last: number | undefined;
+  /** When the broker had stored the first message of it; what was published before that was numbered without a broker. */
+  since: number | undefined;
   changed: boolean;
+}
+
+/** A message with a running number. */
+interface Numbered {
+  readonly number: number;
+  readonly at: number;
+  readonly stored: number;
 }
 
 /** Lives that are kept in memory; those of before are read again when they are needed. */
 const REMEMBERED = 1_000;
+
+const unheard = { last: undefined, since: undefined, changed: false };
+
+function numberOf(value: SQLOutputValue | undefined): number | undefined {
+  return typeof value === 'number' ? value : undefined;
+}
 
 /** Who speaks in a recording, and which of their running numbers have not come. */
 export class RunningNumbers {
@@ -24,9 +39,9 @@ export class RunningNumbers {
 
   constructor(database: DatabaseSync, serviceOf: (source: string) => string) {
     this.#serviceOf = serviceOf;
-    this.#find = database.prepare('SELECT id, service, last FROM speakers WHERE source = ? AND epoch = ?');
+    this.#find = database.prepare('SELECT id, service, last, since FROM speakers WHERE source = ? AND epoch = ?');
     this.#insert = database.prepare('INSERT INTO speakers (source, epoch, service) VALUES (?, ?, ?)');
-    this.#update = database.prepare('UPDATE speakers SET last = ? WHERE id = ?');
+    this.#update = database.prepare('UPDATE speakers SET last = ?, since = ? WHERE id = ?');
     this.#findGap = database.prepare(
       'SELECT first, last FROM gaps WHERE speaker = ? AND first <= ? ORDER BY first DESC LIMIT 1',
     );
@@ -42,16 +57,12 @@ export class RunningNumbers {
     const service = this.#serviceOf(source);
     const speaker: Speaker =
       row === undefined
-        ? {
-            id: Number(this.#insert.run(source, epoch, service).lastInsertRowid),
-            service,
-            last: undefined,
-            changed: false,
-          }
+        ? { id: Number(this.#insert.run(source, epoch, service).lastInsertRowid), ...{ service, ...unheard } }
         : {
             id: Number(row['id']),
             service,
-            last: typeof row['last'] === 'number' ? row['last'] : undefined,
+            last: numberOf(row['last']),
+            since: numberOf(row['since']),
             changed: false,
           };
     this.#known.set(key, speaker);
@@ -59,16 +70,18 @@ export class RunningNumbers {
   }
 
   /**
-   * A message with this number has come.
+   * A message with this number has come. What its publisher had numbered before the broker was there is said once more
+   * when it is, but for what was overtaken: between such messages nothing is missing.
    *
    * @param fresh published since the recording began. A fact of before is published again when the broker comes back, and
    * says nothing about the numbers between it and the others.
    */
-  came(speaker: Speaker, number: number, fresh: boolean): void {
+  came(speaker: Speaker, { number, at, stored }: Numbered, fresh: boolean): void {
     const { id, last } = speaker;
     if (last === undefined || number > last) {
       if (last === undefined && !fresh) return;
-      if (last !== undefined && number > last + 1) this.#addGap.run(id, last + 1, number - 1);
+      speaker.since ??= stored;
+      if (last !== undefined && number > last + 1 && at >= speaker.since) this.#addGap.run(id, last + 1, number - 1);
       speaker.last = number;
       speaker.changed = true;
       return;
@@ -85,7 +98,7 @@ export class RunningNumbers {
   save(): void {
     for (const speaker of this.#known.values()) {
       if (!speaker.changed) continue;
-      this.#update.run(speaker.last ?? null, speaker.id);
+      this.#update.run(speaker.last ?? null, speaker.since ?? null, speaker.id);
       speaker.changed = false;
     }
     if (this.#known.size > REMEMBERED) this.#known.clear();

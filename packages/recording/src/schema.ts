@@ -6,17 +6,21 @@ import { RecordingError } from './recording-error.ts';
 /** `KUBU` in ASCII: what SQLite's header says of whose file it is. */
 const APPLICATION_ID = 0x4b554255;
 /** Grows when a reader of before would misread the file. */
-export const FILE_VERSION = 1;
+export const FILE_VERSION = 2;
 
 /**
  * `messages` is narrow, so that a scan of a million rows is short; what is long lies in `bodies`. `speakers` are instances
  * with their epochs; together with the running number they are a message's id. A speaker that is only named as a cause has
- * no numbers. `gaps` are running numbers, and `holes` sequences of the broker, that nobody has seen.
+ * no numbers. Until `since` it had not been heard. `gaps` are running numbers, and `holes` sequences of the broker, that nobody has seen.
+ *
+ * What the map of services and the latency of pods are made of is kept while messages come in. `said`: how many each service
+ * has published. `hearings`: how long a message was on the bus until a service that waited for it had it; `bus` counts them.
+ * `paths`: the steps of pods' starts and stops, by their numbers in `steps`.
  */
 const TABLES = [
   'CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID',
   'CREATE TABLE lives (first INTEGER PRIMARY KEY, broker INTEGER NOT NULL, created TEXT NOT NULL)',
-  'CREATE TABLE speakers (id INTEGER PRIMARY KEY, source TEXT NOT NULL, epoch INTEGER NOT NULL, service TEXT NOT NULL, last INTEGER, UNIQUE (source, epoch))',
+  'CREATE TABLE speakers (id INTEGER PRIMARY KEY, source TEXT NOT NULL, epoch INTEGER NOT NULL, service TEXT NOT NULL, last INTEGER, since REAL, UNIQUE (source, epoch))',
   'CREATE TABLE gaps (speaker INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (speaker, first)) WITHOUT ROWID',
   'CREATE TABLE holes (first INTEGER PRIMARY KEY, last INTEGER NOT NULL)',
   'CREATE TABLE types (id INTEGER PRIMARY KEY, type TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (type, kind))',
@@ -25,6 +29,11 @@ const TABLES = [
   'CREATE TABLE bodies (seq INTEGER PRIMARY KEY, subject TEXT NOT NULL, headers TEXT NOT NULL, data TEXT NOT NULL)',
   'CREATE TABLE causes (speaker INTEGER NOT NULL, number INTEGER NOT NULL, effect INTEGER NOT NULL, PRIMARY KEY (speaker, number, effect)) WITHOUT ROWID',
   'CREATE TABLE slots (slot INTEGER NOT NULL, service TEXT NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (slot, service)) WITHOUT ROWID',
+  'CREATE TABLE said (service TEXT NOT NULL, type INTEGER NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (service, type)) WITHOUT ROWID',
+  'CREATE TABLE hearings (cause INTEGER NOT NULL, service TEXT NOT NULL, us INTEGER NOT NULL, PRIMARY KEY (cause, service)) WITHOUT ROWID',
+  'CREATE TABLE bus (type INTEGER NOT NULL, service TEXT NOT NULL, us INTEGER NOT NULL, messages INTEGER NOT NULL, PRIMARY KEY (type, service, us)) WITHOUT ROWID',
+  'CREATE TABLE steps (id INTEGER PRIMARY KEY, step TEXT NOT NULL, service TEXT NOT NULL, UNIQUE (step, service))',
+  'CREATE TABLE paths (pod INTEGER NOT NULL, what TEXT NOT NULL, ms REAL NOT NULL, steps TEXT NOT NULL, PRIMARY KEY (pod, what)) WITHOUT ROWID',
   'CREATE INDEX messages_by_number ON messages (speaker, number)',
   'CREATE INDEX messages_by_pod ON messages (pod, at) WHERE pod IS NOT NULL',
   'CREATE INDEX messages_by_time ON messages (at)',
@@ -34,8 +43,9 @@ const TABLES = [
 /** Width of one row of `slots`, in milliseconds. */
 export const SLOT_MS = 100;
 
-/** Messages in {@link SLOT_MS} are counted for this service where they carry no readable envelope. */
+/** Messages are counted for this service, and this type, where they carry no readable envelope. */
 export const NO_SERVICE = '';
+export const NO_TYPE = 0;
 
 /** Makes an empty recording. Throws when the file exists. */
 export function createDatabase(path: string): DatabaseSync {
@@ -104,6 +114,8 @@ export function checkContent(database: DatabaseSync, path: string): void {
     database.prepare('SELECT count(*) AS odd FROM messages LEFT JOIN bodies USING (seq) WHERE subject IS NULL').get() ??
     {};
   if (odd !== 0) throw damaged(`${String(odd)} messages have no body`);
+  const { lost } = database.prepare('SELECT count(*) AS lost FROM paths WHERE NOT json_valid(steps)').get() ?? {};
+  if (lost !== 0) throw damaged(`${String(lost)} paths of pods can not be read`);
 }
 
 /** The recording's own account of itself. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import * as fc from 'fast-check';
 import { HEADER } from '@kubus/bus';
-import { RecordingWriter } from '../src/index.ts';
+import { RecordingWriter, sealRecording } from '../src/index.ts';
 import { EPOCH, made, unreadable } from './made-messages.ts';
 import { complete, create, folder, meta, read } from './recording-folder.ts';
 
@@ -20,6 +20,7 @@ test('says what was recorded, word by word, while it is written', () => {
     expect(reader.document().ended).toBeUndefined();
   });
   writer.finish(EPOCH + 9);
+  sealRecording(writer.path);
   expect(readdirSync(folder)).toEqual(['one.kubus']);
   expect(read(writer.path, (reader) => reader.meta)).toEqual({ ...meta, state: 'complete', ended: EPOCH + 9 });
 });
@@ -76,6 +77,18 @@ describe('completeness', () => {
     ]);
     writer.close();
     expect(read(writer.path, (reader) => reader.completeness())).toEqual(complete);
+  });
+
+  test('what was overtaken before the broker was there is not missing, what is lost afterwards is', () => {
+    const writer = create();
+    // The service has said all this before, and says it now, in the order of its keys; 2, 4 and 5 were overtaken.
+    const before = [1, 6, 3].map((number, index) =>
+      made({ seq: index + 1, number, at: EPOCH - 100 + number, stored: EPOCH + index }),
+    );
+    writer.append(before);
+    writer.append([made({ seq: 4, number: 7 }), made({ seq: 5, number: 9 })]);
+    writer.close();
+    expect(read(writer.path, (reader) => reader.completeness())).toEqual({ ...complete, neverStored: 1 });
   });
 
   test('an unreadable message is kept and counted', () => {

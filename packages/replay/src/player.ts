@@ -2,7 +2,7 @@ import { HEADER, type WireMessage } from '@kubus/bus';
 import type { Arrival, Deed, Item, Tape } from '@kubus/journal';
 import type { Cancel } from '@kubus/ports';
 import { changesBetween, timeHeaders } from './compare.ts';
-import { describeItem, isInput } from './journal.ts';
+import { type Journal, describeItem, isInput } from './journal.ts';
 import type { Change } from './report.ts';
 
 /** Where the code did another thing than the journal says. */
@@ -16,7 +16,7 @@ export interface Divergence {
 }
 
 export interface PlayerOptions {
-  readonly items: readonly Item[];
+  readonly journal: Journal;
   /** A message that the life published, by its running number; undefined: it is not in the recording. */
   readonly published: (number: number) => WireMessage | undefined;
 }
@@ -115,7 +115,7 @@ export class Player implements Tape {
 
   /** Undefined when the journal is at its end, or does not count any more. */
   #next(): Item | undefined {
-    return this.#divergence === undefined ? this.#options.items[this.at] : undefined;
+    return this.#divergence === undefined ? this.#options.journal.at(this.at) : undefined;
   }
 
   #match(deed: Deed): void {
@@ -164,8 +164,10 @@ export class Player implements Tape {
 
   #restOfTurn(from: number): WireMessage[] {
     const messages: WireMessage[] = [];
-    for (const item of this.#options.items.slice(from)) {
-      if (isInput(item)) break;
+    const { journal } = this.#options;
+    for (let at = from; ; at++) {
+      const item = journal.at(at);
+      if (item === undefined || isInput(item)) break;
       const message = Array.isArray(item) && item[0] === 'out' ? this.#options.published(item[1]) : undefined;
       if (message !== undefined) messages.push(message);
     }

@@ -14,7 +14,7 @@ import {
 import { KubusError, silentLogger, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { parse } from './compare.ts';
-import { describeItem, journalOf } from './journal.ts';
+import { Journal, describeItem } from './journal.ts';
 import { type Divergence, Player } from './player.ts';
 import type { Recording, RecordedLife } from './recording.ts';
 import type { Difference, LifeReport, ToldMessage } from './report.ts';
@@ -46,7 +46,7 @@ class Replay {
   readonly #recording: Recording;
   readonly #life: RecordedLife;
   readonly #cores: Cores;
-  readonly #items: readonly Item[];
+  readonly #journal: Journal;
   readonly #player: Player;
   #gap: string | undefined;
   #ports: CorePorts | undefined;
@@ -60,17 +60,17 @@ class Replay {
     this.#recording = recording;
     this.#life = life;
     this.#cores = cores;
-    const { items, gap } = journalOf(life);
-    this.#items = items;
-    this.#gap = gap;
-    this.#player = new Player({ items, published: (number) => recording.find(this.#id(number))?.message });
+    const journal = new Journal(life);
+    this.#journal = journal;
+    this.#player = new Player({ journal, published: (number) => recording.find(this.#id(number))?.message });
   }
 
   async run(): Promise<void> {
     const player = this.#player;
-    while (player.at < this.#items.length && player.divergence === undefined) {
+    while (player.divergence === undefined) {
       this.#turn = player.at;
-      const item = this.#items[player.at];
+      this.#journal.passed(player.at - TOLD_BEFORE);
+      const item = this.#journal.at(player.at);
       if (item === undefined || !this.#begin(item)) return;
       this.#inputs += 1;
       // Everything that the input has made ready runs to its end.
@@ -84,8 +84,8 @@ class Replay {
     const { equal, unrecorded, divergence } = this.#player;
     return {
       ...{ instance, epoch, inputs: this.#inputs, equal: equal.size, unrecorded: unrecorded.size },
-      notCovered: divergence === undefined ? published.size - equal.size : 0,
-      gap: this.#gap,
+      notCovered: divergence === undefined ? published - equal.size : 0,
+      gap: this.#gap ?? this.#journal.gap,
       difference: divergence && this.#difference(divergence),
     };
   }
@@ -151,23 +151,24 @@ class Replay {
   #difference({ what, at, expected, got, changes }: Divergence): Difference {
     return {
       what: `${this.#life.instance} ${what}`,
-      expected: expected && this.#told(expected),
-      got: got && this.#told(got),
+      expected: expected && this.#told(expected, true),
+      got: got && this.#told(got, false),
       changes,
       cause: this.#cause(),
-      before: this.#items.slice(Math.max(0, at - TOLD_BEFORE), at).map(describeItem),
+      before: this.#journal.before(at, TOLD_BEFORE).map(describeItem),
     };
   }
 
   #cause(): Difference['cause'] {
-    const item = this.#items[this.#turn];
+    const item = this.#journal.at(this.#turn);
     if (!Array.isArray(item)) return { what: 'nothing' };
     const stored = item[0] === 'message' && typeof item[2] === 'string' ? this.#recording.find(item[2]) : undefined;
     const opened = this.#player.opened(Number(item[1]));
-    return { what: `${describeItem(item)} (${opened})`, message: stored && this.#told(stored.message) };
+    return { what: `${describeItem(item)} (${opened})`, message: stored && this.#told(stored.message, true) };
   }
 
-  #told(message: WireMessage): ToldMessage {
+  /** @param recorded it is the message of the recording, and not one that the replay gave. */
+  #told(message: WireMessage, recorded: boolean): ToldMessage {
     const {
       [HEADER.source]: source,
       [HEADER.epoch]: epoch,
@@ -175,10 +176,9 @@ class Replay {
       [HEADER.type]: type,
     } = message.headers;
     const id = `${source ?? ''}.${epoch ?? ''}.${number ?? ''}`;
-    const stored = this.#recording.find(id);
     return {
       id,
-      seq: stored?.message === message ? stored.seq : undefined,
+      seq: recorded ? this.#recording.find(id)?.seq : undefined,
       subject: message.subject,
       type: type ?? '',
       payload: parse(message.data),

@@ -1,6 +1,8 @@
+import type { RecordingReader } from '@kubus/recording';
 import { cores as allCores } from './cores.ts';
+import { FileRecording } from './file-recording.ts';
 import { type Cores, replayLife } from './replay-life.ts';
-import { Recording, type StoredMessage } from './recording.ts';
+import { MemoryRecording, type Recording, type StoredMessage } from './recording.ts';
 import type { LifeReport } from './report.ts';
 
 /** What of a recording is replayed; what is left out does not matter. */
@@ -16,9 +18,20 @@ export interface ReplayOptions {
 /** Replays every life of every instance that kept a journal, one after another. */
 export async function replay(
   messages: AsyncIterable<StoredMessage> | Iterable<StoredMessage>,
-  { service, instance, until, cores = allCores }: ReplayOptions = {},
+  options: ReplayOptions = {},
 ): Promise<LifeReport[]> {
-  const recording = await Recording.read(messages, until);
+  return replayLives(await MemoryRecording.read(messages, options.until), options);
+}
+
+/** The same of a recording in its file, of which little is in memory at any time. */
+export async function replayFile(reader: RecordingReader, options: ReplayOptions = {}): Promise<LifeReport[]> {
+  return replayLives(new FileRecording(reader, options.until), options);
+}
+
+async function replayLives(
+  recording: Recording,
+  { service, instance, cores = allCores }: ReplayOptions,
+): Promise<LifeReport[]> {
   const reports: LifeReport[] = [];
   for (const life of recording.lives) {
     if (instance !== undefined && life.instance !== instance) continue;

@@ -18,8 +18,8 @@ import {
 import type { CorePorts } from '@kubus/journal';
 import { podWorkersCore } from '@kubus/pod-workers';
 import { syncLoopCore } from '@kubus/sync-loop';
-import { type Cores, type StoredMessage, cores, replay } from '../src/index.ts';
-import { recordSchedule } from './recorded-schedule.ts';
+import { type Cores, type StoredMessage, cores, replay, replayFile } from '../src/index.ts';
+import { inFile, recordSchedule } from './recorded-schedule.ts';
 
 /** Seeds of schedules in which each of the mutations below has something to change. */
 const SEEDS = [3, 5, 8, 13];
@@ -234,6 +234,14 @@ test('a wait that is changed is found when it begins', async () => {
     ({ difference }) => difference?.what,
   );
   expect(differences).toContainEqual(expect.stringContaining('after 120000 where its life after 60000'));
+});
+
+test('a difference is the same one from a file', async () => {
+  const [{ service, cores: mutated } = { service: 'sync-loop', cores: {} }] = Object.values(mutations);
+  const [messages = []] = recorded;
+  const reports = await replay(messages, { service, cores: mutated });
+  expect(reports.some(({ difference }) => difference !== undefined)).toBe(true);
+  expect(await inFile(messages, (reader) => replayFile(reader, { service, cores: mutated }))).toEqual(reports);
 });
 
 /** The first message of a life, by its running number, that is affected. */

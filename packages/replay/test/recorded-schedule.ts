@@ -1,5 +1,9 @@
 import { silentLogger } from '@kubus/ports';
+import { RecordingReader, RecordingWriter } from '@kubus/recording';
 import { type SimulatedService, runSchedule } from '@kubus/simulation';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { StoredMessage } from '../src/index.ts';
 
 /** The services of the simulation that keep journals. */
@@ -16,4 +20,26 @@ export async function recordSchedule(seed: number): Promise<StoredMessage[]> {
   });
   if (violations.length > 0) throw new Error(`seed ${seed} goes wrong: ${JSON.stringify(violations)}`);
   return messages;
+}
+
+/** The same messages as a recording in a file, which is gone afterwards. */
+export async function inFile<T>(
+  messages: readonly StoredMessage[],
+  use: (reader: RecordingReader) => Promise<T>,
+): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'kubus-replay-'));
+  try {
+    const meta = { name: 'schedule', node: 'node0', version: '1', state: 'recording', began: 0 } as const;
+    const writer = RecordingWriter.create(join(folder, 'schedule.kubus'), meta, { contract: '1' });
+    writer.append(messages.map((one) => ({ ...one, stored: one.seq })));
+    writer.close();
+    const reader = new RecordingReader(writer.path);
+    try {
+      return await use(reader);
+    } finally {
+      reader.close();
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

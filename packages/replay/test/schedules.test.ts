@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
-import { type LifeReport, replay } from '../src/index.ts';
-import { journaled, recordSchedule } from './recorded-schedule.ts';
+import { type LifeReport, replay, replayFile } from '../src/index.ts';
+import { inFile, journaled, recordSchedule } from './recorded-schedule.ts';
 
 /** Messages that are to be made again, each the same as it was recorded. */
 const ENOUGH = 10_000;
@@ -35,3 +35,17 @@ test('what services said while they were killed is said again, message by messag
   // Services were killed: there are more lives than instances.
   expect(reports.filter(({ epoch }) => epoch > 3).length).toBeGreaterThan(20);
 }, 600_000);
+
+test('from a file the same comes of it, whole and up to a message', async () => {
+  const messages = await recordSchedule(1);
+  const half = { until: messages[messages.length >> 1]?.seq };
+  const reports = await replay(messages);
+  expect(reports.reduce((sum, { equal }) => sum + equal, 0)).toBeGreaterThan(0);
+  await inFile(messages, async (reader) => {
+    expect(await replayFile(reader)).toEqual(reports);
+    expect(await replayFile(reader, half)).toEqual(await replay(messages, half));
+    expect(await replayFile(reader, { service: 'sync-loop' })).toEqual(
+      await replay(messages, { service: 'sync-loop' }),
+    );
+  });
+}, 120_000);

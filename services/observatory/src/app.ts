@@ -1,21 +1,21 @@
-import { chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf, serviceMap } from '@kubus/causality';
-import { serviceContracts } from '@kubus/contracts';
 import { type ObservatoryDocument, startRecordingSchema } from '@kubus/observatory-api';
 import { type Logger, toError } from '@kubus/ports';
 import { RecordingError } from '@kubus/recording';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { messageOf, pageOf, sideOf, storiesOf, timelineOf } from './documents.ts';
 import { addPage } from './page-files.ts';
 import { compareQuery, densityQuery, latencyQuery, messagesQuery, parsed, traceQuery } from './queries.ts';
 import { type Recordings, RequestError } from './recordings.ts';
+import type { Side, TraceFormat } from './tasks.ts';
+import { type Text, type Threads, bytesOf } from './threads.ts';
 
 /** Of the API; the page's files lie beside it. */
 const ROOT = '/api/v1';
 
 export interface AppOptions {
   readonly recordings: Recordings;
+  readonly threads: Threads;
   /** Of Kubus. */
   readonly version: string;
   /** Folder of the page's files. */
@@ -29,7 +29,7 @@ export interface AppOptions {
 
 /** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { recordings, version, page, logger, faults = false } = options;
+  const { recordings, threads, version, page, logger, faults = false } = options;
   const app = fastify({ logger: false });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
   app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
@@ -40,8 +40,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.get(`${ROOT}/`, () => about);
   app.get(ROOT, () => about);
   addRecordings(app, recordings);
-  addMessages(app, recordings);
-  addAnalysis(app, recordings);
+  addMessages(app, recordings, threads);
+  addAnalysis(app, recordings, threads);
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
@@ -61,9 +61,9 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
 
 function addRecordings(app: FastifyInstance, recordings: Recordings): void {
   app.get(`${ROOT}/recordings`, () => recordings.list());
-  app.post(`${ROOT}/recordings`, (request, reply) => {
+  app.post(`${ROOT}/recordings`, async (request, reply) => {
     const { name } = parsed(startRecordingSchema, request.body);
-    return reply.code(201).send(recordings.start(name));
+    return reply.code(201).send(await recordings.start(name));
   });
   app.get(`${ROOT}/recordings/:name`, (request) => recordings.document(nameOf(request)));
   app.delete(`${ROOT}/recordings/:name`, (request, reply) => {
@@ -88,61 +88,67 @@ function addRecordings(app: FastifyInstance, recordings: Recordings): void {
   });
 }
 
-function addMessages(app: FastifyInstance, recordings: Recordings): void {
-  const reader = (request: FastifyRequest) => recordings.reader(nameOf(request));
-  app.get(`${ROOT}/recordings/:name/pods`, (request) => reader(request).pods());
-  app.get(`${ROOT}/recordings/:name/pods/:uid`, (request) => {
-    return timelineOf(reader(request), parameter(request, 'uid'));
+function addMessages(app: FastifyInstance, recordings: Recordings, threads: Threads): void {
+  const fileOf = (request: FastifyRequest) => recordings.path(nameOf(request));
+  app.get(`${ROOT}/recordings/:name/pods`, (request, reply) => {
+    return sendText(reply, threads.short({ do: 'pods', file: fileOf(request) }));
   });
-  app.get(`${ROOT}/recordings/:name/messages`, (request) => {
-    const { limit, ...filter } = parsed(messagesQuery, request.query);
-    return pageOf(reader(request), withoutMissing(filter), limit);
+  app.get(`${ROOT}/recordings/:name/pods/:uid`, (request, reply) => {
+    return sendText(reply, threads.long({ do: 'timeline', file: fileOf(request), uid: parameter(request, 'uid') }));
   });
-  app.get(`${ROOT}/recordings/:name/messages/:seq`, (request) => {
+  app.get(`${ROOT}/recordings/:name/messages`, (request, reply) => {
+    const { limit, ...given } = parsed(messagesQuery, request.query);
+    const filter = withoutMissing(given);
+    return sendText(reply, threads.short({ do: 'page', file: fileOf(request), filter, limit }));
+  });
+  app.get(`${ROOT}/recordings/:name/messages/:seq`, (request, reply) => {
     const seq = Number(parameter(request, 'seq'));
     if (!Number.isSafeInteger(seq)) throw new RequestError(400, 'bad-request', 'seq: must be a whole number');
-    return messageOf(reader(request), seq);
+    return sendText(reply, threads.short({ do: 'message', file: fileOf(request), seq }));
   });
-  app.get(`${ROOT}/recordings/:name/density`, (request) => {
-    return reader(request).density(parsed(densityQuery, request.query).buckets);
+  app.get(`${ROOT}/recordings/:name/density`, (request, reply) => {
+    const { buckets } = parsed(densityQuery, request.query);
+    return sendText(reply, threads.short({ do: 'density', file: fileOf(request), buckets }));
   });
 }
 
-function addAnalysis(app: FastifyInstance, recordings: Recordings): void {
-  app.get(`${ROOT}/recordings/:name/latency`, (request) => {
+function addAnalysis(app: FastifyInstance, recordings: Recordings, threads: Threads): void {
+  app.get(`${ROOT}/recordings/:name/latency`, (request, reply) => {
     const { what } = parsed(latencyQuery, request.query);
-    return latencyOf(what, storiesOf(recordings.reader(nameOf(request))));
+    return sendText(reply, threads.again({ do: 'latency', file: recordings.path(nameOf(request)), what }));
   });
-  app.get(`${ROOT}/recordings/:name/map`, (request) => {
-    return serviceMap(serviceContracts, recordings.reader(nameOf(request)).all());
+  app.get(`${ROOT}/recordings/:name/map`, (request, reply) => {
+    return sendText(reply, threads.again({ do: 'map', file: recordings.path(nameOf(request)) }));
   });
-  app.get(`${ROOT}/compare`, (request) => {
+  app.get(`${ROOT}/compare`, (request, reply) => {
     const { left, right, what } = parsed(compareQuery, request.query);
-    const side = (text: string) => {
+    const side = (text: string): Side => {
       const [name = '', uid] = text.split('/');
-      return sideOf(recordings.reader(name), name, uid);
+      return { file: recordings.path(name), name, uid };
     };
-    return compare(what, side(left), side(right));
+    return sendText(reply, threads.long({ do: 'compare', what, left: side(left), right: side(right) }));
   });
   app.get(`${ROOT}/recordings/:name/trace`, (request, reply) => {
     const { format, pod } = parsed(traceQuery, request.query);
     const name = nameOf(request);
-    const reader = recordings.reader(name);
-    const messages = pod === undefined ? reader.all() : reader.podMessages(pod);
-    const { write, type, end } = formats[format];
+    const { type, end } = formats[format];
     const file = [name.replace(/^~/, ''), ...(pod === undefined ? [] : [pod])].join('-').replaceAll(/[^\w.-]/g, '_');
     return reply
       .type(type)
       .header('content-disposition', `attachment; filename="${file}.${end}"`)
-      .send(Readable.from(write(messages)));
+      .send(threads.trace({ do: 'trace', file: recordings.path(name), format, pod }));
   });
 }
 
-const formats = {
-  otlp: { write: otlpOf, type: 'application/x-ndjson', end: 'otlp.jsonl' },
-  chrome: { write: chromeTraceOf, type: 'application/json', end: 'trace.json' },
-  jsonl: { write: jsonLinesOf, type: 'application/x-ndjson', end: 'jsonl' },
-} as const;
+async function sendText(reply: FastifyReply, text: Promise<Text>): Promise<FastifyReply> {
+  return reply.type('application/json; charset=utf-8').send(bytesOf(await text));
+}
+
+const formats: Readonly<Record<TraceFormat, { type: string; end: string }>> = {
+  otlp: { type: 'application/x-ndjson', end: 'otlp.jsonl' },
+  chrome: { type: 'application/json', end: 'trace.json' },
+  jsonl: { type: 'application/x-ndjson', end: 'jsonl' },
+};
 
 /** Server-sent events, until the other side goes. */
 function streamTicks(recordings: Recordings, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,11 +1,4 @@
-import {
-  type PodPaths,
-  type StoredMessage,
-  type ComparedStories,
-  briefOf,
-  payloadOf,
-  podTimeline,
-} from '@kubus/causality';
+import { type StoredMessage, type ComparedStories, briefOf, payloadOf, podTimeline } from '@kubus/causality';
 import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/observatory-api';
 import type { MessageFilter, RecordingReader } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
@@ -44,14 +37,14 @@ export function timelineOf(reader: RecordingReader, uid: string): PodTimeline {
   return podTimeline(uid, messages);
 }
 
-/** The stories of all pods, one after the other in memory. */
-export function* storiesOf(reader: RecordingReader): Generator<PodPaths> {
-  for (const { uid } of reader.pods()) yield podTimeline(uid, reader.podMessages(uid));
-}
-
-/** One side of a comparison. */
-export function sideOf(reader: RecordingReader, recording: string, uid: string | undefined): ComparedStories {
-  if (uid === undefined) return { recording, pods: storiesOf(reader) };
+/** One side of a comparison: all pods, or one of them. */
+export function sideOf(
+  reader: RecordingReader,
+  what: 'start' | 'stop',
+  recording: string,
+  uid: string | undefined,
+): ComparedStories {
+  if (uid === undefined) return { recording, pods: reader.paths(what) };
   const timeline = timelineOf(reader, uid);
   return { recording, pod: timeline.pod, pods: [timeline] };
 }

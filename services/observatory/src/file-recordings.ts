@@ -4,44 +4,51 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type Recordings, RequestError } from './recordings.ts';
+import { type Threads, documentOf } from './threads.ts';
 
 /** Some files, looked at without any node. Nothing changes them. */
 export class FileRecordings implements Recordings {
-  readonly #readers = new Map<string, RecordingReader>();
+  readonly #files = new Map<string, string>();
+  readonly #threads: Threads;
 
   /**
    * Each file has its own name, without `.kubus`, as the recording's; the second of two has a number behind it.
    *
    * @throws RecordingError that names the file that is none.
    */
-  constructor(files: readonly string[]) {
-    for (const file of files) this.#readers.set(this.#nameFor(file), new RecordingReader(file));
+  constructor(files: readonly string[], threads: Threads) {
+    this.#threads = threads;
+    for (const file of files) {
+      new RecordingReader(file).close();
+      this.#files.set(this.#nameFor(file), file);
+    }
   }
 
-  list(): RecordingDocument[] {
-    return [...this.#readers.keys()].map((name) => this.document(name));
+  list(): Promise<RecordingDocument[]> {
+    return Promise.all([...this.#files.keys()].map((name) => this.document(name)));
   }
 
-  document(name: string): RecordingDocument {
-    return { ...this.reader(name).document(), name, state: 'imported' };
+  async document(name: string): Promise<RecordingDocument> {
+    const text = await this.#threads.short({ do: 'document', file: this.path(name) });
+    return { ...documentOf<RecordingDocument>(text), name, state: 'imported' };
   }
 
-  reader(name: string): RecordingReader {
-    const reader = this.#readers.get(name);
-    if (reader !== undefined) return reader;
+  path(name: string): string {
+    const file = this.#files.get(name);
+    if (file !== undefined) return file;
     throw new RequestError(404, 'no-recording', `there is no recording "${name}"`);
   }
 
   file(name: string): Promise<Readable> {
-    return Promise.resolve(createReadStream(this.reader(name).path));
+    return Promise.resolve(createReadStream(this.path(name)));
   }
 
-  start(): RecordingDocument {
-    throw onlyFiles();
+  start(): Promise<RecordingDocument> {
+    return Promise.reject(onlyFiles());
   }
 
-  stop(): RecordingDocument {
-    throw onlyFiles();
+  stop(): Promise<RecordingDocument> {
+    return Promise.reject(onlyFiles());
   }
 
   remove(): void {
@@ -56,10 +63,6 @@ export class FileRecordings implements Recordings {
     throw new RequestError(404, 'no-node', 'there is no running node: these are files');
   }
 
-  close(): void {
-    for (const reader of this.#readers.values()) reader.close();
-  }
-
   #nameFor(file: string): string {
     const own = basename(file)
       .replace(/\.kubus$/, '')
@@ -67,7 +70,7 @@ export class FileRecordings implements Recordings {
       .slice(0, 60);
     const name = recordingNameSchema.safeParse(own).success ? own : 'recording';
     let free = name;
-    for (let number = 2; this.#readers.has(free); number++) free = `${name}-${number}`;
+    for (let number = 2; this.#files.has(free); number++) free = `${name}-${number}`;
     return free;
   }
 }

@@ -4,3 +4,4 @@ export { FileRecordings } from './file-recordings.ts';
 export { NodeRecordings, type NodeRecordingsOptions } from './node-recordings.ts';
 export { type Recordings, RequestError } from './recordings.ts';
 export { observatory } from './service.ts';
+export { Threads } from './threads.ts';

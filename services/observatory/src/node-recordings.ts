@@ -1,13 +1,12 @@
-import { LIVE, type LiveTick, type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
-import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import {
-  type Meta,
-  RecordingError,
-  RecordingReader,
-  RecordingWriter,
-  exportRecording,
-  importRecording,
-} from '@kubus/recording';
+  type Completeness,
+  LIVE,
+  type LiveTick,
+  type RecordingDocument,
+  recordingNameSchema,
+} from '@kubus/observatory-api';
+import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
+import { type Meta, RecordingError, RecordingReader, RecordingWriter } from '@kubus/recording';
 import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,10 +14,13 @@ import type { Readable } from 'node:stream';
 import { LiveTicks } from './live-ticks.ts';
 import { Recorder, type RecorderLimits } from './recorder.ts';
 import { type Recordings, RequestError } from './recordings.ts';
+import { type Threads, documentOf } from './threads.ts';
 import { writeLimited } from './write-limited.ts';
 
 /** How a recording's file ends. */
 const EXTENSION = '.kubus';
+/** How the files end that lie beside one that grows. */
+const JOURNAL = ['-wal', '-shm'];
 
 export interface NodeRecordingsOptions {
   readonly folder: string;
@@ -29,6 +31,7 @@ export interface NodeRecordingsOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
+  readonly threads: Threads;
 }
 
 /**
@@ -40,7 +43,6 @@ export class NodeRecordings implements Recordings {
   readonly #options: NodeRecordingsOptions;
   readonly #live: RecordingWriter;
   readonly #ticks: LiveTicks;
-  readonly #readers = new Map<string, RecordingReader>();
 
   constructor(options: NodeRecordingsOptions) {
     this.#options = options;
@@ -53,7 +55,7 @@ export class NodeRecordings implements Recordings {
     this.recorder = new Recorder({
       ...{ live: this.#live, clock, logger, limits },
       onMessages: (messages) => this.#ticks.count(messages),
-      onFull: (name) => this.#closeReader(name),
+      onFull: (name) => void this.#seal(name),
     });
     this.#resume();
   }
@@ -67,30 +69,34 @@ export class NodeRecordings implements Recordings {
     return this.#live.last ?? 0;
   }
 
-  list(): RecordingDocument[] {
-    return [LIVE, ...this.#names()].flatMap((name) => {
+  /** Of the live recording. */
+  get completeness(): Completeness {
+    return this.#live.completeness;
+  }
+
+  async list(): Promise<RecordingDocument[]> {
+    const found = [LIVE, ...this.#names()].map(async (name) => {
       try {
-        return [this.document(name)];
+        return [await this.document(name)];
       } catch (error) {
         this.#options.logger.warn({ recording: name, err: toError(error) }, 'a recording can not be read');
         return [];
       }
     });
+    return (await Promise.all(found)).flat();
   }
 
-  document(name: string): RecordingDocument {
-    return this.reader(name).document();
+  async document(name: string): Promise<RecordingDocument> {
+    return documentOf(await this.#options.threads.short({ do: 'document', file: this.path(name) }));
   }
 
-  reader(name: string): RecordingReader {
-    const open = this.#readers.get(name);
-    if (open !== undefined) return open;
-    const reader = new RecordingReader(this.#existing(name));
-    this.#readers.set(name, reader);
-    return reader;
+  path(name: string): string {
+    const path = this.#placeOf(name);
+    if (existsSync(path)) return path;
+    throw new RequestError(404, 'no-recording', `there is no recording "${name}"`);
   }
 
-  start(name: string): RecordingDocument {
+  start(name: string): Promise<RecordingDocument> {
     const path = this.#free(name);
     const meta: Meta = { ...this.#meta, name, state: 'recording' };
     const { last } = this.#live;
@@ -100,48 +106,50 @@ export class NodeRecordings implements Recordings {
     return this.document(name);
   }
 
-  stop(name: string): RecordingDocument {
-    this.#existing(name);
-    this.#closeReader(name);
+  async stop(name: string): Promise<RecordingDocument> {
+    this.path(name);
     if (this.recorder.finish(name) === undefined) {
       throw new RequestError(409, 'not-recording', `recording "${name}" has ended already`);
     }
+    await this.#seal(name);
     this.#options.logger.info({ recording: name }, 'a recording has ended');
     return this.document(name);
   }
 
   remove(name: string): void {
     if (name === LIVE) throw new RequestError(409, 'live', `${LIVE} is always there`);
-    const path = this.#existing(name);
-    this.#closeReader(name);
+    const path = this.path(name);
     this.recorder.finish(name);
-    rmSync(path);
+    for (const end of ['', ...JOURNAL]) rmSync(`${path}${end}`, { force: true });
   }
 
   async file(name: string): Promise<Readable> {
-    const path = this.#existing(name);
-    const { state, began } = this.reader(name).meta;
-    if (state === 'complete' || state === 'imported') return createReadStream(path);
+    const path = this.path(name);
+    const { state, began } = metaOf(path);
+    const isOneFile = (state === 'complete' || state === 'imported') && !existsSync(`${path}${JOURNAL[0]}`);
+    if (isOneFile) return createReadStream(path);
     const part = this.#part();
     const called = name === LIVE ? `${this.node}-${new Date(began).toISOString().slice(0, 10)}` : name;
-    exportRecording(path, part, { name: called, at: this.#options.clock.now() });
+    const { threads, clock } = this.#options;
+    await threads.long({ do: 'export', file: path, to: part, name: called, at: clock.now() });
     const stream = createReadStream(part);
     stream.once('close', () => void rm(part, { force: true }));
-    return Promise.resolve(stream);
+    return stream;
   }
 
   async take(name: string, file: Readable): Promise<RecordingDocument> {
     this.#free(name);
-    const part = this.#part();
+    const [part, checked] = [this.#part(), this.#part()];
     await writeLimited(file, part, this.#options.limits.recordingBytes);
     try {
-      importRecording(part, this.#free(name), { name });
+      await this.#options.threads.long({ do: 'import', file: part, to: checked, name });
+      renameSync(checked, this.#free(name));
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
       // People know the file by another name.
       throw new RequestError(400, error.code, error.message.replaceAll(part, 'the file'), error);
     } finally {
-      rmSync(part, { force: true });
+      for (const left of [part, checked]) rmSync(left, { force: true });
     }
     return this.document(name);
   }
@@ -153,7 +161,6 @@ export class NodeRecordings implements Recordings {
   /** What grows goes on when the service is started again. */
   close(): void {
     this.#ticks.stop();
-    for (const name of [...this.#readers.keys()]) this.#closeReader(name);
     this.recorder.close();
   }
 
@@ -172,13 +179,13 @@ export class NodeRecordings implements Recordings {
 
   /** A live recording that can not be read is put aside: a new one begins. */
   #openLive(): RecordingWriter {
-    const path = this.#path(LIVE);
+    const path = this.#placeOf(LIVE);
     try {
       if (existsSync(path)) return RecordingWriter.open(path);
     } catch (error) {
       const aside = `${path}.damaged`;
       this.#options.logger.error({ err: toError(error), aside }, 'the live recording can not be read: it is put aside');
-      for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
+      for (const end of JOURNAL) rmSync(`${path}${end}`, { force: true });
       renameSync(path, aside);
     }
     return RecordingWriter.create(path, { ...this.#meta, name: LIVE, state: 'live' }, { contract: '1' });
@@ -187,8 +194,8 @@ export class NodeRecordings implements Recordings {
   #resume(): void {
     for (const name of this.#names()) {
       try {
-        if (this.reader(name).meta.state !== 'recording') continue;
-        this.recorder.add(name, RecordingWriter.open(this.#path(name)));
+        const path = this.path(name);
+        if (metaOf(path).state === 'recording') this.recorder.add(name, RecordingWriter.open(path));
       } catch (error) {
         this.#options.logger.error({ recording: name, err: toError(error) }, 'a recording can not go on');
       }
@@ -202,27 +209,34 @@ export class NodeRecordings implements Recordings {
       .sort();
   }
 
-  #path(name: string): string {
+  #placeOf(name: string): string {
     if (name === LIVE) return join(this.#options.folder, `live${EXTENSION}`);
     const checked = recordingNameSchema.safeParse(name);
     if (checked.success) return join(this.#options.folder, 'recordings', `${checked.data}${EXTENSION}`);
     throw new RequestError(400, 'bad-name', `"${name}" ${checked.error.issues[0]?.message ?? 'is no name'}`);
   }
 
-  #existing(name: string): string {
-    const path = this.#path(name);
-    if (existsSync(path)) return path;
-    throw new RequestError(404, 'no-recording', `there is no recording "${name}"`);
-  }
-
   #free(name: string): string {
-    const path = this.#path(name);
+    const path = this.#placeOf(name);
     if (!existsSync(path)) return path;
     throw new RequestError(409, 'exists', `there is a recording "${name}" already`);
   }
 
-  #closeReader(name: string): void {
-    this.#readers.get(name)?.close();
-    this.#readers.delete(name);
+  /** A recording that has ended is one file as soon as nobody reads it. */
+  async #seal(name: string): Promise<void> {
+    try {
+      await this.#options.threads.long({ do: 'seal', file: this.path(name) });
+    } catch (error) {
+      this.#options.logger.warn({ recording: name, err: toError(error) }, 'its journal stays beside it');
+    }
+  }
+}
+
+function metaOf(path: string): Meta {
+  const reader = new RecordingReader(path);
+  try {
+    return reader.meta;
+  } finally {
+    reader.close();
   }
 }

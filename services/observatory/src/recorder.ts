@@ -144,19 +144,20 @@ export class Recorder {
     logger.error({ recording: name, ...(cause !== undefined && { err: toError(cause) }) }, `a recording ends: ${why}`);
     const writer = this.#named.get(name);
     this.#named.delete(name);
-    onFull(name);
     try {
       writer?.finish(clock.now());
     } catch (error) {
       logger.error({ recording: name, err: toError(error) }, 'its end could not be written');
     }
+    onFull(name);
   }
 
   #drop(): void {
     const { live, clock, limits } = this.#options;
     const now = clock.now();
     if (now - this.#droppedAt < DROP_EVERY_MS) return;
-    this.#droppedAt = now;
-    live.dropOldest({ before: now - limits.liveMs, maxBytes: limits.liveBytes });
+    const dropped = live.dropOldest({ before: now - limits.liveMs, maxBytes: limits.liveBytes });
+    // What is left of it goes when more has come.
+    if (dropped === 0) this.#droppedAt = now;
   }
 }

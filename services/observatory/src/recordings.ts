@@ -1,6 +1,5 @@
 import type { LiveTick, RecordingDocument } from '@kubus/observatory-api';
 import { KubusError } from '@kubus/ports';
-import type { RecordingReader } from '@kubus/recording';
 import type { Readable } from 'node:stream';
 
 /** Something that was asked for can not be done: `status` is that of HTTP, the message is for people. */
@@ -17,12 +16,12 @@ export class RequestError extends KubusError {
 export interface Recordings {
   /** The running node. */
   readonly node?: string;
-  list(): RecordingDocument[];
-  document(name: string): RecordingDocument;
-  /** For one use at once: another call may close it. Throws a RequestError when there is none of that name. */
-  reader(name: string): RecordingReader;
-  start(name: string): RecordingDocument;
-  stop(name: string): RecordingDocument;
+  list(): Promise<RecordingDocument[]>;
+  document(name: string): Promise<RecordingDocument>;
+  /** Its file. Throws a RequestError when there is none of that name. */
+  path(name: string): string;
+  start(name: string): Promise<RecordingDocument>;
+  stop(name: string): Promise<RecordingDocument>;
   remove(name: string): void;
   /** The recording as one file. */
   file(name: string): Promise<Readable>;

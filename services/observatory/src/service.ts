@@ -3,6 +3,7 @@ import { ConfigError, type ServiceDefinition, version } from '@kubus/service-kit
 import { createApp } from './app.ts';
 import { listenOwners } from './listen.ts';
 import { NodeRecordings } from './node-recordings.ts';
+import { Threads } from './threads.ts';
 
 /** The service `observatory`: records the node and answers on a unix socket. */
 export const observatory: ServiceDefinition = {
@@ -13,7 +14,8 @@ export const observatory: ServiceDefinition = {
     if (settings === undefined)
       throw new ConfigError('bad-config', 'observatory: is missing: there is nothing to serve');
     const { socket, page, contract, ...limits } = settings;
-    const recordings = new NodeRecordings({ folder: stateDir, node, version, limits, clock, ids, logger });
+    const threads = new Threads();
+    const recordings = new NodeRecordings({ folder: stateDir, node, version, limits, clock, ids, logger, threads });
     const { recorder } = recordings;
     // A connection of its own: what is recorded never stands before what the service itself says.
     const seed = await readSeed(nats.identities, instance);
@@ -23,7 +25,7 @@ export const observatory: ServiceDefinition = {
       begin: (state) => recorder.begin(state),
       take: (messages) => recorder.take(messages),
     });
-    const app = await createApp({ recordings, version, page, contract, faults, logger });
+    const app = await createApp({ recordings, threads, version, page, contract, faults, logger });
     const listening = await listenOwners(app, socket);
     health.ready('record', () => (follower.following ? undefined : 'the record is not followed'));
     metrics.add({
@@ -47,7 +49,7 @@ export const observatory: ServiceDefinition = {
         type: 'gauge',
         name: `kubus_observatory_${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`,
         help,
-        collect: () => recordings.reader('~live').completeness()[name],
+        collect: () => recordings.completeness[name],
       });
     }
     logger.info({ socket, page, ...limits }, 'the node is recorded');
@@ -56,6 +58,7 @@ export const observatory: ServiceDefinition = {
         await listening.close();
         await follower.stop();
         await connection.close();
+        await threads.close();
         recordings.close();
       },
     };

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { LiveTick, RecordingDocument } from '@kubus/observatory-api';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LatencyDocument, LiveTick, RecordingDocument } from '@kubus/observatory-api';
 import { silentLogger } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
@@ -7,20 +7,23 @@ import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileRecordings, type NodeRecordings, createApp } from '../src/index.ts';
+import { DatabaseSync } from 'node:sqlite';
+import { FileRecordings, type NodeRecordings, Threads, createApp } from '../src/index.ts';
 import { listenOwners } from '../src/listen.ts';
 import { message, numbers, openRecordings } from './recorded-node.ts';
 
 let folder: string;
 let recordings: NodeRecordings;
 let app: FastifyInstance;
+const threads = new Threads();
+afterAll(() => threads.close());
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubus-observatory-'));
-  recordings = openRecordings(folder);
+  recordings = openRecordings(folder, threads);
   recordings.recorder.begin({ created: 'then', first: 1, last: 0 });
   recordings.recorder.take(numbers(1, 6).map((number) => message(number, number > 2 ? { pod: 'u1' } : {})));
-  app = await createApp({ recordings, version: '1.0.0', logger: silentLogger });
+  app = await createApp({ recordings, threads, version: '1.0.0', logger: silentLogger });
 });
 afterEach(async () => {
   await app.close();
@@ -120,7 +123,7 @@ describe('the page', () => {
     await writeFile(join(page, 'index.html'), '<p>page</p>');
     await writeFile(join(page, 'assets/a.js'), '1');
     await writeFile(join(folder, 'secret.html'), 'secret');
-    const paged = await createApp({ recordings, version: '1', page, logger: silentLogger });
+    const paged = await createApp({ recordings, threads, version: '1', page, logger: silentLogger });
     const index = await paged.inject('/?x=1');
     expect([index.body, index.headers['content-type']]).toEqual(['<p>page</p>', 'text/html; charset=utf-8']);
     expect(index.headers['content-security-policy']).toContain("default-src 'self'");
@@ -168,12 +171,52 @@ test('on the socket, which nobody else may open, files pass both ways and ticks 
   }
 });
 
+test('a long question holds up neither a short one nor the recording', async () => {
+  const path = join(folder, 'held.kubus');
+  await writeFile(path, await recordings.file('~live'));
+  const files = new FileRecordings([path], threads);
+  const held = await createApp({ recordings: files, threads, version: '1', logger: silentLogger });
+  // Both kinds of threads are there already.
+  expect((await get('/api/v1/recordings/held/latency', held)).status).toBe(200);
+  // Who has a file for itself lets nobody read it: the question about it takes until it gives it back.
+  const owner = new DatabaseSync(path);
+  owner.exec('BEGIN EXCLUSIVE');
+  const order: string[] = [];
+  const long = get(`/api/v1/compare?left=held&right=held`, held).then(({ status }) => order.push(`long ${status}`));
+  const short = await get(`${live}/pods`);
+  order.push(`short ${short.status}`);
+  recordings.recorder.take([message(7, { pod: 'u7' })]);
+  order.push('recorded');
+  const again = await get(`${live}/messages/7`);
+  order.push(`recorded one ${again.status}`);
+  owner.exec('ROLLBACK');
+  owner.close();
+  await long;
+  expect(order).toEqual(['short 200', 'recorded', 'recorded one 200', 'long 200']);
+  await held.close();
+});
+
+test('what was asked before is answered as it is now', async () => {
+  const path = `${live}/latency?what=start`;
+  const pods = async () => ((await get(path)).body as LatencyDocument).pods.map(({ uid }) => uid);
+  expect([await pods(), await pods()]).toEqual([[], []]);
+  const ref = { namespace: 'default', name: 'web', uid: 'u1' };
+  const ready = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+  const say = (number: number, type: string, payload: unknown) => {
+    const { message: plain, ...place } = message(number, { pod: 'u1', type });
+    recordings.recorder.take([{ ...place, message: { ...plain, data: JSON.stringify(payload) } }]);
+  };
+  say(7, 'config.fact.file/1', { pod: { metadata: ref } });
+  say(8, 'worker.fact.status/1', { ref, status: ready });
+  expect([await pods(), await pods()]).toEqual([['u1'], ['u1']]);
+});
+
 test('over files nothing changes', async () => {
   const path = join(folder, 'other.kubus');
   const file = await recordings.file('~live');
   await writeFile(path, file);
-  const files = new FileRecordings([path, path]);
-  const reading = await createApp({ recordings: files, version: '1', logger: silentLogger });
+  const files = new FileRecordings([path, path], threads);
+  const reading = await createApp({ recordings: files, threads, version: '1', logger: silentLogger });
   expect((await get('/api/v1/', reading)).body).toEqual({ version: '1', faults: false });
   expect((await get('/api/v1/recordings', reading)).body).toMatchObject([
     { name: 'other', state: 'imported', messages: 6 },
@@ -187,6 +230,5 @@ test('over files nothing changes', async () => {
     expect((await reading.inject({ method, url })).statusCode).toBe(405);
   }
   await reading.close();
-  files.close();
-  expect(() => new FileRecordings([join(folder, 'none.kubus')])).toThrow('none.kubus');
+  expect(() => new FileRecordings([join(folder, 'none.kubus')], threads)).toThrow('none.kubus');
 });

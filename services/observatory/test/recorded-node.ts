@@ -3,7 +3,7 @@ import type { StoredMessage } from '@kubus/causality';
 import { silentLogger } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { join } from 'node:path';
-import { NodeRecordings } from '../src/index.ts';
+import { NodeRecordings, type Threads } from '../src/index.ts';
 
 export const EPOCH = 1_800_000_000_000;
 
@@ -31,8 +31,12 @@ export function numbers(from: number, to: number): number[] {
 }
 
 /** The recordings of a node in a folder, as the service has them. */
-export function openRecordings(folder: string, limits: { recordingBytes?: number } = {}): NodeRecordings {
+export function openRecordings(
+  folder: string,
+  threads: Threads,
+  limits: { recordingBytes?: number } = {},
+): NodeRecordings {
   const all = { liveBytes: 2 ** 28, liveMs: Number.MAX_SAFE_INTEGER, recordingBytes: 2 ** 30, ...limits };
-  const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
+  const ports = { clock: systemClock, ids: systemIds, logger: silentLogger, threads };
   return new NodeRecordings({ ...ports, folder: join(folder, 'state'), node: 'node0', version: '1.0.0', limits: all });
 }

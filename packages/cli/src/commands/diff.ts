@@ -46,7 +46,7 @@ async function withSide(
   const [file, name] = isFile(text) ? [text] : [dirname(text), basename(text)];
   if (!isFile(file)) return use(whole(await sideOfNode(await connectNode(node), text, namespace), text, what));
   return withRecording(file, (reader) => {
-    const side = sideOf(reader, basename(file), name && readRecordedPod(reader, name, namespace).uid);
+    const side = sideOf(reader, what, basename(file), name && readRecordedPod(reader, name, namespace).uid);
     return use(name === undefined ? side : whole(side, name, what));
   });
 }

@@ -47,10 +47,11 @@ async function serve(wanted: number, answer: Answer): Promise<void> {
 
 async function filesAnswer(files: readonly string[]): Promise<Answer> {
   // Only here: every other command would load a web server.
-  const { FileRecordings, createApp } = await import('@kubus/observatory');
-  const recordings = new FileRecordings(files);
+  const { FileRecordings, Threads, createApp } = await import('@kubus/observatory');
+  const threads = new Threads();
+  const recordings = new FileRecordings(files, threads);
   const app = await createApp({
-    ...{ recordings, version, page: observatoryPage, contract: publishedContract },
+    ...{ recordings, threads, version, page: observatoryPage, contract: publishedContract },
     logger: silentLogger,
   });
   return (incoming, response) => app.routing(incoming, response);

@@ -1,6 +1,6 @@
 import { LIVE, type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
 import { type NodeDir, nodeDir, observatorySocket } from '@kubus/launcher';
-import { RecordingWriter } from '@kubus/recording';
+import { RecordingWriter, sealRecording } from '@kubus/recording';
 import { version } from '@kubus/service-kit';
 import type { Command } from 'commander';
 import { createReadStream, existsSync } from 'node:fs';
@@ -108,6 +108,7 @@ async function exportRecord(node: string, file: string): Promise<void> {
     const writer = RecordingWriter.create(part, { name, node, version, state: 'recording', began }, { contract: '1' });
     for (let from = 0; from < messages.length; from += BATCH) writer.append(messages.slice(from, from + BATCH));
     writer.finish(Date.now());
+    sealRecording(part);
   });
 }
 

@@ -23,19 +23,19 @@ export function addReplay(program: Command): void {
     .option('--until <sequence>', 'only what was stored up to this sequence', sequence)
     .addOption(new Option('-o, --output <format>', 'print for programs').choices(['json']))
     .action(async (file: string, options: ReplayOptions) => {
-      const reports = await replayFile(file, options);
+      const reports = await reportsOf(file, options);
       if (options.output === 'json') console.log(JSON.stringify(reports));
       else for (const report of reports) print(report);
       if (reports.some(({ difference }) => difference !== undefined)) process.exitCode = 1;
     });
 }
 
-async function replayFile(file: string, { service, instance, until }: ReplayOptions): Promise<LifeReport[]> {
+async function reportsOf(file: string, { service, instance, until }: ReplayOptions): Promise<LifeReport[]> {
   // Only here: it brings the code of the services along.
-  const { readJsonLines, replay } = await import('@kubus/replay');
+  const { readJsonLines, replay, replayFile } = await import('@kubus/replay');
   const options = { service, instance, until };
   const reports = (await isRecording(file))
-    ? await withRecording(file, (reader) => replay(reader.all(), options))
+    ? await withRecording(file, (reader) => replayFile(reader, options))
     : await replay(
         readJsonLines(createInterface({ input: createReadStream(file), crlfDelay: Infinity }), file),
         options,

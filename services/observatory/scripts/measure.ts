@@ -1,0 +1,58 @@
+import { silentLogger } from '@kubus/ports';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { FileRecordings, Threads, createApp } from '../src/index.ts';
+
+/**
+ * How long the observatory takes to answer what is asked of a whole recording, the first time and again, and what those wait
+ * who ask something short meanwhile: `pnpm --filter @kubus/observatory measure FILE`. The file may come from
+ * `pnpm --filter @kubus/recording measure 1000000 /tmp FILE`.
+ */
+const [, , file = ''] = process.argv;
+const threads = new Threads();
+const app = await createApp({
+  ...{ recordings: new FileRecordings([file], threads), threads, version: '0', logger: silentLogger },
+});
+const [recording] = (await app.inject('/api/v1/recordings')).json<[{ name: string; messages: number }]>();
+const base = `/api/v1/recordings/${recording.name}`;
+const memory = () => `${(process.memoryUsage().rss / 2 ** 20).toFixed(0)} MiB`;
+console.log(`${recording.messages} messages; memory before (RSS): ${memory()}`);
+const loop = monitorEventLoopDelay({ resolution: 5 });
+
+await ask('density', `${base}/density?buckets=500`);
+for (const path of ['map', 'latency?what=start', 'latency?what=stop']) {
+  await ask(`${path}, the first time`, `${base}/${path}`);
+  await ask(`${path}, again`, `${base}/${path}`);
+}
+const compared = `/api/v1/compare?left=${recording.name}&right=${recording.name}`;
+let longest = 0;
+let asked = 0;
+const asking = { long: true };
+loop.enable();
+const long = Promise.all([
+  ask('a comparison, while others ask', compared),
+  ask('another one', `${compared}&what=stop`),
+  ask('a trace of all messages', `${base}/trace?format=jsonl`),
+]).then(() => (asking.long = false));
+while (asking.long) {
+  const began = performance.now();
+  await app.inject(`${base}/messages?limit=100`);
+  longest = Math.max(longest, performance.now() - began);
+  asked += 1;
+}
+await long;
+loop.disable();
+console.log(`${asked} pages of messages meanwhile; the longest took ${longest.toFixed(0)} ms`);
+console.log(`the main thread was held up for ${(loop.max / 1e6).toFixed(0)} ms at most`);
+console.log(`memory after (RSS): ${memory()}`);
+await app.close();
+await threads.close();
+
+/** The answer is let go as it comes. */
+async function ask(what: string, url: string): Promise<void> {
+  const began = performance.now();
+  const answer = await app.inject({ url, payloadAsStream: true });
+  let bytes = 0;
+  for await (const piece of answer.stream()) bytes += (piece as Buffer).length;
+  const ms = (performance.now() - began).toFixed(0);
+  console.log(`${what}: ${ms} ms, ${(bytes / 2 ** 20).toFixed(1)} MiB, ${answer.statusCode}`);
+}
