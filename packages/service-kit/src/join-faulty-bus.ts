@@ -1,5 +1,5 @@
 import { type BusOptions, FactReader, Publisher, Refusals, type Transport } from '@kubus/bus';
-import { faultRule, faulted, refusedMessage, subjectOf } from '@kubus/contracts';
+import { faultRule, faulted, refusedMessage, sourceBeside, subjectOf } from '@kubus/contracts';
 import { type Disturbance, FaultyTransport } from '@kubus/faults';
 import { systemClock, systemIds } from './clock.ts';
 import { type JoinOptions, busPorts } from './join-bus.ts';
@@ -17,15 +17,11 @@ export function joinFaultyBus(options: JoinOptions): { ports: BusOptions; leave:
   return { ports, leave: () => faulty?.end() };
 }
 
-/** As whom an instance tells what was done to its messages. */
-function faultSource(instance: string): string {
-  return `${instance}-faults`;
-}
-
 function followRules(transport: Transport, options: JoinOptions): FaultyTransport {
   const { node, identity, instance = identity, epoch, logger } = options;
   const [clock, ids] = [systemClock, systemIds];
-  const publisher = new Publisher({ speaker: { node, instance: faultSource(instance), epoch }, clock, ids });
+  const speaker = { node, instance: sourceBeside(instance, 'faults'), epoch };
+  const publisher = new Publisher({ speaker, clock, ids });
   const tell = ({ pod, ...told }: Disturbance) => {
     const { headers } = publisher.stamp(faulted, { pod });
     transport.publish({ subject: subjectOf(node, faulted, instance), headers, data: JSON.stringify(told) });
