@@ -6,6 +6,8 @@ export interface NamedPod {
   readonly manifest: object;
   /** It does its work once; all others stay. */
   readonly ends: boolean;
+  /** One of its containers ends by itself. */
+  readonly isBrief: boolean;
 }
 
 /** On a machine with much to do it takes its time. */
@@ -13,7 +15,7 @@ const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds
 const nap = { exec: { command: ['sleep', '0.2'] } };
 
 /** Ways in which a pod can be, each of which has messages of its own. */
-const makers: readonly ((name: string) => NamedPod)[] = [
+const makers: readonly ((name: string) => Omit<NamedPod, 'isBrief'>)[] = [
   (name) => ({ name, manifest: pod(name), ends: false }),
   (name) => ({
     name,
@@ -44,6 +46,7 @@ export function manyPods(count: number): NamedPod[] {
   return Array.from({ length: count }, (_, index) => {
     const make = makers[index % makers.length];
     if (make === undefined) throw new Error('there is no such pod');
-    return make(`story-${index}`);
+    const made = make(`story-${index}`);
+    return { ...made, isBrief: made.ends || JSON.stringify(made.manifest).includes('"initContainers"') };
   });
 }

@@ -22,12 +22,13 @@ interface Report {
   readonly runs: readonly { readonly arm: string; readonly late: readonly string[] }[];
 }
 
-const REPETITIONS = 4;
+/** As users have it. */
+const example = join(checkout, 'examples/experiments/delayed-runtime-events.yaml');
+const REPETITIONS = 5;
 const PODS = 3;
-/** More than in the example, so that nothing else that the machine does is as large. */
-const DELAY_MS = 2_000;
+const DELAY_MS = 500;
 
-/** Two dozen pods one after the other, each with a restart, on a machine that does other things too. */
+/** On a machine with much else to do everything takes longer; this ends what hangs. */
 const LIMIT_MS = 1_500_000;
 
 /** Nodes of experiments that are still there. */
@@ -45,44 +46,71 @@ async function clean(folder: string): Promise<void> {
   await removeTestFolder(folder);
 }
 
+/** Runs an experiment with so many repetitions, and gives what it measured. */
+async function measure(
+  folder: string,
+  file: string,
+  repetitions: number,
+): Promise<{ start: Measured; restart: Measured }> {
+  const runs = 2 * repetitions;
+  const { code, stdout, stderr } = await startExperiment(folder, file).outcome;
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`run ${runs} of ${runs}`)]);
+  expect(await nodesIn(folder)).toEqual([]);
+
+  const report = JSON.parse(await readFile(join(folder, 'report/report.json'), 'utf8')) as Report;
+  expect(stdout.trim()).toBe((await readFile(join(folder, 'report/report.md'), 'utf8')).trim());
+  process.stderr.write(stdout);
+  expect(report.runs.flatMap(({ late }) => late)).toEqual([]);
+  const measured = (name: string): Measured => {
+    const found = report.measures.find(({ measure: one }) => one === name);
+    if (found === undefined) throw new Error(`${name} was not measured`);
+    return found;
+  };
+  const [start, restart] = [measured('start'), measured('restart')];
+  for (const { baseline, faults } of [start, restart]) {
+    expect([baseline.count, faults.count]).toEqual([repetitions * PODS, repetitions * PODS]);
+  }
+  return { start, restart };
+}
+
+/** The effect, decided by the report's own intervals: restarts are later, and by more than starts can be. */
+function isDecided({ start, restart }: { start: Measured; restart: Measured }): boolean {
+  const { low } = restart.medianDifference;
+  return low > 0 && low > start.medianDifference.high;
+}
+
+/**
+ * Whether a difference may well be that much, give or take a tenth of the delay: the interval, and its width on either side,
+ * has such a value. With few repetitions an interval is too narrow.
+ */
+function mayBe(value: number, { low, high }: Difference): boolean {
+  const [width, tenth] = [high - low, DELAY_MS / 10];
+  return low - width <= value + tenth && value - tenth <= high + width;
+}
+
+/** The example with more repetitions, for a machine that does so much else that the usual ones do not tell. */
+async function withRepetitions(folder: string, repetitions: number): Promise<string> {
+  const file = join(folder, 'experiment.yaml');
+  await writeFile(file, stringify({ ...(parse(await readFile(example, 'utf8')) as object), repetitions }));
+  return file;
+}
+
 test(
   'runtime events that come late make restarts late by as much, and starts not',
   async () => {
     await sweepTestFolders();
     const folder = await makeTestFolder();
     try {
-      const example = join(checkout, 'examples/experiments/delayed-runtime-events.yaml');
-      const experiment = parse(await readFile(example, 'utf8')) as { workload: { pods: object[] }; faults: object[] };
-      const file = join(folder, 'experiment.yaml');
-      const pods = experiment.workload.pods.map((group) => ({ ...group, count: PODS }));
-      const workload = { ...experiment.workload, pods, within: '300s' };
-      const faults = experiment.faults.map((fault) => ({ ...fault, by: `${DELAY_MS}ms` }));
-      await writeFile(file, stringify({ ...experiment, repetitions: REPETITIONS, workload, faults }));
-      const { code, stdout, stderr } = await startExperiment(folder, file).outcome;
-      expect([code, stderr]).toEqual([0, expect.stringContaining(`run ${2 * REPETITIONS} of ${2 * REPETITIONS}`)]);
-      expect(await nodesIn(folder)).toEqual([]);
-
-      const report = JSON.parse(await readFile(join(folder, 'report/report.json'), 'utf8')) as Report;
-      expect(stdout.trim()).toBe((await readFile(join(folder, 'report/report.md'), 'utf8')).trim());
-      expect(report.runs.flatMap(({ late }) => late)).toEqual([]);
-      const measured = (name: string): Measured => {
-        const found = report.measures.find(({ measure }) => measure === name);
-        if (found === undefined) throw new Error(`${name} was not measured`);
-        return found;
-      };
-      const [start, restart] = [measured('start'), measured('restart')];
-      for (const { baseline, faults } of [start, restart]) {
-        expect([baseline.count, faults.count]).toEqual([REPETITIONS * PODS, REPETITIONS * PODS]);
+      expect(await readFile(example, 'utf8')).toContain(`by: ${DELAY_MS}ms`);
+      let measured = await measure(folder, example, REPETITIONS);
+      if (!isDecided(measured)) {
+        const more = 3 * REPETITIONS;
+        measured = await measure(folder, await withRepetitions(folder, more), more);
       }
-      try {
-        // The effect: the delay is in the restarts, and nothing like it in the starts.
-        expect(restart.medianDifference.estimate).toBeGreaterThan(DELAY_MS * 0.8);
-        expect(restart.medianDifference.estimate).toBeLessThan(DELAY_MS * 2);
-        expect(start.medianDifference.estimate).toBeLessThan(DELAY_MS / 2);
-        expect(restart.medianDifference.low).toBeGreaterThan(start.medianDifference.high);
-      } catch (error) {
-        throw new Error(`the effect is not in the report:\n${stdout}`, { cause: error });
-      }
+      const [start, restart] = [measured.start.medianDifference, measured.restart.medianDifference];
+      expect({ ...measured, decided: isDecided(measured) }).toEqual({ ...measured, decided: true });
+      expect({ ...restart, delayed: mayBe(DELAY_MS, restart) }).toEqual({ ...restart, delayed: true });
+      expect({ ...start, same: mayBe(0, start) }).toEqual({ ...start, same: true });
     } finally {
       await clean(folder);
     }
@@ -107,7 +135,7 @@ test('an experiment that is wrong is refused with file and field before anything
 test('an experiment that is ended takes its node down', async () => {
   const folder = await makeTestFolder();
   try {
-    const running = startExperiment(folder, join(checkout, 'examples/experiments/delayed-runtime-events.yaml'));
+    const running = startExperiment(folder, example);
     await poll('the first run', () => Promise.resolve(/run 1 of 10/.test(running.written.stderr) ? true : undefined));
     expect(await nodesIn(folder)).toHaveLength(1);
     expect((await running.end()).code).toBe(1);

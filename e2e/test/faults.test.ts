@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { keyOf } from '@kubus/contracts';
 import { type TestNode, poll, startNode } from '@kubus/harness';
 import { readFile } from 'node:fs/promises';
 import { sharedNode } from '../src/node-tests.ts';
@@ -38,9 +39,9 @@ onNode('messages are lost, late and doubled, and pods start all the same', async
   expect(await json(node, 'fault', 'clear')).toEqual({ cleared: ['lossy', 'double', 'slow', 'mixed'] });
   expect(await json(node, 'fault', 'list')).toEqual([]);
 
-  const told = node.watch.messages.ofType('fault.event.faulted').map(({ message, envelope }) => {
+  const told = node.watch.messages.ofType('fault.event.faulted').map(({ message }) => {
     const { rule, side } = JSON.parse(message.data) as { rule: string; side: string };
-    return `${envelope?.source ?? ''} ${rule} ${side}`;
+    return `${keyOf(message.subject)} ${rule} ${side}`;
   });
   expect([...new Set(told)].sort()).toEqual([
     'cri-bridge-0 slow sender',

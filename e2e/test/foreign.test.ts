@@ -65,6 +65,14 @@ async function writeProbed(node: TestNode): Promise<void> {
   await node.writeManifest('http.json', pod('http', { containers: [http] }));
 }
 
+const GRPC_PORT = 9_091;
+
+/** A pod in the node's network that is asked how a service is. */
+function grpcProbed(name: string, service: string): object {
+  const readinessProbe = { grpc: { port: GRPC_PORT, service }, periodSeconds: 1, timeoutSeconds: 10 };
+  return pod(name, { hostNetwork: true, containers: [container({ name: 'main', readinessProbe })] });
+}
+
 /** Which run of its container each of those pods has. */
 function runs(node: TestNode): unknown[] {
   return ['exec', 'http'].map((name) => {
@@ -90,6 +98,19 @@ onNode('a prober in Python makes pods ready, has containers restarted, and can d
     await follower.waitForOutput(/default\/exec-\S+ Started: [^]*default\/ill-\S+ Unhealthy: Liveness probe failed: /);
     await follower.waitForOutput(/default\/http\S* Running Ready/);
     await node.removeManifest('ill.json');
+
+    // A server of the node's own network, which its pods there are asked for.
+    const health = node.startKubus('inside', '--', ...commandOf('../../e2e/src/grpc_server.py', String(GRPC_PORT)));
+    probers.push(health);
+    await health.waitForOutput(/^serving$/m);
+    await node.writeManifest('grpc.json', grpcProbed('grpc', ''));
+    await node.writeManifest('grpc-ill.json', grpcProbed('grpc-ill', 'ill'));
+    await node.watch.waitForPod('grpc', isReady, 'ready');
+    await follower.waitForOutput(
+      /default\/grpc-ill-\S+ Unhealthy: Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)/,
+    );
+    expect(node.watch.podsNamed('grpc-ill').map(isReady)).toEqual([false]);
+    for (const name of ['grpc', 'grpc-ill']) await node.removeManifest(`${name}.json`);
 
     const before = runs(node);
     await killProber(node);

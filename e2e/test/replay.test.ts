@@ -61,6 +61,63 @@ test('nor does what services said while NATS and containerd were killed as well'
   say(reports);
 });
 
+test('nor does what services said while their messages were lost, late, doubled and out of order', async () => {
+  node = await startNode({ journal: true, faults: true });
+  await disturb(node);
+  const pods = ['a', 'b', 'c'];
+  const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
+  for (const name of pods) {
+    const probed = { containers: [container({ name: 'main', readinessProbe })] };
+    await node.writeManifest(`${name}.json`, pod(name, probed));
+  }
+  for (const name of pods) await node.watch.waitForPod(name);
+  for (const instance of ['pod-workers-0', 'sync-loop-0']) await node.replaced(await node.kill(instance));
+  for (const name of pods) await node.removeManifest(`${name}.json`);
+  for (const name of pods) await node.watch.waitForNoPod(name);
+  expect((await node.kubus('fault', 'clear')).code).toBe(0);
+
+  const file = await saveRecord(node);
+  const reports = await replayAlone(file);
+  await keepFailure(node, reports, file);
+  expect(reports.map(({ difference }) => difference)).toEqual(reports.map(() => undefined));
+  expect(reports.map(({ gap, notCovered }) => [gap, notCovered])).toEqual(reports.map(() => [undefined, 0]));
+  expect(reports.map(({ instance }) => instance).sort()).toEqual(
+    [...journaled.filter((instance) => instance !== 'pod-workers-1'), 'pod-workers-0', 'sync-loop-0'].sort(),
+  );
+  say(reports);
+  // Services with a journal were disturbed in all of these ways.
+  const applied = new Set(
+    node.watch.messages.ofType('fault.event.faulted').flatMap(({ message }) => {
+      const { what, side } = JSON.parse(message.data) as { what: string; side: string };
+      return journaled.some((instance) => message.subject.endsWith(`.${instance}`)) ? [`${what} ${side}`] : [];
+    }),
+  );
+  expect([...applied].sort()).toEqual([
+    'delay reader',
+    'delay sender',
+    'drop sender',
+    'duplicate sender',
+    'reorder reader',
+  ]);
+  // What was lost on purpose the services have said, and nobody can compare.
+  expect(reports.reduce((sum, { unrecorded }) => sum + unrecorded, 0)).toBeGreaterThan(0);
+});
+
+/** Disturbs, in every way that pods get over, what services say and hear. */
+async function disturb(started: TestNode): Promise<void> {
+  const rules = [
+    ['drop', 'runtime.cmd.>', '--every', '3'],
+    ['duplicate', '>', '--source', 'sync-loop'],
+    ['delay', 'worker.>', '--by', '10ms', '--jitter', '20ms'],
+    ['delay', '>', '--by', '5ms', '--jitter', '20ms', '--reader', 'pod-workers'],
+    ['reorder', '>', '--window', '3', '--hold', '200ms', '--reader', 'sync-loop'],
+  ];
+  for (const rule of rules) {
+    const { code, stderr } = await started.kubus('fault', ...rule);
+    expect([code, stderr]).toEqual([0, '']);
+  }
+}
+
 /** Writes what the node has recorded into a file. */
 async function saveRecord(started: TestNode): Promise<string> {
   const { code, stdout, stderr } = await started.kubus('tail', '--recorded', '--output', 'json');

@@ -1,4 +1,4 @@
-"""Takes the place of Kubus's `prober`: startup, liveness and readiness probes (exec, httpGet, tcpSocket) in Python.
+"""Takes the place of Kubus's `prober`: startup, liveness and readiness probes in Python.
 
     kubus replace prober -- python3 examples/python/prober.py
 
@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import grpc
 from fact import Fact
+from grpc_health import health
 from kubus_bus import Bus, CommandFailed
 from message import Heard, now
 from slot import Slot
@@ -215,7 +217,15 @@ class Prober:
                 _, writer = await asyncio.wait_for(asyncio.open_connection(host, port), limit)
                 writer.close()
                 return "success", "", causes
+            if probe.get("grpc"):
+                service = probe["grpc"].get("service") or ""
+                said = await health(self._address(target), probe["grpc"]["port"], service, limit)
+                if said == "SERVING":
+                    return "success", "service healthy", causes
+                return "failure", f'service unhealthy (responded with "{said}")', causes
             return None
+        except grpc.RpcError as error:
+            return "failure", f"error: health rpc probe failed: {error.details()}", causes
         except (OSError, asyncio.TimeoutError) as error:
             return "failure", str(error) or "the time is over", causes
 

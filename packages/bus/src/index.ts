@@ -23,6 +23,7 @@ export {
   parseTime,
 } from './envelope.ts';
 export type { FactOwner, FactPutOptions } from './fact-owner.ts';
-export { type Fact, type FactHandlers, type FactReader, completionSchema } from './fact-reader.ts';
+export { type Fact, type FactHandlers, FactReader, completionSchema } from './fact-reader.ts';
 export { Publisher, type Speaker } from './publisher.ts';
+export { Refusals } from './refusals.ts';
 export type { FactListener, Transport, WireMessage } from './transport.ts';

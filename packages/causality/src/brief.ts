@@ -1,5 +1,5 @@
 import { parseTime } from '@kubus/bus';
-import { serviceNames } from '@kubus/contracts';
+import { instanceOfSource, serviceNames } from '@kubus/contracts';
 import type { MessageBrief, MessageKind } from '@kubus/observatory-api';
 import { type RecordedMessage, recordedMessage } from './recorded-message.ts';
 import type { StoredMessage } from './stored-message.ts';
@@ -30,7 +30,7 @@ export function readMessage(stored: StoredMessage): ReadMessage | undefined {
     subject: message.subject,
     type: kind === 'reply' ? envelope.type.replace('.reply.', '.cmd.') : envelope.type,
     kind,
-    source: envelope.source,
+    source: instanceOfSource(envelope.source),
     service: serviceOf(envelope.source),
     at,
     stored: stored.stored,
@@ -44,14 +44,15 @@ export function readMessage(stored: StoredMessage): ReadMessage | undefined {
   return { brief, recorded, payload };
 }
 
-/** The service of an instance: `pod-workers` of `pod-workers-0`. Of one that nobody has declared, its name up to the last dash. */
-export function serviceOf(instance: string): string {
-  const known = services.get(instance);
+/** The service of a source: `pod-workers` of `pod-workers-0`. Of one that nobody has declared, its name up to the last dash. */
+export function serviceOf(source: string): string {
+  const known = services.get(source);
   if (known !== undefined) return known;
+  const instance = instanceOfSource(source);
   const declared = serviceNames.find((name) => instance === name || instance.startsWith(`${name}-`));
   const service = declared ?? instance.replace(/-[^-]*$/, '');
   // People's programs have a name of their own each time: what is remembered stays small.
-  if (services.size < 1_000) services.set(instance, service);
+  if (services.size < 1_000) services.set(source, service);
   return service;
 }
 

@@ -30,6 +30,8 @@ test.each([
   ['cli-12-ab34', 'cli'],
   ['launcher-0', 'launcher'],
   ['my-prober-3', 'my-prober'],
+  ['pod-workers-0-journal', 'pod-workers'],
+  ['my-prober-3-faults', 'my-prober'],
 ])('instance %s is one of %s', (instance, service) => {
   expect(serviceOf(instance)).toBe(service);
 });
@@ -47,4 +49,10 @@ test('a brief has what a message says of itself, and how long it is in UTF-8', (
     ...{ pod: 'u1', causes: [], summary: 'done', bytes: new TextEncoder().encode('{"text":"é€😀"}').length },
   });
   expect(briefOf({ seq: 1, stored: 0, message: { subject: 's', headers: {}, data: '' } })).toBeUndefined();
+});
+
+test('what an instance tells besides the words of its service is shown under the instance', () => {
+  const story = new Story();
+  const part = story.say('prober-0-journal', 10, [], { type: 'service.event.journal/1' });
+  expect(story.find(part)).toMatchObject({ id: 'prober-0-journal.1.1', source: 'prober-0', service: 'prober' });
 });

@@ -29,6 +29,7 @@ import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
 import { defaultNode } from './node-option.ts';
+import { endWithReader } from './output-stream.ts';
 
 /** The commands with their options. Wrong usage throws commander's error, everything else the command's own. */
 export function createProgram(): Command {
@@ -76,8 +77,12 @@ export function createProgram(): Command {
   return program;
 }
 
-/** The command line program. Exit codes: 0 done, 1 failed, 2 wrong usage; `exec` gives the command's own. */
+/**
+ * The command line program. Exit codes: 0 done, 1 failed, 2 wrong usage, 141 nobody reads its output any more; `exec` gives the
+ * command's own.
+ */
 export async function run(argv: readonly string[]): Promise<void> {
+  endWithReader();
   try {
     await createProgram().parseAsync(argv);
   } catch (error) {

@@ -1,8 +1,10 @@
 import { describe, expect, jest, test } from '@jest/globals';
 import { serviceContracts } from '@kubus/contracts';
 import { type Command, CommanderError } from 'commander';
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 import { printDocument } from '../src/output.ts';
 import { createProgram } from '../src/program.ts';
@@ -149,17 +151,20 @@ test('the graph has who writes and reads which subjects, for programs and for pe
   const dot = await parsed('graph', '-o', 'dot');
   expect(dot.stdout).toMatch(/^digraph kubus \{\n[^]*\n\}\n$/);
   expect(dot.stdout).toContain(`"kubus.${NODE}.sync.fact.pod.>" -> "pod-workers";`);
-  const text = await parsed('graph', 'sync-loop');
-  expect(text.stdout).toMatch(/^sync-loop: /);
-  expect(text.stdout).not.toMatch(/^pod-workers: /m);
+  const one = await parsed('graph', 'sync-loop');
+  expect(one.stdout).toMatch(/^sync-loop: /);
+  expect(one.stdout).not.toMatch(/^pod-workers: /m);
 });
+
+function kubusArguments(...args: string[]): string[] {
+  const program = new URL('../src/main.ts', import.meta.url).pathname;
+  return ['--disable-warning=ExperimentalWarning', program, '--node', NODE, ...args];
+}
 
 /** As people start it. */
 function kubus(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const program = new URL('../src/main.ts', import.meta.url).pathname;
-  const argv = ['--disable-warning=ExperimentalWarning', program, '--node', NODE, ...args];
   return new Promise((resolve) => {
-    execFile(process.execPath, argv, (error, stdout, stderr) => {
+    execFile(process.execPath, kubusArguments(...args), (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
     });
   });
@@ -183,4 +188,19 @@ test.each(['json', 'yaml'] as const)('a document in %s is read again as it was',
   printDocument(document, format);
   expect(format === 'json' ? JSON.parse(text) : parse(text)).toEqual(document);
   expect(text).not.toMatch(/\n$/);
+});
+
+test('a program whose reader has gone says nothing, and ends as one that SIGPIPE has ended', async () => {
+  const child = spawn(process.execPath, kubusArguments('graph'), { stdio: ['ignore', 'pipe', 'pipe'] });
+  // Long before the program has anything to say.
+  child.stdout.destroy();
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close') as Promise<[number | null]>]);
+  expect([code, stderr]).toEqual([141, '']);
+});
+
+test('a program that can not write its output says why', async () => {
+  const argv = ['-c', 'exec "$0" "$@" >/dev/full', process.execPath, ...kubusArguments('graph')];
+  const child = spawn('/bin/sh', argv, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close') as Promise<[number | null]>]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/^kubus: the output can not be written: ENOSPC.*\n$/)]);
 });

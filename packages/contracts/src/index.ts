@@ -1,4 +1,5 @@
 export * from './subject.ts';
+export * from './source.ts';
 export * from './declare.ts';
 export * from './graph.ts';
 export * from './causes.ts';

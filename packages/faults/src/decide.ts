@@ -3,6 +3,7 @@ import {
   type FaultAction,
   type FaultRule,
   faultRule,
+  instanceJournal,
   serviceInstance,
   subjectMatches,
 } from '@kubus/contracts';
@@ -55,10 +56,14 @@ export interface Fate {
 const HOLD_MS = 1_000;
 
 /**
- * What tells of faults and who serves is never disturbed: nobody could end a fault, and commands would wait for a peer
- * that nobody has heard of for reasons that no record shows.
+ * What tells of faults, who serves and journals are never disturbed: nobody could end a fault, commands would wait for a peer
+ * that nobody has heard of for reasons that no record shows, and what a fault led to could not be replayed.
  */
-const untouchable = [`${faultRule.area}.>`, `${serviceInstance.area}.fact.${serviceInstance.name}.>`];
+const untouchable = [
+  `${faultRule.area}.>`,
+  `${serviceInstance.area}.fact.${serviceInstance.name}.>`,
+  `${instanceJournal.area}.event.${instanceJournal.name}.>`,
+];
 
 /**
  * What the rules make of a message. They are applied in their order: delays add up, copies too, and a message that one

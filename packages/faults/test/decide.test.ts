@@ -52,6 +52,7 @@ describe('which messages a rule meets', () => {
       { subject: 'fault.fact.rule.a', reader: 'prober-0' },
       false,
     ],
+    ['a journal', { subject: '>' }, { subject: 'service.event.journal.cri-bridge-0' }, false],
     ['who serves', { subject: '>' }, { subject: 'service.fact.instance.cri-bridge-0' }, false],
     [
       'that all have told who serves',

@@ -1,5 +1,5 @@
 import { HEADER, Publisher, type Speaker, type Transport, type WireMessage, decodeEnvelope } from '@kubus/bus';
-import { type JournalPart, instanceJournal, subjectOf } from '@kubus/contracts';
+import { type JournalPart, instanceJournal, sourceBeside, subjectOf } from '@kubus/contracts';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import type { Item } from './items.ts';
 import { RecentParts } from './recent-parts.ts';
@@ -23,11 +23,6 @@ export interface RecorderOptions {
   readonly logger: Logger;
   /** Runs `step` soon, after what came before it, with everything that it makes ready. */
   readonly soon: (step: () => void) => void;
-}
-
-/** As whom an instance publishes its journal: the parts have running numbers of their own. */
-export function journalSource(instance: string): string {
-  return `${instance}-journal`;
 }
 
 /**
@@ -54,7 +49,7 @@ export class Recorder implements Tape {
     const { speaker, transport, clock, ids } = options;
     this.#options = options;
     this.#publisher = new Publisher({
-      speaker: { ...speaker, instance: journalSource(speaker.instance) },
+      speaker: { ...speaker, instance: sourceBeside(speaker.instance, 'journal') },
       ...{ clock, ids },
     });
     this.#subject = subjectOf(speaker.node, instanceJournal, speaker.instance);

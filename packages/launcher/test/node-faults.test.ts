@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Bus } from '@kubus/bus';
+import { Bus } from '@kubus/bus';
 import { connectNats, defaultRecordLimits, ensureStreams, fromNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
@@ -74,7 +74,7 @@ class Faulty {
 
   /** A service as on a node with faults. */
   async service(name: 'cri-bridge' | 'sync-loop'): Promise<Bus> {
-    return joinFaultyBus(await this.#joining(name)).bus;
+    return new Bus(joinFaultyBus(await this.#joining(name)).ports);
   }
 
   async people(contracts: Readonly<Record<ServiceName, ServiceContract>> = faultContracts): Promise<Bus> {

@@ -15,7 +15,7 @@ export interface MessageBrief {
   /** `worker.fact.status/1`; of a reply the type of its command. */
   readonly type: string;
   readonly kind: MessageKind;
-  /** The publishing instance, such as `pod-workers-0`. */
+  /** The publishing instance, such as `pod-workers-0`; that of its journal too, whose own source is in the id. */
   readonly source: string;
   /** Its service, such as `pod-workers`. */
   readonly service: string;

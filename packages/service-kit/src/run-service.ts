@@ -118,7 +118,7 @@ async function runService(
   const { transport, clock, ids } = ports;
   const journal =
     config.journal && definition.journaled === true ? await JournalingInstance.join(ports, setImmediate) : undefined;
-  const bus = faulty?.bus ?? journal?.bus ?? new Bus(ports);
+  const bus = journal?.bus ?? new Bus(ports);
   health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
   transport.onConnection((connected) => {
     if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');

@@ -1,4 +1,4 @@
-import { type Bus, parseTime } from '@kubus/bus';
+import { type Bus, type Cause, parseTime } from '@kubus/bus';
 import { type ResourceList, nodeAgentEvent } from '@kubus/contracts';
 import { KubeError, type KubeWatcher } from '@kubus/kube';
 import {
@@ -203,6 +203,7 @@ export class NodeAgent {
   async #register(): Promise<void> {
     const { client, name, logger, startup } = this.#options;
     const { node, events } = withStatus(this.#initial, await this.#input([]));
+    const { causes } = this.#facts;
     try {
       const { uid: _, resourceVersion: __, ...metadata } = node.metadata;
       const body = { ...node, metadata };
@@ -214,7 +215,7 @@ export class NodeAgent {
       this.#ownUid = made.metadata.uid;
       this.#written(true);
       this.#follower.take(made);
-      this.#tell(events);
+      this.#tell(events, causes);
       logger.info({ node: name, uid: made.metadata.uid }, 'registered');
     } catch (error) {
       const reason = error instanceof KubeError ? error.reason : undefined;
@@ -228,6 +229,7 @@ export class NodeAgent {
   async #write(existing: NodeObject): Promise<void> {
     const { client, clock, reportEveryMs, name } = this.#options;
     const input = await this.#input(existing.status.addresses ?? []);
+    const { causes } = this.#facts;
     const { node, events } = withStatus(this.#inLine(existing, input), input);
     const changed = saysSomethingNew(existing, node);
     if (!changed && !isReportDue(this.#plan, clock.now(), reportEveryMs, heartbeatOf(existing))) {
@@ -245,7 +247,7 @@ export class NodeAgent {
     this.#noteReady(node);
     this.#written(changed);
     this.#follower.take(nodeObjectSchema.parse(answer));
-    this.#tell(events);
+    this.#tell(events, causes);
   }
 
   /** The API server has the node so now. */
@@ -311,8 +313,10 @@ export class NodeAgent {
     this.#plan = planAfterWrite(this.#plan, write);
   }
 
-  #tell(events: readonly Parameters<NodeEvents['record']>[0][]): void {
-    for (const event of events) this.#events.record(event, []);
+  /** @param causes what was known of the runtime and the network; the Node as the API server has it is one in any case. */
+  #tell(events: readonly Parameters<NodeEvents['record']>[0][], causes: readonly Cause[] = []): void {
+    const { said } = this.#follower;
+    for (const event of events) this.#events.record(event, said === undefined ? causes : [...causes, said]);
   }
 }
 

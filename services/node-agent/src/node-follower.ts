@@ -1,4 +1,4 @@
-import type { Bus, FactOwner } from '@kubus/bus';
+import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { type ClusterNode, clusterNode } from '@kubus/contracts';
 import { type KubeWatcher, Reflector, kubePath } from '@kubus/kube';
 import { type NodeObject, clusterNodeOf, isNewer, nodeObjectSchema } from '@kubus/node-status';
@@ -27,6 +27,7 @@ export class NodeFollower {
   readonly #fact: FactOwner<ClusterNode>;
   readonly #reflector: Reflector<NodeObject>;
   #node: NodeObject | undefined;
+  #said: Cause | undefined;
   #listed = false;
 
   constructor(options: NodeFollowerOptions) {
@@ -50,6 +51,11 @@ export class NodeFollower {
     return this.#node;
   }
 
+  /** The message that told the others of the Node last; undefined: none has. */
+  get said(): Cause | undefined {
+    return this.#said;
+  }
+
   /** It is known whether there is a Node. */
   get isListed(): boolean {
     return this.#listed;
@@ -68,7 +74,7 @@ export class NodeFollower {
     const before = this.#node;
     if (before !== undefined && !isNewer(node.metadata.resourceVersion, before.metadata.resourceVersion)) return;
     this.#node = node;
-    this.#fact.put(node.metadata.name, clusterNodeOf(node));
+    this.#said = this.#fact.put(node.metadata.name, clusterNodeOf(node));
     this.#options.listener.taken(node, before);
   }
 

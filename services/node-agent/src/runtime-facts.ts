@@ -1,4 +1,4 @@
-import type { Bus } from '@kubus/bus';
+import type { Bus, Cause } from '@kubus/bus';
 import { type RuntimeCondition, networkCondition, runtimeCondition, runtimeImages } from '@kubus/contracts';
 import { type NodeImage, type RuntimeView, isAnswer } from '@kubus/node-status';
 import type { Clock } from '@kubus/ports';
@@ -7,17 +7,20 @@ import type { Clock } from '@kubus/ports';
 export class RuntimeFacts {
   #view: RuntimeView = { condition: undefined, awaySince: undefined, network: undefined };
   #images: readonly NodeImage[] | undefined;
+  readonly #causes = new Map<'runtime' | 'network', Cause>();
 
   /** @param changed is called when pods may be able to run that were not, or the other way round */
   constructor({ bus, clock, changed }: { bus: Bus; clock: Clock; changed: () => void }) {
     bus.reader(runtimeCondition, {
-      changed: ({ value }) => {
+      changed: ({ value, cause }) => {
+        this.#causes.set('runtime', cause);
         this.#view = { ...this.#view, ...this.#runtime(value, clock.now()) };
         changed();
       },
     });
     bus.reader(networkCondition, {
-      changed: ({ value }) => {
+      changed: ({ value, cause }) => {
+        this.#causes.set('network', cause);
         this.#view = { ...this.#view, network: value };
         changed();
       },
@@ -27,6 +30,11 @@ export class RuntimeFacts {
 
   get view(): RuntimeView {
     return this.#view;
+  }
+
+  /** The messages that said so of the runtime and the network. */
+  get causes(): readonly Cause[] {
+    return [...this.#causes.values()];
   }
 
   get images(): readonly NodeImage[] | undefined {

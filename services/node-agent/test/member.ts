@@ -1,3 +1,4 @@
+import { HEADER } from '@kubus/bus';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import {
   type ClusterNode,
@@ -162,6 +163,19 @@ export class Member {
     return this.broker.said.flatMap(({ headers, data }) =>
       Object.values(headers).includes(type) ? [(JSON.parse(data) as NodeEvent).reason] : [],
     );
+  }
+
+  /** Of each event that was told: the types of the messages that led to it. */
+  get causesOfEvents(): readonly (readonly string[])[] {
+    const { said } = this.broker;
+    const types = new Map(
+      said.map(({ headers: own }) => {
+        const id = [HEADER.source, HEADER.epoch, HEADER.seq].map((name) => own[name]).join('.');
+        return [id, own[HEADER.type] ?? ''];
+      }),
+    );
+    const events = said.filter(({ headers }) => headers[HEADER.type] === typeOf(nodeAgentEvent));
+    return events.map(({ headers }) => (headers[HEADER.causes] ?? '').split(',').map((id) => types.get(id) ?? id));
   }
 
   /** Requests that were sent and answered, without lists and watches. */

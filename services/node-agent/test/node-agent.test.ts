@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { clusterNode, networkCondition, typeOf } from '@kubus/contracts';
 import { LEASE, Member, NAME, NODE, RUNTIME, conditionOf, isReady } from './member.ts';
 
 let member: Member;
@@ -62,6 +63,9 @@ test('what nobody has told in time is not waited for, and is written as soon as 
   );
   await member.settle();
   expect(member.events.slice(-2)).toEqual(['NodeReady', 'NodeNotReady']);
+  const [network, object] = [typeOf(networkCondition), typeOf(clusterNode)];
+  for (const causes of member.causesOfEvents) expect(causes).toContain(object);
+  for (const causes of member.causesOfEvents.slice(-2)) expect(causes).toContain(network);
 });
 
 test('nothing is written while nothing changes but time, and a heartbeat when nobody has heard for long', async () => {

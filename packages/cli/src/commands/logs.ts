@@ -7,7 +7,7 @@ import { chooseContainers } from '../choose-containers.ts';
 import { parseDuration, sinceTime } from '../logs/since.ts';
 import { WholeLines } from '../logs/whole-lines.ts';
 import { nodeApi, rootDirOption } from '../node-socket.ts';
-import { endWithReader, writeTo } from '../output-stream.ts';
+import { writeTo } from '../output-stream.ts';
 import { UserError } from '../user-error.ts';
 
 interface LogsOptions {
@@ -61,7 +61,6 @@ async function logs(client: NodeClient, name: string, options: LogsOptions): Pro
   const { metadata } = pod;
   const { names, notice } = chooseContainers(pod, { container: options.container, all: options.allContainers });
   if (notice !== undefined) console.error(notice);
-  endWithReader();
   const query = logQuery(options, Date.now());
   const show = async (container: string) => {
     const log = await client.begin(apiPath(['containerLogs', metadata.namespace, metadata.name, container], query));

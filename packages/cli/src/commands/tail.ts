@@ -1,7 +1,7 @@
 import type { WireMessage } from '@kubus/bus';
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { type RecordedMessage, payloadOf, recordedMessage, summarise } from '@kubus/causality';
-import { bareType, podWork } from '@kubus/contracts';
+import { bareType, instanceOfSource, podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node-link.ts';
 
@@ -58,7 +58,7 @@ function asLine(recorded: RecordedMessage, names: ReadonlyMap<string, string>): 
   const pod = envelope.pod === undefined ? '' : (names.get(envelope.pod) ?? envelope.pod);
   const time = envelope.time.slice(11, 26);
   const type = bareType(envelope.type);
-  return `${time}  ${envelope.source.padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`;
+  return `${time}  ${instanceOfSource(envelope.source).padEnd(17)} ${type.padEnd(32)} ${pod.padEnd(24)} ${says}`;
 }
 
 /** null for an empty one; the text itself where it is no JSON. */

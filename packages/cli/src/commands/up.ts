@@ -91,9 +91,7 @@ export function addUp(program: Command): void {
         'nats',
       ),
     )
-    .addOption(
-      new Option('--journal', 'services record what they get from outside, for "kubus replay"').conflicts('faults'),
-    )
+    .option('--journal', 'services record what they get from outside, for "kubus replay"')
     .addOption(scaleOption())
     .addOption(
       new Option('--log-level <level>', 'of the services').choices(['debug', 'info', 'warn', 'error']).default('info'),

@@ -1,5 +1,5 @@
 import type { RemoteCommand, SpdyStream } from '@kubus/node-client';
-import { endWithReader, writeTo } from '../output-stream.ts';
+import { writeTo } from '../output-stream.ts';
 
 /**
  * Connects this program's input and output with a command's, and resolves with its exit code.
@@ -10,7 +10,6 @@ export async function speakWith(remote: RemoteCommand, { raw }: { readonly raw: 
   const { stdin, stdout } = process;
   const resize = () => remote.resize({ columns: stdout.columns, rows: stdout.rows });
   const isRaw = raw && stdin.isTTY;
-  endWithReader();
   if (isRaw) stdin.setRawMode(true);
   if (raw && stdout.isTTY) {
     stdout.on('resize', resize);

@@ -1,0 +1,40 @@
+import { type StoredMessage, recordedMessage } from '@kubus/causality';
+import type { Outage } from './kill-stories.ts';
+
+/** A recorded message of a publisher's life. */
+interface Recorded {
+  readonly number: number;
+  /** When it was published, and when the broker had stored it, milliseconds since the Unix epoch. */
+  readonly at: number;
+  readonly stored: number;
+}
+
+/**
+ * Tells of a message that is not recorded whether NATS took it with it: it was published when NATS was being killed or was
+ * away. Then what its publisher said right before it was said before NATS was back, and what it said right after it was
+ * stored after the kill.
+ */
+export function lostWithNats(messages: readonly StoredMessage[], outages: readonly Outage[]): (id: string) => boolean {
+  const lives = new Map<string, Recorded[]>();
+  for (const { message, stored } of messages) {
+    const recorded = recordedMessage(message);
+    if (recorded === undefined) continue;
+    const { life, number } = partsOf(recorded.envelope.cause.id);
+    const said = lives.get(life) ?? [];
+    lives.set(life, said);
+    said.push({ number, at: recorded.at, stored });
+  }
+  return (id) => {
+    const { life, number } = partsOf(id);
+    const said = lives.get(life) ?? [];
+    const before = Math.max(0, ...said.filter((one) => one.number < number).map(({ at }) => at));
+    const after = Math.min(Infinity, ...said.filter((one) => one.number > number).map(({ stored }) => stored));
+    return outages.some(({ from, to }) => before <= to && from <= after);
+  };
+}
+
+/** `<source>.<epoch>.<number>` */
+function partsOf(id: string): { life: string; number: number } {
+  const end = id.lastIndexOf('.');
+  return { life: id.slice(0, end), number: Number(id.slice(end + 1)) };
+}
