@@ -20,6 +20,9 @@ export interface Pressures {
   readonly io?: Pressure;
 }
 
+/** Code of the blank, below which those of line ends are. */
+const BLANK = 0x20;
+
 const none: PressureOf = { avg10: 0, avg60: 0, avg300: 0, total: 0 };
 
 /** A `*.pressure` file. The line `full` is missing for the machine's CPUs on older kernels. */
@@ -33,20 +36,26 @@ export function pressureOf(text: string | undefined): Pressure | undefined {
 function lineOf(text: string, kind: string): PressureOf | undefined {
   const begin = text.indexOf(`${kind} avg10=`);
   if (begin === -1) return undefined;
-  const after = text.indexOf('\n', begin);
-  const end = after === -1 ? text.length : after;
-  const value = (name: string, next: string) => {
-    const at = text.indexOf(name, begin) + name.length;
-    return Number(text.slice(at, next === '' ? end : text.indexOf(next, at)));
-  };
-  const [avg10, avg60, avg300] = [value('avg10=', ' '), value('avg60=', ' '), value('avg300=', ' ')];
-  const total = value('total=', '');
+  const avg10 = valueAfter(text, 'avg10=', begin);
+  const avg60 = valueAfter(text, 'avg60=', begin);
+  const avg300 = valueAfter(text, 'avg300=', begin);
+  const total = valueAfter(text, 'total=', begin);
   return Number.isFinite(avg10 + avg60 + avg300 + total) ? { avg10, avg60, avg300, total } : undefined;
+}
+
+/** A number that ends with a blank, the line, or the text. */
+function valueAfter(text: string, name: string, from: number): number {
+  const begin = text.indexOf(name, from) + name.length;
+  let end = begin;
+  while (end < text.length && text.charCodeAt(end) > BLANK) end += 1;
+  return Number(text.slice(begin, end));
 }
 
 /** Those of a cgroup; undefined where there are none. `read` gives the text of a file of the cgroup in v2. */
 export function pressuresOf(read: (file: string) => string | undefined): Pressures | undefined {
-  const [cpu, memory, io] = ['cpu.pressure', 'memory.pressure', 'io.pressure'].map((file) => pressureOf(read(file)));
+  const cpu = pressureOf(read('cpu.pressure'));
+  const memory = pressureOf(read('memory.pressure'));
+  const io = pressureOf(read('io.pressure'));
   if (cpu === undefined && memory === undefined && io === undefined) return undefined;
   return { ...(cpu && { cpu }), ...(memory && { memory }), ...(io && { io }) };
 }

@@ -89,7 +89,7 @@ export class CgroupReader {
     for (const tier of this.tiers()) {
       for (const name of this.#below(tier)) {
         const uid = podOfCgroup(name, this.naming.driver);
-        if (uid !== undefined) found.set(uid, join(tier, name));
+        if (uid !== undefined) found.set(uid, `${tier}/${name}`);
       }
     }
     return found;

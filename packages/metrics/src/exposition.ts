@@ -1,7 +1,18 @@
-import type { Labels, MetricFamily, MetricSample, MetricSeries } from './family.ts';
+import type { Labels, MetricFamily, MetricSeries, SampleFamily, TakeSample } from './family.ts';
 
 /** The content type of {@link exposition}. */
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Where an exposition is written. `T` is a part of its text that is written many times. */
+export interface ExpositionSink<T> {
+  /** Makes such a part. */
+  readonly encoded: (text: string) => T;
+  readonly again: (part: T) => void;
+  /** Writes what is written once. */
+  readonly text: (text: string) => void;
+  /** Writes a value, the time where there is one with a blank before it, and the end of the line. */
+  readonly value: (value: number, timestampMs: number | undefined) => void;
+}
 
 /**
  * Families in Prometheus' text format 0.0.4. Written here because the library of Node's world has no timestamps on samples, which
@@ -11,66 +22,100 @@ export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
  */
 export function exposition(families: readonly MetricFamily[], common: Labels = {}): string {
   const parts: string[] = [];
-  writeExposition(families, (part) => parts.push(part), common);
+  const push = (text: string) => void parts.push(text);
+  const value = (value: number, timestampMs: number | undefined) => push(valueText(value, timestampMs));
+  new ExpositionWriter({ encoded: (text) => text, again: push, text: push, value }, common).write(families);
   return parts.join('');
 }
 
-/** Takes a part of a text; what is said `again` is the same string as before. */
-export type WritePart = (part: string, again?: 'again') => void;
-
-/** Gives the same to `write` in small parts, for those who do not want to hold it as one text. */
-export function writeExposition(families: readonly MetricFamily[], write: WritePart, common: Labels = {}): void {
-  const labels = new LabelTexts(pairs(common));
-  for (const family of families) {
-    const { name, help, type } = family;
-    write(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`);
-    if (family.type === 'histogram') for (const one of family.series) writeSeries(name, one, labels, write);
-    else for (const one of family.samples) writeSample(name, one, labels, write);
-  }
+/** What ends the line of a sample. */
+export function valueText(value: number, timestampMs: number | undefined): string {
+  return timestampMs === undefined ? `${numeral(value)}\n` : `${numeral(value)} ${Math.trunc(timestampMs)}\n`;
 }
 
-function writeSample(name: string, sample: MetricSample, labels: LabelTexts, write: WritePart): void {
-  const { value, timestampMs, further } = sample;
-  const shared = labels.of(sample.labels);
-  write(name, 'again');
-  if (shared !== '') write(shared, 'again');
-  const time = timestampMs === undefined ? '' : ` ${Math.trunc(timestampMs)}`;
-  write(`${ending(shared, further)} ${numeral(value)}${time}\n`);
-}
-
-function writeSeries(name: string, series: MetricSeries, labels: LabelTexts, write: WritePart): void {
-  const { buckets, sum, count } = series;
-  const shared = labels.of(series.labels);
-  const bucket = (le: string) => `${name}_bucket${shared}${ending(shared, { le })}`;
-  for (const { le, count: within } of buckets) write(`${bucket(numeral(le))} ${within}\n`);
-  write(`${bucket('+Inf')} ${count}\n`);
-  const own = `${shared}${ending(shared)}`;
-  write(`${name}_sum${own} ${numeral(sum)}\n${name}_count${own} ${count}\n`);
-}
-
-/** What comes after the labels that samples share. */
-function ending(shared: string, further?: Labels): string {
-  if (further === undefined) return shared === '' ? '' : '}';
-  return `${shared === '' ? '{' : ','}${pairs(further)}}`;
-}
-
-/** Labels as text, without the end. What many samples share is made once: the labels of a container stand on fifty of them. */
-class LabelTexts {
+/**
+ * Writes families in small parts, for those who do not want to hold them as one text. Labels are made text once for as long as
+ * their object lives: those of a container stand on fifty samples of every exposition.
+ */
+export class ExpositionWriter<T> {
+  readonly #sink: ExpositionSink<T>;
   readonly #common: string;
-  readonly #known = new Map<Labels, string>();
+  readonly #names = new Map<string, T>();
+  /** Without the end: more labels may follow. */
+  readonly #labels = new WeakMap<Labels, { readonly text: string; readonly part: T }>();
+  /** With it. The first are those of samples that have no other labels. */
+  readonly #further = new WeakMap<Labels, readonly [alone: T, more: T]>();
+  readonly #end: T;
+  readonly #endOfNone: T;
 
-  constructor(common: string) {
-    this.#common = common;
+  constructor(sink: ExpositionSink<T>, common: Labels = {}) {
+    this.#sink = sink;
+    this.#common = pairs(common);
+    this.#end = sink.encoded('} ');
+    this.#endOfNone = sink.encoded(' ');
   }
 
-  of(labels: Labels): string {
-    let text = this.#known.get(labels);
-    if (text === undefined) {
-      const all = joined(pairs(labels), this.#common);
-      text = all === '' ? '' : `{${all}`;
-      this.#known.set(labels, text);
+  write(families: readonly MetricFamily[]): void {
+    for (const family of families) {
+      const { name, help, type } = family;
+      const said = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+      this.#sink.text(`# HELP ${name} ${said}\n# TYPE ${name} ${type}\n`);
+      if (family.type === 'histogram') for (const one of family.series) this.#series(name, one);
+      else this.#samples(this.#name(name), family);
     }
-    return text;
+  }
+
+  #samples(name: T, family: SampleFamily): void {
+    const take: TakeSample = (value, labels, timestampMs, further) =>
+      this.#sample(name, value, labels, timestampMs, further);
+    if (family.each !== undefined) family.each(take);
+    else
+      for (const { value, labels, timestampMs, further } of family.samples) take(value, labels, timestampMs, further);
+  }
+
+  #sample(name: T, value: number, labels: Labels, timestampMs?: number, further?: Labels): void {
+    const { again } = this.#sink;
+    const { text, part } = this.#shared(labels);
+    again(name);
+    if (text !== '') again(part);
+    if (further !== undefined) again(this.#ending(further)[text === '' ? 0 : 1]);
+    else again(text === '' ? this.#endOfNone : this.#end);
+    this.#sink.value(value, timestampMs);
+  }
+
+  #series(name: string, { labels, buckets, sum, count }: MetricSeries): void {
+    const shared = this.#shared(labels).text;
+    const begin = shared === '' ? '{' : `${shared},`;
+    const own = shared === '' ? '' : `${shared}}`;
+    const bucket = (le: string) => `${name}_bucket${begin}le="${le}"}`;
+    for (const { le, count: within } of buckets) this.#sink.text(`${bucket(numeral(le))} ${within}\n`);
+    this.#sink.text(`${bucket('+Inf')} ${count}\n`);
+    this.#sink.text(`${name}_sum${own} ${numeral(sum)}\n${name}_count${own} ${count}\n`);
+  }
+
+  #name(name: string): T {
+    let part = this.#names.get(name);
+    if (part === undefined) this.#names.set(name, (part = this.#sink.encoded(name)));
+    return part;
+  }
+
+  #shared(labels: Labels): { readonly text: string; readonly part: T } {
+    let shared = this.#labels.get(labels);
+    if (shared === undefined) {
+      const all = joined(pairs(labels), this.#common);
+      const text = all === '' ? '' : `{${all}`;
+      this.#labels.set(labels, (shared = { text, part: this.#sink.encoded(text) }));
+    }
+    return shared;
+  }
+
+  #ending(further: Labels): readonly [alone: T, more: T] {
+    let ending = this.#further.get(further);
+    if (ending === undefined) {
+      const text = `${pairs(further)}} `;
+      this.#further.set(further, (ending = [this.#sink.encoded(`{${text}`), this.#sink.encoded(`,${text}`)]));
+    }
+    return ending;
   }
 }
 

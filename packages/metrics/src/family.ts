@@ -21,16 +21,23 @@ export interface MetricSeries {
 }
 
 /** A metric with its values, as Prometheus has it. */
-export type MetricFamily =
-  | {
-      readonly name: string;
-      readonly help: string;
-      readonly type: 'counter' | 'gauge';
-      readonly samples: readonly MetricSample[];
-    }
-  | {
-      readonly name: string;
-      readonly help: string;
-      readonly type: 'histogram';
-      readonly series: readonly MetricSeries[];
-    };
+export type MetricFamily = SampleFamily | SeriesFamily;
+
+/** Takes one sample; the arguments are the fields of {@link MetricSample}. */
+export type TakeSample = (value: number, labels: Labels, timestampMs?: number, further?: Labels) => void;
+
+export interface SampleFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge';
+  readonly samples: readonly MetricSample[];
+  /** Gives the same samples to `take`, where there are so many that an object for each one would be felt. */
+  readonly each?: (take: TakeSample) => void;
+}
+
+export interface SeriesFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'histogram';
+  readonly series: readonly MetricSeries[];
+}

@@ -1,7 +1,8 @@
 import type { DiskUsage, Pressure, PressureOf } from '@kubus/cgroup-config';
-import type { Labels } from '@kubus/metrics';
+import type { Labels, TakeSample } from '@kubus/metrics';
 import type { CgroupReading, DeviceReading, DiskCounts, InterfaceReading, PacketCounts } from './reading.ts';
 import type { Row } from './cadvisor-rows.ts';
+import type { RowLabels } from './row-labels.ts';
 
 /** What is told of each cgroup. */
 export interface RowFamily {
@@ -10,8 +11,8 @@ export interface RowFamily {
   readonly type: 'counter' | 'gauge';
   /** One value; undefined where the cgroup has none. */
   readonly value?: (reading: CgroupReading) => number | undefined;
-  /** Values with further labels, given to `add`. */
-  readonly values?: (row: Row, context: RowContext, add: (labels: Labels, value: number) => void) => void;
+  /** Values with further labels. */
+  readonly values?: (row: Row, context: RowContext, take: TakeSample) => void;
   /** What does not change has no time. */
   readonly isTimeless?: boolean;
 }
@@ -20,6 +21,7 @@ export interface RowContext {
   /** Names of disks by `major:minor`. */
   readonly disks: ReadonlyMap<string, string>;
   readonly devices: readonly DeviceReading[];
+  readonly known: RowLabels;
 }
 
 const [NS, US] = [1e9, 1e6];
@@ -27,6 +29,7 @@ const [NS, US] = [1e9, 1e6];
 const SECTOR = 512;
 
 const allCpus: Labels = { cpu: 'total' };
+const openFiles: Labels = { ulimit: 'max_open_files' };
 const failures: Readonly<Record<'own' | 'all' | 'ownMajor' | 'allMajor', Labels>> = {
   own: { failure_type: 'pgfault', scope: 'container' },
   all: { failure_type: 'pgfault', scope: 'hierarchy' },
@@ -42,7 +45,7 @@ export const rowFamilies: readonly RowFamily[] = [
     name: 'container_cpu_usage_seconds_total',
     help: 'Cumulative cpu time consumed in seconds.',
     type: 'counter',
-    values: ({ reading }, _context, add) => add(allCpus, reading.usage.cpuNs / NS),
+    values: ({ labels, reading }, _context, take) => take(reading.usage.cpuNs / NS, labels, reading.atMs, allCpus),
   },
   counter('container_cpu_user_seconds_total', 'Cumulative user cpu time consumed in seconds.', ({ usage }) =>
     scaled(usage.more?.userNs, NS),
@@ -71,12 +74,12 @@ export const rowFamilies: readonly RowFamily[] = [
     name: 'container_memory_failures_total',
     help: 'Cumulative count of memory allocation failures.',
     type: 'counter',
-    values: ({ reading: { usage } }, _context, add) => {
+    values: ({ labels, reading: { atMs, usage } }, _context, take) => {
       const { faults, ownFaults = faults } = usage.memory;
-      add(failures.own, ownFaults.all);
-      add(failures.all, faults.all);
-      add(failures.ownMajor, ownFaults.major);
-      add(failures.allMajor, faults.major);
+      take(ownFaults.all, labels, atMs, failures.own);
+      take(faults.all, labels, atMs, failures.all);
+      take(ownFaults.major, labels, atMs, failures.ownMajor);
+      take(faults.major, labels, atMs, failures.allMajor);
     },
   },
   gauge(
@@ -151,8 +154,8 @@ export const rowFamilies: readonly RowFamily[] = [
     name: 'container_ulimits_soft',
     help: 'Soft ulimit values for the container root process. Unlimited if -1, except priority and nice',
     type: 'gauge',
-    values: ({ reading }, _context, add) => {
-      if (reading.openFilesLimit !== undefined) add({ ulimit: 'max_open_files' }, reading.openFilesLimit);
+    values: ({ labels, reading: { atMs, openFilesLimit } }, _context, take) => {
+      if (openFilesLimit !== undefined) take(openFilesLimit, labels, atMs, openFiles);
     },
   },
 ];
@@ -185,13 +188,16 @@ function diskFamilies(): RowFamily[] {
     name: `container_fs_${name}_total`,
     help: `Cumulative count of ${what}`,
     type: 'counter',
-    values: ({ reading }, { disks, devices }, add) => {
+    values: ({ labels, reading }, { disks, devices, known }, take) => {
       if (reading.path === '/') {
-        for (const { device, counts } of devices) if (counts !== undefined) add({ device }, ofDisk(counts));
+        for (const { device, counts } of devices) {
+          if (counts !== undefined) take(ofDisk(counts), labels, reading.atMs, known.single('device', device));
+        }
         return;
       }
       for (const disk of reading.usage.more?.disks ?? []) {
-        add({ device: disks.get(disk.device) ?? disk.device }, Number(disk[field]));
+        const device = disks.get(disk.device) ?? disk.device;
+        take(Number(disk[field]), labels, reading.atMs, known.single('device', device));
       }
     },
   }));
@@ -222,8 +228,10 @@ function networkFamilies(): RowFamily[] {
       name: `container_network_${verb}_${name}_total`,
       help,
       type: 'counter',
-      values: ({ network }, _context, add) => {
-        for (const one of network?.interfaces ?? []) add({ interface: one.name }, counts(one)[field]);
+      values: ({ labels, reading, network }, { known }, take) => {
+        for (const one of network?.interfaces ?? []) {
+          take(counts(one)[field], labels, reading.atMs, known.single('interface', one.name));
+        }
       },
     })),
   );

@@ -1,6 +1,7 @@
-import type { Labels, MetricFamily, MetricSample } from '@kubus/metrics';
+import type { Labels, MetricFamily, MetricSample, TakeSample } from '@kubus/metrics';
 import { type RowContext, type RowFamily, rowFamilies } from './cadvisor-families.ts';
 import { type Row, cadvisorRows } from './cadvisor-rows.ts';
+import { RowLabels } from './row-labels.ts';
 import type { DeviceReading, DiskCounts, FileSystemReading, MachineReading, NodeReading } from './reading.ts';
 
 /** Milliseconds of a second. */
@@ -76,12 +77,17 @@ const machineFamilies: readonly Of<MachineReading>[] = [
   ['machine_swap_bytes', 'Amount of swap memory available on the machine.', 'gauge', (machine) => machine.swapBytes],
 ];
 
-/** The families of `/metrics/cadvisor` (kubelet behaviour 6.3), with the time of each reading. */
-export function cadvisorMetrics(reading: NodeReading): MetricFamily[] {
+/**
+ * The families of `/metrics/cadvisor` (kubelet behaviour 6.3), with the time of each reading.
+ *
+ * @param labels those of the reading before: what has not changed is the same object again
+ */
+export function cadvisorMetrics(reading: NodeReading, labels = new RowLabels()): MetricFamily[] {
   const { root, machine, devices } = reading;
-  const rows = cadvisorRows(reading);
+  const rows = cadvisorRows(reading, labels);
   const [node] = rows;
   const ofNode = node?.labels ?? {};
+  const context = { disks: machine.disks, devices, known: labels };
   return [
     {
       name: 'cadvisor_version_info',
@@ -89,7 +95,7 @@ export function cadvisorMetrics(reading: NodeReading): MetricFamily[] {
       type: 'gauge',
       samples: [{ labels: versionLabels(machine), value: 1 }],
     },
-    ...rowFamilies.map((family) => ofRows(family, rows, { disks: machine.disks, devices })),
+    ...rowFamilies.map((family) => ofRows(family, rows, context)),
     ...fileSystemFamilies.map((family) =>
       ofDevices(family, devices, ({ fs }) => fs, { labels: ofNode, timestampMs: root.atMs }),
     ),
@@ -107,28 +113,31 @@ export function cadvisorMetrics(reading: NodeReading): MetricFamily[] {
 
 /** The samples are made when they are looked at: those of all families at once would be tens of thousands. */
 function ofRows({ name, help, type, ...family }: RowFamily, rows: readonly Row[], context: RowContext): MetricFamily {
+  const each = (take: TakeSample) => eachSample(family, rows, context, take);
   return {
-    ...{ name, help, type },
+    ...{ name, help, type, each },
     get samples() {
-      return samplesOf(family, rows, context);
+      const samples: MetricSample[] = [];
+      each((value, labels, timestampMs, further) =>
+        samples.push({ labels, ...(further && { further }), value, ...(timestampMs !== undefined && { timestampMs }) }),
+      );
+      return samples;
     },
   };
 }
 
-function samplesOf(
+function eachSample(
   { value, values, isTimeless = false }: Pick<RowFamily, 'value' | 'values' | 'isTimeless'>,
   rows: readonly Row[],
   context: RowContext,
-): MetricSample[] {
-  const samples: MetricSample[] = [];
+  take: TakeSample,
+): void {
   for (const row of rows) {
     const { labels, reading } = row;
-    const time = isTimeless ? {} : { timestampMs: reading.atMs };
     const single = value?.(reading);
-    if (single !== undefined) samples.push({ labels, value: single, ...time });
-    values?.(row, context, (further, one) => samples.push({ labels, further, value: one, ...time }));
+    if (single !== undefined) take(single, labels, isTimeless ? undefined : reading.atMs);
+    values?.(row, context, take);
   }
-  return samples;
 }
 
 function ofDevices<T>(

@@ -1,5 +1,6 @@
 import type { Labels } from '@kubus/metrics';
 import type { CgroupReading, NetworkReading, NodeReading } from './reading.ts';
+import type { RowLabels } from './row-labels.ts';
 
 /** A cgroup as /metrics/cadvisor shows it. */
 export interface Row {
@@ -21,14 +22,16 @@ interface Names {
  * The node, the tiers, and of each pod its own cgroup, its sandbox's and its containers'. A pod's and a sandbox's have no
  * container's name, all others than those of pods no names at all.
  */
-export function cadvisorRows({ root, tiers, network, pods }: NodeReading): Row[] {
-  const rows: Row[] = [{ labels: labelsOf(root, {}), reading: root, network }];
-  for (const tier of tiers) rows.push({ labels: labelsOf(tier, {}), reading: tier, network: undefined });
+export function cadvisorRows({ root, tiers, network, pods }: NodeReading, known: RowLabels): Row[] {
+  known.next();
+  const labelled = (reading: CgroupReading, names: Names) => known.row(reading.path, labelsOf(reading, names));
+  const rows: Row[] = [{ labels: labelled(root, {}), reading: root, network }];
+  for (const tier of tiers) rows.push({ labels: labelled(tier, {}), reading: tier, network: undefined });
   for (const pod of pods) {
     const { namespace, name } = pod.ref;
     const add = (reading: CgroupReading | undefined, names: Names, shown?: NetworkReading) => {
       if (reading === undefined) return;
-      rows.push({ labels: labelsOf(reading, { namespace, pod: name, ...names }), reading, network: shown });
+      rows.push({ labels: labelled(reading, { namespace, pod: name, ...names }), reading, network: shown });
     };
     add(pod.cgroup, {});
     add(pod.sandbox?.cgroup, { name: pod.sandbox?.id ?? '' }, pod.network);

@@ -27,5 +27,6 @@ export type {
   VolumeReading,
 } from './reading.ts';
 export { resourceMetrics } from './resource-metrics.ts';
+export { RowLabels } from './row-labels.ts';
 export { type ShownPod, shownPods } from './shown-pods.ts';
 export { type SummaryOptions, statsSummary } from './summary.ts';

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { type MetricFamily, exposition } from '@kubus/metrics';
-import { cadvisorMetrics, resourceMetrics } from '../src/index.ts';
+import { type MetricFamily, type MetricSample, exposition } from '@kubus/metrics';
+import { RowLabels, cadvisorMetrics, resourceMetrics } from '../src/index.ts';
+import type { NodeReading } from '../src/index.ts';
 import { AT, container, node, pod, samplesIn } from './readings.ts';
+
+/** With the labels as they are. */
+function ofFamily(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
+  const family = families.find((one) => one.name === name);
+  return family !== undefined && 'samples' in family ? family.samples : [];
+}
 
 function samplesOf(families: readonly MetricFamily[], name: string) {
   return samplesIn(families.find((one) => one.name === name));
@@ -48,6 +55,39 @@ describe('/metrics/cadvisor', () => {
         ...{ namespace: 'default', pod: 'web' },
       },
     ]);
+  });
+
+  test('gives every sample one at a time too', () => {
+    for (const family of families) {
+      if (!('each' in family) || family.each === undefined) continue;
+      const taken: MetricSample[] = [];
+      family.each((value, labels, timestampMs, further) => taken.push({ value, labels, timestampMs, further }));
+      expect(taken).toEqual(family.samples);
+    }
+  });
+
+  test('what has not changed has the labels of the reading before', () => {
+    const kept = new RowLabels();
+    const labelsAt = (reading: NodeReading) =>
+      new Map(
+        ofFamily(cadvisorMetrics(reading, kept), 'container_memory_rss').map(({ labels }) => [labels['id'], labels]),
+      );
+    const before = labelsAt(node);
+    const same = labelsAt(node);
+    expect([...same.values()].every((labels) => labels === before.get(labels['id']))).toBe(true);
+    const renamed = labelsAt({
+      ...node,
+      pods: node.pods.map((one) => ({ ...one, ref: { ...one.ref, name: 'other' } })),
+    });
+    for (const [id, labels] of renamed) {
+      expect(labels === before.get(id)).toBe(labels['pod'] === '');
+      expect(['', 'other']).toContain(labels['pod']);
+    }
+    labelsAt({ ...node, pods: [] });
+    const anew = labelsAt(node);
+    expect(anew.get('/')).toBe(before.get('/'));
+    expect(anew.get('/kubepods/podu')).not.toBe(before.get('/kubepods/podu'));
+    expect(anew).toEqual(before);
   });
 
   test('has the network of the node and of sandboxes', () => {

@@ -1,7 +1,11 @@
-import { type MetricFamily, writeExposition } from '@kubus/metrics';
+import { ExpositionWriter, type MetricFamily, valueText } from '@kubus/metrics';
 
 /** Bytes that are there at first, and that are kept. */
 const LEAST = 16 * 1024;
+
+/** Bytes of two numbers and what stands between and after them. */
+const LONGEST_VALUE = 2 * String(Number.MAX_SAFE_INTEGER).length + 2;
+const [ZERO, BLANK, NEWLINE] = [0x30, 0x20, 0x0a];
 
 /**
  * Where the text of an exposition is made: a few megabytes for a full node, each time anew. As a string it would be garbage of which
@@ -9,6 +13,13 @@ const LEAST = 16 * 1024;
  */
 export class ExpositionBuffer {
   #bytes = Buffer.allocUnsafeSlow(LEAST);
+  #length = 0;
+  readonly #writer = new ExpositionWriter<Buffer>({
+    encoded: (text) => Buffer.from(text),
+    again: (part) => this.#again(part),
+    text: (text) => this.#text(text),
+    value: (value, timestampMs) => this.#value(value, timestampMs),
+  });
   #last: Promise<unknown> = Promise.resolve();
 
   /** What `use` makes of the text of these families, which is there until that has ended; one after the other. */
@@ -19,26 +30,60 @@ export class ExpositionBuffer {
   }
 
   #written(families: readonly MetricFamily[]): Buffer {
-    let length = 0;
-    const known = new Map<string, Buffer>();
-    writeExposition(families, (part, again) => {
-      // A character is three bytes at most.
-      if (length + part.length * 3 > this.#bytes.length) this.#grow(length + part.length * 3);
-      if (again === undefined) {
-        length += this.#bytes.write(part, length);
-        return;
-      }
-      let bytes = known.get(part);
-      if (bytes === undefined) known.set(part, (bytes = Buffer.from(part)));
-      this.#bytes.set(bytes, length);
-      length += bytes.length;
-    });
-    return this.#bytes.subarray(0, length);
+    this.#length = 0;
+    this.#writer.write(families);
+    return this.#bytes.subarray(0, this.#length);
   }
 
-  #grow(least: number): void {
-    const bytes = Buffer.allocUnsafeSlow(Math.max(least, this.#bytes.length * 2));
-    this.#bytes.copy(bytes);
-    this.#bytes = bytes;
+  #again(part: Buffer): void {
+    this.#reserve(part.length);
+    this.#bytes.set(part, this.#length);
+    this.#length += part.length;
   }
+
+  #text(text: string): void {
+    // A character is three bytes at most.
+    this.#reserve(text.length * 3);
+    this.#length += this.#bytes.write(text, this.#length);
+  }
+
+  /** Most are whole numbers: their digits are written without a text of them. */
+  #value(value: number, timestampMs: number | undefined): void {
+    if (!isCount(value) || !isCount(timestampMs ?? 0)) {
+      this.#text(valueText(value, timestampMs));
+      return;
+    }
+    this.#reserve(LONGEST_VALUE);
+    this.#digits(value);
+    if (timestampMs !== undefined) {
+      this.#bytes[this.#length++] = BLANK;
+      this.#digits(timestampMs);
+    }
+    this.#bytes[this.#length++] = NEWLINE;
+  }
+
+  /** @param count a whole number that is not negative */
+  #digits(count: number): void {
+    let end = this.#length + 1;
+    for (let least = 10; count >= least; least *= 10) end += 1;
+    let rest = count;
+    for (let at = end - 1; at >= this.#length; at -= 1) {
+      const tenth = Math.floor(rest / 10);
+      this.#bytes[at] = ZERO + (rest - tenth * 10);
+      rest = tenth;
+    }
+    this.#length = end;
+  }
+
+  #reserve(bytes: number): void {
+    const least = this.#length + bytes;
+    if (least <= this.#bytes.length) return;
+    const grown = Buffer.allocUnsafeSlow(Math.max(least, this.#bytes.length * 2));
+    this.#bytes.copy(grown);
+    this.#bytes = grown;
+  }
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
 }

@@ -45,6 +45,8 @@ export class HostFigures {
   /** Limits of open files by process. */
   readonly #limits = new Map<number, number | undefined>();
   #limitsAt = -Infinity;
+  /** By path: the number of the file system's device, and what it is called. */
+  readonly #devices = new Map<string, { readonly number: number | undefined; readonly device: string | undefined }>();
 
   constructor(places: HostPlaces, clock: Clock) {
     this.#places = places;
@@ -63,7 +65,7 @@ export class HostFigures {
   /** What the interfaces of a process' network have counted; of this process' own where none is given. */
   network(process: number | 'self' = 'self'): NetworkReading | undefined {
     const atMs = this.#clock.now();
-    const text = textOf(join(this.#places.proc, String(process), 'net/dev'));
+    const text = textOf(`${this.#places.proc}/${process}/net/dev`);
     return text === undefined ? undefined : { atMs, interfaces: interfaceReadings(text) };
   }
 
@@ -98,10 +100,9 @@ export class HostFigures {
   /** The file systems at these paths with their devices, each one once. */
   devices(paths: readonly string[]): DeviceReading[] {
     const counts = new Map(diskLines(this.#proc('diskstats')).map((line) => [line.device, line.counts]));
-    const mounts = this.#proc('self/mountinfo');
     const found = new Map<string, DeviceReading>();
     for (const path of paths) {
-      const device = deviceOf(mounts, join(this.#places.root, path));
+      const device = this.#device(join(this.#places.root, path));
       const fs = this.fileSystem(path);
       if (device !== undefined && fs !== undefined) found.set(device, { device, fs, counts: counts.get(device) });
     }
@@ -114,12 +115,22 @@ export class HostFigures {
     try {
       const names = readdirSync(folder);
       // A log may be rotated meanwhile.
-      const stats = ['', ...names].map((name) => lstatSync(join(folder, name), { throwIfNoEntry: false }));
+      const stats = ['', ...names].map((name) => lstatSync(`${folder}/${name}`, { throwIfNoEntry: false }));
       const usedBytes = stats.reduce((sum, stat) => sum + (stat?.blocks ?? 0) * BLOCK, 0);
       return { usedBytes, inodesUsed: stats.filter((stat) => stat !== undefined).length };
     } catch {
       return undefined;
     }
+  }
+
+  /** A machine with many pods has a thousand mounts: they are looked through when a path is on another file system than before. */
+  #device(path: string): string | undefined {
+    const number = statSync(path, { throwIfNoEntry: false })?.dev;
+    const known = this.#devices.get(path);
+    if (number !== undefined && known?.number === number) return known.device;
+    const device = deviceOf(this.#proc('self/mountinfo'), path);
+    this.#devices.set(path, { number, device });
+    return device;
   }
 
   #readMachine(): Machine {
@@ -145,7 +156,7 @@ export class HostFigures {
 
   /** Since Linux 6.2 the size of the folder is the number of what is in it. */
   #openFiles(process: number): number {
-    const folder = join(this.#places.proc, String(process), 'fd');
+    const folder = `${this.#places.proc}/${process}/fd`;
     try {
       return statSync(folder).size || readdirSync(folder).length;
     } catch {
@@ -155,6 +166,6 @@ export class HostFigures {
   }
 
   #proc(file: string): string {
-    return textOf(join(this.#places.proc, file)) ?? '';
+    return textOf(`${this.#places.proc}/${file}`) ?? '';
   }
 }

@@ -1,12 +1,9 @@
 import { EXPOSITION_TYPE, type MetricFamily } from '@kubus/metrics';
 import type { FastifyInstance } from 'fastify';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { Compression } from './compression.ts';
 import { ExpositionBuffer } from './exposition-buffer.ts';
 import type { NodeMetrics } from './node-metrics.ts';
 import { get } from './routes.ts';
-
-const compress = promisify(gzip);
 
 /** Serves the node's metrics in Prometheus' text format (kubelet behaviour 5 and 6). */
 export function addMetricsRoutes(app: FastifyInstance, metrics: NodeMetrics): void {
@@ -15,21 +12,24 @@ export function addMetricsRoutes(app: FastifyInstance, metrics: NodeMetrics): vo
   serveFamilies(app, '/metrics/slis', () => metrics.slis());
 }
 
-/** Serves families in that format, compressed for who understands that: quickly, for most of it is said again and again. */
+/** Serves families in that format, compressed for who understands that. */
 export function serveFamilies(
   app: FastifyInstance,
   url: string,
   families: () => Promise<readonly MetricFamily[]>,
 ): void {
   const buffer = new ExpositionBuffer();
+  const compression = new Compression();
   get(app, url, async (request, reply) => {
     const found = await families();
     reply.type(EXPOSITION_TYPE).header('vary', 'accept-encoding');
     if (!takesGzip(request.headers['accept-encoding'])) {
       return reply.send(await buffer.use(found, (text) => Buffer.from(text)));
     }
-    const compressed = await buffer.use(found, (text) => compress(text, { level: 1 }));
-    return reply.header('content-encoding', 'gzip').send(compressed);
+    const { bytes, release } = await buffer.use(found, (text) => compression.compress(text));
+    // Of what could not be written the system may still hold the address.
+    reply.raw.once('finish', release);
+    return reply.header('content-encoding', 'gzip').send(bytes);
   });
 }
 

@@ -6,6 +6,7 @@ import {
   type FileSystemReading,
   type NodeReading,
   type PodReading,
+  RowLabels,
   cadvisorMetrics,
   resourceMetrics,
   statsSummary,
@@ -68,6 +69,7 @@ export class NodeStatistics {
   readonly #runtime: Cached<RuntimeFileSystems>;
   readonly #layers: Cached<LayerUses>;
   readonly #volumes: Cached<VolumeReadings>;
+  readonly #labels = new RowLabels();
 
   private constructor(options: NodeStatisticsOptions, cgroups: CgroupReader) {
     const { bus, clock, facts, logger, places = machinePlaces } = options;
@@ -118,7 +120,7 @@ export class NodeStatistics {
     const [sample, runtime] = await Promise.all([this.#sampler.sample('all'), this.#runtime.get()]);
     const places = [this.#options.config.pods.root, runtime?.images?.mountpoint, runtime?.containers?.mountpoint];
     const devices = this.#host.devices(places.filter((place) => place !== undefined));
-    return cadvisorMetrics({ ...this.#reading(sample), devices });
+    return cadvisorMetrics({ ...this.#reading(sample), devices }, this.#labels);
   }
 
   /** Closes what is open. */

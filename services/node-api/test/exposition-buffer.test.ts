@@ -1,6 +1,7 @@
 // The text of one scrape takes the place of the one before.
 import { expect, test } from '@jest/globals';
-import { type MetricFamily, exposition } from '@kubus/metrics';
+import { type MetricFamily, type MetricSample, exposition } from '@kubus/metrics';
+import fc from 'fast-check';
 import { ExpositionBuffer } from '../src/exposition-buffer.ts';
 
 function family(samples: number, label = 'ü€'): MetricFamily {
@@ -30,4 +31,27 @@ test('a text stays until it was used', async () => {
   expect(await first).toBe(exposition([family(2)]));
   await expect(failing).rejects.toThrow('no');
   expect(await last).toBe(exposition([family(4)]));
+});
+
+test('every number and every time is as in a text', async () => {
+  const buffer = new ExpositionBuffer();
+  const number = fc.oneof(
+    fc.double(),
+    fc.maxSafeNat(),
+    fc.integer(),
+    fc.nat({ max: 17 }).map((zeros) => 10 ** zeros),
+    fc.nat({ max: 16 }).map((zeros) => 10 ** zeros - 1),
+    fc.constant(-0),
+  );
+  const sample = fc.record({ value: number, timestampMs: fc.option(fc.maxSafeNat(), { nil: undefined }) });
+  await fc.assert(
+    fc.asyncProperty(fc.array(sample), async (values) => {
+      const samples = values.map(({ value, timestampMs }, at): MetricSample => ({
+        ...{ labels: at % 2 === 0 ? {} : { label: 'x' }, value },
+        ...(timestampMs !== undefined && { timestampMs }),
+      }));
+      const families: MetricFamily[] = [{ name: 'm', help: '', type: 'gauge', samples }];
+      expect(await buffer.use(families, (text) => text.toString())).toBe(exposition(families));
+    }),
+  );
 });
