@@ -45,7 +45,7 @@ const FILE_SYSTEMS_MS = 10_000;
  * And of the layers of containers: to say that, it has every container's shim work, which takes more CPU than everything else of a
  * summary together.
  */
-const LAYERS_MS = 30_000;
+const LAYERS_MS = 60_000;
 
 /** volume-manager itself looks once a minute. */
 const VOLUMES_MS = 30_000;
