@@ -1,6 +1,7 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
-import { type PodPaths, podTimeline } from '@kubus/causality';
+import { podTimeline } from '@kubus/causality';
+import type { PodTimeline } from '@kubus/observatory-api';
 import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
 import {
   NATS_PORT,
@@ -125,7 +126,7 @@ export class BenchNode implements Subject {
   }
 
   /** A pod's critical paths, from everything that was said about it. */
-  async story(name: string): Promise<PodPaths> {
+  async story(name: string): Promise<PodTimeline> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
     const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
     const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);

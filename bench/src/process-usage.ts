@@ -25,11 +25,16 @@ export async function cpuWithChildren(pid: number): Promise<number> {
   return own + children;
 }
 
-/** Memory of each process, in MiB: its own pages and its share of those that several use (PSS). */
-export async function memoryOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
+/**
+ * Memory of each process, in MiB: its own pages and its share of those that several use (PSS), or all that it uses (RSS).
+ */
+export async function memoryOf(
+  processes: ReadonlyMap<string, number>,
+  what: 'Pss' | 'Rss' = 'Pss',
+): Promise<PerProcess> {
   return each(processes, async (pid) => {
     const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
-    return Number(/^Pss:\s+(\d+) kB$/m.exec(rollup)?.[1]) / 1024;
+    return Number(new RegExp(`^${what}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]) / 1024;
   });
 }
 

@@ -3,21 +3,24 @@ import { LIVE, type RecordingDocument } from '@kubus/observatory-api';
 import { Command, InvalidArgumentError } from 'commander';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
 import { BenchNode } from './bench-node.ts';
-import { agentProcesses, cpuOf, memoryOf } from './process-usage.ts';
+import { type PerProcess, agentProcesses, cpuOf, memoryOf } from './process-usage.ts';
 
 /**
  * What it costs that a node records itself: pods one at a time on a node with an observatory and on one without, in turns.
- * Started as `pnpm --filter @kubus/bench record-cost [--pods N] [--runs N]`, as root, with nothing else running.
+ * Started as `pnpm --filter @kubus/bench record-cost [--pods N] [--runs N] [--quiet SECONDS]`, as root, with nothing else running.
  */
 interface Options {
   readonly pods: number;
   readonly runs: number;
+  readonly quiet: number;
 }
 
-const { pods, runs } = new Command('record-cost')
+const { pods, runs, quiet } = new Command('record-cost')
   .option('--pods <n>', 'pods of a series', count, 10)
   .option('--runs <n>', 'series on each node', count, 3)
+  .option('--quiet <seconds>', 'how long a node without pods is looked at', count, 30)
   .parse()
   .opts<Options>();
 
@@ -32,13 +35,18 @@ try {
     times.plain.push(...(await series(plain, `p${run}`, pods)));
   }
   const after = await recordedSoFar();
-  const cpu = after.cpu - before.cpu;
+  await wait(quiet * 1000);
+  const end = await recordedSoFar();
+  const cpu = after.cpu - before.cpuAfter;
   const messages = after.messages - before.messages;
   console.log(`create to Ready: ${median(times.recorded)} ms recorded, ${median(times.plain)} ms not (medians)`);
   console.log(`${(messages / pods / runs).toFixed(0)} messages for a pod's start and stop`);
   console.log(`CPU of the observatory: ${((cpu / messages) * 1000).toFixed(0)} ms for 1000 messages`);
   console.log(`CPU of the observatory: ${(cpu / pods / runs).toFixed(1)} ms for a pod's start and stop`);
-  console.log(`memory of the observatory: ${after.memory.toFixed(0)} MiB (PSS)`);
+  console.log(`CPU of the observatory: ${((end.cpu - after.cpuAfter) / quiet).toFixed(1)} ms a second in a quiet node`);
+  console.log(`memory of the observatory: ${after.pss.toFixed(0)} MiB (PSS), ${after.rss.toFixed(0)} MiB (RSS)`);
+  const each = (after.bytes - before.bytes) / messages / 1024;
+  console.log(`disk: ${each.toFixed(1)} KB for a message`);
 } finally {
   await recorded.stop();
   await plain.stop();
@@ -53,12 +61,24 @@ async function series(node: BenchNode, name: string, length: number): Promise<nu
   return times;
 }
 
-async function recordedSoFar(): Promise<{ cpu: number; memory: number; messages: number }> {
+interface Recorded {
+  /** Before it was asked how much it has recorded, and after: that takes a thread. */
+  readonly cpu: number;
+  readonly cpuAfter: number;
+  readonly pss: number;
+  readonly rss: number;
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+async function recordedSoFar(): Promise<Recorded> {
   const pid = (await agentProcesses(recorded.dir)).get('observatory') ?? 0;
   const processes = new Map([['observatory', pid]]);
-  const [cpu, memory] = await Promise.all([cpuOf(processes), memoryOf(processes)]);
-  const { messages } = JSON.parse(await liveRecording()) as RecordingDocument;
-  return { cpu: cpu['observatory'] ?? 0, memory: memory['observatory'] ?? 0, messages };
+  const of = (figures: PerProcess) => figures['observatory'] ?? 0;
+  const [cpu, pss, rss] = await Promise.all([cpuOf(processes), memoryOf(processes), memoryOf(processes, 'Rss')]);
+  const { messages, bytes } = JSON.parse(await liveRecording()) as RecordingDocument;
+  const cpuAfter = of(await cpuOf(processes));
+  return { cpu: of(cpu), cpuAfter, pss: of(pss), rss: of(rss), messages, bytes };
 }
 
 function liveRecording(): Promise<string> {

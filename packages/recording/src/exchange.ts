@@ -1,7 +1,17 @@
 import { chmodSync, renameSync, rmSync } from 'node:fs';
 import { toError } from '@kubus/ports';
 import { RecordingError } from './recording-error.ts';
-import { checkContent, openDatabase, readMeta, readMetaNumber, writeMeta } from './schema.ts';
+import {
+  checkContent,
+  checkPaths,
+  firstKind,
+  openDatabase,
+  readMeta,
+  readMetaNumber,
+  versionOf,
+  writeMeta,
+} from './schema.ts';
+import { upgradeRecording } from './upgrade.ts';
 
 /**
  * Writes a recording, also one that grows, as one file to another place; what was there is replaced as a whole.
@@ -37,24 +47,32 @@ export function exportRecording(from: string, to: string, { name, at }: { name: 
 }
 
 /**
- * Takes a file in as a recording of that name, when it is one and nothing in it is damaged. The file that was given goes.
+ * Takes a file in as a recording of that name, when it is one and nothing in it is damaged; one of the first version is
+ * written anew. The file that was given goes.
  *
  * @throws RecordingError that says what is wrong; nothing has changed then but that the given file is gone.
  */
 export function importRecording(given: string, to: string, { name }: { name: string }): void {
+  const anew = `${given}.anew`;
   try {
-    const database = openDatabase(given, { readOnly: false });
+    const isFirst = versionOf(given) === firstKind.version;
+    if (isFirst) upgradeRecording(given, anew);
+    const path = isFirst ? anew : given;
+    const database = openDatabase(path, { readOnly: false });
     try {
-      checkContent(database, given);
-      readMeta(database, given);
+      checkContent(database, path);
+      checkPaths(database, path);
+      readMeta(database, path);
       writeMeta(database, { name, state: 'imported' });
       database.exec('PRAGMA journal_mode = DELETE');
     } finally {
       database.close();
     }
-    renameSync(given, to);
+    renameSync(path, to);
   } finally {
-    for (const file of [given, `${given}-wal`, `${given}-shm`, `${given}-journal`]) rmSync(file, { force: true });
+    for (const path of [given, anew]) {
+      for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${end}`, { force: true });
+    }
   }
 }
 

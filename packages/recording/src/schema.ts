@@ -40,6 +40,22 @@ const TABLES = [
   'CREATE INDEX messages_by_type ON messages (type)',
 ] as const;
 
+/** A version of the file, and its tables. */
+export interface FileKind {
+  readonly version: number;
+  readonly tables: readonly string[];
+}
+
+const present: FileKind = { version: FILE_VERSION, tables: TABLES };
+
+/** Without what the map of services and latency are made of. */
+export const firstKind: FileKind = {
+  version: 1,
+  tables: TABLES.filter((sql) => !/^CREATE TABLE (said|hearings|bus|steps|paths) /.test(sql)).map((sql) =>
+    sql.replace(', since REAL', ''),
+  ),
+};
+
 /** Width of one row of `slots`, in milliseconds. */
 export const SLOT_MS = 100;
 
@@ -68,13 +84,16 @@ const BUSY_MS = 5_000;
  *
  * @throws RecordingError that names the file.
  */
-export function openDatabase(path: string, { readOnly }: { readOnly: boolean }): DatabaseSync {
+export function openDatabase(
+  path: string,
+  { readOnly, kind = present }: { readOnly: boolean; kind?: FileKind },
+): DatabaseSync {
   if (!existsSync(path)) throw new RecordingError('not-there', `${path}: there is no such file`, { context: { path } });
   const database = new DatabaseSync(path, { readOnly, timeout: BUSY_MS, defensive: true, allowExtension: false });
   try {
     database.exec('PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON');
     if (!readOnly) database.exec('PRAGMA synchronous = NORMAL');
-    checkKind(database, path);
+    checkKind(database, path, kind);
     return database;
   } catch (error) {
     database.close();
@@ -84,20 +103,35 @@ export function openDatabase(path: string, { readOnly }: { readOnly: boolean }):
   }
 }
 
-function checkKind(database: DatabaseSync, path: string): void {
+function checkKind(database: DatabaseSync, path: string, { version: wanted, tables }: FileKind): void {
   const pragma = (name: string) => Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
   if (pragma('application_id') !== APPLICATION_ID) {
     throw new RecordingError('not-a-recording', `${path}: is no recording of Kubus`, { context: { path } });
   }
   const version = pragma('user_version');
-  if (version !== FILE_VERSION) {
-    const message = `${path}: is a recording of version ${version}; this Kubus reads version ${FILE_VERSION}`;
+  if (version !== wanted) {
+    const way = version === firstKind.version ? ': kubus record import writes it anew' : '';
+    const message = `${path}: is a recording of version ${version}; this Kubus reads version ${wanted}${way}`;
     throw new RecordingError('other-version', message, { context: { path, version } });
   }
   const rows = database.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').all();
   const found = rows.map(({ sql }) => String(sql)).sort();
-  if (JSON.stringify(found) !== JSON.stringify([...TABLES].sort())) {
+  if (JSON.stringify(found) !== JSON.stringify([...tables].sort())) {
     throw new RecordingError('not-a-recording', `${path}: has other tables than a recording`, { context: { path } });
+  }
+}
+
+/** Says of which version a recording is; undefined when it is none. */
+export function versionOf(path: string): number | undefined {
+  if (!existsSync(path)) return undefined;
+  const database = new DatabaseSync(path, { readOnly: true, timeout: BUSY_MS, allowExtension: false });
+  try {
+    const pragma = (name: string) => Number(database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    return pragma('application_id') === APPLICATION_ID ? pragma('user_version') : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    database.close();
   }
 }
 
@@ -114,8 +148,14 @@ export function checkContent(database: DatabaseSync, path: string): void {
     database.prepare('SELECT count(*) AS odd FROM messages LEFT JOIN bodies USING (seq) WHERE subject IS NULL').get() ??
     {};
   if (odd !== 0) throw damaged(`${String(odd)} messages have no body`);
+}
+
+/** The same of the paths of pods. */
+export function checkPaths(database: DatabaseSync, path: string): void {
   const { lost } = database.prepare('SELECT count(*) AS lost FROM paths WHERE NOT json_valid(steps)').get() ?? {};
-  if (lost !== 0) throw damaged(`${String(lost)} paths of pods can not be read`);
+  if (lost === 0) return;
+  const message = `${path}: ${String(lost)} paths of pods can not be read`;
+  throw new RecordingError('damaged', message, { context: { path } });
 }
 
 /** The recording's own account of itself. */

@@ -1,9 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { serviceContracts } from '@kubus/contracts';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { RecordingReader, exportRecording, importRecording } from '../src/index.ts';
 import { EPOCH, made } from './made-messages.ts';
+import { podLives } from './pod-lives.ts';
 import { complete, create, folder, read } from './recording-folder.ts';
 
 describe('as a file', () => {
@@ -31,6 +33,27 @@ describe('as a file', () => {
     writer.close();
   });
 
+  test('of the first version is written anew, with all that is asked of it', () => {
+    const writer = create();
+    writer.append([...podLives({ pods: 2, parallel: 2, between: 3 })]);
+    writer.close();
+    const ask = (reader: RecordingReader) => ({
+      ...{ starts: [...reader.paths('start')], map: reader.serviceMap(serviceContracts), pods: reader.pods() },
+      ...{ messages: [...reader.all()], completeness: reader.completeness() },
+    });
+    const own = read(writer.path, ask);
+    const file = join(folder, 'old.kubus');
+    exportRecording(writer.path, file, { name: 'old', at: EPOCH });
+    for (const table of ['said', 'hearings', 'bus', 'steps', 'paths']) change(file, `DROP TABLE ${table}`);
+    change(file, 'ALTER TABLE speakers DROP COLUMN since; PRAGMA user_version = 1');
+    expect(() => new RecordingReader(file)).toThrow('is a recording of version 1');
+    const place = join(folder, 'in.kubus');
+    importRecording(file, place, { name: 'in' });
+    expect(read(place, ask)).toEqual(own);
+    expect(read(place, (reader) => reader.meta)).toMatchObject({ name: 'in', state: 'imported', ended: EPOCH });
+    expect(readdirSync(folder).filter((name) => /^(old|in)/.test(name))).toEqual(['in.kubus']);
+  });
+
   test.each([
     ['a text', (path: string) => writeFileSync(path, 'hello'), 'is no recording'],
     ['an empty file', (path: string) => writeFileSync(path, ''), 'is no recording'],
@@ -43,6 +66,7 @@ describe('as a file', () => {
     ],
     ['headers that are none', (path: string) => change(path, "UPDATE bodies SET headers = 'x'"), 'headers'],
     ['a message without a body', (path: string) => change(path, 'DELETE FROM bodies WHERE seq = 1'), 'have no body'],
+    ['a path that is none', (path: string) => change(path, "INSERT INTO paths VALUES (1, 'start', 1, 'x')"), 'paths'],
     ['no name', (path: string) => change(path, "DELETE FROM meta WHERE key = 'name'"), 'has no name'],
   ])('%s is refused by name, and nothing stays', (_what, spoil, message) => {
     const { writer, file } = exported();

@@ -24,8 +24,7 @@ for (const path of ['map', 'latency?what=start', 'latency?what=stop']) {
   await ask(`${path}, again`, `${base}/${path}`);
 }
 const compared = `/api/v1/compare?left=${recording.name}&right=${recording.name}`;
-let longest = 0;
-let asked = 0;
+const waits: number[] = [];
 const asking = { long: true };
 loop.enable();
 const long = Promise.all([
@@ -36,16 +35,19 @@ const long = Promise.all([
 while (asking.long) {
   const began = performance.now();
   await app.inject(`${base}/messages?limit=100`);
-  longest = Math.max(longest, performance.now() - began);
-  asked += 1;
+  waits.push(performance.now() - began);
 }
 await long;
 loop.disable();
-console.log(`${asked} pages of messages meanwhile; the longest took ${longest.toFixed(0)} ms`);
-console.log(`the main thread was held up for ${(loop.max / 1e6).toFixed(0)} ms at most`);
+waits.sort((one, other) => one - other);
+const longest = [0.5, 0.99, 1].map((share) => (waits[Math.ceil(share * waits.length) - 1] ?? 0).toFixed(0));
+console.log(`${waits.length} pages of messages meanwhile: ${longest.join(', ')} ms (median, 99th percentile, longest)`);
+const held = [loop.percentile(50), loop.percentile(99), loop.max].map((ns) => (ns / 1e6).toFixed(0));
+console.log(`the main thread came late by ${held.join(', ')} ms (median, 99th percentile, most)`);
 console.log(`memory after (RSS): ${memory()}`);
 await app.close();
 await threads.close();
+console.log(`when its threads have ended: ${memory()}`);
 
 /** The answer is let go as it comes. */
 async function ask(what: string, url: string): Promise<void> {
