@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { podStatus, typeOf } from '@kubus/contracts';
 import { type RunningCommand, type TestNode, checkout, isReady, poll, startCommand } from '@kubus/harness';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -216,10 +217,22 @@ onNode('a program takes the place of a bundled service, and gives it back', asyn
     await writeProbed(node);
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
     const own = node.watch.instance('prober-0');
+    const before = node.watch.messages.all.length;
     const { code, stderr } = await replaced.end();
     expect([code, stderr]).toEqual([0, expect.stringContaining('the bundled prober-0 serves again')]);
     expect(node.watch.instance('prober-0')?.epoch).toBeGreaterThan(own?.epoch ?? Infinity);
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+    // It goes on from what the program has said. Its word of a new pod comes after those of all that it has taken up.
+    const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
+    await node.writeManifest('new.json', pod('new', { containers: [container({ name: 'main', readinessProbe })] }));
+    await node.watch.waitForPod('new', isReady, 'ready');
+    const uids = ['exec', 'http'].flatMap((name) => node.watch.podsNamed(name).map(({ ref }) => ref.uid));
+    expect(uids).toHaveLength(2);
+    const unready = node.watch.messages.all.slice(before).filter(({ message, envelope }) => {
+      const isStatus = envelope?.type === typeOf(podStatus) && uids.includes(envelope.pod ?? '');
+      return isStatus && message.data.includes('"ready":false');
+    });
+    expect(unready).toEqual([]);
   } finally {
     await replaced.end();
   }

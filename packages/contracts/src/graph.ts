@@ -164,7 +164,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   prober: {
     about: 'Runs the startup, liveness and readiness probes of containers.',
     owns: [podProbes],
-    reads: [podWork, runtimePod, serviceShare],
+    // What was said in its place by another program, which keeps no records of this one's.
+    reads: [podWork, podProbes, runtimePod, serviceShare],
     serves: [],
     calls: [criCommands.ExecSync],
     publishes: [probeEvent],

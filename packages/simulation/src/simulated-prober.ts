@@ -36,6 +36,7 @@ export class SimulatedProber {
     this.#facts = bus.owner(podProbes);
     // There is only this one, so it has every pod.
     bus.reader(serviceShare);
+    bus.reader(podProbes);
     bus.reader(podWork, {
       changed: ({ key, value }) => {
         this.#works.set(key, value);

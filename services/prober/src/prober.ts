@@ -49,6 +49,7 @@ export class Prober {
   readonly #startedAt: number;
   readonly #events: PodEvents;
   readonly #pods = new Map<string, PodProber>();
+  readonly #said: FactReader<PodProbes>;
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
   /** Undefined until it is known; no pod is taken up before. */
@@ -62,7 +63,9 @@ export class Prober {
     this.#options = options;
     const { bus, clock, logger, eventRate } = options;
     const records = new SharedRecords(options.records, bus.instance);
-    const keeper = new ResultKeeper({ ...{ records, clock, logger }, facts: bus.owner(podProbes) });
+    const life = { by: bus.instance, epoch: bus.epoch };
+    const keeper = new ResultKeeper({ ...{ records, life, clock, logger }, facts: bus.owner(podProbes) });
+    this.#said = bus.reader(podProbes);
     this.#keeper = keeper;
     this.#startedAt = clock.now();
     this.#events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(probeEvent);
@@ -149,7 +152,11 @@ export class Prober {
       this.#kept.delete(uid);
       this.#keeper.release(uid);
     }
-    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), term, causes);
+    await this.#said.whenPresent();
+    const { instance, epoch } = this.#options.bus;
+    const earlier = [...this.#said].filter((fact) => fact.source === instance && fact.epoch < epoch);
+    const said = new Map(earlier.map((fact) => [fact.key, { probes: fact.value, epoch: fact.epoch }]));
+    const kept = await this.#keeper.takeUp((uid) => this.#has(uid), { term, causes, said });
     for (const [uid, probes] of kept) {
       this.#kept.set(uid, probes);
       // Of one that another instance has had in between, that one knows better.

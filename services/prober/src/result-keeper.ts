@@ -7,7 +7,20 @@ import * as z from 'zod';
 /** How long after a failed write of a record it is tried again. */
 const RETRY_MS = 1_000;
 
-const recordSchema = z.object({ version: z.literal(1), probes: podProbesSchema });
+const recordSchema = z.object({
+  version: z.literal(1),
+  probes: podProbesSchema,
+  /** The instance that found this, and the epoch of the life in which it did. */
+  by: z.string().optional(),
+  epoch: z.number().optional(),
+});
+type ProbeRecord = z.infer<typeof recordSchema>;
+
+/** What an earlier life of this instance said last on the bus. */
+interface SaidBefore {
+  readonly probes: PodProbes;
+  readonly epoch: number;
+}
 
 interface Wanted {
   /** Undefined: there are none any more. */
@@ -19,6 +32,8 @@ interface Wanted {
 
 export interface ResultKeeperOptions {
   readonly records: SharedRecords;
+  /** The instance, and the epoch of this life. */
+  readonly life: { readonly by: string; readonly epoch: number };
   readonly facts: FactOwner<PodProbes>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,6 +45,7 @@ export interface ResultKeeperOptions {
  */
 export class ResultKeeper {
   readonly #records: SharedRecords;
+  readonly #life: ResultKeeperOptions['life'];
   readonly #facts: FactOwner<PodProbes>;
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -44,6 +60,7 @@ export class ResultKeeper {
 
   constructor(options: ResultKeeperOptions) {
     this.#records = options.records;
+    this.#life = options.life;
     this.#facts = options.facts;
     this.#clock = options.clock;
     this.#logger = options.logger;
@@ -60,18 +77,22 @@ export class ResultKeeper {
   }
 
   /**
-   * Takes up the pods that `isOwn` says this instance has, of those that there are records of: publishes what was known,
-   * and returns it by pod UID. Not those that it has already, unless another instance has had them in between.
+   * Takes up the pods that `isOwn` says this instance has, of those that there are records of or that an earlier life has
+   * spoken of: publishes what was known, and returns it by pod UID. Not those that it has already, unless another instance has
+   * had them in between.
+   *
+   * @param options.said what earlier lives of this instance said last, by pod UID. A life of another program in this one's
+   *   place knows nothing of the records.
    */
   async takeUp(
     isOwn: (uid: string) => boolean,
-    term: number,
-    causes: readonly Cause[],
+    options: { term: number; causes: readonly Cause[]; said: ReadonlyMap<string, SaidBefore> },
   ): Promise<Map<string, PodProbes>> {
+    const { term, causes, said } = options;
     const taken = new Map<string, PodProbes>();
-    for (const uid of (await this.#records.load()).keys()) {
+    for (const uid of new Set([...(await this.#records.load()).keys(), ...said.keys()])) {
       if (!isOwn(uid) || (await this.#stillHas(uid))) continue;
-      const probes = await this.#readRecord(uid, term);
+      const probes = await this.#known(uid, term, said.get(uid));
       if (probes === undefined) continue;
       taken.set(uid, probes);
       this.claim(uid, term);
@@ -141,16 +162,31 @@ export class ResultKeeper {
     return true;
   }
 
-  async #readRecord(uid: string, term: number): Promise<PodProbes | undefined> {
-    let record: unknown;
+  /** What is known of a pod: what its record says, or what was said after that was written. */
+  async #known(uid: string, term: number, said: SaidBefore | undefined): Promise<PodProbes | undefined> {
     try {
-      record = await this.#records.take(uid, term);
+      const record = await this.#readRecord(uid, term);
+      if (said === undefined || !this.#isOlder(record, said)) return record?.probes;
+      await this.#records.put(uid, term, this.#recordOf(said.probes));
+      return said.probes;
     } catch (error) {
       this.#logger.warn({ podUid: uid, err: toError(error) }, 'a record of probe results could not be taken over');
       return undefined;
     }
+  }
+
+  #isOlder(record: ProbeRecord | undefined, said: SaidBefore): boolean {
+    return record === undefined || (record.by === this.#life.by && (record.epoch ?? said.epoch) < said.epoch);
+  }
+
+  #recordOf(probes: PodProbes): ProbeRecord {
+    return { version: 1, probes, ...this.#life };
+  }
+
+  async #readRecord(uid: string, term: number): Promise<ProbeRecord | undefined> {
+    const record = await this.#records.take(uid, term);
     const parsed = recordSchema.safeParse(record);
-    if (parsed.success) return parsed.data.probes;
+    if (parsed.success) return parsed.data;
     if (record !== undefined) {
       this.#logger.error({ podUid: uid, err: parsed.error }, 'a record of probe results can not be read');
       await this.#records.delete(uid, term);
@@ -200,7 +236,7 @@ export class ResultKeeper {
       this.#facts.remove(uid, { pod: uid, causes });
       if (over && !this.#wanted.has(uid)) this.release(uid);
     } else {
-      await this.#records.put(uid, term, { version: 1, probes });
+      await this.#records.put(uid, term, this.#recordOf(probes));
       // It may have become another instance's meanwhile.
       if (this.#terms.has(uid)) this.#facts.put(uid, probes, { pod: uid, causes });
     }

@@ -108,6 +108,16 @@ export class ScriptedPods {
     this.#probers.delete(slot);
   }
 
+  /** Another program has the prober's place, says that much of a pod, and is gone again. It keeps none of its records. */
+  async otherProgram(uid: string, containers: PodProbes['containers']): Promise<void> {
+    const member = this.broker.join('prober', this.clock, ++this.#epoch);
+    const facts = member.bus.owner(podProbes);
+    facts.put(uid, { ref: { uid, name: `pod-${uid}`, namespace: 'default' }, containers }, { pod: uid });
+    facts.complete();
+    await settled();
+    member.leave();
+  }
+
   /** The launcher tells which instances share the pods. */
   async share(term: number, ...slots: number[]): Promise<void> {
     this.#shares.put('prober', { instances: slots.map((slot) => `prober-${slot}`), term });
