@@ -1,12 +1,14 @@
 import { chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf, serviceMap } from '@kubus/causality';
-import { serviceContracts } from '@kubus/contracts';
+import { contractsOf } from '@kubus/contracts';
 import { type ObservatoryDocument, startRecordingSchema } from '@kubus/observatory-api';
-import { type Logger, toError } from '@kubus/ports';
+import { type Ids, type Logger, toError } from '@kubus/ports';
 import { RecordingError } from '@kubus/recording';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { messageOf, pageOf, sideOf, storiesOf, timelineOf } from './documents.ts';
+import { addFaults } from './fault-routes.ts';
+import type { Faults } from './faults.ts';
 import { addPage } from './page-files.ts';
 import { compareQuery, densityQuery, latencyQuery, messagesQuery, parsed, traceQuery } from './queries.ts';
 import { type Recordings, RequestError } from './recordings.ts';
@@ -22,26 +24,28 @@ export interface AppOptions {
   readonly page?: string | undefined;
   /** File of the published contract. */
   readonly contract?: string | undefined;
-  /** The node was started with faults. */
-  readonly faults?: boolean;
+  /** Of a node that was started with them. */
+  readonly faults?: Faults | undefined;
+  readonly ids: Ids;
   readonly logger: Logger;
 }
 
 /** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { recordings, version, page, logger, faults = false } = options;
+  const { recordings, version, page, logger, faults, ids } = options;
   const app = fastify({ logger: false });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
   app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
   // A recording that is taken in is a stream, whatever it is called.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   const { node } = recordings;
-  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults };
+  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults: faults !== undefined };
   app.get(`${ROOT}/`, () => about);
   app.get(ROOT, () => about);
   addRecordings(app, recordings);
   addMessages(app, recordings);
-  addAnalysis(app, recordings);
+  addAnalysis(app, recordings, contractsOf(about));
+  addFaults(app, { root: ROOT, node, faults, ids });
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
@@ -108,13 +112,13 @@ function addMessages(app: FastifyInstance, recordings: Recordings): void {
   });
 }
 
-function addAnalysis(app: FastifyInstance, recordings: Recordings): void {
+function addAnalysis(app: FastifyInstance, recordings: Recordings, contracts: ReturnType<typeof contractsOf>): void {
   app.get(`${ROOT}/recordings/:name/latency`, (request) => {
     const { what } = parsed(latencyQuery, request.query);
     return latencyOf(what, storiesOf(recordings.reader(nameOf(request))));
   });
   app.get(`${ROOT}/recordings/:name/map`, (request) => {
-    return serviceMap(serviceContracts, recordings.reader(nameOf(request)).all());
+    return serviceMap(contracts, recordings.reader(nameOf(request)).all());
   });
   app.get(`${ROOT}/compare`, (request) => {
     const { left, right, what } = parsed(compareQuery, request.query);

@@ -1,3 +1,4 @@
+import type { StoredMessage } from '@kubus/causality';
 import { LIVE, type LiveTick, type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
 import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import {
@@ -40,6 +41,7 @@ export class NodeRecordings implements Recordings {
   readonly #options: NodeRecordingsOptions;
   readonly #live: RecordingWriter;
   readonly #ticks: LiveTicks;
+  readonly #listeners: ((messages: readonly StoredMessage[]) => void)[] = [];
   readonly #readers = new Map<string, RecordingReader>();
 
   constructor(options: NodeRecordingsOptions) {
@@ -49,10 +51,13 @@ export class NodeRecordings implements Recordings {
     for (const left of readdirSync(this.#incoming)) rmSync(join(this.#incoming, left));
     this.#live = this.#openLive();
     this.#ticks = new LiveTicks(options.clock);
+    this.onMessages((messages) => this.#ticks.count(messages));
     const { clock, logger, limits } = options;
     this.recorder = new Recorder({
       ...{ live: this.#live, clock, logger, limits },
-      onMessages: (messages) => this.#ticks.count(messages),
+      onMessages: (messages) => {
+        for (const listener of this.#listeners) listener(messages);
+      },
       onFull: (name) => this.#closeReader(name),
     });
     this.#resume();
@@ -148,6 +153,11 @@ export class NodeRecordings implements Recordings {
 
   follow(listener: (tick: LiveTick) => void): () => void {
     return this.#ticks.follow(listener);
+  }
+
+  /** Tells what has been written into the live recording. */
+  onMessages(listener: (messages: readonly StoredMessage[]) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** What grows goes on when the service is started again. */

@@ -4,6 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { systemIds } from '@kubus/service-kit';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ beforeEach(async () => {
   recordings = openRecordings(folder);
   recordings.recorder.begin({ created: 'then', first: 1, last: 0 });
   recordings.recorder.take(numbers(1, 6).map((number) => message(number, number > 2 ? { pod: 'u1' } : {})));
-  app = await createApp({ recordings, version: '1.0.0', logger: silentLogger });
+  app = await createApp({ recordings, version: '1.0.0', ids: systemIds, logger: silentLogger });
 });
 afterEach(async () => {
   await app.close();
@@ -112,6 +113,28 @@ describe('refuses', () => {
   });
 });
 
+/** Everything of the API that has to do with faults. */
+const ofFaults = [
+  ['GET', '/api/v1/faults'],
+  ['POST', '/api/v1/faults'],
+  ['DELETE', '/api/v1/faults'],
+  ['DELETE', '/api/v1/faults/slow'],
+  ['POST', '/api/v1/services/prober/fault'],
+] as const;
+
+test.each(ofFaults)('without faults %s %s says how to start a node that has them', async (method, url) => {
+  const answer = await app.inject({ method, url });
+  expect([answer.statusCode, answer.json()]).toEqual([
+    409,
+    {
+      error: {
+        code: 'no-faults',
+        message: 'node node0 was started without faults: start it with ./kubus up --observatory --faults',
+      },
+    },
+  ]);
+});
+
 describe('the page', () => {
   test('is served as far as it is there', async () => {
     expect((await app.inject('/')).body).toContain('not built');
@@ -120,7 +143,7 @@ describe('the page', () => {
     await writeFile(join(page, 'index.html'), '<p>page</p>');
     await writeFile(join(page, 'assets/a.js'), '1');
     await writeFile(join(folder, 'secret.html'), 'secret');
-    const paged = await createApp({ recordings, version: '1', page, logger: silentLogger });
+    const paged = await createApp({ recordings, version: '1', page, ids: systemIds, logger: silentLogger });
     const index = await paged.inject('/?x=1');
     expect([index.body, index.headers['content-type']]).toEqual(['<p>page</p>', 'text/html; charset=utf-8']);
     expect(index.headers['content-security-policy']).toContain("default-src 'self'");
@@ -173,7 +196,7 @@ test('over files nothing changes', async () => {
   const file = await recordings.file('~live');
   await writeFile(path, file);
   const files = new FileRecordings([path, path]);
-  const reading = await createApp({ recordings: files, version: '1', logger: silentLogger });
+  const reading = await createApp({ recordings: files, version: '1', ids: systemIds, logger: silentLogger });
   expect((await get('/api/v1/', reading)).body).toEqual({ version: '1', faults: false });
   expect((await get('/api/v1/recordings', reading)).body).toMatchObject([
     { name: 'other', state: 'imported', messages: 6 },
@@ -185,6 +208,13 @@ test('over files nothing changes', async () => {
     ['DELETE', '/api/v1/recordings/other'],
   ] as const) {
     expect((await reading.inject({ method, url })).statusCode).toBe(405);
+  }
+  for (const [method, url] of ofFaults) {
+    const answer = await reading.inject({ method, url });
+    expect([answer.statusCode, answer.body]).toEqual([
+      method === 'GET' ? 404 : 405,
+      expect.stringContaining('there is no node to disturb'),
+    ]);
   }
   await reading.close();
   files.close();
