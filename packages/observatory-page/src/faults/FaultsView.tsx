@@ -24,7 +24,7 @@ export function FaultsView(): ReactNode {
   const observatory = useObservatory().data;
   const faults = useFaults();
   return (
-    <div className="story">
+    <div className="story faults">
       <h1 className="visually-hidden">Faults</h1>
       {observatory?.node === undefined ? (
         <EmptyState title="There is no node to disturb">
