@@ -35,7 +35,7 @@ async function take(camera: Photographer): Promise<void> {
     return pod.uid;
   };
   const shop = uidOf('shop');
-  await camera.take('overview', '/~live/overview', (page) => rows(page, 'Pods').nth(7));
+  await camera.take('overview', '/~live/overview', (page) => rows(page, 'Pods').nth(6));
   const steps = (page: Page): Locator => rows(page, 'Segments of the critical path of the start').first();
   await camera.take('timeline', `/~live/pods/${shop}`, steps);
   const sandbox = await node.firstMessage(shop, 'runtime.cmd.RunPodSandbox/1');
@@ -44,7 +44,7 @@ async function take(camera: Photographer): Promise<void> {
   );
   await camera.take('map', '/~live/map', (page) => rows(page, 'What is said to whom').first());
   await camera.take('latency', '/~live/latency', (page) => rows(page, 'Steps of the path').first());
-  const sides = `left=~live/${shop}&right=~live/${uidOf('shop-slow')}`;
+  const sides = `left=~live/${shop}&right=~live/${uidOf('shop-3')}`;
   await camera.take('compare', `/~live/compare?${sides}`, (page) => rows(page, 'Steps of both sides').first());
   await node.delayRuntimeFacts();
   await node.write('touch /tmp/pods/shop.yaml && rm /tmp/pods/shop-1.yaml');
