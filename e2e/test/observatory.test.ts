@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { type TestNode, checkout, kubusProgram, nodeEnvironment, poll, startCommand } from '@kubus/harness';
+import { type TestNode, checkout, poll } from '@kubus/harness';
 import type {
   Comparison,
   LatencyDocument,
@@ -12,6 +12,7 @@ import type {
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
+import { openObservatory } from '../src/observatory-page.ts';
 import { pod } from '../src/pods.ts';
 
 const onNode = sharedNode('observatory', { observatory: true });
@@ -30,16 +31,6 @@ async function done(node: TestNode, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** `kubus observatory` over files or a node, and a way to ask it. */
-async function opened(node: TestNode, ...args: string[]) {
-  const env = nodeEnvironment(node.folder);
-  const command = startCommand(process.execPath, [kubusProgram, 'observatory', '--port', '0', ...args], env);
-  const [, base = '', token = ''] = await command.waitForOutput(/^(http:\/\/127\.0\.0\.1:\d+)\/#token=(\S{43})$/m);
-  const headers = { authorization: `Bearer ${token}` };
-  const ask = async <T>(path: string) => (await (await fetch(`${base}/api/v1${path}`, { headers })).json()) as T;
-  return { base, headers, ask, end: () => command.end() };
-}
-
 onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere', async (node) => {
   const status = JSON.parse((await node.kubus('status', '-o', 'json')).stdout) as {
     healthy: boolean;
@@ -52,7 +43,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   expect((await node.kubus('restart', 'observatory')).code).toBe(0);
   await node.removeManifest('a.json');
   await node.watch.waitForNoPod('recorded');
-  const page = await opened(node);
+  const page = await openObservatory(node);
   // What is on its way to the recording is in it before it ends.
   await poll('the end of the pod in the recording', async () => {
     const pods = await page.ask<PodSummary[]>('/recordings/life/pods');
@@ -69,7 +60,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const other = join(node.folder, 'other.kubus');
   await copyFile(file, other);
-  const files = await opened(node, other);
+  const files = await openObservatory(node, other);
   const [there] = await files.ask<RecordingDocument[]>('/recordings');
   expect(there).toMatchObject({ name: 'other', messages: life?.messages, completeness: complete });
   const timeline = await files.ask<PodTimeline>(`/recordings/other/pods/${ref.uid}`);
@@ -112,10 +103,15 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
 });
 
 onNode('the page’s address answers its token alone, and events come through it', async (node) => {
-  const { base, headers, end } = await opened(node);
+  const { base, headers, end } = await openObservatory(node);
   expect((await fetch(`${base}/api/v1/recordings`)).status).toBe(401);
   expect((await fetch(`${base}/api/v1/recordings`, { headers: { authorization: 'Bearer x' } })).status).toBe(401);
   expect((await fetch(`${base}/api/v1/recordings/..%2f..%2flive`, { headers })).status).toBe(400);
+  const faults = await fetch(`${base}/api/v1/faults`, { headers });
+  expect([faults.status, await faults.text()]).toEqual([
+    409,
+    expect.stringContaining('./kubus up --observatory --faults'),
+  ]);
   const live = await fetch(`${base}/api/v1/live`, { headers });
   expect(live.headers.get('content-type')).toContain('text/event-stream');
   const reader = (live.body as ReadableStream<Uint8Array>).getReader();
@@ -139,7 +135,7 @@ onNode('what can not be done says why', async (node) => {
   await refused('there is no such file', 'observatory', join(node.folder, 'none.kubus'));
   const file = join(node.folder, 'live.kubus');
   await done(node, 'export', file);
-  const files = await opened(node, file);
+  const files = await openObservatory(node, file);
   expect((await files.ask<RecordingDocument[]>('/recordings'))[0]?.messages).toBeGreaterThan(0);
   await files.end();
 });

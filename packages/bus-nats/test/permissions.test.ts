@@ -72,7 +72,7 @@ describe('permissions of the broker', () => {
       await server.start(NODE, faultContracts, identities);
       const all = probes(faultContracts);
       const injects = all.find(({ subject }) => subject === 'kubus.n.node.cmd.injectFault.k');
-      expect(injects).toMatchObject({ publish: ['cli'], subscribe: ['launcher', 'cli'] });
+      expect(injects).toMatchObject({ publish: ['observatory', 'cli'], subscribe: ['launcher', 'cli'] });
       expect(await audit(server, all)).toEqual([]);
     },
     AUDIT_LIMIT_MS,

@@ -4,11 +4,14 @@ import type { serviceContracts } from './index.ts';
 import {
   type AnyDeclaration,
   type ServiceName,
+  clearFault,
   contractsOf,
   criCommands,
+  disturbService,
   everyServiceReads,
   faultContracts,
   faulted,
+  injectFault,
   instanceJournal,
   refusedMessage,
   serviceInstance,
@@ -94,7 +97,7 @@ describe('the services', () => {
     expect(unused.map(typeOf)).toEqual([]);
   });
 
-  test('have nothing to do with faults on a node without them, and all but people tell of them on one with them', () => {
+  test('have nothing to do with faults on a node without them, and all that are disturbed tell of them on one with them', () => {
     const ofFaults = declared.filter(
       ({ area, name }) => area === 'fault' || ['injectFault', 'clearFault', 'disturb'].includes(name),
     );
@@ -108,7 +111,11 @@ describe('the services', () => {
       });
     expect(listed(contractsOf({ faults: false }))).toEqual([]);
     expect(listed(contractsOf({ faults: true }))).toEqual(serviceNames);
-    expect(having('publishes', faulted)).toEqual(serviceNames.filter((name) => name !== 'launcher' && name !== 'cli'));
+    const undisturbed: readonly ServiceName[] = ['launcher', 'observatory', 'cli'];
+    expect(having('publishes', faulted)).toEqual(serviceNames.filter((name) => !undisturbed.includes(name)));
+    for (const command of [injectFault, clearFault, disturbService]) {
+      expect(having('calls', command)).toEqual(['observatory', 'cli']);
+    }
   });
 
   test('do not ask themselves', () => {

@@ -1,3 +1,13 @@
+export {
+  type FaultDocument,
+  type FaultsDocument,
+  type NewFault,
+  type NewServiceFault,
+  type PauseDocument,
+  disturbedNameSchema,
+  newFaultSchema,
+  newServiceFaultSchema,
+} from './fault.ts';
 export type { MessageBrief, MessageDocument, MessageKind, MessagePage } from './message.ts';
 export {
   type Completeness,

@@ -1,77 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
-import { type Visit, buildPage, noChromium, seriousViolations, startChromium, visit } from './chromium.ts';
-import { standInContract } from './stand-in/contract.ts';
-import { StandIn } from './stand-in/server.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { seriousViolations, visit } from './chromium.ts';
+import { goTo, grid, inChromium, rows } from './page-rig.ts';
 
-const missing = noChromium();
-if (missing !== undefined) console.warn(`The tests of the page in a browser are skipped: ${missing}`);
-const inChromium = missing === undefined ? describe : describe.skip;
-
-const token = 'a-token';
-/** Only ends what hangs: a busy machine takes its time. */
-const hangs = 300_000;
-jest.setTimeout(hangs);
-// A browser has a time of its own; the log and the summary of all tests name what was tried twice.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
-
-/** How long an address is waited for until the keys are pressed again, in milliseconds: on a busy machine the second may come too late. */
-const againMs = 5_000;
-
-/** Presses the keys of a view until the address is its own. */
-async function goTo(page: Page, key: string, address: RegExp): Promise<void> {
-  for (let there = false; !there;) {
-    await page.keyboard.press('g');
-    await page.keyboard.press(key);
-    there = await page.waitForURL(address, { timeout: againMs }).then(
-      () => true,
-      () => false,
-    );
-  }
-}
-
-inChromium('the page in Chromium', () => {
-  let folder: string;
-  let standIn: StandIn;
-  let address: string;
-  let browser: Browser;
-  const contexts: BrowserContext[] = [];
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'observatory-page-'));
-    await buildPage(folder);
-    standIn = new StandIn({ page: folder, token, millionPods: 10_000, contract: standInContract });
-    address = await standIn.listen(0);
-    browser = await startChromium();
-  });
-  afterEach(async () => {
-    await Promise.all(contexts.splice(0).map((context) => context.close()));
-  });
-  afterAll(async () => {
-    await browser.close();
-    standIn.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  async function open(route: string, theme: 'light' | 'dark' = 'light'): Promise<Visit> {
-    const context = await browser.newContext({ colorScheme: theme, viewport: { width: 1280, height: 800 } });
-    context.setDefaultTimeout(hangs / 2);
-    contexts.push(context);
-    return visit(context, `${address}${route}`);
-  }
-  const grid = (page: Page, name: string): Locator => page.getByRole('grid', { name, exact: true });
-  const rows = (page: Page, name: string): Locator => grid(page, name).locator('.grid-row');
+inChromium('the page in Chromium', (rig) => {
   /** Everything that a view reads is there. */
   const settled = (page: Page): Promise<void> => page.locator('.main .waiting').waitFor({ state: 'detached' });
 
   async function podOf(recording: string, index: number): Promise<{ uid: string; name: string }> {
-    const answer = await fetch(new URL(`/api/v1/recordings/${recording}/pods`, address), {
-      headers: { authorization: `Bearer ${token}` },
-    });
-    const pods = (await answer.json()) as { uid: string; name: string }[];
+    const pods = (await rig.ask('GET', `/recordings/${recording}/pods`)) as { uid: string; name: string }[];
     const pod = pods[index];
     if (pod === undefined) throw new Error(`recording ${recording} has no pod ${index}`);
     return pod;
@@ -87,7 +24,7 @@ inChromium('the page in Chromium', () => {
       ['/before/compare?right=slow-disk', 'Steps of both sides'],
       ['/before/contract?type=worker.fact.status/1', 'Types of messages'],
     ])('%s opens, complains of nothing, asks nobody else and is accessible', async (route, list) => {
-      const { page, complaints, abroad } = await open(route, theme);
+      const { page, complaints, abroad } = await rig.open(route, theme);
       await rows(page, list).first().waitFor();
       await settled(page);
       expect(await page.locator('html').getAttribute('data-theme')).toBe(theme);
@@ -98,11 +35,11 @@ inChromium('the page in Chromium', () => {
 
     test('the timeline of a pod and the recordings do so too', async () => {
       const { uid } = await podOf('before', 4);
-      const { page, complaints } = await open(`/before/pods/${uid}?message=12`, theme);
+      const { page, complaints } = await rig.open(`/before/pods/${uid}?message=12`, theme);
       await rows(page, 'Segments of the critical path of the start').first().waitFor();
       await page.getByRole('heading', { name: 'Payload' }).waitFor();
       expect(await seriousViolations(page)).toEqual([]);
-      await page.goto(new URL('#/before/recordings', address).href);
+      await page.goto(new URL('#/before/recordings', rig.address).href);
       await page.getByRole('row', { name: /slow-disk/ }).waitFor();
       expect(await seriousViolations(page)).toEqual([]);
       expect(complaints).toEqual([]);
@@ -110,28 +47,27 @@ inChromium('the page in Chromium', () => {
   });
 
   test('the token leaves the address bar, and stays for the tab', async () => {
-    const { page } = await open('/before/overview');
+    const { page } = await rig.open('/before/overview');
     await rows(page, 'Pods').first().waitFor();
-    expect(page.url()).toBe(new URL('#/before/overview', address).href);
+    expect(page.url()).toBe(new URL('#/before/overview', rig.address).href);
     await page.reload();
     await rows(page, 'Pods').first().waitFor();
   });
 
   test('who has no token is told in words, and an address with one in the same tab mends it', async () => {
-    const context = await browser.newContext();
-    contexts.push(context);
-    const { page } = await visit(context, new URL('/', address).href);
+    const context = await rig.context();
+    const { page } = await visit(context, new URL('/', rig.address).href);
     const alert = page.getByRole('alert');
     await alert.waitFor();
     expect(await alert.textContent()).toMatch(/token is missing or wrong.*kubus observatory/);
     await alert.getByRole('button', { name: 'Try again' }).click();
     await alert.waitFor();
-    await page.goto(address);
+    await page.goto(rig.address);
     await rows(page, 'Pods').first().waitFor();
   });
 
   test('everything is reached by the keyboard: a pod, its timeline, a message, its cause, and back', async () => {
-    const { page } = await open('/before/overview');
+    const { page } = await rig.open('/before/overview');
     await rows(page, 'Pods').first().waitFor();
     await goTo(page, 'p', /#\/before\/pods$/);
     // The view before this one has a filter of its own.
@@ -183,7 +119,7 @@ inChromium('the page in Chromium', () => {
 
   test('the timeline zooms and shows one path or the other', async () => {
     const { uid } = await podOf('before', 4);
-    const { page } = await open(`/before/pods/${uid}`);
+    const { page } = await rig.open(`/before/pods/${uid}`);
     const timeline = page.getByRole('group', { name: /^Messages of the pod by service/ });
     await timeline.waitFor();
     const picture = (): Promise<string> =>
@@ -204,11 +140,11 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a payload is folded, searched and copied', async () => {
-    const { page } = await open('/before/messages?message=430');
+    const { page } = await rig.open('/before/messages?message=430');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     const inspector = page.getByRole('complementary', { name: 'Message' });
     await inspector.getByRole('heading', { name: 'Payload' }).waitFor();
-    await page.goto(new URL('#/before/messages?message=431', address).href);
+    await page.goto(new URL('#/before/messages?message=431', rig.address).href);
     await inspector.getByRole('heading', { name: 'Message 431' }).waitFor();
     await inspector.getByRole('button', { name: 'Copy as JSON' }).click();
     await inspector.getByText('Copied').waitFor();
@@ -222,7 +158,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a million messages: the overview narrows to a range, the list goes on as far as one likes', async () => {
-    const { page } = await open('/million/overview');
+    const { page } = await rig.open('/million/overview');
     const firstSeq = rows(page, 'Messages').first().getByRole('gridcell').first();
     await rows(page, 'Pods').first().waitFor();
     await page.getByText(/^1\s010\s000$/).waitFor();
@@ -261,7 +197,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('what the node says comes in by itself', async () => {
-    const { page } = await open('/~live/overview');
+    const { page } = await rig.open('/~live/overview');
     await page.getByText(/^live, /).waitFor();
     const before = Number(await grid(page, 'Pods').getAttribute('aria-rowcount'));
     await page.waitForFunction(
@@ -271,7 +207,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a bar of the histogram lists its pods, and a step has a histogram of its own', async () => {
-    const { page } = await open('/before/latency');
+    const { page } = await rig.open('/before/latency');
     await rows(page, 'Steps of the path').first().waitFor();
     const bar = page.getByRole('button', { name: /^\d+\spods? from/ }).first();
     const pods = Number(/^\d+/.exec((await bar.getAttribute('aria-label')) ?? '')?.[0]);
@@ -286,7 +222,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a comparison says in words what differs', async () => {
-    const { page } = await open('/before/compare');
+    const { page } = await rig.open('/before/compare');
     await page.getByRole('heading', { name: 'Choose what to compare' }).waitFor();
     await page.getByRole('group', { name: 'Right' }).getByLabel('Recording').selectOption('slow-disk');
     await rows(page, 'Steps of both sides').first().waitFor();
@@ -299,7 +235,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a service of the map has its lines to itself', async () => {
-    const { page } = await open('/before/map');
+    const { page } = await rig.open('/before/map');
     const all = Number(await grid(page, 'What is said to whom').getAttribute('aria-rowcount'));
     await page.getByRole('button', { name: /^prober / }).press('Enter');
     await page.waitForURL(/service=prober/);
@@ -311,7 +247,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a recording is named, started, stopped, taken in and deleted, but not without asking', async () => {
-    const { page } = await open('/~live/recordings');
+    const { page } = await rig.open('/~live/recordings');
     const name = page.getByLabel('New recording');
     await name.fill('no name');
     await page.getByText('Letters, digits').waitFor();
@@ -340,12 +276,12 @@ inChromium('the page in Chromium', () => {
   });
 
   test('a recording that is gone, a pod that is not there and a server that is away are told in words', async () => {
-    const { page } = await open('/gone/overview');
+    const { page } = await rig.open('/gone/overview');
     await page.getByRole('heading', { name: 'There is no recording gone' }).waitFor();
-    await page.goto(new URL('#/before/pods/nobody', address).href);
+    await page.goto(new URL('#/before/pods/nobody', rig.address).href);
     await page.getByRole('alert').getByText('there is no pod nobody').waitFor();
     await page.route('**/latency**', (route) => route.abort());
-    await page.goto(new URL('#/before/latency', address).href);
+    await page.goto(new URL('#/before/latency', rig.address).href);
     const alert = page.getByRole('alert');
     await alert.getByText('the observatory does not answer').waitFor();
     await page.unroute('**/latency**');
@@ -354,7 +290,7 @@ inChromium('the page in Chromium', () => {
   });
 
   test('light and dark are chosen, and remembered', async () => {
-    const { page } = await open('/before/contract');
+    const { page } = await rig.open('/before/contract');
     const theme = page.locator('html');
     await page.getByLabel('Theme').selectOption('dark');
     expect(await theme.getAttribute('data-theme')).toBe('dark');

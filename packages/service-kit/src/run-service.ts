@@ -1,6 +1,6 @@
 import { Bus } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
-import type { ServiceName } from '@kubus/contracts';
+import { type ServiceName, contractsOf } from '@kubus/contracts';
 import { type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
@@ -46,6 +46,8 @@ export interface ServiceDefinition {
   readonly name: ServiceName;
   /** Whether a node of this configuration has the service, where not every node has it. */
   readonly isPartOf?: (config: NodeConfig) => boolean;
+  /** People give the rules of faults through it: nothing is done to its own messages, or nobody could end a fault. */
+  readonly undisturbed?: true;
   /** All that it does with its bus is done by its core, so that journals can be kept of it. */
   readonly journaled?: true;
   /** Wires the service to the bus and starts it; afterwards it is announced to the others. */
@@ -111,9 +113,11 @@ async function runService(
   const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
   const joining = {
     ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
+    contracts: contractsOf(config),
     onVerbosity: followLogLevel(logger),
   };
-  const faulty = config.faults ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining) : undefined;
+  const disturbed = config.faults && definition.undisturbed !== true;
+  const faulty = disturbed ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining) : undefined;
   const ports = faulty?.ports ?? busPorts(joining);
   const { transport, clock, ids } = ports;
   const journal =

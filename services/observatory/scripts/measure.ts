@@ -1,4 +1,5 @@
 import { silentLogger } from '@kubus/ports';
+import { systemIds } from '@kubus/service-kit';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { FileRecordings, Threads, createApp } from '../src/index.ts';
 
@@ -10,7 +11,7 @@ import { FileRecordings, Threads, createApp } from '../src/index.ts';
 const [, , file = ''] = process.argv;
 const threads = new Threads();
 const app = await createApp({
-  ...{ recordings: new FileRecordings([file], threads), threads, version: '0', logger: silentLogger },
+  ...{ recordings: new FileRecordings([file], threads), threads, version: '0', ids: systemIds, logger: silentLogger },
 });
 const [recording] = (await app.inject('/api/v1/recordings')).json<[{ name: string; messages: number }]>();
 const base = `/api/v1/recordings/${recording.name}`;

@@ -1,9 +1,11 @@
 import { type ObservatoryDocument, startRecordingSchema } from '@kubus/observatory-api';
-import { type Logger, toError } from '@kubus/ports';
+import { type Ids, type Logger, toError } from '@kubus/ports';
 import { RecordingError } from '@kubus/recording';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
+import { addFaults } from './fault-routes.ts';
+import type { Faults } from './faults.ts';
 import { addPage } from './page-files.ts';
 import { compareQuery, densityQuery, latencyQuery, messagesQuery, parsed, traceQuery } from './queries.ts';
 import { type Recordings, RequestError } from './recordings.ts';
@@ -22,26 +24,28 @@ export interface AppOptions {
   readonly page?: string | undefined;
   /** File of the published contract. */
   readonly contract?: string | undefined;
-  /** The node was started with faults. */
-  readonly faults?: boolean;
+  /** Of a node that was started with them. */
+  readonly faults?: Faults | undefined;
+  readonly ids: Ids;
   readonly logger: Logger;
 }
 
 /** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { recordings, threads, version, page, logger, faults = false } = options;
+  const { recordings, threads, version, page, logger, faults, ids } = options;
   const app = fastify({ logger: false });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
   app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
   // A recording that is taken in is a stream, whatever it is called.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   const { node } = recordings;
-  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults };
+  const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults: faults !== undefined };
   app.get(`${ROOT}/`, () => about);
   app.get(ROOT, () => about);
   addRecordings(app, recordings);
   addMessages(app, recordings, threads);
-  addAnalysis(app, recordings, threads);
+  addAnalysis(app, recordings, threads, about.faults);
+  addFaults(app, { root: ROOT, node, faults, ids });
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);
@@ -112,13 +116,13 @@ function addMessages(app: FastifyInstance, recordings: Recordings, threads: Thre
   });
 }
 
-function addAnalysis(app: FastifyInstance, recordings: Recordings, threads: Threads): void {
+function addAnalysis(app: FastifyInstance, recordings: Recordings, threads: Threads, faults: boolean): void {
   app.get(`${ROOT}/recordings/:name/latency`, (request, reply) => {
     const { what } = parsed(latencyQuery, request.query);
     return sendText(reply, threads.again({ do: 'latency', file: recordings.path(nameOf(request)), what }));
   });
   app.get(`${ROOT}/recordings/:name/map`, (request, reply) => {
-    return sendText(reply, threads.again({ do: 'map', file: recordings.path(nameOf(request)) }));
+    return sendText(reply, threads.again({ do: 'map', file: recordings.path(nameOf(request)), faults }));
   });
   app.get(`${ROOT}/compare`, (request, reply) => {
     const { left, right, what } = parsed(compareQuery, request.query);

@@ -1,3 +1,4 @@
+import type { StoredMessage } from '@kubus/causality';
 import {
   type Completeness,
   LIVE,
@@ -43,6 +44,7 @@ export class NodeRecordings implements Recordings {
   readonly #options: NodeRecordingsOptions;
   readonly #live: RecordingWriter;
   readonly #ticks: LiveTicks;
+  readonly #listeners: ((messages: readonly StoredMessage[]) => void)[] = [];
 
   constructor(options: NodeRecordingsOptions) {
     this.#options = options;
@@ -51,10 +53,13 @@ export class NodeRecordings implements Recordings {
     for (const left of readdirSync(this.#incoming)) rmSync(join(this.#incoming, left));
     this.#live = this.#openLive();
     this.#ticks = new LiveTicks(options.clock);
+    this.onMessages((messages) => this.#ticks.count(messages));
     const { clock, logger, limits } = options;
     this.recorder = new Recorder({
       ...{ live: this.#live, clock, logger, limits },
-      onMessages: (messages) => this.#ticks.count(messages),
+      onMessages: (messages) => {
+        for (const listener of this.#listeners) listener(messages);
+      },
       onFull: (name) => void this.#seal(name),
     });
     this.#resume();
@@ -156,6 +161,11 @@ export class NodeRecordings implements Recordings {
 
   follow(listener: (tick: LiveTick) => void): () => void {
     return this.#ticks.follow(listener);
+  }
+
+  /** Tells what has been written into the live recording. */
+  onMessages(listener: (messages: readonly StoredMessage[]) => void): void {
+    this.#listeners.push(listener);
   }
 
   /** What grows goes on when the service is started again. */

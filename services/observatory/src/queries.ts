@@ -33,6 +33,8 @@ export const traceQuery = z.strictObject({
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value ?? {});
   if (result.success) return result.data;
-  const text = result.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ');
+  const text = result.error.issues
+    .map(({ path, message }) => [...(path.length > 0 ? [path.join('.')] : []), message].join(': '))
+    .join('; ');
   throw new RequestError(400, 'bad-request', text);
 }

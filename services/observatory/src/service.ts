@@ -8,9 +8,10 @@ import { Threads } from './threads.ts';
 /** The service `observatory`: records the node and answers on a unix socket. */
 export const observatory: ServiceDefinition = {
   name: 'observatory',
+  undisturbed: true,
   isPartOf: ({ observatory: settings }) => settings !== undefined,
-  start: async ({ config, instance, clock, ids, logger, health, metrics, stateDir }) => {
-    const { observatory: settings, node, nats, faults } = config;
+  start: async ({ bus, config, instance, clock, ids, logger, health, metrics, stateDir }) => {
+    const { observatory: settings, node, nats } = config;
     if (settings === undefined)
       throw new ConfigError('bad-config', 'observatory: is missing: there is nothing to serve');
     const { socket, page, contract, ...limits } = settings;
@@ -25,7 +26,10 @@ export const observatory: ServiceDefinition = {
       begin: (state) => recorder.begin(state),
       take: (messages) => recorder.take(messages),
     });
-    const app = await createApp({ recordings, threads, version, page, contract, faults, logger });
+    const faults = config.faults
+      ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
+      : undefined;
+    const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
     const listening = await listenOwners(app, socket);
     health.ready('record', () => (follower.following ? undefined : 'the record is not followed'));
     metrics.add({

@@ -1,5 +1,5 @@
 import { chromeTraceOf, compare, jsonLinesOf, latencyOf, otlpOf } from '@kubus/causality';
-import { serviceContracts } from '@kubus/contracts';
+import { contractsOf } from '@kubus/contracts';
 import { type MessageFilter, RecordingReader, exportRecording, importRecording, sealRecording } from '@kubus/recording';
 import { messageOf, pageOf, sideOf, timelineOf } from './documents.ts';
 
@@ -23,7 +23,8 @@ export type ShortTask =
 /** What is asked of a recording again and again. */
 export type AnalysisTask =
   | { readonly do: 'latency'; readonly file: string; readonly what: What }
-  | { readonly do: 'map'; readonly file: string };
+  /** `faults`: with what passes on a node that may be disturbed. */
+  | { readonly do: 'map'; readonly file: string; readonly faults: boolean };
 
 /** What may take a while. */
 export type LongTask =
@@ -91,7 +92,7 @@ function answer(
     case 'latency':
       return latencyOf(task.what, reader.paths(task.what));
     case 'map':
-      return reader.serviceMap(serviceContracts);
+      return reader.serviceMap(contractsOf(task));
   }
 }
 

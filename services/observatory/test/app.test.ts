@@ -4,6 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { systemIds } from '@kubus/service-kit';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +24,7 @@ beforeEach(async () => {
   recordings = openRecordings(folder, threads);
   recordings.recorder.begin({ created: 'then', first: 1, last: 0 });
   recordings.recorder.take(numbers(1, 6).map((number) => message(number, number > 2 ? { pod: 'u1' } : {})));
-  app = await createApp({ recordings, threads, version: '1.0.0', logger: silentLogger });
+  app = await createApp({ recordings, threads, version: '1.0.0', ids: systemIds, logger: silentLogger });
 });
 afterEach(async () => {
   await app.close();
@@ -115,6 +116,28 @@ describe('refuses', () => {
   });
 });
 
+/** Everything of the API that has to do with faults. */
+const ofFaults = [
+  ['GET', '/api/v1/faults'],
+  ['POST', '/api/v1/faults'],
+  ['DELETE', '/api/v1/faults'],
+  ['DELETE', '/api/v1/faults/slow'],
+  ['POST', '/api/v1/services/prober/fault'],
+] as const;
+
+test.each(ofFaults)('without faults %s %s says how to start a node that has them', async (method, url) => {
+  const answer = await app.inject({ method, url });
+  expect([answer.statusCode, answer.json()]).toEqual([
+    409,
+    {
+      error: {
+        code: 'no-faults',
+        message: 'node node0 was started without faults: start it with ./kubus up --observatory --faults',
+      },
+    },
+  ]);
+});
+
 describe('the page', () => {
   test('is served as far as it is there', async () => {
     expect((await app.inject('/')).body).toContain('not built');
@@ -123,7 +146,7 @@ describe('the page', () => {
     await writeFile(join(page, 'index.html'), '<p>page</p>');
     await writeFile(join(page, 'assets/a.js'), '1');
     await writeFile(join(folder, 'secret.html'), 'secret');
-    const paged = await createApp({ recordings, threads, version: '1', page, logger: silentLogger });
+    const paged = await createApp({ recordings, threads, version: '1', page, ids: systemIds, logger: silentLogger });
     const index = await paged.inject('/?x=1');
     expect([index.body, index.headers['content-type']]).toEqual(['<p>page</p>', 'text/html; charset=utf-8']);
     expect(index.headers['content-security-policy']).toContain("default-src 'self'");
@@ -175,7 +198,7 @@ test('a long question holds up neither a short one nor the recording', async () 
   const path = join(folder, 'held.kubus');
   await writeFile(path, await recordings.file('~live'));
   const files = new FileRecordings([path], threads);
-  const held = await createApp({ recordings: files, threads, version: '1', logger: silentLogger });
+  const held = await createApp({ recordings: files, threads, version: '1', ids: systemIds, logger: silentLogger });
   // Both kinds of threads are there already.
   expect((await get('/api/v1/recordings/held/latency', held)).status).toBe(200);
   // Who has a file for itself lets nobody read it: the question about it takes until it gives it back.
@@ -216,7 +239,7 @@ test('over files nothing changes', async () => {
   const file = await recordings.file('~live');
   await writeFile(path, file);
   const files = new FileRecordings([path, path], threads);
-  const reading = await createApp({ recordings: files, threads, version: '1', logger: silentLogger });
+  const reading = await createApp({ recordings: files, threads, version: '1', ids: systemIds, logger: silentLogger });
   expect((await get('/api/v1/', reading)).body).toEqual({ version: '1', faults: false });
   expect((await get('/api/v1/recordings', reading)).body).toMatchObject([
     { name: 'other', state: 'imported', messages: 6 },
@@ -228,6 +251,13 @@ test('over files nothing changes', async () => {
     ['DELETE', '/api/v1/recordings/other'],
   ] as const) {
     expect((await reading.inject({ method, url })).statusCode).toBe(405);
+  }
+  for (const [method, url] of ofFaults) {
+    const answer = await reading.inject({ method, url });
+    expect([answer.statusCode, answer.body]).toEqual([
+      method === 'GET' ? 404 : 405,
+      expect.stringContaining('there is no node to disturb'),
+    ]);
   }
   await reading.close();
   expect(() => new FileRecordings([join(folder, 'none.kubus')], threads)).toThrow('none.kubus');

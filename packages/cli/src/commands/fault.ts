@@ -1,9 +1,9 @@
 import { type ActiveFault, type FaultAction, type ServiceFault, disturbService } from '@kubus/contracts';
 import { describeRule, toRule } from '@kubus/experiment';
+import { FaultRules } from '@kubus/faults';
 import { parseGoDuration } from '@kubus/kubelet-config';
-import { systemIds } from '@kubus/service-kit';
+import { systemClock, systemIds } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { FaultRules } from '../fault-rules.ts';
 import { type NodeLink, connectNode } from '../node-link.ts';
 import { outputOption, printDocument } from '../output.ts';
 import { Pods } from '../pods.ts';
@@ -90,7 +90,7 @@ function addRule<Own>(fault: Command, name: string, about: string, what: (option
       const pod = options.pod === undefined ? undefined : await uidOf(link, options.pod, options.namespace);
       const id = options.id ?? `${name}-${systemIds.hex(3)}`;
       const rule = toRule(id, subject, what(options), { ...options, pod });
-      const rules = await FaultRules.read(link);
+      const rules = await rulesOf(link);
       print(await rules.inject(rule), options.output);
     });
 }
@@ -107,7 +107,7 @@ function addList(fault: Command): void {
     .addOption(outputOption())
     .action(async ({ output }: { output?: Output }, command: Command) => {
       const link = await faultyNode(command);
-      const faults = (await FaultRules.read(link)).list;
+      const faults = (await rulesOf(link)).list;
       if (output !== undefined) {
         printDocument(faults, output);
         return;
@@ -132,7 +132,7 @@ function addClear(fault: Command): void {
     .addOption(outputOption())
     .action(async (id: string | undefined, { output }: { output?: Output }, command: Command) => {
       const link = await faultyNode(command);
-      const cleared = await (await FaultRules.read(link)).clear(id);
+      const cleared = await (await rulesOf(link)).clear(id);
       if (id !== undefined && cleared.length === 0) throw new UserError(`there is no fault "${id}" on this node`);
       if (output !== undefined) printDocument({ cleared }, output);
       else console.log(cleared.length === 0 ? 'no rule was there' : `cleared: ${cleared.join(', ')}`);
@@ -163,6 +163,12 @@ async function faultyNode(command: Command): Promise<NodeLink> {
   const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
   if (link.faults) return link;
   throw new UserError(`node ${link.bus.node} was started without faults: start it with ./kubus up --faults`);
+}
+
+async function rulesOf({ bus }: NodeLink): Promise<FaultRules> {
+  const rules = new FaultRules(bus, () => systemClock.now());
+  await rules.whenPresent();
+  return rules;
 }
 
 async function uidOf(link: NodeLink, name: string, namespace: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { nodeDir, observatorySocket } from '@kubus/launcher';
 import { silentLogger } from '@kubus/ports';
-import { version } from '@kubus/service-kit';
+import { systemIds, version } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -52,7 +52,7 @@ async function filesAnswer(files: readonly string[]): Promise<Answer> {
   const recordings = new FileRecordings(files, threads);
   const app = await createApp({
     ...{ recordings, threads, version, page: observatoryPage, contract: publishedContract },
-    logger: silentLogger,
+    ...{ ids: systemIds, logger: silentLogger },
   });
   return (incoming, response) => app.routing(incoming, response);
 }

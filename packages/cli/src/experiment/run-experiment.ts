@@ -10,10 +10,11 @@ import {
   podsOf,
   schedule,
 } from '@kubus/experiment';
+import { FaultRules } from '@kubus/faults';
 import { agentCpu } from '@kubus/launcher';
 import { toError } from '@kubus/ports';
+import { systemClock } from '@kubus/service-kit';
 import { setTimeout as wait } from 'node:timers/promises';
-import { FaultRules } from '../fault-rules.ts';
 import type { NodeLink } from '../node-link.ts';
 import { WorkloadPods } from './workload-pods.ts';
 
@@ -34,7 +35,8 @@ export async function runExperiment(
 ): Promise<RunResult[]> {
   const { link } = node;
   const pods = await WorkloadPods.read(link, node.manifests);
-  const rules = await FaultRules.read(link);
+  const rules = new FaultRules(link.bus, () => systemClock.now());
+  await rules.whenPresent();
   const results: RunResult[] = [];
   for (const run of schedule(experiment)) {
     const faults = new RunFaults(link, rules);

@@ -6,14 +6,18 @@ const LONGEST_DELAY_MS = 60_000;
 /** Longest time that a process can be paused, in milliseconds. */
 const LONGEST_PAUSE_MS = 600_000;
 
-const instanceName = z
+/** A service, or one of its instances. */
+export const instanceName = z
   .string()
   .refine((text) => (serviceNames as readonly string[]).includes(text.replace(/-\d+$/, '')), {
     error: ({ input }) => `"${String(input)}" is no service, nor an instance such as pod-workers-0`,
   });
 
-/** The launcher and command line programs give the rules; nothing is done to what they send or hear in their own processes. */
-const undisturbed = /^(launcher|cli)(-|$)/;
+/**
+ * The launcher, the observatory and command line programs give the rules; nothing is done to what they send or hear in their own
+ * processes.
+ */
+const undisturbed = /^(launcher|observatory|cli)(-|$)/;
 
 /** Tokens with `*` for one and `>` for all that follow, as NATS has them; below `kubus.<node>.`. */
 const subjectPattern = z
@@ -42,12 +46,14 @@ export const faultMatchSchema = z
      * alone; without it, where the message is published, and so for everybody and for the record.
      */
     reader: instanceName
-      .refine((text) => !undisturbed.test(text), { error: 'is not disturbed: the launcher and people give the rules' })
+      .refine((text) => !undisturbed.test(text), {
+        error: 'is not disturbed: the launcher, the observatory and people give the rules',
+      })
       .optional(),
     kind: z.enum(['fact', 'cmd', 'event', 'reply']).optional(),
   })
   .refine(({ source, reader }) => source === undefined || reader !== undefined || !undisturbed.test(source), {
-    error: 'what the launcher and people say is disturbed only where it is heard: name a reader',
+    error: 'what the launcher, the observatory and people say is disturbed only where it is heard: name a reader',
     path: ['source'],
   });
 

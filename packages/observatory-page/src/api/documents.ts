@@ -1,6 +1,7 @@
 import type {
   Comparison,
   DensityDocument,
+  FaultsDocument,
   LIVE,
   LatencyDocument,
   MessageDocument,
@@ -19,6 +20,9 @@ export const live: typeof LIVE = '~live';
 
 /** What grows while somebody looks at it is read again when the node says something, and at most so often. */
 export const liveEveryMs = 2000;
+
+/** How often the faults are read again: a mark that they are in force is of no use when it is late. */
+const faultsEveryMs = 1000;
 
 export type What = 'start' | 'stop';
 
@@ -71,6 +75,18 @@ export function useServiceMap(name: string): UseQueryResult<ServiceMap> {
 export function useComparison(left: string, right: string, what: What): UseQueryResult<Comparison> {
   const both = left !== '' && right !== '';
   return useDocument(both ? address(['compare'], { left, right, what }) : undefined);
+}
+
+/** What is done on purpose to the node now, with counters that grow; of a node without faults nobody asks. */
+export function useFaults(): UseQueryResult<FaultsDocument> {
+  const api = useApi();
+  const observatory = useObservatory().data;
+  return useQuery<FaultsDocument>({
+    queryKey: ['/faults'],
+    queryFn: ({ signal }) => api.get<FaultsDocument>('/faults', signal),
+    enabled: observatory?.faults === true,
+    refetchInterval: faultsEveryMs,
+  });
 }
 
 export function useContract(): UseQueryResult {

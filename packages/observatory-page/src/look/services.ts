@@ -16,6 +16,9 @@ const order = [
   'cli',
 ];
 
+/** What can be disturbed: all but those through which people do it. */
+export const disturbable = order.filter((service) => !['launcher', 'observatory', 'cli'].includes(service));
+
 /** Which colour of the palette a service has, from 0 to 13. */
 export function colorIndex(service: string): number {
   const place = order.indexOf(service);

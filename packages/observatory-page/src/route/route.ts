@@ -1,4 +1,14 @@
-export const views = ['overview', 'pods', 'messages', 'map', 'latency', 'compare', 'recordings', 'contract'] as const;
+export const views = [
+  'overview',
+  'pods',
+  'messages',
+  'map',
+  'latency',
+  'compare',
+  'recordings',
+  'faults',
+  'contract',
+] as const;
 export type View = (typeof views)[number];
 
 /** Where the page is: `#/<recording>/<view>[/<uid of a pod>]?<parameters>`. */

@@ -2,6 +2,7 @@ import { type ReactNode, useState } from 'react';
 import { useRecordings } from '../api/documents.ts';
 import { CompareView } from '../compare/CompareView.tsx';
 import { ContractView } from '../contract/ContractView.tsx';
+import { FaultsView } from '../faults/FaultsView.tsx';
 import { MessageInspector } from '../inspector/MessageInspector.tsx';
 import { LatencyView } from '../latency/LatencyView.tsx';
 import { chooseTheme, themeChoices, useThemeChoice } from '../look/theme.ts';
@@ -10,7 +11,7 @@ import { MessagesView } from '../messages/MessagesView.tsx';
 import { Overview } from '../overview/Overview.tsx';
 import { PodsView } from '../overview/PodsView.tsx';
 import { RecordingsView } from '../recordings/RecordingsView.tsx';
-import type { Route } from '../route/route.ts';
+import type { Route, View } from '../route/route.ts';
 import { go, inspect, useRoute } from '../route/use-route.ts';
 import { PodTimelineView } from '../timeline/PodTimelineView.tsx';
 import { EmptyState } from './EmptyState.tsx';
@@ -51,9 +52,12 @@ export function App(): ReactNode {
   );
 }
 
+/** Views that do not show the recording that is chosen. */
+const ownWay: readonly View[] = ['recordings', 'faults', 'contract', 'compare'];
+
 function ViewOf({ route }: { readonly route: Route }): ReactNode {
   const recordings = useRecordings().data ?? [];
-  const needed = route.view !== 'recordings' && route.view !== 'contract' && route.view !== 'compare';
+  const needed = !ownWay.includes(route.view);
   if (needed && recordings.length === 0) {
     return (
       <EmptyState title="There is no recording to look at">
@@ -84,6 +88,8 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
       return <CompareView />;
     case 'recordings':
       return <RecordingsView />;
+    case 'faults':
+      return <FaultsView />;
     case 'contract':
       return <ContractView />;
   }

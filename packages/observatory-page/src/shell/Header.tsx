@@ -2,6 +2,7 @@ import type { RecordingDocument } from '@kubus/observatory-api';
 import type { ReactNode } from 'react';
 import { live, useObservatory, useRecordings } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
+import { FaultMark } from '../faults/FaultMark.tsx';
 import { count, rate } from '../format/quantity.ts';
 import { type ThemeChoice, chooseTheme, themeChoices, useThemeChoice } from '../look/theme.ts';
 import { go, useRoute } from '../route/use-route.ts';
@@ -24,6 +25,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
         </span>
       )}
       {observatory?.node === undefined ? null : <LiveMark />}
+      <FaultMark />
       <span className="spacer" />
       <label className="inline">
         <span className="dim">Theme</span>

@@ -16,5 +16,6 @@ export const places: readonly Place[] = [
   { view: 'latency', title: 'Latency', key: 'l', about: 'how long starts and stops took' },
   { view: 'compare', title: 'Compare', key: 'c', about: 'two recordings or pods side by side' },
   { view: 'recordings', title: 'Recordings', key: 'r', about: 'start, stop, download, upload' },
+  { view: 'faults', title: 'Faults', key: 'f', about: 'disturb messages and services on purpose' },
   { view: 'contract', title: 'Contract', key: 't', about: 'every type of message with its schema' },
 ];

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import type { LiveTick, ObservatoryDocument } from '@kubus/observatory-api';
+import { BadFault, StandInFaults } from './faults.ts';
 import { comparisonOf, latencyOf, mapOf } from './node-documents.ts';
 import { podLife } from './pod-life.ts';
 import { StandInRecording } from './recording.ts';
@@ -14,6 +15,8 @@ export interface StandInOptions {
   /** Of the recording `million`. */
   readonly millionPods: number;
   readonly contract: () => object;
+  /** A node that can be disturbed where left out; one that can not; or files without any node. */
+  readonly shows?: 'node-without-faults' | 'files';
 }
 
 const files: Readonly<Record<string, string>> = {
@@ -38,6 +41,7 @@ class Refused extends Error {
 export class StandIn {
   readonly #options: StandInOptions;
   readonly #recordings = new Map<string, StandInRecording>();
+  readonly #faults = new StandInFaults();
   readonly #answers = new Map<string, string>();
   readonly #server: Server;
 
@@ -97,7 +101,7 @@ export class StandIn {
       if (path[1] === 'million' && path[2] !== 'messages') this.#answers.set(url.href, found);
       response.writeHead(200, { 'content-type': 'application/json' }).end(found);
     } catch (error) {
-      const refused = error instanceof Refused ? error : new Refused(500, 'internal', String(error));
+      const refused = error instanceof Refused ? error : refusedBy(error);
       const { status, code, message } = refused;
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { code, message } }));
@@ -108,7 +112,13 @@ export class StandIn {
     const what = query.get('what') === 'stop' ? 'stop' : 'start';
     switch (path[0]) {
       case '':
-        return { version: '0.1.0', node: 'node0', faults: false } satisfies ObservatoryDocument;
+        return this.#about();
+      case 'faults':
+        if (method === 'POST') return this.#faults.inject(body);
+        if (method === 'DELETE') this.#faults.clear(path[1]);
+        return this.#faults.list();
+      case 'services':
+        return this.#faults.disturb(path[1] ?? '', body);
       case 'contract':
         return this.#options.contract();
       case 'compare':
@@ -118,6 +128,11 @@ export class StandIn {
       default:
         throw new Refused(404, 'no-path', `there is no ${path.join('/')}`);
     }
+  }
+
+  #about(): ObservatoryDocument {
+    const { shows } = this.#options;
+    return { version: '0.1.0', ...(shows !== 'files' && { node: 'node0' }), faults: shows === undefined };
   }
 
   #collection(method: string, body: string): unknown {
@@ -216,6 +231,12 @@ export class StandIn {
     const type = files[extname(file)] ?? 'application/octet-stream';
     response.writeHead(200, { 'content-type': type, 'content-security-policy': security }).end(content);
   }
+}
+
+function refusedBy(error: unknown): Refused {
+  return error instanceof BadFault
+    ? new Refused(400, 'bad-request', error.message)
+    : new Refused(500, 'internal', String(error));
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {

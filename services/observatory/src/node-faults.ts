@@ -1,0 +1,98 @@
+import { type Bus, CommandFailed, type CommandResult } from '@kubus/bus';
+import type { StoredMessage } from '@kubus/causality';
+import { type ActiveFault, type FaultRule, type ServiceFault, disturbService } from '@kubus/contracts';
+import { describeRule } from '@kubus/experiment';
+import { FaultRules } from '@kubus/faults';
+import { type FaultDocument, type FaultsDocument, LIVE } from '@kubus/observatory-api';
+import type { Clock } from '@kubus/ports';
+import { RecordingReader } from '@kubus/recording';
+import { FaultTally } from './fault-tally.ts';
+import type { Faults } from './faults.ts';
+import type { NodeRecordings } from './node-recordings.ts';
+import { RequestError } from './recordings.ts';
+
+/** How long the launcher may take to answer before whoever asked is told so, in milliseconds. */
+const ANSWER_MS = 20_000;
+
+export interface NodeFaultsOptions {
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly recordings: Pick<NodeRecordings, 'path' | 'onMessages'>;
+}
+
+/** Asks the launcher of a node that was started with faults to disturb it. Loaded on such a node alone. */
+export class NodeFaults implements Faults {
+  readonly #options: NodeFaultsOptions;
+  readonly #tally: FaultTally;
+  readonly #rules: FaultRules;
+
+  constructor(options: NodeFaultsOptions) {
+    this.#options = options;
+    const { bus, clock, recordings } = options;
+    this.#tally = new FaultTally((type, from) => told(recordings.path(LIVE), type, from));
+    recordings.onMessages((messages) => this.#tally.take(messages));
+    this.#rules = new FaultRules(
+      bus,
+      () => clock.now(),
+      (fault) => this.#tally.holds(fault),
+    );
+  }
+
+  list(): FaultsDocument {
+    const pauses = this.#tally.pauses(this.#options.clock.now());
+    return { rules: this.#rules.list.map((fault) => this.#document(fault)), pauses };
+  }
+
+  async inject(rule: FaultRule): Promise<FaultDocument> {
+    return this.#document(await this.#answered(this.#rules.inject(rule)));
+  }
+
+  async clear(id?: string): Promise<readonly string[]> {
+    return this.#answered(this.#rules.clear(id));
+  }
+
+  async disturb(service: string, fault: ServiceFault): Promise<readonly string[]> {
+    const asked: Promise<CommandResult<{ instances: string[] }>> = this.#options.bus.call(
+      disturbService,
+      service,
+      fault,
+    );
+    return (await this.#answered(asked)).result.instances;
+  }
+
+  #document(fault: ActiveFault): FaultDocument {
+    const { rule, since, ends } = fault;
+    const acted = this.#tally.of(rule.id);
+    return { rule, text: describeRule(rule), since, ...(ends !== undefined && { ends }), ...acted };
+  }
+
+  /** A command waits as long as it takes; somebody at a page does not. */
+  async #answered<T>(asked: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const cancel = this.#options.clock.after(ANSWER_MS, () => late.reject(noAnswer()));
+    try {
+      return await Promise.race([asked, late.promise]);
+    } catch (error) {
+      if (error instanceof RequestError) throw error;
+      if (error instanceof CommandFailed) throw new RequestError(409, error.code, error.message, error);
+      throw noAnswer(error);
+    } finally {
+      cancel();
+    }
+  }
+}
+
+function noAnswer(cause?: unknown): RequestError {
+  const message = 'the launcher of the node does not answer; it may do what it was asked all the same: see the list';
+  return new RequestError(503, 'no-answer', message, cause);
+}
+
+/** What has been recorded of one type since a time. */
+function told(file: string, type: string, from: number): StoredMessage[] {
+  const reader = new RecordingReader(file);
+  try {
+    return [...reader.all({ type, from })];
+  } finally {
+    reader.close();
+  }
+}
