@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../external-nats.ts';
-import { ensureIdentities } from '../identities.ts';
+import { ensureIdentities, launcherSeed } from '../identities.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
 import { natsConfigFile, writeNatsConfig } from '../nats-server.ts';
 import { installNatives } from '../natives.ts';
@@ -101,7 +101,7 @@ export class KubeletNode {
       logger.warn({}, `The HTTPS API of the node is not served: ${why}`);
     }
     this.#processes.startServices();
-    await this.#processes.joinBus({ url, identities });
+    await this.#processes.joinBus({ url, seed: launcherSeed(identities) });
     await this.#processes.untilServing();
   }
 
