@@ -7,6 +7,9 @@ export {
   type CsiMethod,
   TestCsiDriver,
 } from './csi-driver.ts';
+export { debianBase, packDebian } from './docker/base-image.ts';
+export { DockerEngine } from './docker/docker-engine.ts';
+export { type DockerPrograms, findDocker } from './docker/docker-programs.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';
