@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { checkout, findDocker, poll } from '@kubus/harness';
+import { ContainerNode, checkout, composeServices as services, findDocker, poll } from '@kubus/harness';
 import { toError } from '@kubus/ports';
 import { Random } from '@kubus/simulation';
 import * as z from 'zod';
-import { ContainerNode } from '../src/container-node.ts';
-import { container, pod } from '../src/pods.ts';
+import { container, pod, shell } from '../src/pods.ts';
 
 const programs = await findDocker();
 const missing = 'missing' in programs ? programs.missing : undefined;
@@ -22,12 +21,6 @@ const started =
       });
 const why = missing ?? (typeof started === 'string' ? started : undefined);
 if (why !== undefined) process.stderr.write(`The tests of a node of containers are skipped: ${why}\n`);
-
-/** Every container that has a service of the node as its own. */
-const services = [
-  ...['launcher', 'config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'],
-  ...['volume-manager', 'prober', 'node-agent', 'node-api', 'observatory'],
-];
 
 const composeSchema = z.object({
   services: z.record(
@@ -107,6 +100,7 @@ const composeSchema = z.object({
       containers: [
         container({
           name: 'main',
+          command: shell('echo from the pod >/memory/hello && exec httpd -f -p 8080 -h /memory'),
           volumeMounts: [
             { name: 'memory', mountPath: '/memory' },
             { name: 'about', mountPath: '/about' },
@@ -123,9 +117,8 @@ const composeSchema = z.object({
     await inPod('touch', '/memory/ready');
     await node.pod('first', ({ ready }) => ready);
     // The pods' bridge is in the network of the machine.
-    await node.engine
-      .onMachine('ping', '-c', '1', ip ?? '')
-      .catch(() => node.engine.onMachine('ip', 'route', 'get', ip ?? ''));
+    const said = await node.engine.onMachine('curl', '--silent', '--fail', `http://${ip ?? ''}:8080/hello`);
+    expect(said.trim()).toBe('from the pod');
     await node.removeManifest('first');
     await poll('no pod', async () => ((await node.pods()).length === 0 ? true : undefined));
     expect(await node.engine.onMachine('cat', '/proc/mounts')).not.toContain('/volumes/');

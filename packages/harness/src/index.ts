@@ -7,8 +7,7 @@ export {
   type CsiMethod,
   TestCsiDriver,
 } from './csi-driver.ts';
-export { debianBase, packDebian } from './docker/base-image.ts';
-export { DockerEngine } from './docker/docker-engine.ts';
+export { ContainerNode, type SeenPod, composeServices } from './docker/container-node.ts';
 export { type DockerPrograms, findDocker } from './docker/docker-programs.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';

@@ -2,20 +2,22 @@ import { execFile } from 'node:child_process';
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  DockerEngine,
-  type DockerPrograms,
-  checkout,
-  debianBase,
-  makeTestFolder,
-  packDebian,
-  poll,
-  removeTestFolder,
-} from '@kubus/harness';
 import { removeCgroupRoot } from '@kubus/launcher';
 import * as z from 'zod';
+import { checkout } from '../kubus-command.ts';
+import { poll } from '../poll.ts';
+import { makeTestFolder, removeTestFolder } from '../test-folder.ts';
+import { debianBase, packDebian } from './base-image.ts';
+import { DockerEngine } from './docker-engine.ts';
+import type { DockerPrograms } from './docker-programs.ts';
 
 const run = promisify(execFile);
+
+/** Every service of docker-compose.yml that is one of the node's. */
+export const composeServices = [
+  ...['launcher', 'config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'],
+  ...['volume-manager', 'prober', 'node-agent', 'node-api', 'observatory'],
+];
 
 const images = { kubus: 'kubus-test', containerd: 'kubus-test-containerd', nats: 'kubus-test-nats' };
 const bases = { debian: 'kubus-test-debian', containerd: 'kubus-test-runtime' };
@@ -172,7 +174,7 @@ export class ContainerNode {
       await this.engine.importFolder(folder, image, program);
       await rm(folder, { recursive: true });
     };
-    const runtime = ['ca-certificates', 'containerd', 'containernetworking-plugins', 'iptables', 'kmod', 'runc'];
+    const runtime = ['ca-certificates', 'containerd', 'containernetworking-plugins', 'iptables', 'runc'];
     await packed(bases.debian, debianBase);
     await packed(bases.containerd, [...debianBase, ...runtime]);
     await packed(images.nats, [...debianBase, 'busybox-static', 'nats-server']);
