@@ -26,6 +26,14 @@ export interface PluginHostOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/**
+ * Has plugins found and run in the mount and network namespaces of another process: those of the machine are the ones of its
+ * process 1, for an owner in a container that sees the machine's processes.
+ */
+export function inNamespacesOf(pid: number): Pick<PluginHostOptions, 'prefix' | 'lookupRoot'> {
+  return { prefix: ['nsenter', `--target=${pid}`, '--mount', '--net', '--'], lookupRoot: `/proc/${pid}/root` };
+}
+
 /** How much a plugin may print (bytes): a result is a few hundred. */
 const STDOUT_LIMIT = 1024 * 1024;
 /** How much of its standard error is kept (bytes), from the beginning. */

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { PluginCall, PluginOutput } from '@kubus/cni-config';
-import { PluginHost } from '../src/plugin-host.ts';
+import { PluginHost, inNamespacesOf } from '../src/plugin-host.ts';
 import type { ProgramRunner } from '../src/program.ts';
 import { endStrays } from '../src/strays.ts';
 import { afterTest, heldShim, temporaryFolder } from './support.ts';
@@ -97,6 +97,30 @@ describe.each(ways)('a plugin, child %s,', (_, way) => {
       ['a', 'b', 'c'].map((type) => runner.run({ type, env: {}, stdin: '', timeoutMs: 30_000 })),
     );
     expect(said.map(({ stdout }) => stdout)).toEqual(['second\n', 'second\n', 'first\n']);
+  });
+
+  test('is one of the machine alone: found and run in the namespaces of another process', async () => {
+    const folder = temporaryFolder();
+    // The folder is empty for everybody but that process, which has a network of its own, too.
+    const setUp = [
+      `mount -t tmpfs tmpfs ${folder}`,
+      `printf '#!/bin/sh\nreadlink /proc/self/ns/net; ls ${folder}' >${folder}/it`,
+      `chmod +x ${folder}/it`,
+      'readlink /proc/self/ns/net',
+      'exec cat',
+    ].join(' && ');
+    const machine = spawn('unshare', ['--mount', '--net', '--', 'sh', '-c', setUp]);
+    const exited = once(machine, 'exit');
+    afterTest(async () => {
+      machine.kill();
+      await exited;
+    });
+    const [network] = (await once(machine.stdout, 'data')) as [Buffer];
+    const call = { type: 'it', env: {}, stdin: '', timeoutMs: 10_000 };
+    const options = { folders: [folder], ownerMark: freshMark() };
+    await expect(new PluginHost(options).run(call)).rejects.toMatchObject({ code: expect.anything() });
+    const there = new PluginHost({ ...options, ...inNamespacesOf(machine.pid ?? 0) });
+    expect(await there.run(call)).toMatchObject({ exitCode: 0, stdout: `${network.toString()}it\n` });
   });
 
   test('can be run through a prefix, found where the host is seen', async () => {

@@ -4,6 +4,7 @@ export type { KubeletConfiguration } from './field-table.ts';
 export type { KubeletFlags } from './flag-table.ts';
 export { parseGoDuration } from './go-duration.ts';
 export { helpText } from './help.ts';
+export { mergePatch } from './merge-patch.ts';
 export type { Note } from './notes.ts';
 export { type ConfigFile, type KubeletSettings, type Machine, type Sources, resolve } from './resolve.ts';
 export { settingsTables } from './tables.ts';

@@ -8,7 +8,7 @@ import { LauncherError } from './errors.ts';
 import { inNetworkNamespace } from './network-namespace.ts';
 import type { NodeDir } from './node-dir.ts';
 import { endProcesses, findProcesses, isRunning } from './process-record.ts';
-import { type StartedProcess, startProcess } from './start-process.ts';
+import { type StartedProcess, recordedProcess, startProcess } from './start-process.ts';
 
 /** Between two looks at a runtime that is starting, which takes 20 ms when it has no pods. */
 const lookMs = 5;
@@ -86,7 +86,7 @@ export async function adoptContainerd(dir: NodeDir): Promise<Containerd | undefi
   const stop = async () => {
     await endProcesses([record], stopMs);
   };
-  return { record, exited, socket, stop };
+  return { ...recordedProcess(record, exited), socket, stop };
 }
 
 /** Looks until CRI answers; returns what came first instead, in words. */

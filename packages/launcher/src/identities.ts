@@ -16,6 +16,11 @@ export function instancesOf(service: string, counts: InstanceCounts): string[] {
   return Array.from({ length: count }, (_, slot) => `${service}-${slot}`);
 }
 
+/** The secret key of the launcher among the identities of its node. */
+export function launcherSeed(identities: readonly KeyedIdentity[]): string {
+  return identities.find(({ service }) => service === 'launcher')?.seed ?? '';
+}
+
 /** The identities that a node needs: one for each instance of each service, and one for programs that follow it. */
 export function nodeIdentities(counts: InstanceCounts): Identity[] {
   const services = serviceNames.flatMap((service) =>

@@ -13,6 +13,8 @@ const portRelaySource = fileURLToPath(new URL('../relay/port-relay.c', import.me
 const streamRelaySource = fileURLToPath(new URL('../../../services/node-api/relay/stream-relay.c', import.meta.url));
 const sdNotifySource = fileURLToPath(new URL('../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../native/hold-lock.c', import.meta.url));
+const keepServiceSource = fileURLToPath(new URL('../native/keep-service.c', import.meta.url));
+const checkServiceSource = fileURLToPath(new URL('../native/check-service.c', import.meta.url));
 
 export interface Natives {
   /** The holding relay between cri-bridge and the runtime. */
@@ -25,19 +27,25 @@ export interface Natives {
   readonly sdNotify: string;
   /** Holds the lock on a file. */
   readonly holdLock: string;
+  /** Process 1 of a service's container. */
+  readonly keepService: string;
+  /** Asks a service in a container whether it is well. */
+  readonly checkService: string;
 }
 
 /** Compiles the native programs; a second time this only looks whether they are there. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, streamRelay, sdNotify, holdLock] = await Promise.all([
+  const [shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
     compileStatic(portRelaySource, cache),
     compileStatic(streamRelaySource, cache),
     compileStatic(sdNotifySource, cache),
     compileStatic(holdLockSource, cache),
+    compileStatic(keepServiceSource, cache),
+    compileStatic(checkServiceSource, cache),
   ]);
-  return { shim, relay, portRelay, streamRelay, sdNotify, holdLock };
+  return { shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService };
 }
 
 /**

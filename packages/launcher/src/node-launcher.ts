@@ -10,7 +10,7 @@ import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts'
 import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
-import { type InstanceCounts, ensureIdentities, missingIdentities } from './identities.ts';
+import { type InstanceCounts, ensureIdentities, launcherSeed, missingIdentities } from './identities.ts';
 import { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
 import { natsAccess, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
@@ -78,7 +78,7 @@ export class NodeLauncher {
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();
-    await this.#processes.joinBus({ ...natsAccess(dir, settings), identities });
+    await this.#processes.joinBus({ ...natsAccess(dir, settings), seed: launcherSeed(identities) });
   }
 
   /** Ends the launcher's own part; the node goes on without it. */

@@ -32,20 +32,25 @@ async function isThere(file: string): Promise<boolean> {
 /** The addresses of a private node's pods. The first one is the bridge's. */
 export const POD_CIDR = '10.88.0.0/16';
 
+/** The bridge that they are on. */
+export const BRIDGE = 'kubus0';
+
 export interface PodNetworkOptions {
   readonly name?: string;
   /** Addresses of pods. Left out: cni-bridge gives the plugins the node's podCIDRs. */
   readonly subnet?: string;
   /** Where host-local keeps one file per address in use. */
   readonly dataDir: string;
+  /** Pods reach what the machine reaches, also where its firewall forwards nothing of its own accord. */
+  readonly wayOut?: boolean;
 }
 
 /**
  * The pod network of a private node as a conflist (CNI specification 1.0.0, which plugins from 1.0 on speak): a bridge in
- * the node's network namespace, addresses from host-local, host ports through portmap. No masquerading: the namespace
- * has no way out, so the iptables calls would only make each pod slower.
+ * the node's network namespace, addresses from host-local, host ports through portmap. No masquerading without a way out: the
+ * iptables calls would only make each pod slower.
  */
-export function podNetwork({ name = 'kubus', subnet, dataDir }: PodNetworkOptions): string {
+export function podNetwork({ name = 'kubus', subnet, dataDir, wayOut = false }: PodNetworkOptions): string {
   const ipam = { type: 'host-local', dataDir, routes: [{ dst: '0.0.0.0/0' }] };
   const conflist = {
     cniVersion: '1.0.0',
@@ -53,15 +58,17 @@ export function podNetwork({ name = 'kubus', subnet, dataDir }: PodNetworkOption
     plugins: [
       {
         type: 'bridge',
-        bridge: 'kubus0',
+        bridge: BRIDGE,
         isGateway: true,
         // A pod reaches itself through a service address.
         hairpinMode: true,
+        ...(wayOut && { ipMasq: true }),
         ...(subnet === undefined
           ? { capabilities: { ipRanges: true }, ipam }
           : { ipam: { ...ipam, ranges: [[{ subnet }]] } }),
       },
       { type: 'portmap', capabilities: { portMappings: true } },
+      ...(wayOut ? [{ type: 'firewall' }] : []),
     ],
   };
   return `${JSON.stringify(conflist, undefined, 2)}\n`;

@@ -1,12 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
-import {
-  type KeyedIdentity,
-  connectNats,
-  defaultRecordLimits,
-  ensureStreams,
-  purgeRemovalMarks,
-} from '@kubus/bus-nats';
+import { connectNats, defaultRecordLimits, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -40,8 +34,7 @@ import type { NodeDir } from './node-dir.ts';
 import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from './node-services.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
-import type { StartedProcess } from './start-process.ts';
-import { Supervisor } from './supervisor.ts';
+import { type SupervisedProcess, Supervisor } from './supervisor.ts';
 
 /** How often marks of removed facts are looked for, and how old they have to be, in milliseconds. */
 const PURGE_EVERY_MS = 600_000;
@@ -65,7 +58,7 @@ export interface ServiceProcessesOptions {
   /** The node is one whose messages can be disturbed on purpose. */
   readonly faults?: boolean;
   /** Starts the process that {@link serviceProcesses} names. */
-  readonly start: (process: string) => Promise<StartedProcess>;
+  readonly start: (process: string) => Promise<SupervisedProcess>;
   /** Makes a change of the numbers of instances possible and lasting. */
   readonly scale: (instances: InstanceCounts) => Promise<void>;
 }
@@ -113,7 +106,7 @@ export class ServiceProcesses {
   }
 
   /** Starts another process that the services need, and keeps it running. See {@link Supervisor.keep}. */
-  keep(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): void {
+  keep(what: string, start: () => Promise<SupervisedProcess>, first?: SupervisedProcess): void {
     this.#supervisor.keep(what, start, first);
   }
 
@@ -155,10 +148,9 @@ export class ServiceProcesses {
   }
 
   /** Connects to NATS, as soon as it is there. */
-  async joinBus(options: NatsAccess & { readonly identities: readonly KeyedIdentity[] }): Promise<void> {
+  async joinBus({ url, tls, seed }: NatsAccess & { readonly seed: string }): Promise<void> {
     const { dir, logger, faults = false } = this.#options;
-    const seed = options.identities.find(({ service }) => service === 'launcher')?.seed ?? '';
-    const connection = await connectNats({ servers: options.url, tls: options.tls, instance: launcherInstance, seed });
+    const connection = await connectNats({ servers: url, tls, instance: launcherInstance, seed });
     this.#connection = connection;
     await this.#keepStreams(connection);
     this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);

@@ -4,13 +4,20 @@ import { createInterface } from 'node:readline';
 import type { Command } from './command.ts';
 import { LauncherError } from './errors.ts';
 import type { NodeDir } from './node-dir.ts';
-import { type ProcessRecord, nodeMark, recordOf, removeRecord, writeRecord } from './process-record.ts';
+import {
+  type ProcessRecord,
+  endProcesses,
+  isRunning,
+  nodeMark,
+  recordOf,
+  removeRecord,
+  writeRecord,
+} from './process-record.ts';
+import type { SupervisedProcess } from './supervisor.ts';
 
-/** A process that this one started. */
-export interface StartedProcess {
+/** A process of this machine that is recorded. */
+export interface StartedProcess extends SupervisedProcess {
   readonly record: ProcessRecord;
-  /** Resolves when it has ended and its record is gone, to `code 1` or `SIGKILL`. */
-  readonly exited: Promise<string>;
 }
 
 export interface StartOptions {
@@ -58,10 +65,28 @@ export async function startProcess({ dir, what, command, env, log }: StartOption
       await removeRecord(dir.processes, record);
       return status;
     });
-    return { record, exited: ended };
+    return recordedProcess(record, ended);
   } finally {
     await file?.close();
   }
+}
+
+/** @param exited resolves when it has ended and its record is gone */
+export function recordedProcess(record: ProcessRecord, exited: Promise<string>): StartedProcess {
+  const { pid } = record;
+  return {
+    record,
+    pid,
+    exited,
+    signal: async (signal) => {
+      if (!(await isRunning(record))) return false;
+      process.kill(pid, signal);
+      return true;
+    },
+    end: async (graceMs) => {
+      await endProcesses([record], graceMs);
+    },
+  };
 }
 
 function readLines({ stdout, stderr }: ChildProcess, read: LineReader): void {

@@ -1,7 +1,16 @@
 import type { Logger } from '@kubus/ports';
 import { setTimeout as wait } from 'node:timers/promises';
-import { endProcesses, isRunning } from './process-record.ts';
-import type { StartedProcess } from './start-process.ts';
+
+/** A process that runs, wherever that is. */
+export interface SupervisedProcess {
+  readonly pid: number;
+  /** Resolves when it has ended, to `code 1` or `SIGKILL`. */
+  readonly exited: Promise<string>;
+  /** False when it does not run any more. */
+  readonly signal: (signal: NodeJS.Signals) => Promise<boolean>;
+  /** Ends it by SIGTERM, and by SIGKILL when it takes longer than `graceMs`; resolves when it has ended. */
+  readonly end: (graceMs: number) => Promise<void>;
+}
 
 export interface SupervisorEvents {
   started(what: string, pid: number): void;
@@ -16,7 +25,7 @@ const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
 interface Kept {
-  present: StartedProcess | undefined;
+  present: SupervisedProcess | undefined;
   /** Set while somebody else runs it: no process of it is started before this resolves. */
   elsewhere: PromiseWithResolvers<void> | undefined;
   /** Nobody is to run it any more. */
@@ -39,14 +48,14 @@ export class Supervisor {
   }
 
   /** Starts `what` and keeps it running. `first` is a process of it that runs already. */
-  keep(what: string, start: () => Promise<StartedProcess>, first?: StartedProcess): void {
+  keep(what: string, start: () => Promise<SupervisedProcess>, first?: SupervisedProcess): void {
     const kept: Kept = { present: undefined, elsewhere: undefined, dropped: false, turn: Promise.resolve(undefined) };
     this.#kept.set(what, kept);
     void this.#loop(what, kept, start, first);
   }
 
   /** Knows `what` as {@link keep} does, but leaves it to somebody else until {@link takeBack}. */
-  know(what: string, start: () => Promise<StartedProcess>): void {
+  know(what: string, start: () => Promise<SupervisedProcess>): void {
     const kept: Kept = {
       present: undefined,
       elsewhere: Promise.withResolvers(),
@@ -65,7 +74,7 @@ export class Supervisor {
     const kept = this.#kept.get(what);
     if (kept === undefined) return;
     kept.elsewhere ??= Promise.withResolvers();
-    if (kept.present !== undefined) await endProcesses([kept.present.record], GRACE_MS);
+    if (kept.present !== undefined) await kept.present.end(GRACE_MS);
     await kept.turn;
   }
 
@@ -88,7 +97,7 @@ export class Supervisor {
 
   /** The pid of a kept process that runs now. */
   pid(what: string): number | undefined {
-    return this.#kept.get(what)?.present?.record.pid;
+    return this.#kept.get(what)?.present?.pid;
   }
 
   /** Names of everything that is kept. */
@@ -104,9 +113,7 @@ export class Supervisor {
   /** Sends a signal to a kept process. Gives its pid; undefined when it does not run. */
   async signal(what: string, signal: NodeJS.Signals): Promise<number | undefined> {
     const present = this.#kept.get(what)?.present;
-    if (present === undefined || !(await isRunning(present.record))) return undefined;
-    process.kill(present.record.pid, signal);
-    return present.record.pid;
+    return (await present?.signal(signal)) === true ? present?.pid : undefined;
   }
 
   /** Starts nothing any more. What runs goes on. */
@@ -123,7 +130,12 @@ export class Supervisor {
     else this.#logger.warn({ process: what, pid, status }, 'a process of the node ended; starting it again');
   }
 
-  async #loop(what: string, kept: Kept, start: () => Promise<StartedProcess>, first?: StartedProcess): Promise<void> {
+  async #loop(
+    what: string,
+    kept: Kept,
+    start: () => Promise<SupervisedProcess>,
+    first?: SupervisedProcess,
+  ): Promise<void> {
     const { signal } = this.#stopping;
     let next = first;
     let waitMs = 0;
@@ -139,11 +151,11 @@ export class Supervisor {
       try {
         const started = next ?? (await start());
         next = undefined;
-        const { pid } = started.record;
+        const { pid } = started;
         kept.present = started;
         this.#events.started(what, pid);
         // Let go of while it was being started.
-        if (isElsewhere(kept)) process.kill(pid, 'SIGTERM');
+        if (isElsewhere(kept)) await started.end(GRACE_MS);
         const status = await started.exited;
         this.#onEnd(what, kept, pid, status);
       } catch (error) {

@@ -279,6 +279,11 @@ export const nodeConfigSchema = z.strictObject({
     chainsAtOnce: z.number().int().positive().default(8),
     /** Time limit of one plugin, in milliseconds. */
     pluginTimeoutMs: z.number().positive().default(30_000),
+    /**
+     * Process in whose mount and network namespaces plugins are run and looked for: 1, where cni-bridge is in a container and
+     * plugins are those of the machine. Left out: they run where the runtime does.
+     */
+    namespacesOf: z.int().positive().optional(),
     /** Address ranges of the node's pods (podCIDRs). None: the CNI configuration has its own. */
     podCidrs: z.array(z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a CIDR' })).default([]),
   }),

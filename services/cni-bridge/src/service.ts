@@ -1,4 +1,4 @@
-import { PluginHost, ShimServer, watchConfigFolder } from '@kubus/cni';
+import { PluginHost, ShimServer, inNamespacesOf, watchConfigFolder } from '@kubus/cni';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NetworkOnBus } from './network-on-bus.ts';
@@ -7,9 +7,13 @@ import { NetworkOnBus } from './network-on-bus.ts';
 export const cniBridge: ServiceDefinition = {
   name: 'cni-bridge',
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
-    const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs } = config.network;
-    // The state folder names this owner among all on the machine, and is the same after a restart.
-    const plugins = new PluginHost({ folders: pluginDirs, ownerMark: stateDir });
+    const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs, namespacesOf } = config.network;
+    const plugins = new PluginHost({
+      folders: pluginDirs,
+      // The state folder names this owner among all on the machine, and is the same after a restart.
+      ownerMark: stateDir,
+      ...(namespacesOf !== undefined && inNamespacesOf(namespacesOf)),
+    });
     const network = new NetworkOnBus({
       bus,
       clock,
@@ -34,7 +38,8 @@ export const cniBridge: ServiceDefinition = {
     await network.recover();
     const server = new ShimServer({
       socketPath: socket,
-      handle: (call, shim) => bridge.handle(call, plugins.through(shim)),
+      // A shim has the namespaces of its runtime, which may be in a container, too.
+      handle: (call, shim) => bridge.handle(call, namespacesOf === undefined ? plugins.through(shim) : plugins),
       logger,
     });
     await server.listen();

@@ -10,7 +10,7 @@ import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../external-nats.ts';
-import { ensureIdentities } from '../identities.ts';
+import { ensureIdentities, launcherSeed } from '../identities.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
 import { type NatsAccess, parseNatsUrl } from '../nats-relay.ts';
 import { natsConfigFile, writeNatsConfig } from '../nats-server.ts';
@@ -105,7 +105,7 @@ export class KubeletNode {
       logger.warn({}, `The HTTPS API of the node is not served: ${why}`);
     }
     this.#processes.startServices();
-    await this.#processes.joinBus({ ...nats, identities });
+    await this.#processes.joinBus({ ...nats, seed: launcherSeed(identities) });
     await this.#processes.untilServing();
   }
 

@@ -1,0 +1,29 @@
+import { KubusError, toError } from '@kubus/ports';
+import { createLogger, readNodeConfig } from '@kubus/service-kit';
+import { parseArgs } from 'node:util';
+import { ContainerLauncher } from './containers/container-launcher.ts';
+import { readContainerDir } from './containers/environment.ts';
+
+/** The launcher's part of a node in containers as a process: `container-launcher.mjs --config FILE`, until SIGTERM or SIGINT. */
+const about = { service: 'launcher', instance: 'launcher-0' };
+let logger = createLogger({ ...about, level: 'info' });
+try {
+  const { values } = parseArgs({ options: { config: { type: 'string' }, slot: { type: 'string' } } });
+  if (values.config === undefined) throw new KubusError('usage', '--config FILE is missing');
+  const config = readNodeConfig(values.config);
+  logger = createLogger({ ...about, level: config.logLevel });
+  const launcher = new ContainerLauncher({ dir: readContainerDir(process.env), config, logger });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(signal, () => {
+      launcher.stop().then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+    });
+  }
+  await launcher.start();
+  logger.info({ node: config.node }, 'serves');
+} catch (error) {
+  logger.error({ err: toError(error) }, 'can not start');
+  process.exit(1);
+}

@@ -1,0 +1,75 @@
+import { hasErrno, toError } from '@kubus/ports';
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { LauncherError } from '../errors.ts';
+import { parseNatsUrl } from '../nats-relay.ts';
+import { ownNatsUrl } from '../nats-server.ts';
+import type { ContainerSettings } from './container-config.ts';
+import { type ContainerDir, containerDir, inContainer } from './container-dir.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An empty variable is as good as none: Compose passes on what is not set as empty. */
+const text = z.preprocess((value) => (value === '' ? undefined : value), z.string().optional());
+
+const schema = z.object({
+  KUBUS_NODE: text.transform((name) => name ?? 'node0'),
+  KUBUS_FOLDER: text,
+  KUBUS_NATS_URL: text.transform((url) => url ?? ownNatsUrl),
+  KUBUS_OVERLAY: text,
+  KUBUS_OBSERVATORY: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
+  KUBUS_LOG_LEVEL: text.transform((level) => level ?? 'info'),
+  KUBUS_HTTP_PORT: text
+    .transform((port) => Number(port ?? 10_300))
+    .pipe(z.int().min(1, { error: 'is no port' }).max(65_000, { error: 'is no port' })),
+});
+
+/**
+ * The folders of the node that a container belongs to.
+ *
+ * @throws LauncherError `BadEnvironment`, and as {@link containerDir}.
+ */
+export function readContainerDir(environment: Environment): ContainerDir {
+  const { KUBUS_NODE: node, KUBUS_FOLDER: folder = node } = read(environment);
+  return containerDir(node, folder);
+}
+
+/**
+ * What a node in containers is installed with.
+ *
+ * @throws LauncherError `BadEnvironment` that names the variable, `BadOverlay` that names the file, `BadNatsUrl`.
+ */
+export async function readInstallSettings(
+  environment: Environment,
+): Promise<{ dir: ContainerDir; settings: ContainerSettings }> {
+  const values = read(environment);
+  parseNatsUrl(values.KUBUS_NATS_URL);
+  const settings = {
+    natsUrl: values.KUBUS_NATS_URL,
+    logLevel: values.KUBUS_LOG_LEVEL,
+    observatory: values.KUBUS_OBSERVATORY === 'true',
+    httpPort: values.KUBUS_HTTP_PORT,
+    overlay: await readOverlay(values.KUBUS_OVERLAY),
+  };
+  return { dir: readContainerDir(environment), settings };
+}
+
+function read(environment: Environment): z.infer<typeof schema> {
+  const parsed = schema.safeParse(environment);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ');
+  throw new LauncherError('BadEnvironment', wrong);
+}
+
+/** The usual file need not be there; one that somebody has named must. */
+async function readOverlay(named: string | undefined): Promise<ContainerSettings['overlay']> {
+  const file = named ?? inContainer.overlay;
+  try {
+    return { file, patch: parse(await readFile(file, 'utf8')) ?? {} };
+  } catch (error) {
+    if (named === undefined && hasErrno(error, 'ENOENT')) return undefined;
+    const message = `${file}: ${toError(error).message.split('\n')[0]}`;
+    throw new LauncherError('BadOverlay', message, { cause: error, context: { file } });
+  }
+}
