@@ -32,6 +32,9 @@ async function isThere(file: string): Promise<boolean> {
 /** The addresses of a private node's pods. The first one is the bridge's. */
 export const POD_CIDR = '10.88.0.0/16';
 
+/** The bridge that they are on. */
+export const BRIDGE = 'kubus0';
+
 export interface PodNetworkOptions {
   readonly name?: string;
   /** Addresses of pods. Left out: cni-bridge gives the plugins the node's podCIDRs. */
@@ -55,7 +58,7 @@ export function podNetwork({ name = 'kubus', subnet, dataDir, wayOut = false }: 
     plugins: [
       {
         type: 'bridge',
-        bridge: 'kubus0',
+        bridge: BRIDGE,
         isGateway: true,
         // A pod reaches itself through a service address.
         hairpinMode: true,

@@ -212,13 +212,14 @@ const composeSchema = z.object({
   }),
 });
 
-test('docker-compose.yml starts a server with the folder’s configuration, reachable from this machine alone', async () => {
+test('examples/nats/docker-compose.yml starts a server with the folder’s configuration, reachable from this machine alone', async () => {
   const checkout = resolve(import.meta.dirname, '../../..');
-  const { services } = composeSchema.parse(parse(await readFile(join(checkout, 'docker-compose.yml'), 'utf8')));
+  const example = join(checkout, 'examples/nats');
+  const { services } = composeSchema.parse(parse(await readFile(join(example, 'docker-compose.yml'), 'utf8')));
   const { image, command, environment, volumes, ports, healthcheck } = services.nats;
   const [mounted, data] = volumes;
   const config = natsFolder(resolve(checkout, '.kubus/nats')).config;
-  expect(resolve(checkout, mounted.source)).toBe(dirname(config));
+  expect(resolve(example, mounted.source)).toBe(dirname(config));
   expect(image).toBe('${NATS_IMAGE:-nats:2.11-alpine}');
   expect(ports).toEqual(['127.0.0.1:4222:4222']);
 

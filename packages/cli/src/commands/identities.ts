@@ -34,6 +34,6 @@ async function identities(node: string, options: IdentitiesOptions): Promise<voi
   console.log(`${folder.config}
   lets in ${nodes.join(', ')}, with the keys in ${folder.identities}
 Start a server with it, or let one that runs with it read it again:
-  docker compose up -d nats  |  nats-server -c ${folder.config}
-  docker compose kill --signal HUP nats  |  nats-server --signal reload`);
+  docker compose -f examples/nats/docker-compose.yml up -d  |  nats-server -c ${folder.config}
+  docker compose -f examples/nats/docker-compose.yml kill --signal HUP nats  |  nats-server --signal reload`);
 }

@@ -2,16 +2,20 @@ import { dirname, join } from 'node:path';
 import type { ServiceName } from '@kubus/contracts';
 import { LauncherError } from '../errors.ts';
 import { type NodeDir, type NodeDirOptions, nodeDir } from '../node-dir.ts';
+import { serviceOf } from '../service-processes.ts';
 
 /** The socket of each name is in the folder of the one who serves it: a container sees the sockets that it needs. */
-const servers: Readonly<Record<string, ServiceName>> = {
+const socketServers: Readonly<Record<string, ServiceName>> = {
   cni: 'cni-bridge',
   objects: 'object-cache',
   api: 'node-api',
   observatory: 'observatory',
 };
 
-/** `/run/kubus/FOLDER/services/volume-manager/volume-manager-0.control.new` has to fit into sun_path of a socket, unix(7). */
+/** Services that serve a socket. */
+export const servers: ReadonlySet<ServiceName> = new Set(Object.values(socketServers));
+
+/** `/run/kubus/FOLDER/control/volume-manager/volume-manager-0.sock.new` has to fit into sun_path of a socket, unix(7). */
 const LONGEST_FOLDER = 32;
 
 /** Where things of a node lie whose services run in containers: the same paths on the machine and in each of them. */
@@ -23,7 +27,7 @@ export interface ContainerDir extends NodeDir {
   /** The configuration of the NATS server. */
   readonly natsConfig: string;
   /** The folder of the sockets that one service serves. */
-  readonly serviceRun: (service: string) => string;
+  readonly sockets: (service: string) => string;
   /** The socket on which process 1 of the instance's container is spoken to. */
   readonly control: (instance: string) => string;
   /** Plugins that were put there for the node. */
@@ -56,24 +60,24 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
     throw new LauncherError('FolderTooLong', message);
   }
   const shared = join(dir.root, 'containers');
-  const serviceRun = (service: string) => join(dir.run, 'services', service);
+  const sockets = (service: string) => join(dir.run, 'sockets', service);
   return {
     ...dir,
     node,
     sharedConfig: join(shared, 'config'),
     identity: (service) => join(shared, 'identities', service),
     natsConfig: join(shared, 'nats', 'nats.conf'),
-    serviceRun,
-    control: (instance) => join(serviceRun(instance.replace(/-\d+$/, '')), `${instance}.control`),
-    socket: (name) => join(socketFolder(name, dir.run, serviceRun), `${name}.sock`),
+    sockets,
+    control: (instance) => join(dir.run, 'control', serviceOf(instance), `${instance}.sock`),
+    socket: (name) => join(socketFolder(name, dir.run, sockets), `${name}.sock`),
     plugins: join(dir.root, 'cni', 'plugins'),
     tools: dir.root,
   };
 }
 
-function socketFolder(name: string, run: string, serviceRun: (service: string) => string): string {
-  const server = servers[name];
-  return server === undefined ? join(run, name) : serviceRun(server);
+function socketFolder(name: string, run: string, sockets: (service: string) => string): string {
+  const server = socketServers[name];
+  return server === undefined ? join(run, name) : sockets(server);
 }
 
 /** Links by which people find a socket where a private node has it, and a node by its own name: path and what it leads to. */

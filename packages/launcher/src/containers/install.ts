@@ -11,7 +11,7 @@ import { createNodeDir, makeFolders } from '../node-dir.ts';
 import { identitiesFolder } from '../node-settings.ts';
 import { podNetwork } from '../pod-network.ts';
 import { type ContainerSettings, containerConfig, nativeProgram } from './container-config.ts';
-import { type ContainerDir, inContainer, linksOf } from './container-dir.ts';
+import { type ContainerDir, inContainer, linksOf, servers } from './container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from './container-services.ts';
 import { installTools } from './install-tools.ts';
 
@@ -46,15 +46,17 @@ async function makeServiceFolders(dir: ContainerDir): Promise<void> {
     [dir.sharedConfig, 0o755],
     [dir.plugins, 0o755],
     [dirname(dir.identity('.')), 0o755],
-    [dirname(dir.serviceRun('.')), 0o711],
+    [dirname(dir.sockets('.')), 0o711],
+    [join(dir.run, 'control'), 0o711],
     [dirname(dir.socket('containerd')), 0o700],
   ]);
   for (const service of containerServices) {
     const user = userOf(service);
     await ownFolder(dir.identity(service), 0o700, user, user);
     await ownFolder(dir.state(service), 0o700, user, user);
-    // New files have the folder's group there: the control socket is for the launcher, too.
-    await ownFolder(dir.serviceRun(service), 0o2750, user, KUBUS_USER);
+    // New files have the folder's group there: the socket is for the launcher.
+    await ownFolder(dirname(dir.control(service)), 0o2750, user, KUBUS_USER);
+    if (servers.has(service)) await ownFolder(dir.sockets(service), 0o700, user, user);
   }
 }
 
