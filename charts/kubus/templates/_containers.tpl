@@ -76,7 +76,7 @@ seccompProfile: { type: RuntimeDefault }
     - name: NODE_OPTIONS
       value: {{ join " " . | quote }}
     {{- end }}
-    {{- if $root.Values.nats.external.caSecret }}
+    {{- if and (not $root.Values.nats.enabled) $root.Values.nats.external.caSecret }}
     - name: NODE_EXTRA_CA_CERTS
       value: /etc/kubus/nats-ca/ca.crt
     {{- end }}
@@ -138,7 +138,7 @@ seccompProfile: { type: RuntimeDefault }
       mountPath: /etc/kubus/cluster
       readOnly: true
     {{- end }}
-    {{- if $root.Values.nats.external.caSecret }}
+    {{- if and (not $root.Values.nats.enabled) $root.Values.nats.external.caSecret }}
     - name: nats-ca
       mountPath: /etc/kubus/nats-ca
       readOnly: true

@@ -58,14 +58,9 @@
 {{- end -}}
 {{- $_ := set $overlay "server" (dict "port" (int .) "authentication" $authentication) -}}
 {{- end -}}
-{{- $runtime := dict -}}
 {{- if not .Values.runtime.enabled -}}
-{{- $_ := set $runtime "socket" .Values.runtime.socket -}}
+{{- $_ := set $overlay "runtime" (dict "socket" .Values.runtime.socket) -}}
 {{- end -}}
-{{- if .Values.runtime.shared -}}
-{{- $_ := set $runtime "shared" true -}}
-{{- end -}}
-{{- $_ := set $overlay "runtime" $runtime -}}
 {{- $own := .Values.node.config | fromYaml -}}
 {{- if hasKey $own "Error" -}}
 {{- fail (printf "node.config: %s" $own.Error) -}}

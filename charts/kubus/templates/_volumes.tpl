@@ -38,7 +38,7 @@
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
 {{- end }}
 {{- end }}
-{{- if has "runtime" $used }}
+{{- if or (has "runtime" $used) (not .Values.runtime.enabled) }}
 {{ include "kubus.hostPath" (list "runtime" (include "kubus.runtimeFolder" .) (ternary "DirectoryOrCreate" "Directory" .Values.runtime.enabled)) }}
 {{- end }}
 - name: tmp-install
@@ -55,13 +55,13 @@
 - name: tmp-containerd
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
 {{- end }}
-{{- with .Values.nats.external.caSecret }}
+{{- if and (not .Values.nats.enabled) .Values.nats.external.caSecret }}
 - name: nats-ca
-  secret: { secretName: {{ . }}, items: [{ key: ca.crt, path: ca.crt }] }
+  secret: { secretName: {{ .Values.nats.external.caSecret }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
-{{- with .Values.nats.external.identitiesSecret }}
+{{- if and (not .Values.nats.enabled) .Values.nats.external.identitiesSecret }}
 - name: nats-identities
-  secret: { secretName: {{ . }}, defaultMode: 0400 }
+  secret: { secretName: {{ .Values.nats.external.identitiesSecret }}, defaultMode: 0400 }
 {{- end }}
 {{- if and (has "manifests" $used) .Values.manifests.hostPath }}
 {{ include "kubus.hostPath" (list "manifests" .Values.manifests.hostPath "DirectoryOrCreate") }}

@@ -32,8 +32,9 @@ const manifestSchema = z.looseObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
-export function isManifest(document: unknown): document is Manifest {
-  return manifestSchema.safeParse(document).success;
+/** A document as a manifest; throws what is missing. */
+export function manifestOf(document: unknown): Manifest {
+  return manifestSchema.parse(document);
 }
 
 /**

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { ChartError } from './errors.ts';
+import { type Manifest, manifestOf } from './manifest-check.ts';
 import { type Values, coalesce } from './values.ts';
 
 /** The folder of a chart, read. */
@@ -25,6 +26,11 @@ export interface RenderOptions {
   readonly values?: Values;
   readonly release?: string;
   readonly namespace?: string;
+}
+
+export interface Rendered {
+  readonly manifests: readonly Manifest[];
+  readonly notes: string;
 }
 
 const aboutSchema = z.object({ name: z.string(), version: z.string(), appVersion: z.string() });
@@ -56,13 +62,12 @@ async function readTexts(folder: string, part: string): Promise<Record<string, s
 /**
  * Renders a chart as `helm template` does, with native/render-chart.go in the place of Helm.
  *
- * @returns the documents of each template, and NOTES.txt as a text
  * @throws ChartError `BadValues` that names every wrong field; `BadTemplate` with what the engine says; `NoRenderer`.
  */
 export async function renderChart(
   chart: Chart,
   { values = {}, release = 'kubus', namespace = 'kubus' }: RenderOptions = {},
-): Promise<{ documents: unknown[]; notes: string }> {
+): Promise<Rendered> {
   const merged = coalesce(chart.defaults, values);
   if (!chart.schema(merged)) {
     const wrong = (chart.schema.errors ?? []).map(describe).join('; ');
@@ -81,8 +86,8 @@ export async function renderChart(
     apiVersions: ['v1', 'apps/v1', 'monitoring.coreos.com/v1'],
   });
   const notes = `${name}/templates/NOTES.txt`;
-  const documents = Object.entries(texts).flatMap(([path, text]) => (path === notes ? [] : documentsOf(path, text)));
-  return { documents, notes: texts[notes] ?? '' };
+  const manifests = Object.entries(texts).flatMap(([path, text]) => (path === notes ? [] : documentsOf(path, text)));
+  return { manifests, notes: texts[notes] ?? '' };
 }
 
 function describe({ instancePath, message = 'is wrong', params }: ErrorObject): string {
@@ -107,11 +112,11 @@ async function runRenderer(input: object): Promise<Record<string, string>> {
   }
 }
 
-function documentsOf(path: string, text: string): unknown[] {
+function documentsOf(path: string, text: string): Manifest[] {
   return parseAllDocuments(text, { uniqueKeys: true }).flatMap((document) => {
     const [error] = document.errors;
     if (error !== undefined) throw new ChartError('BadTemplate', `${path}: ${error.message}`, { cause: error });
     const value: unknown = document.toJS();
-    return value === null || value === undefined ? [] : [value];
+    return value === null || value === undefined ? [] : [manifestOf(value)];
   });
 }
