@@ -12,14 +12,14 @@ export const natsRelay = 'nats-relay';
  *
  * @throws LauncherError `BadNatsUrl` that says what a URL must be.
  */
-export function parseNatsUrl(text: string): ServerAddress {
+export function parseNatsUrl(text: string, { tls = false } = {}): ServerAddress {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'tls:') {
+  if (url?.protocol === 'tls:' && !tls) {
     const hint = 'a node speaks TLS to no NATS server yet: use nats://, over loopback or a tunnel of your own';
     throw new LauncherError('BadNatsUrl', `${text}: ${hint}`);
   }
   const { hostname = '', port = '', protocol } = url ?? {};
-  if (protocol !== 'nats:' || hostname === '' || url?.port === '0') {
+  if ((protocol !== 'nats:' && protocol !== 'tls:') || hostname === '' || url?.port === '0') {
     throw new LauncherError('BadNatsUrl', `"${text}" is no address of a NATS server: use nats://HOST:PORT`);
   }
   if (url?.username !== '' || url.password !== '') {

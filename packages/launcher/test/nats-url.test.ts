@@ -13,6 +13,11 @@ describe('the URL of a NATS server', () => {
     expect(isLoopback(parseNatsUrl(url))).toBe(loopback);
   });
 
+  test('has TLS where whoever reads it can have it', () => {
+    expect(parseNatsUrl('tls://nats.example.org', { tls: true })).toEqual({ host: 'nats.example.org', port: 4222 });
+    expect(() => parseNatsUrl('http://nats.example.org', { tls: true })).toThrow('is no address of a NATS server');
+  });
+
   test.each([
     '',
     'nats',
