@@ -13,6 +13,7 @@ const CONNECT_MS = 3_000;
  * @param seed the identity's nkey seed (`SU...`); never logged.
  */
 export function connectNats(options: {
+  /** `nats://HOST:PORT`, or `tls://`. */
   servers: string;
   instance: string;
   seed: string;
@@ -21,6 +22,7 @@ export function connectNats(options: {
 }): Promise<NatsConnection> {
   return connect({
     servers: options.servers,
+    ...tlsOf(options.servers),
     name: options.instance,
     authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)),
     inboxPrefix: inboxPrefix(options.instance),
@@ -35,4 +37,12 @@ export function connectNats(options: {
     // Otherwise each request makes an Error beforehand, for its stack: half of the cost of storing a fact.
     noAsyncTraces: true,
   });
+}
+
+/** Whoever asks for TLS gets it or no connection. Authorities are those of Node, NODE_EXTRA_CA_CERTS included. */
+function tlsOf(servers: string): { tls?: { handshakeFirst: boolean } } {
+  if (!servers.startsWith('tls:')) return {};
+  // By itself the client has Node compare names alone, and `localhost` where the server is an address.
+  const tls = { handshakeFirst: false, host: new URL(servers).hostname.replace(/^\[|\]$/g, '') };
+  return { tls };
 }
