@@ -15,6 +15,7 @@ FROM ${BUILD_IMAGE} AS build
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends busybox-static gcc libc6-dev \
   && rm -rf /var/lib/apt/lists/*
+ENV CI=1 COREPACK_ENABLE_DOWNLOAD_PROMPT=0 TURBO_TELEMETRY_DISABLED=1
 WORKDIR /src
 COPY . .
 RUN corepack enable && pnpm install --frozen-lockfile

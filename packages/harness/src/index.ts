@@ -7,6 +7,8 @@ export {
   type CsiMethod,
   TestCsiDriver,
 } from './csi-driver.ts';
+export { ContainerNode, type SeenPod, composeServices } from './docker/container-node.ts';
+export { type DockerPrograms, findDocker } from './docker/docker-programs.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';

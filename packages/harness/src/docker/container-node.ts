@@ -1,0 +1,193 @@
+import { execFile } from 'node:child_process';
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { removeCgroupRoot } from '@kubus/launcher';
+import * as z from 'zod';
+import { checkout } from '../kubus-command.ts';
+import { poll } from '../poll.ts';
+import { makeTestFolder, removeTestFolder } from '../test-folder.ts';
+import { debianBase, packDebian } from './base-image.ts';
+import { DockerEngine } from './docker-engine.ts';
+import type { DockerPrograms } from './docker-programs.ts';
+
+const run = promisify(execFile);
+
+/** Every service of docker-compose.yml that is one of the node's. */
+export const composeServices = [
+  ...['launcher', 'config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'],
+  ...['volume-manager', 'prober', 'node-agent', 'node-api', 'observatory'],
+];
+
+const images = { kubus: 'kubus-test', containerd: 'kubus-test-containerd', nats: 'kubus-test-nats' };
+const bases = { debian: 'kubus-test-debian', containerd: 'kubus-test-runtime' };
+
+const psSchema = z.object({ Service: z.string(), State: z.string(), Health: z.string() });
+const podsSchema = z.object({
+  items: z.array(
+    z.object({
+      metadata: z.object({ name: z.string() }),
+      status: z.object({
+        phase: z.string().optional(),
+        podIP: z.string().optional(),
+        containerStatuses: z
+          .array(z.object({ ready: z.boolean(), restartCount: z.int(), containerID: z.string().optional() }))
+          .default([]),
+      }),
+    }),
+  ),
+});
+
+/** What is seen of a pod. */
+export interface SeenPod {
+  readonly name: string;
+  readonly phase: string | undefined;
+  readonly ip: string | undefined;
+  readonly ready: boolean;
+  /** Ids of its containers, and how often they were started again. */
+  readonly containers: readonly string[];
+  readonly restarts: number;
+}
+
+/** A node of docker-compose.yml on a Docker engine of the test's own, with images made of this machine's files. */
+export class ContainerNode {
+  readonly engine: DockerEngine;
+  readonly name: string;
+  readonly folder: string;
+  readonly #env: Record<string, string>;
+
+  /** @throws HarnessError `NoDocker` where no engine runs. */
+  static async start(programs: DockerPrograms): Promise<ContainerNode> {
+    const folder = await makeTestFolder();
+    const engine = await DockerEngine.start(programs, folder).catch(async (error: unknown) => {
+      await removeTestFolder(folder);
+      throw error;
+    });
+    const node = new ContainerNode(engine, folder);
+    try {
+      await mkdir(node.manifests);
+      await node.#makeImages();
+      return node;
+    } catch (error) {
+      await node.stop();
+      throw error;
+    }
+  }
+
+  private constructor(engine: DockerEngine, folder: string) {
+    this.engine = engine;
+    this.folder = folder;
+    this.name = `test-${folder.slice(folder.lastIndexOf('-') + 1)}`;
+    this.#env = {
+      KUBUS_NODE: this.name,
+      KUBUS_IMAGE: images.kubus,
+      KUBUS_CONTAINERD_IMAGE: images.containerd,
+      NATS_IMAGE: images.nats,
+      KUBUS_MANIFESTS: this.manifests,
+      KUBUS_OVERLAY_FOLDER: join(folder, 'overlay'),
+    };
+  }
+
+  /** The folder that is mounted as the one of manifests. */
+  get manifests(): string {
+    return join(this.folder, 'manifests');
+  }
+
+  /** Runs `docker compose`; gives its standard output. */
+  compose(...args: readonly string[]): Promise<string> {
+    return this.engine.docker(['compose', '--file', join(checkout, 'docker-compose.yml'), ...args], this.#env);
+  }
+
+  /** Runs the command line that the node has put on its machine. */
+  kubus(...args: readonly string[]): Promise<string> {
+    return this.engine.onMachine(`/var/lib/kubus/${this.name}/bin/kubus`, '--node', this.name, ...args);
+  }
+
+  /** The state of each service that Compose keeps running, such as `running healthy`. */
+  async states(): Promise<ReadonlyMap<string, string>> {
+    const lines = (await this.compose('ps', '--all', '--format', 'json')).trim().split('\n');
+    const all = lines.map((line) => psSchema.parse(JSON.parse(line)));
+    return new Map(all.map(({ Service, State, Health }) => [Service, `${State} ${Health}`.trim()]));
+  }
+
+  async pods(): Promise<SeenPod[]> {
+    const { items } = podsSchema.parse(JSON.parse(await this.kubus('get', 'pods', '-A', '-o', 'json')));
+    return items.map(({ metadata, status }) => ({
+      name: metadata.name.replace(`-${this.name}`, ''),
+      phase: status.phase,
+      ip: status.podIP,
+      ready: status.containerStatuses.length > 0 && status.containerStatuses.every(({ ready }) => ready),
+      containers: status.containerStatuses.map(({ containerID = '' }) => containerID),
+      restarts: status.containerStatuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
+    }));
+  }
+
+  /** Resolves with the pod when it is as wanted; the command line may fail meanwhile, as its node's services do. */
+  pod(name: string, isWanted: (pod: SeenPod) => boolean): Promise<SeenPod> {
+    return poll(`pod ${name}`, async () => {
+      const pods = await this.pods().catch(() => []);
+      return pods.find((pod) => pod.name === name && isWanted(pod));
+    });
+  }
+
+  async writeManifest(name: string, manifest: object): Promise<void> {
+    const path = join(this.manifests, `${name}.json`);
+    await writeFile(path, JSON.stringify(manifest));
+  }
+
+  async removeManifest(name: string): Promise<void> {
+    await rm(join(this.manifests, `${name}.json`));
+  }
+
+  /** The id of process 1 of a service's container, on the machine. */
+  async keeper(service: string): Promise<number> {
+    const format = '{{.State.Pid}}';
+    return Number(await this.engine.docker(['inspect', '--format', format, `kubus-${service}-1`]));
+  }
+
+  /** The id of the program that process 1 of a service's container keeps running; undefined while there is none. */
+  async served(service: string): Promise<number | undefined> {
+    const keeper = await this.keeper(service);
+    const children = await this.engine.onMachine('cat', `/proc/${keeper}/task/${keeper}/children`).catch(() => '');
+    // The first child is the program: shims of containerd come to process 1 later.
+    const pid = Number.parseInt(children, 10);
+    return Number.isNaN(pid) ? undefined : pid;
+  }
+
+  async kill(pid: number): Promise<void> {
+    await this.engine.onMachine('kill', '-KILL', String(pid));
+  }
+
+  async stop(): Promise<void> {
+    await this.engine.stop();
+    await removeCgroupRoot(`/kubus-${this.name}`);
+    await removeTestFolder(this.folder);
+  }
+
+  async #makeImages(): Promise<void> {
+    const packed = async (image: string, packages: readonly string[]) => {
+      const folder = join(this.folder, image);
+      await packDebian(folder, packages);
+      // The check of docker-compose.yml is one of the official image of NATS, which has busybox.
+      if (packages.includes('busybox-static')) await symlink('busybox', join(folder, 'usr/bin/wget'));
+      const program = packages.includes('nats-server') ? ['ENTRYPOINT ["nats-server"]'] : [];
+      await this.engine.importFolder(folder, image, program);
+      await rm(folder, { recursive: true });
+    };
+    const runtime = ['ca-certificates', 'containerd', 'containernetworking-plugins', 'iptables', 'runc'];
+    await packed(bases.debian, debianBase);
+    await packed(bases.containerd, [...debianBase, ...runtime]);
+    await packed(images.nats, [...debianBase, 'busybox-static', 'nats-server']);
+    const parts = join(this.folder, 'parts');
+    const script = join(checkout, 'packages/launcher/scripts/image-parts.mjs');
+    await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, parts]);
+    const build = [
+      ...['build', '--quiet', '--network', 'host', '--build-context', `parts=${parts}`],
+      ...['--build-arg', `BUILD_IMAGE=${bases.debian}`, '--build-arg', `BASE_IMAGE=${bases.debian}`],
+    ];
+    await this.engine.docker([...build, '--tag', images.kubus, checkout]);
+    const base = `containerd-base=docker-image://${bases.containerd}`;
+    const target = ['--build-context', base, '--target', 'containerd'];
+    await this.engine.docker([...build, ...target, '--tag', images.containerd, checkout]);
+  }
+}

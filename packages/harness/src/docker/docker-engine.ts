@@ -1,0 +1,123 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { removeCgroupRoot } from '@kubus/launcher';
+import { HarnessError } from '../errors.ts';
+import { poll } from '../poll.ts';
+import type { DockerPrograms } from './docker-programs.ts';
+
+const run = promisify(execFile);
+
+/**
+ * What the engine takes for its machine: namespaces of processes, mounts and network of its own, with `/run`, `/var/lib` and `/opt` of
+ * their own. Mounts are shared below, as they are on a machine with systemd. `$1` is the folder, `$2` the cgroup.
+ */
+const machine = `set -e
+mount -t proc proc /proc
+mount --make-rshared /
+mkdir -p "$1/lib"
+mount --bind "$1/lib" /var/lib
+for folder in /run /opt; do mount -t tmpfs tmpfs $folder; done
+for folder in /var/lib /run /opt; do mount --make-rshared $folder; done
+ip link set lo up
+exec dockerd --host "unix://$1/docker.sock" --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid \\
+  --iptables=false --ip6tables=false --bridge=none --cgroup-parent="$2"`;
+
+/** A Docker engine for one test: it reaches nothing, and nobody but the test reaches it. */
+export class DockerEngine {
+  readonly #programs: DockerPrograms;
+  readonly #folder: string;
+  readonly #cgroup: string;
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<unknown>;
+  #init = 0;
+
+  /**
+   * @param folder a test's own; its last part is the name of the engine's cgroup
+   * @throws HarnessError `NoDocker` with the end of its log when it does not run on this machine.
+   */
+  static async start(programs: DockerPrograms, folder: string): Promise<DockerEngine> {
+    const engine = new DockerEngine(programs, folder);
+    try {
+      await engine.#untilServing();
+      return engine;
+    } catch (error) {
+      await engine.stop();
+      throw error;
+    }
+  }
+
+  private constructor(programs: DockerPrograms, folder: string) {
+    this.#programs = programs;
+    this.#folder = folder;
+    this.#cgroup = `/kubus-docker-${folder.slice(folder.lastIndexOf('-') + 1)}`;
+    const log = openSync(join(folder, 'dockerd.log'), 'a');
+    const namespaces = ['--pid', '--fork', '--mount', '--net', '--kill-child'];
+    const command = ['unshare', ...namespaces, '--', 'sh', '-c', machine, 'machine', folder, this.#cgroup];
+    // All of it ends with the test, however that ends.
+    this.#child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', ...command], {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: this.environment,
+    });
+    closeSync(log);
+    this.#exited = once(this.#child, 'exit');
+  }
+
+  /** For clients of the engine. */
+  get environment(): Record<string, string> {
+    const { root, config } = this.#programs;
+    return {
+      PATH: [...['sbin', 'bin'].map((name) => join(root, 'usr', name)), process.env['PATH'] ?? ''].join(':'),
+      DOCKER_HOST: `unix://${this.#folder}/docker.sock`,
+      DOCKER_CONFIG: config,
+    };
+  }
+
+  /** Runs `docker`; gives its standard output. */
+  async docker(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
+    const options = { env: { ...this.environment, ...env }, maxBuffer: 64 * 1024 * 1024 };
+    return (await run('docker', [...args], options)).stdout;
+  }
+
+  /** Makes an image of a folder. */
+  async importFolder(folder: string, image: string, change: readonly string[] = []): Promise<void> {
+    const script = 'folder=$1 && shift && tar -C "$folder" -c . | docker import "$@"';
+    const changes = change.flatMap((one) => ['--change', one]);
+    await run('sh', ['-c', script, 'import', folder, ...changes, '-', image], { env: this.environment });
+  }
+
+  /** Runs a command on what containers take for the machine; gives its standard output. */
+  async onMachine(...command: readonly string[]): Promise<string> {
+    const enter = [`--target=${this.#init}`, '--mount', '--net', '--pid', '--'];
+    const { stdout } = await run('nsenter', [...enter, ...command], { maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  }
+
+  /** Ends the engine with all of its containers. */
+  async stop(): Promise<void> {
+    this.#child.kill('SIGKILL');
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.#exited;
+    await removeCgroupRoot(this.#cgroup);
+  }
+
+  async #untilServing(): Promise<void> {
+    const { pid = 0 } = this.#child;
+    await poll('a Docker engine', async () => {
+      if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
+        const log = (await readFile(join(this.#folder, 'dockerd.log'), 'utf8'))
+          .trim()
+          .split('\n')
+          .slice(-3)
+          .join(' / ');
+        throw new HarnessError('NoDocker', `dockerd does not run here: ${log}`);
+      }
+      const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+      this.#init = Number.parseInt(children, 10);
+      return this.docker(['version']).catch(() => undefined);
+    });
+  }
+}
