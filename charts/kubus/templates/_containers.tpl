@@ -21,11 +21,11 @@
 {{- end }}
 {{- end -}}
 
-{{/* What is allowed to a container: dict of user, capabilities, privileged. */}}
+{{/* What is allowed to a container: dict of user, capabilities, privileged, writable. */}}
 {{- define "kubus.securityContext" -}}
 {{- if .privileged -}}
 privileged: true
-readOnlyRootFilesystem: true
+readOnlyRootFilesystem: {{ not .writable }}
 runAsUser: 0
 {{- else -}}
 allowPrivilegeEscalation: false
@@ -141,6 +141,11 @@ seccompProfile: { type: RuntimeDefault }
     {{- if and (not $root.Values.nats.enabled) $root.Values.nats.external.caSecret }}
     - name: nats-ca
       mountPath: /etc/kubus/nats-ca
+      readOnly: true
+    {{- end }}
+    {{- range $index, $path := $values.hostPaths }}
+    - name: host-path-{{ $index }}
+      mountPath: {{ $path }}
       readOnly: true
     {{- end }}
     {{- range $mount := $service.mounts }}

@@ -3,7 +3,7 @@
 - name: {{ index . 0 }}
   hostPath:
     path: {{ index . 1 | trimSuffix "/" }}
-    type: {{ index . 2 }}
+    type: {{ index . 2 | quote }}
 {{- end -}}
 
 {{/* All volumes of the pod: what its containers mount, and nothing else. */}}
@@ -13,7 +13,7 @@
 {{- $services := (include "kubus.services" . | fromYaml).services -}}
 {{- $used := list "config" "lib" "run" -}}
 {{- if .Values.nats.enabled -}}{{- $used = append $used "nats-config" -}}{{- end -}}
-{{- if .Values.runtime.enabled -}}{{- $used = concat $used (list "home" "sockets" "modules") -}}{{- end -}}
+{{- if .Values.runtime.enabled -}}{{- range $mount := (.Files.Get "files/containers.yaml" | fromYaml).runtime.mounts -}}{{- $used = append $used $mount.of -}}{{- end -}}{{- end -}}
 {{- range $service := $services -}}
 {{- range $mount := $service.mounts -}}
 {{- with $mount.of -}}{{- $used = append $used . -}}{{- end -}}
@@ -38,8 +38,11 @@
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
 {{- end }}
 {{- end }}
-{{- if or (has "runtime" $used) (not .Values.runtime.enabled) }}
 {{ include "kubus.hostPath" (list "runtime" (include "kubus.runtimeFolder" .) (ternary "DirectoryOrCreate" "Directory" .Values.runtime.enabled)) }}
+{{- range $index, $path := (index .Values.services "volume-manager").hostPaths }}
+{{- if (index $.Values.services "volume-manager").enabled }}
+{{ include "kubus.hostPath" (list (printf "host-path-%d" $index) $path "") }}
+{{- end }}
 {{- end }}
 - name: tmp-install
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
@@ -52,7 +55,7 @@
   emptyDir: { sizeLimit: 4Gi }
 {{- end }}
 {{- if .Values.runtime.enabled }}
-- name: tmp-containerd
+- name: tmp-import-images
   emptyDir: { medium: Memory, sizeLimit: 16Mi }
 {{- end }}
 {{- if and (not .Values.nats.enabled) .Values.nats.external.caSecret }}

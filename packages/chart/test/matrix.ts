@@ -28,6 +28,7 @@ export const matrix: Readonly<Record<string, Values>> = {
   'the runtime of the machine': { runtime: { enabled: false, socket: '/run/crio/crio.sock' } },
   'a runtime that is shared': { runtime: { enabled: false, socket: '/run/x/x.sock', shared: true } },
   'several instances': { services: { 'pod-workers': { instances: 3 }, prober: { instances: 2 } } },
+  'paths for volumes': { services: { 'volume-manager': { hostPaths: ['/srv/data', '/dev'] } } },
   'static pods of a folder': { manifests: { hostPath: '/etc/kubus/manifests' } },
   'static pods of a ConfigMap': { manifests: { configMap: 'pods' } },
   'a pod monitor': {

@@ -41,6 +41,7 @@ test.each<[Values, string]>([
   [{ services: { launcher: { logLevel: 'loud' } } }, 'services.launcher.logLevel: '],
   [{ services: { prober: { extraEnv: [{ value: 'x' }] } } }, 'services.prober.extraEnv.0: '],
   [{ serviceDefaults: { resources: { limits: { memory: 'much' } } } }, 'serviceDefaults.resources.limits.memory: '],
+  [{ services: { 'volume-manager': { hostPaths: ['srv'] } } }, 'services.volume-manager.hostPaths.0: '],
   [{ updateStrategy: { type: 'Recreate' } }, 'updateStrategy'],
   [{ updateStrategy: { rollingUpdate: { maxSurge: 1 } } }, 'updateStrategy.rollingUpdate.maxSurge: '],
   [{ tolerations: [{ operator: 'Like' }] }, 'tolerations.0.operator: '],
