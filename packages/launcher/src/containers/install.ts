@@ -51,8 +51,8 @@ async function makeServiceFolders(dir: ContainerDir): Promise<void> {
     [dirname(dir.natsConfig), 0o755],
     [dir.sharedConfig, 0o755],
     [dir.plugins, 0o755],
-    [dirname(dir.identity('.')), 0o755],
-    [dirname(dir.sockets('.')), 0o711],
+    [dirname(dir.identity('launcher')), 0o755],
+    [dirname(dir.sockets('node-api')), 0o711],
     [join(dir.run, 'control'), 0o711],
     [dirname(dir.socket('containerd')), 0o700],
   ]);
