@@ -37,6 +37,19 @@ beforeAll(async () => {
     },
   });
   node = await startNode({ kubeconfig: () => api.kubeconfig(account) });
+  put('ConfigMap', 'settings', { data: { colour: 'blue' } });
+  put('Secret', 'password', { data: { word: Buffer.from('secret').toString('base64') } });
+  const spec: Partial<PodSpec> = {
+    containers: [
+      {
+        ...container({ name: 'main' }),
+        envFrom: [{ configMapRef: { name: 'settings' } }],
+        volumeMounts: [{ name: 'password', mountPath: '/password' }],
+      },
+    ],
+    volumes: [{ name: 'password', secret: { secretName: 'password' } }],
+  };
+  put('Pod', 'bound', { spec: { ...(pod('bound', spec) as Pod).spec, nodeName: node.name } });
 });
 
 afterAll(async () => {
@@ -63,19 +76,6 @@ function put(kind: string, name: string, content: object): void {
 }
 
 test('a node with the rights of the ServiceAccount that the chart makes is refused nothing', async () => {
-  put('ConfigMap', 'settings', { data: { colour: 'blue' } });
-  put('Secret', 'password', { data: { word: Buffer.from('secret').toString('base64') } });
-  const spec: Partial<PodSpec> = {
-    containers: [
-      {
-        ...container({ name: 'main' }),
-        envFrom: [{ configMapRef: { name: 'settings' } }],
-        volumeMounts: [{ name: 'password', mountPath: '/password' }],
-      },
-    ],
-    volumes: [{ name: 'password', secret: { secretName: 'password' } }],
-  };
-  put('Pod', 'bound', { spec: { ...(pod('bound', spec) as Pod).spec, nodeName: node.name } });
   await node.writeManifest('static.json', pod('static', { containers: [container({ name: 'main' })] }));
   await node.watch.waitForPod('bound', isReady);
   await node.watch.waitForPod(`static-${node.name}`, isReady);
@@ -84,7 +84,7 @@ test('a node with the rights of the ServiceAccount that the chart makes is refus
     asked().some(
       ({ verb, plural, subresource }) => [verb, plural, subresource].filter((part) => part !== '').join(' ') === what,
     );
-  for (const what of ['create pods', 'patch pods status', 'create events', 'patch nodes status', 'update leases']) {
+  for (const what of ['create pods', 'patch pods status', 'create events', 'create nodes', 'update leases']) {
     await poll(what, () => Promise.resolve(has(what) ? what : undefined));
   }
   expect(
