@@ -125,7 +125,10 @@ const composeSchema = z.object({
   });
 
   test('shows its page on the loopback of the machine', async () => {
-    const [url = ''] = /http:\/\/127\.0\.0\.1:\d+\/\S*/.exec(await node.compose('logs', 'page')) ?? [];
+    const url = await poll(
+      'the address of the page',
+      async () => /http:\/\/127\.0\.0\.1:\d+\/\S*/.exec(await node.compose('logs', 'page'))?.[0],
+    );
     expect(await node.engine.onMachine('curl', '--silent', '--fail', url)).toContain('<html');
   });
 
