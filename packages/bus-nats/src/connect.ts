@@ -24,6 +24,7 @@ export interface NatsTls {
  * @param tls how the server of a `tls://` URL is known
  */
 export function connectNats(options: {
+  /** `nats://HOST:PORT`, or `tls://`. */
   servers: string;
   tls?: NatsTls | undefined;
   instance: string;
@@ -50,7 +51,7 @@ export function connectNats(options: {
   });
 }
 
-/** With `tls` nothing is said before the server is known. */
+/** Whoever asks for TLS gets it or no connection. Authorities are those of Node, NODE_EXTRA_CA_CERTS included, where no file is named. */
 function tlsOptions(servers: string, { ca, serverName }: NatsTls = {}): { tls?: object } {
   if (!servers.startsWith('tls://')) return {};
   // Node would take a server that is reached by its address for `localhost`.

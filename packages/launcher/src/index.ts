@@ -16,6 +16,10 @@ export {
   watchedFolders,
 } from './machine-snapshot.ts';
 export { type Mount, listMounts, mountsUnder, removeTree, unmountAll } from './mounts.ts';
+export { type ContainerSettings, containerConfig } from './containers/container-config.ts';
+export { type ContainerDir, containerDir } from './containers/container-dir.ts';
+export { type UsedSandbox, checkRuntimeUse, sandboxesOfOthers } from './containers/runtime-use.ts';
+export { containerServices, userOf } from './containers/container-services.ts';
 export {
   createNetworkNamespace,
   deleteNetworkNamespace,

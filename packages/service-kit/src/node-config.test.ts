@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, readNodeConfig } from './node-config.ts';
+import { withOwnLevel } from './own-level.ts';
 
 /** The least that a configuration has to have. */
 const least = {
@@ -106,4 +107,12 @@ describe('the node’s configuration', () => {
     expect(() => read('{"node":')).toThrow(`${path}: `);
     expect(() => readNodeConfig(join(dir, 'other.json'))).toThrow(`${join(dir, 'other.json')}: ENOENT`);
   });
+});
+
+test('a process may say more or less than its node', () => {
+  const config = read(JSON.stringify(least));
+  expect(withOwnLevel(config, 'debug')).toEqual({ ...config, logLevel: 'debug' });
+  expect(withOwnLevel(config, '')).toBe(config);
+  expect(withOwnLevel(config)).toBe(config);
+  expect(() => withOwnLevel(config, 'loud')).toThrow(/^KUBUS_LOG_LEVEL: /);
 });

@@ -12,6 +12,7 @@ import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
 import { Metrics, addBusMetrics } from './metrics.ts';
 import { type NodeConfig, readNodeConfig } from './node-config.ts';
+import { withOwnLevel } from './own-level.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
@@ -75,7 +76,7 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   process.once('SIGINT', end);
   try {
     const { config: file, slot } = parseArguments();
-    const config = readNodeConfig(file);
+    const config = withOwnLevel(readNodeConfig(file), process.env['KUBUS_LOG_LEVEL']);
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
     await Promise.all(present.map(async (definition) => running.push(await runService(definition, config, slot))));
   } catch (error) {

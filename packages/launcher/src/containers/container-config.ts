@@ -11,6 +11,8 @@ export interface ContainerSettings {
   readonly natsUrl: string;
   readonly logLevel: string;
   readonly observatory: boolean;
+  /** The node uses a runtime that is not its own although another agent does. */
+  readonly sharedRuntime?: boolean;
   /** The first port of the services' checks. */
   readonly httpPort: number;
   /** What is merged over the configuration, and the file that says so. */

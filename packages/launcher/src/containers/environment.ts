@@ -19,6 +19,7 @@ const schema = z.object({
   KUBUS_NATS_URL: text.transform((url) => url ?? ownNatsUrl),
   KUBUS_OVERLAY: text,
   KUBUS_OBSERVATORY: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
+  KUBUS_SHARED_RUNTIME: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   KUBUS_LOG_LEVEL: text.transform((level) => level ?? 'info'),
   KUBUS_HTTP_PORT: text
     .transform((port) => Number(port ?? 10_300))
@@ -44,11 +45,13 @@ export async function readInstallSettings(
   environment: Environment,
 ): Promise<{ dir: ContainerDir; settings: ContainerSettings }> {
   const values = read(environment);
+  // Services in containers reach it by themselves, without the relay of a private node.
   parseNatsUrl(values.KUBUS_NATS_URL);
   const settings = {
     natsUrl: values.KUBUS_NATS_URL,
     logLevel: values.KUBUS_LOG_LEVEL,
     observatory: values.KUBUS_OBSERVATORY === 'true',
+    sharedRuntime: values.KUBUS_SHARED_RUNTIME === 'true',
     httpPort: values.KUBUS_HTTP_PORT,
     overlay: await readOverlay(values.KUBUS_OVERLAY),
   };

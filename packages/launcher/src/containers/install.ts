@@ -14,6 +14,7 @@ import { type ContainerSettings, containerConfig, nativeProgram } from './contai
 import { type ContainerDir, inContainer, linksOf, servers } from './container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from './container-services.ts';
 import { installTools } from './install-tools.ts';
+import { checkRuntimeUse } from './runtime-use.ts';
 
 /**
  * Makes all that the containers of a node need on its machine: folders with their owners, identities, what the services, the
@@ -22,6 +23,11 @@ import { installTools } from './install-tools.ts';
  */
 export async function install(dir: ContainerDir, settings: ContainerSettings): Promise<NodeConfig> {
   const config = containerConfig(dir, settings);
+  const { socket } = config.runtime;
+  // Nobody else reaches the node's own.
+  if (socket !== dir.socket('containerd') && settings.sharedRuntime !== true) {
+    await checkRuntimeUse(socket, config.pods.logs);
+  }
   await createNodeDir(dir);
   await makeServiceFolders(dir);
   const identities = await ensureIdentities(identitiesFolder(dir), config.instances);

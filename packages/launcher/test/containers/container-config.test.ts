@@ -76,7 +76,12 @@ describe('the environment of a container', () => {
   test('has defaults for all, and empty is as good as none', async () => {
     const { dir, settings: read } = await readInstallSettings({ KUBUS_NATS_URL: '', KUBUS_HTTP_PORT: '' });
     expect(dir.node).toBe('node0');
-    expect(read).toEqual({ ...settings, overlay: undefined });
+    expect(read).toEqual({ ...settings, overlay: undefined, sharedRuntime: false });
+  });
+
+  test('may name a NATS server that is spoken to over TLS', async () => {
+    const { settings: read } = await readInstallSettings({ KUBUS_NATS_URL: 'tls://nats.example:4222' });
+    expect(read.natsUrl).toBe('tls://nats.example:4222');
   });
 
   test.each([

@@ -1,0 +1,94 @@
+{{/* Whether the node is a member of a cluster: "true" or nothing. */}}
+{{- define "kubus.member" -}}
+{{- if ne .Values.cluster.mode "none" -}}true{{- end -}}
+{{- end -}}
+
+{{/* The port of the node's API, or nothing. */}}
+{{- define "kubus.apiPort" -}}
+{{- if and (include "kubus.member" .) (index .Values.services "node-api").enabled (gt (int .Values.nodeApi.port) 0) -}}
+{{- int .Values.nodeApi.port -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The services that this node has, as YAML: those of files/containers.yaml with the number of their port, and their values. */}}
+{{- define "kubus.services" -}}
+{{- $all := (.Files.Get "files/containers.yaml" | fromYaml).services -}}
+{{- $present := list -}}
+{{- range $index, $service := $all -}}
+{{- $values := index $.Values.services $service.name -}}
+{{- if and $values.enabled (or (not $service.member) (include "kubus.member" $)) -}}
+{{- $present = append $present (merge (dict "index" $index "values" $values) $service) -}}
+{{- end -}}
+{{- end -}}
+{{- dict "services" $present | toYaml -}}
+{{- end -}}
+
+{{/* Merges one mapping into another as a JSON merge patch (RFC 7396), but for null, which is kept for `kubus install`. */}}
+{{- define "kubus.mergePatch" -}}
+{{- $target := index . 0 -}}
+{{- range $key, $value := index . 1 -}}
+{{- if and (kindIs "map" $value) (kindIs "map" (index $target $key)) -}}
+{{- include "kubus.mergePatch" (list (index $target $key) $value) -}}
+{{- else -}}
+{{- $_ := set $target $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What is merged over the node's configuration. */}}
+{{- define "kubus.overlay" -}}
+{{- $overlay := dict
+  "labels" (merge (dict "kubus.dev/guest" "true") .Values.node.labels)
+  "taints" .Values.node.taints
+  "dns" (dict "resolvConf" "/etc/kubus/resolv.conf") -}}
+{{- $instances := dict -}}
+{{- range $name := list "pod-workers" "prober" -}}
+{{- $_ := set $instances $name (index $.Values.services $name).instances -}}
+{{- end -}}
+{{- $_ := set $overlay "instances" $instances -}}
+{{- if include "kubus.member" . -}}
+{{- $_ := set $overlay "apiServer" (dict
+  "kubeconfig" "/etc/kubus/cluster/kubeconfig"
+  "certDir" (printf "%s/state/node-agent/pki" (include "kubus.home" .))) -}}
+{{- end -}}
+{{- with include "kubus.apiPort" . -}}
+{{- $authentication := dict -}}
+{{- if $.Values.nodeApi.clientCaConfigMap -}}
+{{- $_ := set $authentication "clientCaFile" "/etc/kubus/client-ca/ca.crt" -}}
+{{- end -}}
+{{- $_ := set $overlay "server" (dict "port" (int .) "authentication" $authentication) -}}
+{{- end -}}
+{{- if not .Values.runtime.enabled -}}
+{{- $_ := set $overlay "runtime" (dict "socket" .Values.runtime.socket) -}}
+{{- end -}}
+{{- $own := .Values.node.config | fromYaml -}}
+{{- if hasKey $own "Error" -}}
+{{- fail (printf "node.config: %s" $own.Error) -}}
+{{- end -}}
+{{- include "kubus.mergePatch" (list $overlay $own) -}}
+{{- toYaml $overlay -}}
+{{- end -}}
+
+{{/* How services reach NATS. */}}
+{{- define "kubus.natsUrl" -}}
+{{- if .Values.nats.enabled -}}
+nats://127.0.0.1:{{ .Values.nats.port }}
+{{- else -}}
+{{ .Values.nats.external.url }}
+{{- end -}}
+{{- end -}}
+
+{{/* The chart's pods never run on the nodes that the chart makes. */}}
+{{- define "kubus.affinity" -}}
+{{- $own := dict "key" "kubus.dev/guest" "operator" "DoesNotExist" -}}
+{{- $affinity := deepCopy .Values.affinity -}}
+{{- $node := default dict $affinity.nodeAffinity -}}
+{{- $required := default dict $node.requiredDuringSchedulingIgnoredDuringExecution -}}
+{{- $terms := list -}}
+{{- range $term := default (list dict) $required.nodeSelectorTerms -}}
+{{- $terms = append $terms (set $term "matchExpressions" (append (default list $term.matchExpressions) $own)) -}}
+{{- end -}}
+{{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
+{{- $_ := set $affinity "nodeAffinity" $node -}}
+{{- toYaml $affinity -}}
+{{- end -}}

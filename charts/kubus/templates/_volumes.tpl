@@ -1,0 +1,95 @@
+{{/* A volume that is a path of the machine: list of name, path and type. */}}
+{{- define "kubus.hostPath" -}}
+- name: {{ index . 0 }}
+  hostPath:
+    path: {{ index . 1 | trimSuffix "/" }}
+    type: {{ index . 2 | quote }}
+{{- end -}}
+
+{{/* All volumes of the pod: what its containers mount, and nothing else. */}}
+{{- define "kubus.volumes" -}}
+{{- $home := include "kubus.home" . -}}
+{{- $run := include "kubus.run" . -}}
+{{- $services := (include "kubus.services" . | fromYaml).services -}}
+{{- $used := list "config" "lib" "run" -}}
+{{- if .Values.nats.enabled -}}{{- $used = append $used "nats-config" -}}{{- end -}}
+{{- if .Values.runtime.enabled -}}{{- range $mount := (.Files.Get "files/containers.yaml" | fromYaml).runtime.mounts -}}{{- $used = append $used $mount.of -}}{{- end -}}{{- end -}}
+{{- range $service := $services -}}
+{{- range $mount := $service.mounts -}}
+{{- with $mount.of -}}{{- $used = append $used . -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $volume := (.Files.Get "files/containers.yaml" | fromYaml).volumes }}
+{{- if and (has $name $used) (not (has $name (include "kubus.optionalVolumes" $ | fromYamlArray))) }}
+{{ include "kubus.hostPath" (list $name (include "kubus.path" (list $volume.path $)) (default "DirectoryOrCreate" $volume.type)) }}
+{{- end }}
+{{- end }}
+{{- range $service := $services }}
+{{ include "kubus.hostPath" (list (printf "identity-%s" $service.name) (printf "%s/containers/identities/%s" $home $service.name) "DirectoryOrCreate") }}
+{{ include "kubus.hostPath" (list (printf "state-%s" $service.name) (printf "%s/state/%s" $home $service.name) "DirectoryOrCreate") }}
+{{- if ne $service.name "launcher" }}
+{{ include "kubus.hostPath" (list (printf "control-%s" $service.name) (printf "%s/control/%s" $run $service.name) "DirectoryOrCreate") }}
+{{- end }}
+{{- if $service.serves }}
+{{ include "kubus.hostPath" (list (printf "sockets-%s" $service.name) (printf "%s/sockets/%s" $run $service.name) "DirectoryOrCreate") }}
+{{- end }}
+{{- range $slot := until (int (default 1 $service.values.instances)) }}
+- name: tmp-{{ $service.name }}{{ if $slot }}-{{ $slot }}{{ end }}
+  emptyDir: { medium: Memory, sizeLimit: 16Mi }
+{{- end }}
+{{- end }}
+{{ include "kubus.hostPath" (list "runtime" (include "kubus.runtimeFolder" .) (ternary "DirectoryOrCreate" "Directory" .Values.runtime.enabled)) }}
+{{- range $index, $path := (index .Values.services "volume-manager").hostPaths }}
+{{- if (index $.Values.services "volume-manager").enabled }}
+{{ include "kubus.hostPath" (list (printf "host-path-%d" $index) $path "") }}
+{{- end }}
+{{- end }}
+- name: tmp-install
+  emptyDir: { medium: Memory, sizeLimit: 16Mi }
+- name: overlay
+  configMap:
+    name: {{ include "kubus.fullname" . }}
+    items: [{ key: node.yaml, path: node.yaml }]
+{{- if .Values.nats.enabled }}
+- name: nats-data
+  emptyDir: { sizeLimit: 4Gi }
+{{- end }}
+{{- if .Values.runtime.enabled }}
+- name: tmp-import-images
+  emptyDir: { medium: Memory, sizeLimit: 16Mi }
+{{- end }}
+{{- if and (not .Values.nats.enabled) .Values.nats.external.caSecret }}
+- name: nats-ca
+  secret: { secretName: {{ .Values.nats.external.caSecret }}, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
+{{- if and (not .Values.nats.enabled) .Values.nats.external.identitiesSecret }}
+- name: nats-identities
+  secret: { secretName: {{ .Values.nats.external.identitiesSecret }}, defaultMode: 0400 }
+{{- end }}
+{{- if and (has "manifests" $used) .Values.manifests.hostPath }}
+{{ include "kubus.hostPath" (list "manifests" .Values.manifests.hostPath "DirectoryOrCreate") }}
+{{- else if and (has "manifests" $used) .Values.manifests.configMap }}
+- name: manifests
+  configMap: { name: {{ .Values.manifests.configMap }} }
+{{- end }}
+{{- if and (include "kubus.apiPort" .) .Values.nodeApi.clientCaConfigMap }}
+- name: client-ca
+  configMap: { name: {{ .Values.nodeApi.clientCaConfigMap }}, items: [{ key: ca.crt, path: ca.crt }] }
+{{- end }}
+{{- if eq .Values.cluster.mode "kubeconfig" }}
+- name: cluster
+  secret: { secretName: {{ .Values.cluster.kubeconfigSecret }}, defaultMode: 0444 }
+{{- else if eq .Values.cluster.mode "serviceAccount" }}
+- name: cluster
+  projected:
+    defaultMode: 0444
+    sources:
+      - configMap:
+          name: {{ include "kubus.fullname" . }}
+          items: [{ key: kubeconfig, path: kubeconfig }]
+      - configMap:
+          name: kube-root-ca.crt
+          items: [{ key: ca.crt, path: ca.crt }]
+      - serviceAccountToken: { path: token, expirationSeconds: 3600 }
+{{- end }}
+{{- end -}}

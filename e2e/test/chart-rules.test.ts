@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { chartFolder, readChart, renderChart } from '@kubus/chart';
+import type { Pod, PodSpec } from '@kubus/contracts';
+import { type TestNode, isReady, poll, startNode } from '@kubus/harness';
+import { TestApiServer, type User } from '@kubus/kube-fixture';
+import * as z from 'zod';
+import { container, pod } from '../src/pods.ts';
+
+/** The rules of the Helm chart for a ServiceAccount, with the namespace that they are for; empty: all. */
+const ruleSchema = z.object({
+  apiGroups: z.array(z.string()),
+  resources: z.array(z.string()),
+  verbs: z.array(z.string()),
+});
+type Rule = z.infer<typeof ruleSchema> & { readonly namespace: string };
+
+const account: User = {
+  username: 'system:serviceaccount:kubus:kubus',
+  groups: ['system:serviceaccounts', 'system:serviceaccounts:kubus', 'system:authenticated'],
+};
+
+let api: TestApiServer;
+let node: TestNode;
+
+beforeAll(async () => {
+  const rules = await chartRules();
+  api = await TestApiServer.start({
+    authorize: ({ user, verb, group, resource, subresource, namespace }) => {
+      if (user.username !== account.username) return undefined;
+      const what = subresource === '' ? resource : `${resource}/${subresource}`;
+      const allows = (rule: Rule) =>
+        (rule.namespace === '' || rule.namespace === namespace) &&
+        rule.apiGroups.includes(group) &&
+        rule.resources.includes(what) &&
+        rule.verbs.includes(verb);
+      return rules.some(allows) ? undefined : 'no rule of the chart';
+    },
+  });
+  node = await startNode({ kubeconfig: () => api.kubeconfig(account) });
+  put('ConfigMap', 'settings', { data: { colour: 'blue' } });
+  put('Secret', 'password', { data: { word: Buffer.from('secret').toString('base64') } });
+  const spec: Partial<PodSpec> = {
+    containers: [
+      {
+        ...container({ name: 'main' }),
+        envFrom: [{ configMapRef: { name: 'settings' } }],
+        volumeMounts: [{ name: 'password', mountPath: '/password' }],
+      },
+    ],
+    volumes: [{ name: 'password', secret: { secretName: 'password' } }],
+  };
+  put('Pod', 'bound', { spec: { ...(pod('bound', spec) as Pod).spec, nodeName: node.name } });
+});
+
+afterAll(async () => {
+  await (node as TestNode | undefined)?.stop();
+  await (api as TestApiServer | undefined)?.close();
+});
+
+async function chartRules(): Promise<Rule[]> {
+  const { manifests } = await renderChart(await readChart(chartFolder), {
+    values: { cluster: { mode: 'serviceAccount' } },
+  });
+  return manifests
+    .filter(({ kind }) => /^(Cluster)?Role$/.test(kind))
+    .flatMap(({ metadata, rules }) =>
+      z
+        .array(ruleSchema)
+        .parse(rules)
+        .map((rule) => ({ ...rule, namespace: metadata.namespace ?? '' })),
+    );
+}
+
+function put(kind: string, name: string, content: object): void {
+  api.create({ apiVersion: 'v1', kind, metadata: { name }, ...content });
+}
+
+test('a node with the rights of the ServiceAccount that the chart makes is refused nothing', async () => {
+  await node.writeManifest('static.json', pod('static', { containers: [container({ name: 'main' })] }));
+  await node.watch.waitForPod('bound', isReady);
+  await node.watch.waitForPod(`static-${node.name}`, isReady);
+  const asked = () => api.requests.filter(({ user }) => user === account.username);
+  const has = (what: string) =>
+    asked().some(
+      ({ verb, plural, subresource }) => [verb, plural, subresource].filter((part) => part !== '').join(' ') === what,
+    );
+  for (const what of ['create pods', 'patch pods status', 'create events', 'create nodes', 'update leases']) {
+    await poll(what, () => Promise.resolve(has(what) ? what : undefined));
+  }
+  expect(
+    asked()
+      .filter(({ status }) => status === 403)
+      .map(({ verb, plural }) => `${verb} ${plural}`),
+  ).toEqual([]);
+});
