@@ -1,4 +1,4 @@
-import { KUBERNETES_RELEASE, nodeVersion } from '@kubus/node-status';
+import { KUBERNETES_MINOR, nodeVersion } from '@kubus/node-status';
 import { version } from '@kubus/service-kit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ export function addZpages(app: FastifyInstance, { startedAt, now, flagz }: Zpage
       startTime: new Date(startedAt).toISOString().replace(/\.\d+Z$/, 'Z'),
       uptimeSeconds: Math.max(0, Math.floor((now() - startedAt) / 1000)),
       binaryVersion: nodeVersion(version),
-      emulationVersion: KUBERNETES_RELEASE,
+      emulationVersion: KUBERNETES_MINOR,
       paths: ['/configz', '/healthz', '/metrics', '/pods'],
     };
     return answer(request, reply, { kind: 'Statusz', content: status, text: () => statusText(status, startedAt) });
