@@ -156,7 +156,8 @@ export class PodRuntime {
       } catch (error) {
         if (!isAnswer(error)) throw error;
         if (error.code !== 'fenced-off') throw new ReadFailed(error);
-        if (Number(error.context['term']) > term) {
+        // The pod may have been given to this instance anew while it asked.
+        if (Number(error.context['term']) > this.#tenure.term) {
           throw new PodTaken('pod-taken', 'another instance has the pod', { cause: error });
         }
         fencedOff = true;

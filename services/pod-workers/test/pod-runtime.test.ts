@@ -93,6 +93,16 @@ describe('a fresh state', () => {
     expect([bridge.fences, bridge.reads]).toEqual([[1], 0]);
   });
 
+  test('comes when the pod is given anew while it is asked for under an older term', async () => {
+    const { runtime, bridge, holds } = all;
+    await bridge.member.bus.fence(POD, 'pod-workers-0', 1_000, 5);
+    const fresh = runtime.fresh([]);
+    holds.term = 5;
+    holds.given = 1_000;
+    expect((await fresh)?.stamp.epoch).toBe(1);
+    expect(bridge.fences).toEqual([1, 1_100]);
+  });
+
   test('after a command is the first whose read began later, when that comes by itself', async () => {
     const { runtime, bridge, start } = all;
     await runtime.fresh([]);
