@@ -112,12 +112,13 @@ async function runService(
 
   const seed = await readSeed(config.nats.identities, instance);
   const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
+  const disturbed = config.faults && definition.undisturbed !== true;
   const joining = {
     ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
-    contracts: contractsOf(config),
+    // Of those that are disturbed the rules are no business: they come past their bus.
+    ...(!disturbed && { contracts: contractsOf(config) }),
     onVerbosity: followLogLevel(logger),
   };
-  const disturbed = config.faults && definition.undisturbed !== true;
   const faulty = disturbed ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining) : undefined;
   const ports = faulty?.ports ?? busPorts(joining);
   const { transport, clock, ids } = ports;
