@@ -28,10 +28,12 @@ async function observatory(faulty: Faulty) {
   const limits = { liveBytes: 2 ** 28, liveMs: Number.MAX_SAFE_INTEGER, recordingBytes: 2 ** 30 };
   const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
   const { bus, connection } = await faulty.observatory();
+  let recorded = Promise.withResolvers<undefined>();
   const open = async () => {
     const threads = new Threads();
     const recordings = new NodeRecordings({ ...ports, folder, node: NODE, version: '1', limits, threads });
     const faults = new NodeFaults({ bus, clock: systemClock, recordings });
+    recordings.onMessages(() => recorded.resolve(undefined));
     const app = await createApp({ recordings, threads, version: '1', faults, ids: systemIds, logger: silentLogger });
     const follower = new RecordFollower({
       ...{ connection, node: NODE, instance: 'observatory-0', ids: systemIds, logger: silentLogger },
@@ -53,6 +55,8 @@ async function observatory(faulty: Faulty) {
       const answer = await now.app.inject({ method, url: `${api}${path}`, ...(payload && { payload }) });
       return { status: answer.statusCode, body: (answer.body === '' ? undefined : answer.json()) as T };
     },
+    /** Resolves when something more has been recorded, and counted. */
+    recorded: () => (recorded = Promise.withResolvers<undefined>()).promise,
     again: async () => {
       await now.close();
       now = await open();
@@ -60,17 +64,23 @@ async function observatory(faulty: Faulty) {
   };
 }
 
-type Asking = Awaited<ReturnType<typeof observatory>>['ask'];
+type Observatory = Awaited<ReturnType<typeof observatory>>;
+type Asking = Observatory['ask'];
 
 const list = async (ask: Asking) => (await ask<FaultsDocument>('GET', '/faults')).body;
 
 /** Says hints, each of which is to be recorded, until the list is as wanted. */
-async function untilListed(bridge: Bus, ask: Asking, isWanted: (faults: FaultsDocument) => boolean) {
+async function untilListed(
+  bridge: Bus,
+  { ask, recorded }: Pick<Observatory, 'ask' | 'recorded'>,
+  isWanted: (faults: FaultsDocument) => boolean,
+) {
   for (;;) {
+    const next = recorded();
     bridge.emit(runtimeHint, 'pod-1', { containerId: 'c', kind: 'exit', at: '2026-01-01T00:00:00Z' });
     const faults = await list(ask);
     if (isWanted(faults)) return faults;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await next;
   }
 }
 
@@ -82,17 +92,18 @@ test(
     const faulty = await Faulty.start();
     await faulty.launcher();
     const bridge = await faulty.service('cri-bridge');
-    const { ask, again } = await observatory(faulty);
+    const observed = await observatory(faulty);
+    const { ask, again } = observed;
     expect((await ask('GET', '/')).body).toEqual({ version: '1', node: NODE, faults: true });
     expect(await list(ask)).toEqual({ rules: [], pauses: [] });
     const given = await ask<FaultDocument>('POST', '/faults', dropHints);
     expect(given).toMatchObject({ status: 201, body: { text: 'drop runtime.event.hint.*', acted: 0 } });
     const { id } = given.body.rule;
     expect(id).toMatch(/^drop-[0-9a-f]{6}$/);
-    const counted = await untilListed(bridge, ask, ({ rules }) => (rules[0]?.acted ?? 0) > 2);
+    const counted = await untilListed(bridge, observed, ({ rules }) => (rules[0]?.acted ?? 0) > 2);
     expect(counted.rules).toMatchObject([{ rule: { id, ...dropHints }, actedAt: expect.any(Number) as unknown }]);
     await again();
-    await untilListed(bridge, ask, ({ rules }) => (rules[0]?.acted ?? 0) > (counted.rules[0]?.acted ?? 0));
+    await untilListed(bridge, observed, ({ rules }) => (rules[0]?.acted ?? 0) > (counted.rules[0]?.acted ?? 0));
 
     // Everything that services say to each other is lost now.
     const everything = await ask('POST', '/faults', {
