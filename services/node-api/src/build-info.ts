@@ -1,7 +1,7 @@
-import { KUBERNETES_RELEASE, nodeVersion } from '@kubus/node-status';
+import { KUBERNETES_MINOR, nodeVersion } from '@kubus/node-status';
 import { type MetricDeclaration, architecture, version } from '@kubus/service-kit';
 
-const [major = '', minor = ''] = KUBERNETES_RELEASE.replace(/^v/, '').split('.');
+const [major = '', minor = ''] = KUBERNETES_MINOR.split('.');
 
 /** Which release of Kubernetes this node is of. What only a program made by Go's compiler has is empty. */
 export const buildInfo: MetricDeclaration = {

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { Session } from 'node:inspector/promises';
+import type { Session } from 'node:inspector/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { cpuPprof, heapPprof } from './pprof.ts';
 import { queryOf, sendText } from './routes.ts';
 
 /** How long is looked when nobody says how long, in seconds; of the processor as in the reference. */
@@ -72,7 +71,7 @@ async function cpuProfile(ms: number, gone: AbortSignal): Promise<Uint8Array> {
     await session.post('Profiler.start');
     await wait(ms, undefined, { signal: gone });
     const { profile } = await session.post('Profiler.stop');
-    return cpuPprof(profile);
+    return (await import('./pprof.ts')).cpuPprof(profile);
   });
 }
 
@@ -81,13 +80,14 @@ async function heapProfile(ms: number, gone: AbortSignal): Promise<Uint8Array> {
     await session.post('HeapProfiler.startSampling');
     await wait(ms, undefined, { signal: gone });
     const { profile } = await session.post('HeapProfiler.stopSampling');
-    return heapPprof(profile);
+    return (await import('./pprof.ts')).heapPprof(profile);
   });
 }
 
-/** The end of a session ends what it has begun. */
+/** The end of a session ends what it has begun. What makes profiles is loaded when somebody wants one. */
 async function withSession(use: (session: Session) => Promise<Uint8Array>): Promise<Uint8Array> {
-  const session = new Session();
+  const inspector = await import('node:inspector/promises');
+  const session = new inspector.Session();
   session.connect();
   try {
     return await use(session);
