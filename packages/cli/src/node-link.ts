@@ -31,7 +31,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
   if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
   const settings = await readSettings(dir);
   const faults = settings?.faults ?? false;
-  const { url: servers, tls } = natsAccess(dir, settings ?? { natsCa: false });
+  const { url: servers, tls } = natsAccess(dir, settings);
   const connection = await connectNats({ servers, tls, instance: PEOPLE, seed, once: true }).catch((error: unknown) => {
     throw new UserError(`node ${node} does not answer (${String(error)}): start it with ./kubus up`);
   });

@@ -66,7 +66,7 @@ export class NodeWatch {
   /** @param port of the loopback, where the node's NATS can be reached from here. */
   static async open(dir: NodeDir, port: number): Promise<NodeWatch> {
     const seed = await readSeed(identitiesFolder(dir), PEOPLE);
-    const { url, tls } = natsAccess(dir, (await readSettings(dir)) ?? { natsCa: false });
+    const { url, tls } = natsAccess(dir, await readSettings(dir));
     const servers = url.replace(/\d+$/, String(port));
     return new NodeWatch(dir.node, await connectNats({ servers, tls, instance: PEOPLE, seed }));
   }

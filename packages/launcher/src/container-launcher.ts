@@ -3,6 +3,7 @@ import { createLogger, readNodeConfig } from '@kubus/service-kit';
 import { parseArgs } from 'node:util';
 import { ContainerLauncher } from './containers/container-launcher.ts';
 import { readContainerDir } from './containers/environment.ts';
+import { endAtSignals } from './end-at-signals.ts';
 
 /** The launcher's part of a node in containers as a process: `container-launcher.mjs --config FILE`, until SIGTERM or SIGINT. */
 const about = { service: 'launcher', instance: 'launcher-0' };
@@ -13,14 +14,7 @@ try {
   const config = readNodeConfig(values.config);
   logger = createLogger({ ...about, level: config.logLevel });
   const launcher = new ContainerLauncher({ dir: readContainerDir(process.env), config, logger });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      launcher.stop().then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
-    });
-  }
+  endAtSignals(launcher);
   await launcher.start();
   logger.info({ node: config.node }, 'serves');
 } catch (error) {

@@ -2,6 +2,7 @@ import { KubusError, toError } from '@kubus/ports';
 import { createLogger } from '@kubus/service-kit';
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { endAtSignals } from './end-at-signals.ts';
 import { nodeDir } from './node-dir.ts';
 import { NodeLauncher } from './node-launcher.ts';
 import { nodeSettingsSchema, settingsFile } from './node-settings.ts';
@@ -22,14 +23,7 @@ try {
   const settings = nodeSettingsSchema.parse(JSON.parse(await readFile(settingsFile(dir), 'utf8')));
   logger = createLogger({ service: 'launcher', instance: 'launcher-0', level: settings.logLevel });
   const launcher = new NodeLauncher({ dir, settings, logger, onStep: (step) => logger.info({ step }, step) });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.once(signal, () => {
-      launcher.stop().then(
-        () => process.exit(0),
-        () => process.exit(1),
-      );
-    });
-  }
+  endAtSignals(launcher);
   await launcher.start();
   logger.info({ started: true }, 'the node is started');
 } catch (error) {

@@ -53,9 +53,13 @@ export interface NatsAccess {
 }
 
 /** A server outside is reached through the relay, and known by its own name. */
-export function natsAccess(dir: Pick<NodeDir, 'config'>, settings: Pick<NodeSettings, 'nats' | 'natsCa'>): NatsAccess {
-  const server = settings.nats === undefined ? undefined : parseNatsUrl(settings.nats);
-  if (server?.tls !== true) return { url: ownNatsUrl };
+export function natsAccess(
+  dir: Pick<NodeDir, 'config'>,
+  settings: Pick<NodeSettings, 'nats' | 'natsCa'> | undefined,
+): NatsAccess {
+  if (settings?.nats === undefined) return { url: ownNatsUrl };
+  const server = parseNatsUrl(settings.nats);
+  if (!server.tls) return { url: ownNatsUrl };
   return {
     url: ownNatsUrl.replace('nats:', 'tls:'),
     tls: { serverName: server.host, ca: natsCaOf(dir, settings) },
