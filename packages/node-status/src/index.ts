@@ -17,7 +17,7 @@ export {
 export { type MachineInfo, type StatusEvent, type StatusInput, statusEvent, withStatus } from './node-status.ts';
 export { RUNTIME_AWAY_MS, type RuntimeView, isAnswer, readinessProblems } from './readiness.ts';
 export { reconciled } from './reconcile.ts';
-export { DECLARED_FEATURES, KUBERNETES_MINOR, KUBERNETES_RELEASE, nodeVersion } from './release.ts';
+export { DECLARED_FEATURES, KUBERNETES_MINOR, nodeVersion } from './release.ts';
 export { type ReportPlan, isReportDue, noReport, planAfterWrite } from './report.ts';
 export { type Reserved, allocatableOf, binaryQuantity, withoutReserved } from './resources.ts';
 export { saysSomethingNew, statusPatch } from './status-patch.ts';

@@ -1,5 +1,5 @@
 /** The release of Kubernetes whose node this is: API servers and kubectl compare it with their own (version skew policy). */
-export const KUBERNETES_RELEASE = 'v1.36.2';
+const KUBERNETES_RELEASE = 'v1.36.2';
 
 /** The same without the patch, as `1.36`. */
 export const KUBERNETES_MINOR = KUBERNETES_RELEASE.replace(/^v(\d+\.\d+).*$/, '$1');
