@@ -26,6 +26,7 @@ export {
   type PageFaults,
   type ReadCgroupFile,
   type UsageDetail,
+  type UsageSource,
 } from './usage.ts';
 export { usageV1 } from './usage-v1.ts';
 export { usageV2 } from './usage-v2.ts';

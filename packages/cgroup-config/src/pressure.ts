@@ -51,11 +51,22 @@ function valueAfter(text: string, name: string, from: number): number {
   return Number(text.slice(begin, end));
 }
 
-/** Those of a cgroup; undefined where there are none. `read` gives the text of a file of the cgroup in v2. */
-export function pressuresOf(read: (file: string) => string | undefined): Pressures | undefined {
-  const cpu = pressureOf(read('cpu.pressure'));
-  const memory = pressureOf(read('memory.pressure'));
+/**
+ * Those of a cgroup; undefined where there are none. `read` gives the text of a file of the cgroup in v2.
+ *
+ * @param idle those since which none of its processes has run: they still wait for disks at most, and means that have come down to
+ *   nothing stay there
+ */
+export function pressuresOf(read: (file: string) => string | undefined, idle?: Pressures): Pressures | undefined {
+  const cpu = calm(idle?.cpu) ?? pressureOf(read('cpu.pressure'));
+  const memory = calm(idle?.memory) ?? pressureOf(read('memory.pressure'));
   const io = pressureOf(read('io.pressure'));
   if (cpu === undefined && memory === undefined && io === undefined) return undefined;
   return { ...(cpu && { cpu }), ...(memory && { memory }), ...(io && { io }) };
+}
+
+function calm(pressure: Pressure | undefined): Pressure | undefined {
+  if (pressure === undefined) return undefined;
+  const { some, full } = pressure;
+  return some.avg10 + some.avg60 + some.avg300 + full.avg10 + full.avg60 + full.avg300 === 0 ? pressure : undefined;
 }

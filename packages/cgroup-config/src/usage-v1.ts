@@ -6,7 +6,9 @@ import {
   type MemoryUsage,
   type ReadCgroupFile,
   type UsageDetail,
+  type UsageSource,
   numberOf,
+  usageOf,
   valueOf,
 } from './usage.ts';
 
@@ -19,24 +21,16 @@ const TICK_NS = 10_000_000;
 /**
  * What a cgroup of v1 uses (Documentation/admin-guide/cgroup-v1). Undefined when it is gone. The values of `memory.stat` are
  * those with all cgroups below, as usage and limit are.
- *
- * @param setting reads what stays as it is until somebody writes it
  */
-export function usageV1(
-  read: ReadCgroupFile,
-  detail: UsageDetail,
-  setting: ReadCgroupFile = read,
-): CgroupUsage | undefined {
+export function usageV1({ read, setting = read, before }: UsageSource, detail: UsageDetail): CgroupUsage | undefined {
   const cpuNs = numberOf(read('cpuacct', 'cpuacct.usage'));
   const stat = read('memory', 'memory.stat');
   const memory = memoryOf(read, stat, setting);
   if (cpuNs === undefined || memory === undefined) return undefined;
-  const pressures = detail === 'usage' ? undefined : pressuresOf((file) => read('', file));
-  return {
-    ...{ cpuNs, memory, swap: swapOf(setting, stat, memory.limitBytes) },
-    ...(pressures && { pressures }),
-    ...(detail === 'all' && { more: detailsOf(read, setting) }),
-  };
+  const idle = before?.cpuNs === cpuNs ? before : undefined;
+  const pressures = detail === 'usage' ? idle?.pressures : pressuresOf((file) => read('', file), idle?.pressures);
+  const more = detail === 'all' ? detailsOf(read, setting, idle?.more) : idle?.more;
+  return usageOf(before, { cpuNs, memory, swap: swapOf(setting, stat, memory.limitBytes), pressures, more });
 }
 
 function memoryOf(read: ReadCgroupFile, stat: string | undefined, setting: ReadCgroupFile): MemoryUsage | undefined {
@@ -71,7 +65,13 @@ function swapOf(
   return { bytes, limitBytes: both === undefined ? undefined : Math.max(0, both - (memoryLimit ?? 0)) };
 }
 
-function detailsOf(read: ReadCgroupFile, setting: ReadCgroupFile): CgroupDetails {
+function detailsOf(read: ReadCgroupFile, setting: ReadCgroupFile, idle: CgroupDetails | undefined): CgroupDetails {
+  const kernelBytes = numberOf(read('memory', 'memory.kmem.usage_in_bytes')) ?? 0;
+  const disks = disksOf(
+    read('blkio', 'blkio.throttle.io_service_bytes_recursive'),
+    read('blkio', 'blkio.throttle.io_serviced_recursive'),
+  );
+  if (idle !== undefined) return { ...idle, kernelBytes, disks };
   const times = read('cpuacct', 'cpuacct.stat');
   const quota = numberOf(setting('cpu', 'cpu.cfs_quota_us')) ?? -1;
   const cpu = quota > 0 ? read('cpu', 'cpu.stat') : undefined;
@@ -86,14 +86,11 @@ function detailsOf(read: ReadCgroupFile, setting: ReadCgroupFile): CgroupDetails
             throttled: valueOf(cpu, 'nr_throttled') ?? 0,
             throttledNs: valueOf(cpu, 'throttled_time') ?? 0,
           },
-    kernelBytes: numberOf(read('memory', 'memory.kmem.usage_in_bytes')) ?? 0,
+    kernelBytes,
     peakBytes: numberOf(read('memory', 'memory.max_usage_in_bytes')) ?? 0,
     limitHits: numberOf(read('memory', 'memory.failcnt')) ?? 0,
     oomKills: valueOf(read('memory', 'memory.oom_control'), 'oom_kill') ?? 0,
-    disks: disksOf(
-      read('blkio', 'blkio.throttle.io_service_bytes_recursive'),
-      read('blkio', 'blkio.throttle.io_serviced_recursive'),
-    ),
+    disks,
     threads: numberOf(read('pids', 'pids.current')) ?? 0,
     threadsLimit: numberOf(setting('pids', 'pids.max')),
     cpuShares: numberOf(setting('cpu', 'cpu.shares')) ?? 0,

@@ -7,7 +7,9 @@ import {
   type MemoryUsage,
   type ReadCgroupFile,
   type UsageDetail,
+  type UsageSource,
   numberOf,
+  usageOf,
   valueOf,
 } from './usage.ts';
 
@@ -16,28 +18,27 @@ const US_NS = 1000;
 /**
  * What a cgroup of v2 uses (Documentation/admin-guide/cgroup-v2.rst). Undefined when it is gone. The topmost one has neither
  * usage nor swap of its own: `machine` says what the machine uses.
- *
- * @param setting reads what stays as it is until somebody writes it
  */
 export function usageV2(
-  read: ReadCgroupFile,
+  { read, setting = read, before }: UsageSource,
   detail: UsageDetail,
   machine?: { readonly usageBytes: number; readonly swapBytes: number },
-  setting: ReadCgroupFile = read,
 ): CgroupUsage | undefined {
   const cpu = read('cpu', 'cpu.stat');
   const cpuUs = valueOf(cpu, 'usage_usec');
   const stat = read('memory', 'memory.stat');
   const memory = memoryOf(read, stat, { setting, machineBytes: machine?.usageBytes });
   if (cpuUs === undefined || memory === undefined) return undefined;
-  const swap = machine?.swapBytes ?? numberOf(read('memory', 'memory.swap.current'));
-  const pressures = detail === 'usage' ? undefined : pressuresOf((file) => read('', file));
-  return {
-    ...{ cpuNs: cpuUs * US_NS, memory },
-    swap: swap === undefined ? undefined : { bytes: swap, limitBytes: numberOf(setting('memory', 'memory.swap.max')) },
-    ...(pressures && { pressures }),
-    ...(detail === 'all' && { more: detailsOf(read, setting, { cpu, stat }) }),
-  };
+  const cpuNs = cpuUs * US_NS;
+  const idle = before?.cpuNs === cpuNs ? before : undefined;
+  const pressures = detail === 'usage' ? idle?.pressures : pressuresOf((file) => read('', file), idle?.pressures);
+  const more = detail === 'all' ? detailsOf(read, setting, { cpu, stat, idle: idle?.more }) : idle?.more;
+  const swapBytes = machine?.swapBytes ?? numberOf(read('memory', 'memory.swap.current'));
+  const swap =
+    swapBytes === undefined
+      ? undefined
+      : { bytes: swapBytes, limitBytes: numberOf(setting('memory', 'memory.swap.max')) };
+  return usageOf(before, { cpuNs, memory, swap, pressures, more });
 }
 
 function memoryOf(
@@ -65,8 +66,15 @@ function memoryOf(
 function detailsOf(
   read: ReadCgroupFile,
   setting: ReadCgroupFile,
-  { cpu, stat }: { readonly cpu: string | undefined; readonly stat: string | undefined },
+  {
+    cpu,
+    stat,
+    idle,
+  }: { readonly cpu: string | undefined; readonly stat: string | undefined; readonly idle: CgroupDetails | undefined },
 ): CgroupDetails {
+  const kernelBytes = valueOf(stat, 'kernel') ?? 0;
+  const disks = disksOf(read('io', 'io.stat'));
+  if (idle !== undefined) return { ...idle, kernelBytes, disks };
   const [quota, period] = (setting('cpu', 'cpu.max') ?? '').split(' ');
   const cpuQuotaUs = numberOf(quota);
   const events = read('memory', 'memory.events');
@@ -82,11 +90,11 @@ function detailsOf(
             throttled: valueOf(cpu, 'nr_throttled') ?? 0,
             throttledNs: (valueOf(cpu, 'throttled_usec') ?? 0) * US_NS,
           },
-    kernelBytes: valueOf(stat, 'kernel') ?? 0,
+    kernelBytes,
     peakBytes: numberOf(read('memory', 'memory.peak')) ?? 0,
     limitHits: valueOf(events, 'max') ?? 0,
     oomKills: valueOf(events, 'oom_kill') ?? 0,
-    disks: disksOf(read('io', 'io.stat')),
+    disks,
     threads: numberOf(read('pids', 'pids.current')) ?? 0,
     threadsLimit: numberOf(setting('pids', 'pids.max')),
     cpuShares: weight === undefined ? 0 : Number(cpuSharesOf(BigInt(weight))),

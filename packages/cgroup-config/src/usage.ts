@@ -1,4 +1,5 @@
 import type { Pressures } from './pressure.ts';
+import { reused } from './reused.ts';
 
 /** How much of a cgroup is asked for. Each one contains those before it. */
 export type UsageDetail = 'usage' | 'pressure' | 'all';
@@ -77,6 +78,38 @@ export interface DiskUsage {
 
 /** The text of a cgroup's file in the hierarchy of a controller; undefined where there is none. */
 export type ReadCgroupFile = (controller: string, file: string) => string | undefined;
+
+/** Where what a cgroup uses is read. */
+export interface UsageSource {
+  readonly read: ReadCgroupFile;
+  /** Reads what stays as it is until somebody writes it. Default: `read`. */
+  readonly setting?: ReadCgroupFile;
+  /**
+   * What was read before. None of the cgroup's processes has run since where its CPU time is the same, and what only they
+   * change is taken from there: nine of fifteen files of an idle container. Read again is what changes without them: pages that are
+   * taken back or written later, waiting for disks, means of pressure.
+   */
+  readonly before?: CgroupUsage | undefined;
+}
+
+interface UsageParts extends Pick<CgroupUsage, 'cpuNs' | 'memory' | 'swap'> {
+  readonly pressures: Pressures | undefined;
+  readonly more: CgroupDetails | undefined;
+}
+
+/** Of the parts that are there; those that say the same as before are the same objects. */
+export function usageOf(
+  before: CgroupUsage | undefined,
+  { cpuNs, memory, swap, pressures, more }: UsageParts,
+): CgroupUsage {
+  return reused(before, {
+    cpuNs,
+    memory: reused(before?.memory, memory),
+    swap: swap && reused(before?.swap, swap),
+    ...(pressures && { pressures: reused(before?.pressures, pressures) }),
+    ...(more && { more: reused(before?.more, more) }),
+  });
+}
 
 /** The value that follows `name` and a blank at the begin of a line; undefined where there is no such line. */
 export function valueOf(text: string | undefined, name: string): number | undefined {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { cgroupOfContainer, pressuresOf, usageV1, usageV2 } from '../src/index.ts';
+import { type UsageDetail, cgroupOfContainer, pressuresOf, usageV1, usageV2 } from '../src/index.ts';
+import { reused } from '../src/reused.ts';
 
 type Files = Readonly<Record<string, string | undefined>>;
 
-const reader = (files: Files) => (_controller: string, file: string) => files[file];
+const reader = (files: Files) => ({ read: (_controller: string, file: string) => files[file] });
 
 const pressure =
   'some avg10=12.50 avg60=3.00 avg300=0.25 total=123456\nfull avg10=1.00 avg60=0.50 avg300=0.00 total=999\n';
@@ -163,6 +164,88 @@ describe('a cgroup of v2', () => {
       swap: { bytes: 5, limitBytes: 0 },
     });
   });
+});
+
+describe.each([
+  ['v1', v1, usageV1],
+  ['v2', v2, usageV2],
+])('a cgroup of %s that is read again', (version, files, usageOf) => {
+  const calm = 'some avg10=0.00 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n';
+  const all: Files = { ...files, 'cpu.pressure': calm, 'memory.pressure': calm, 'io.pressure': calm };
+  const before = usageOf(reader(all), 'all');
+  /** What is read, and which files for it. */
+  const again = (changed: Files, detail: UsageDetail = 'all') => {
+    const asked = new Set<string>();
+    const read = (_controller: string, file: string) => {
+      asked.add(file);
+      return { ...all, ...changed }[file];
+    };
+    return { usage: usageOf({ read, setting: (_controller, file) => all[file], before }, detail), asked };
+  };
+
+  test('and has not changed is the same object', () => {
+    expect(again({}).usage).toBe(before);
+    expect(again({}, 'usage').usage).toBe(before);
+  });
+
+  test('reads what changes without its processes, when none of them has run', () => {
+    const changed = {
+      'memory.stat': files['memory.stat']?.replaceAll('inactive_file 5360', 'inactive_file 60'),
+      'io.pressure': pressure,
+    };
+    const { usage, asked } = again(changed);
+    expect(usage).toEqual(usageOf(reader({ ...all, ...changed }), 'all'));
+    expect(usage).not.toEqual(before);
+    for (const file of [
+      'pids.current',
+      'memory.pressure',
+      'cpu.pressure',
+      'cpuacct.stat',
+      'memory.failcnt',
+      'memory.peak',
+    ]) {
+      expect(asked).not.toContain(file);
+    }
+  });
+
+  test('reads everything when one of them has run', () => {
+    const ran = {
+      'cpuacct.usage': '23904739\n',
+      'cpu.stat': files['cpu.stat']?.replace('usage_usec 23904', 'usage_usec 23905'),
+    };
+    const changed = { ...ran, 'pids.current': '4\n', 'cpu.pressure': pressure };
+    expect(again(changed).usage).toEqual(usageOf(reader({ ...all, ...changed }), 'all'));
+    expect(again(changed).usage?.more?.threads).toBe(4);
+    // What has not changed is kept all the same.
+    expect(again(changed).usage?.memory).toBe(before?.memory);
+    expect(again(changed, 'usage').usage).toEqual({
+      cpuNs: version === 'v1' ? 23_904_739 : 23_905_000,
+      memory: before?.memory,
+      swap: before?.swap,
+    });
+  });
+
+  test('reads a pressure again whose means have not come down to nothing', () => {
+    const pressed = usageOf(reader({ ...all, 'cpu.pressure': pressure }), 'all');
+    const usage = usageOf({ ...reader(all), before: pressed }, 'pressure');
+    expect(pressed?.pressures?.cpu?.some).toEqual(somePressure);
+    expect(usage?.pressures).toEqual(before?.pressures);
+  });
+});
+
+test('what was read before is used again where it says the same', () => {
+  const value = fc.jsonValue().filter((one) => typeof one === 'object' && one !== null);
+  fc.assert(
+    fc.property(value, value, (one, other) => {
+      const copy = structuredClone(one) as object;
+      expect(reused(copy, one as object)).toBe(copy);
+      const isEqual = JSON.stringify(one) === JSON.stringify(other);
+      if (!isEqual) expect(reused(one as object, other as object)).toEqual(other);
+    }),
+  );
+  expect(reused(undefined, { a: 1 })).toEqual({ a: 1 });
+  const now: { a: number; b?: number } = { a: 1 };
+  expect(reused({ a: 1, b: 2 }, now)).toBe(now);
 });
 
 test('any text is read without an error', () => {

@@ -20,6 +20,13 @@ export interface CgroupReaderOptions extends Partial<CgroupNaming> {
   readonly files?: number;
 }
 
+interface Known {
+  /** By file: what stays as it is until somebody writes it. */
+  readonly settings: Map<string, string | undefined>;
+  /** What it used when it was read last. */
+  usage: CgroupUsage | undefined;
+}
+
 const TIERS: readonly CgroupTier[] = ['pods', 'burstable', 'besteffort'];
 
 /**
@@ -32,8 +39,8 @@ export class CgroupReader {
   readonly #files: KeptFiles;
   /** Where every cgroup is found. */
   readonly #mount: string;
-  /** By cgroup and file: what stays as it is until somebody writes it. */
-  readonly #settings = new Map<string, Map<string, string | undefined>>();
+  /** What is known of cgroups that were read. */
+  readonly #known = new Map<string, Known>();
 
   constructor({ root = '/', driver = 'cgroupfs', mounts, files = 8192 }: CgroupReaderOptions) {
     this.naming = { root, driver };
@@ -49,7 +56,8 @@ export class CgroupReader {
 
   /**
    * What the cgroup uses; undefined when there is none. Its limits and weights are those of the first reading since they were
-   * forgotten: see {@link forgetSettings}.
+   * forgotten: see {@link forgetSettings}. Where none of its processes has run since the reading before, what only they change is not read
+   * again.
    *
    * @param machine what the machine uses, which v2 does not tell of the topmost cgroup
    */
@@ -63,14 +71,16 @@ export class CgroupReader {
       const mount = controller === '' ? unified : controllers.get(controller);
       return mount === undefined ? undefined : this.#files.read(mount, path, file);
     };
-    const settings = this.#settings.get(path) ?? new Map<string, string | undefined>();
-    if (settings.size === 0) this.#settings.set(path, settings);
+    let known = this.#known.get(path);
+    if (known === undefined) this.#known.set(path, (known = { settings: new Map(), usage: undefined }));
+    const { settings, usage: before } = known;
     const setting = (controller: string, file: string) => {
       if (!settings.has(file)) settings.set(file, read(controller, file));
       return settings.get(file);
     };
-    if (version === 1) return usageV1(read, detail, setting);
-    return usageV2(read, detail, path === '/' ? machine : undefined, setting);
+    const source = { read, setting, before };
+    known.usage = version === 1 ? usageV1(source, detail) : usageV2(source, detail, path === '/' ? machine : undefined);
+    return known.usage;
   }
 
   /** The cgroups of the tiers of the node's pods, that of all pods first. */
@@ -114,14 +124,14 @@ export class CgroupReader {
 
   /** The next reading of this cgroup, or of every one, reads its limits and weights anew. */
   forgetSettings(path?: string): void {
-    if (path === undefined) this.#settings.clear();
-    else this.#settings.delete(path);
+    if (path === undefined) this.#known.clear();
+    else this.#known.delete(path);
   }
 
   /** Closes the files of all cgroups of which `isKept` says no. */
   letGo(isKept: (path: string) => boolean): void {
     this.#files.letGo(isKept);
-    for (const path of this.#settings.keys()) if (!isKept(path)) this.#settings.delete(path);
+    for (const path of this.#known.keys()) if (!isKept(path)) this.#known.delete(path);
   }
 
   #below(path: string): string[] {

@@ -15,13 +15,14 @@ import {
 } from '../src/index.ts';
 
 describe('a rate', () => {
+  const at = (atMs: number, cpuNs: number) => ({ atMs, usage: { cpuNs } });
   test.each([
-    [{ atMs: 0, cpuNs: 0 }, { atMs: 2000, cpuNs: 1_000_000_000 }, 500_000_000],
-    [{ atMs: 0, cpuNs: 7 }, { atMs: 1000, cpuNs: 7 }, 0],
-    [{ atMs: 0, cpuNs: 0 }, { atMs: 999, cpuNs: 1 }, undefined],
-    [{ atMs: 0, cpuNs: 0 }, { atMs: 300_001, cpuNs: 1 }, undefined],
-    [{ atMs: 0, cpuNs: 8 }, { atMs: 2000, cpuNs: 7 }, undefined],
-    [undefined, { atMs: 2000, cpuNs: 7 }, undefined],
+    [at(0, 0), at(2000, 1_000_000_000), 500_000_000],
+    [at(0, 7), at(1000, 7), 0],
+    [at(0, 0), at(999, 1), undefined],
+    [at(0, 0), at(300_001, 1), undefined],
+    [at(0, 8), at(2000, 7), undefined],
+    [undefined, at(2000, 7), undefined],
   ])('between %j and %j is %s', (before, now, expected) => {
     expect(nanoCores(before, now)).toBe(expected);
   });
@@ -30,7 +31,7 @@ describe('a rate', () => {
     const [time, cpuNs] = [fc.integer({ min: 1000, max: 300_000 }), fc.nat()];
     fc.assert(
       fc.property(time, cpuNs, (ms, ns) => {
-        const rate = nanoCores({ atMs: 0, cpuNs: 0 }, { atMs: ms, cpuNs: ns }) ?? NaN;
+        const rate = nanoCores(at(0, 0), at(ms, ns)) ?? NaN;
         expect(Math.abs((rate * ms) / 1000 - ns)).toBeLessThanOrEqual(ms / 1000);
       }),
     );

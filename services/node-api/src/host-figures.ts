@@ -31,6 +31,12 @@ export interface HostPlaces {
 /** What does not change while the machine runs, but for its disks. */
 type Machine = Omit<MachineReading, 'disks' | 'memoryBytes' | 'swapBytes'>;
 
+export interface OpenFiles {
+  readonly openFiles: number;
+  /** Undefined: nobody tells. */
+  readonly openFilesLimit: number | undefined;
+}
+
 /** How long the limit of a process' open files counts, in milliseconds: hardly anybody changes that of a process that runs. */
 const LIMITS_MS = 5 * 60_000;
 
@@ -76,7 +82,7 @@ export class HostFigures {
   }
 
   /** Files that these processes have open, and how many the first of them may have. */
-  openFiles(processes: readonly number[]): { readonly openFiles: number; readonly openFilesLimit: number | undefined } {
+  openFiles(processes: readonly number[]): OpenFiles {
     const [first] = processes;
     return {
       openFiles: processes.reduce((sum, process) => sum + this.#openFiles(process), 0),

@@ -15,7 +15,7 @@ import {
 } from '@kubus/node-stats';
 import { type Cancel, type Clock, sleep } from '@kubus/ports';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { HostFigures } from './host-figures.ts';
+import type { HostFigures, OpenFiles } from './host-figures.ts';
 
 export interface NodeSamplerOptions {
   readonly clock: Clock;
@@ -69,6 +69,8 @@ export class NodeSampler {
   #reading: Promise<NodeSample> | undefined;
   /** Cgroups of containers by the runtime's ids. */
   #paths = new Map<string, string>();
+  /** By cgroup: what runs in it. */
+  readonly #inside = new Map<string, Inside>();
   /** What the runtime had of each pod when it was read last. */
   #pods = new Set<RuntimePod>();
   #settingsAt = -Infinity;
@@ -128,7 +130,9 @@ export class NodeSampler {
       cgroups.forgetSettings();
       this.#settingsAt = atMs;
     }
-    const round = new Round(this.#options, detail, this.#base(atMs), { paths: this.#paths, pods: this.#pods });
+    const round = new Round(this.#options, detail, this.#base(atMs), {
+      ...{ paths: this.#paths, pods: this.#pods, inside: this.#inside },
+    });
     const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: usage });
     if (root === undefined) throw new Error('the machine has no cgroup that can be read');
     const tiers = round.tiers();
@@ -155,6 +159,7 @@ export class NodeSampler {
     this.#pods = pods;
     const known = new Set([...times.keys(), ...paths.values()]);
     cgroups.letGo((path) => known.has(path));
+    for (const path of this.#inside.keys()) if (!known.has(path)) this.#inside.delete(path);
     this.#forget?.();
     if (this.#stopped.signal.aborted) this.#forgetAll();
     else this.#forget = clock.after(KEPT_MS, () => this.#forgetAll());
@@ -164,9 +169,23 @@ export class NodeSampler {
     this.#forget?.();
     this.#sample = this.#last = this.#before = undefined;
     this.#paths = new Map();
+    this.#inside.clear();
     this.#pods = new Set();
     this.#options.cgroups.letGo(() => false);
   }
+}
+
+/** What runs in a cgroup, which stays so for as long as none of it has run. */
+interface Inside {
+  /** When it was looked at; undefined: not known. */
+  readonly cpuNs: number | undefined;
+  readonly processes: readonly number[];
+  files: OpenFiles | undefined;
+}
+
+/** What is known from the rounds before. */
+interface Earlier extends Pick<Round, 'paths' | 'pods'> {
+  readonly inside: Map<string, Inside>;
 }
 
 /** One reading of everything. */
@@ -180,13 +199,13 @@ class Round {
   readonly #options: NodeSamplerOptions;
   readonly #detail: UsageDetail;
   readonly #base: ReadonlyMap<string, CpuTime> | undefined;
-  readonly #known: Pick<Round, 'paths' | 'pods'>;
+  readonly #known: Earlier;
 
   constructor(
     options: NodeSamplerOptions,
     detail: UsageDetail,
     base: ReadonlyMap<string, CpuTime> | undefined,
-    known: Pick<Round, 'paths' | 'pods'>,
+    known: Earlier,
   ) {
     this.#options = options;
     this.#detail = detail;
@@ -215,13 +234,14 @@ class Round {
     };
     if (this.#detail === 'usage') return reading;
     const place = places.get(sandbox.id);
-    const processes = this.#processes(place);
+    const own = this.#detail === 'all' ? this.#container(place, startedAtMs) : undefined;
+    const processes = this.#processes(place, own);
     // The runtime may have no process in a sandbox.
-    const process = processes[0] ?? containers.flatMap(({ id }) => this.#processes(places.get(id)))[0];
+    const process = processes[0] ?? read.flatMap(({ id, cgroup }) => this.#processes(places.get(id), cgroup))[0];
     return {
       ...reading,
       processes: read.reduce((sum, { cgroup }) => sum + (cgroup?.processes ?? 0), processes.length),
-      sandbox: { id: sandbox.id, cgroup: this.#detail === 'all' ? this.#container(place, startedAtMs) : undefined },
+      sandbox: { id: sandbox.id, cgroup: own },
       network: isOfHost(sandbox) || process === undefined ? undefined : this.#options.host.network(process),
     };
   }
@@ -234,21 +254,31 @@ class Round {
     const atMs = clock.now();
     const usage = cgroups.read(path, this.#detail, machine);
     if (usage === undefined) return undefined;
-    const time = { atMs, cpuNs: usage.cpuNs };
-    this.times.set(path, time);
-    return { path, atMs, startedAtMs, usage, nanoCores: nanoCores(this.#base?.get(path), time) };
+    const rate = nanoCores(this.#base?.get(path), { atMs, usage });
+    const reading = { path, atMs, startedAtMs, usage, nanoCores: rate };
+    this.times.set(path, reading);
+    return reading;
   }
 
   #container(path: string | undefined, startedAtMs: number): CgroupReading | undefined {
     const reading = path === undefined ? undefined : this.cgroup(path, { startedAtMs });
-    if (reading === undefined || this.#detail === 'usage') return reading;
-    const processes = this.#processes(path);
-    const files = this.#detail === 'all' ? this.#options.host.openFiles(processes) : {};
+    if (path === undefined || reading === undefined || this.#detail === 'usage') return reading;
+    const { processes, files } = this.#inside(path, reading.usage.cpuNs);
     return { ...reading, processes: processes.length, ...files };
   }
 
-  #processes(path: string | undefined): number[] {
-    return path === undefined ? [] : this.#options.cgroups.processes(path);
+  #processes(path: string | undefined, reading: CgroupReading | undefined): readonly number[] {
+    return path === undefined ? [] : this.#inside(path, reading?.usage.cpuNs).processes;
+  }
+
+  #inside(path: string, cpuNs: number | undefined): Inside {
+    const { cgroups, host } = this.#options;
+    const known = this.#known.inside.get(path);
+    const isIdle = cpuNs !== undefined && known?.cpuNs === cpuNs;
+    const inside = isIdle ? known : { cpuNs, processes: cgroups.processes(path), files: undefined };
+    if (this.#detail === 'all') inside.files ??= host.openFiles(inside.processes);
+    this.#known.inside.set(path, inside);
+    return inside;
   }
 
   #forgetSettings(paths: readonly (string | undefined)[]): void {

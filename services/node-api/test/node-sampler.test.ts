@@ -157,6 +157,22 @@ test('limits are read anew when the runtime tells of the pod, and after five min
   expect(await limits()).toEqual([7000, 7000]);
 });
 
+test('what runs in a container is looked at again when some of it has run', async () => {
+  const [found] = (await sampler.sample('all')).pods;
+  expect(found?.containers[0]?.cgroup?.processes).toBe(2);
+  write(`cgroup${PATH}/run/cgroup.procs`, '78\n');
+  await clock.advance(3_000);
+  const [idle] = (await sampler.sample('all')).pods;
+  expect(idle?.containers[0]?.cgroup?.processes).toBe(2);
+  expect(idle?.containers[0]?.cgroup?.usage).toBe(found?.containers[0]?.cgroup?.usage);
+  uses(`${PATH}/run`, 1001);
+  await clock.advance(3_000);
+  // A look that asks for less comes in between.
+  await sampler.sample('usage');
+  await clock.advance(3_000);
+  expect((await sampler.sample('all')).pods[0]?.containers[0]?.cgroup?.processes).toBe(1);
+});
+
 test('a pod that goes and a container that is new are no error', async () => {
   await sampler.sample('all');
   const files = cgroups.open;
