@@ -3,12 +3,14 @@ import type { Command } from './command.ts';
 /**
  * How the long-lived programs of a node are run. The live data of each is a few megabytes; Node's default young generation
  * of three times 16 MiB would fill up with garbage before it is looked at, and without the hint that size counts the old one
- * keeps a third of it as garbage.
+ * keeps a third of it as garbage. What is made where much once lived long, as at the start, would be put among the old at once
+ * ("pretenuring") and wait there for a collection of everything.
  */
 const flags = [
   '--disable-warning=ExperimentalWarning',
   '--optimize-for-size',
   '--max-semi-space-size=2',
+  '--no-allocation-site-pretenuring',
   '--v8-pool-size=1',
 ];
 
