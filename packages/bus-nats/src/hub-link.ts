@@ -125,7 +125,7 @@ export async function ensureHubStream(connection: NatsConnection, node: string, 
   const manager = await jetstreamManager(connection, { apiPrefix: API, checkAPI: false });
   if ((await manager.streams.names().next()).length > 0) return;
   await manager.streams.add({
-    name: `EVENTS_${nodeToken(node)}_${now}`,
+    name: `EVENTS_${nodeToken(node)}_${Math.round(now)}`,
     subjects: [nodeSubject(node, '>')],
     no_ack: true,
     storage: StorageType.File,

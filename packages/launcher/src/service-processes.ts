@@ -254,23 +254,32 @@ export class ServiceProcesses {
 
   /** The streams are in memory: a NATS server that was started again has none. */
   async #keepStreams(connection: NatsConnection): Promise<void> {
-    const { dir, logger, hub = false } = this.#options;
+    const { dir, hub = false } = this.#options;
     const ensure = async () => {
-      for (let made = false; !made && !connection.isClosed();) {
-        try {
-          await ensureStreams(connection, dir.node, defaultRecordLimits);
-          if (hub) await ensureHubStream(connection, dir.node, systemClock.now());
-          made = true;
-        } catch (error) {
-          logger.warn({ err: toError(error) }, 'the streams could not be made yet');
-          await wait(100);
-        }
+      await this.#made(connection, 'the streams', () => ensureStreams(connection, dir.node, defaultRecordLimits));
+      // Nobody of the node waits for what is for others.
+      if (hub) {
+        const make = () => ensureHubStream(connection, dir.node, systemClock.now());
+        void this.#made(connection, 'the stream for the hub', make);
       }
     };
     await ensure();
     void (async () => {
       for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
     })();
+  }
+
+  /** Tries again until it is done. */
+  async #made(connection: NatsConnection, what: string, make: () => Promise<void>): Promise<void> {
+    while (!connection.isClosed()) {
+      try {
+        await make();
+        return;
+      } catch (error) {
+        this.#options.logger.warn({ err: toError(error) }, `${what} could not be made yet`);
+        await wait(100);
+      }
+    }
   }
 
   /** What can not be purged now is found the next time. */

@@ -130,7 +130,7 @@ class LinkedNode {
   async keepEvents(): Promise<void> {
     const launcher = await this.as('launcher-0');
     await ensureStreams(launcher, NODE, defaultRecordLimits);
-    await ensureHubStream(launcher, NODE, 1);
+    await ensureHubStream(launcher, NODE, 1.2);
     await ensureHubStream(launcher, NODE, 2);
   }
 }
