@@ -1,4 +1,5 @@
 import { createUser, fromSeed } from '@nats-io/nkeys';
+import { type HubLink, hubAccount, hubDomain, leafNodes, nodeAccountLink } from './hub-link.ts';
 import type { Identity, Permissions } from './permissions.ts';
 
 /** An identity with its key pair. The seed is secret; only its owner's file (0600) holds it. */
@@ -35,6 +36,8 @@ export interface ServerOptions {
   readonly storeDir?: string;
   readonly serverName: string;
   readonly nodes: readonly ServerNode[];
+  /** Where the events of one of the nodes go besides. */
+  readonly hub?: HubLink | undefined;
 }
 
 /** Largest message, in bytes (DESIGN, messages). */
@@ -53,8 +56,9 @@ export const MAX_NODES = 32;
  * inboxes and discovery of each are apart.
  */
 export function serverConfig(options: ServerOptions): string {
-  const { nodes, storeDir, tls } = options;
+  const { hub, nodes, storeDir, tls } = options;
   const store = storeDir === undefined ? '' : `store_dir: ${JSON.stringify(storeDir)}, `;
+  const domain = hub === undefined ? '' : `domain: ${JSON.stringify(hubDomain(hub.node))}, `;
   return `${[
     `server_name: ${JSON.stringify(options.serverName)}`,
     `host: ${JSON.stringify(options.host)}`,
@@ -63,14 +67,16 @@ export function serverConfig(options: ServerOptions): string {
     ...(tls === undefined
       ? []
       : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
-    `jetstream: { ${store}${limits(MAX_NODES)} }`,
+    `jetstream: { ${store}${domain}${limits(MAX_NODES)} }`,
     'accounts: {',
-    ...nodes.map(accountOf),
+    ...nodes.map((node) => accountOf(node, hub)),
+    ...(hub === undefined ? [] : hubAccount(hub)),
     '}',
+    ...(hub === undefined ? [] : leafNodes(hub)),
   ].join('\n')}\n`;
 }
 
-function accountOf({ node, users }: ServerNode): string {
+function accountOf({ node, users }: ServerNode, hub: HubLink | undefined): string {
   return [
     `  ${JSON.stringify(node)}: {`,
     `    jetstream: { ${limits(1)} }`,
@@ -85,6 +91,7 @@ function accountOf({ node, users }: ServerNode): string {
       ].join('\n'),
     ),
     '    ]',
+    ...(hub?.node === node ? nodeAccountLink(hub) : []),
     '  }',
   ].join('\n');
 }

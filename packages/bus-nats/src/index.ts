@@ -8,6 +8,7 @@ export {
   storePattern,
   storeSubject,
 } from './names.ts';
+export { type HubLink, ensureHubStream, hubEvents } from './hub-link.ts';
 export { identityFile, readSeed } from './identity-files.ts';
 export { type LoadOptions, loadStored } from './loader.ts';
 export { MessageTooLarge, NatsTransport, type NatsTransportOptions, fromNats } from './nats-transport.ts';

@@ -1,11 +1,16 @@
 import { ROOT, encodeToken, factPattern, type AnyFact } from '@kubus/contracts';
 
 /**
- * Names on the broker for one node. A node name is a DNS subdomain, so replacing its dots by `_` keeps names apart and
- * valid for JetStream.
+ * A node in names on the broker. A node name is a DNS subdomain, so replacing its dots by `_` keeps names apart and valid
+ * for JetStream.
  */
+export function nodeToken(node: string): string {
+  return node.replaceAll('.', '_');
+}
+
+/** The bucket of the node's facts. */
 export function bucketName(node: string): string {
-  return `kubus_${node.replaceAll('.', '_')}`;
+  return `kubus_${nodeToken(node)}`;
 }
 
 /** The stream behind the bucket. */
@@ -25,7 +30,7 @@ export function nodeSubject(node: string, key: string): string {
 
 /** The stream that keeps the node's recent messages. */
 export function recordStream(node: string): string {
-  return `KUBUS_${node.replaceAll('.', '_')}`;
+  return `KUBUS_${nodeToken(node)}`;
 }
 
 /** Prefix of the subjects on which an identity gets answers of the broker itself. */

@@ -14,6 +14,7 @@ import {
   serviceInstance,
   subjectOf,
 } from '@kubus/contracts';
+import { hubCalls } from './hub-link.ts';
 import { bucketStream, inboxPrefix, nodeSubject, recordStream, storePattern, storeSubject } from './names.ts';
 
 /** What one identity may publish and subscribe to; everything else is refused by the broker. */
@@ -133,13 +134,14 @@ function recordCalls(node: string): string[] {
   ];
 }
 
-/** Making, changing and removing the node's own two streams, and looking for what can be purged from the bucket. */
+/** Making, changing and removing the node's own two streams, making that for a hub, and looking for what can be purged from the bucket. */
 function streamCalls(node: string): string[] {
   const calls = ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'];
   const streams = [bucketStream(node), recordStream(node)];
   const look = `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storeSubject(node, '>')}`;
   return [
     '$JS.API.INFO',
+    ...hubCalls,
     look,
     ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`)),
   ];

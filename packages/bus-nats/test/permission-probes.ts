@@ -70,6 +70,7 @@ export function probes(contracts: Contracts = serviceContracts): Probe[] {
     ...inboxProbes(),
     ...discoveryProbes(),
     ...jetStreamProbes(),
+    ...hubProbes(),
     ...wideProbes(),
   ];
   return [...new Map(list.map((probe) => [probe.subject, probe])).values()];
@@ -262,6 +263,24 @@ function jetStreamProbes(): Probe[] {
     publish: allowed.get(subject) ?? nobody,
     subscribe: nobody,
   }));
+}
+
+/** The account for a hub is the launcher's to make one stream in; nobody gets around its own account by the server's domain. */
+function hubProbes(): Probe[] {
+  const stream = 'EVENTS_n_1';
+  const refused = [
+    ...['INFO', 'STREAM.LIST', `STREAM.DELETE.${stream}`, `CONSUMER.CREATE.${stream}`].map((call) => `HUB.API.${call}`),
+    ...[`STREAM.DELETE.${RECORD}`, `CONSUMER.CREATE.${RECORD}`].map((call) => `$JS.n.API.${call}`),
+    'kubus-hub.n.x',
+  ];
+  return [
+    ...['STREAM.NAMES', `STREAM.CREATE.${stream}`].map((call) => ({
+      subject: `HUB.API.${call}`,
+      publish: launcher,
+      subscribe: nobody,
+    })),
+    ...refused.map((subject) => ({ subject, publish: nobody, subscribe: nobody })),
+  ];
 }
 
 /** Patterns that would cover more than one right, and the broker's own subjects. */

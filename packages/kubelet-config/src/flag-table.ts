@@ -167,6 +167,13 @@ export const kubusFlagTable = {
   nats: plain(string, '', honoured),
   'nats-ca': plain(string, '', honoured),
   'nats-folder': plain(string, '', honoured),
+  /**
+   * A hub that the node's events go to, `nats-leaf://HOST:PORT` or `tls://HOST:PORT`, the file of the authorities that it
+   * is known by, and the file with `USER:PASSWORD` there.
+   */
+  hub: plain(string, '', honoured),
+  'hub-ca': plain(string, '', honoured),
+  'hub-credentials': plain(string, '', honoured),
   /** All services in one process. */
   hosted: plain(bool, false, honoured),
   /** The runtime's handler whose network is cni-bridge's; none where it is empty, or the runtime has no such handler. */

@@ -5,6 +5,7 @@ export { type ContainerdConfigOptions, containerdConfig, runtimeHandler } from '
 export { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 export { type CpuTimes, agentCpu, readCpuTimes } from './cpu-times.ts';
 export { LauncherError } from './errors.ts';
+export { type HubChoice, checkRelayed, keepHub, readHub } from './hub.ts';
 export { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 export {
   type Aspect,
@@ -46,7 +47,7 @@ export { POD_CIDR, type PodNetworkOptions, findCniPlugins, podNetwork } from './
 export { type InstanceCounts, ensureIdentities, instancesOf, isShared } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
-export { isLoopback, keepNatsCa, natsAccess, natsCaOf, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
+export { keepNatsCa, natsAccess, natsCaOf, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export type { ServerAddress } from './port-relay.ts';
 export { NodeLauncher, type NodeLauncherOptions } from './node-launcher.ts';
 export {
@@ -66,6 +67,7 @@ export {
   settingsFile,
   writeSettings,
 } from './node-settings.ts';
+export { isLoopback } from './server-url.ts';
 export { takeDown } from './take-down.ts';
 export { compileNatives } from './natives.ts';
 export { nodeProgram, nodeProgramEnv } from './node-program.ts';

@@ -3,10 +3,10 @@ import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LauncherError } from './errors.ts';
 import { type InstanceCounts, ensureIdentities, missingIdentities } from './identities.ts';
-import { isLoopback } from './nats-relay.ts';
 import { NATS_PORT, serverNode } from './nats-server.ts';
 import { type NodeDir, nodeDir } from './node-dir.ts';
 import { identitiesFolder } from './node-settings.ts';
+import { isLoopback } from './server-url.ts';
 
 /**
  * What a NATS server that is no node's own needs to know, and the secret keys of the nodes that use it:

@@ -6,44 +6,26 @@ import { join } from 'node:path';
 import { NATS_PORT, ownNatsUrl } from './nats-server.ts';
 import type { NodeDir } from './node-dir.ts';
 import type { NodeSettings } from './node-settings.ts';
-import { type ServerAddress, hostOf, startRelay } from './port-relay.ts';
+import { type ServerAddress, startRelay } from './port-relay.ts';
+import { type TlsServer, parseServerUrl } from './server-url.ts';
 import type { StartedProcess } from './start-process.ts';
 
 /** The name under which the process is recorded. */
 export const natsRelay = 'nats-relay';
-
-/** Where a NATS server is, and whether it is spoken to by TLS alone. */
-export interface NatsServer extends ServerAddress {
-  readonly tls: boolean;
-}
 
 /**
  * The address in `nats://host:port` or `tls://host:port`; the port may be left out.
  *
  * @throws LauncherError `BadNatsUrl` that says what a URL must be.
  */
-export function parseNatsUrl(text: string): NatsServer {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const { hostname = '', port = '', protocol } = url ?? {};
-  if ((protocol !== 'nats:' && protocol !== 'tls:') || hostname === '' || url?.port === '0') {
-    throw new LauncherError(
-      'BadNatsUrl',
-      `"${text}" is no address of a NATS server: use nats://HOST:PORT or tls://HOST:PORT`,
-    );
-  }
-  if (url?.username !== '' || url.password !== '') {
-    // Not repeated in the message: it may hold a password.
-    throw new LauncherError(
-      'BadNatsUrl',
-      'The NATS URL names a user: a node has identities of its own, use nats://HOST:PORT',
-    );
-  }
-  return { host: hostOf(url), port: port === '' ? NATS_PORT : Number(port), tls: protocol === 'tls:' };
-}
-
-/** True for an address that nobody but this machine reaches. */
-export function isLoopback({ host }: ServerAddress): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host);
+export function parseNatsUrl(text: string): TlsServer {
+  return parseServerUrl(text, {
+    name: 'NATS server',
+    scheme: 'nats',
+    port: NATS_PORT,
+    code: 'BadNatsUrl',
+    noUser: 'a node has identities of its own, use nats://HOST:PORT',
+  });
 }
 
 /** How the services of a private node, and those who look into it, reach its NATS server. */

@@ -1,4 +1,4 @@
-import { type KeyedIdentity, type ServerNode, permissionsOf, serverConfig } from '@kubus/bus-nats';
+import { type HubLink, type KeyedIdentity, type ServerNode, permissionsOf, serverConfig } from '@kubus/bus-nats';
 import { type ServiceContract, type ServiceName, serviceContracts } from '@kubus/contracts';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ export async function writeNatsConfig(
   dir: Pick<NodeDir, 'node' | 'config' | 'root'>,
   identities: readonly KeyedIdentity[],
   port: number,
-  contracts: Contracts = serviceContracts,
+  { contracts = serviceContracts, hub }: { contracts?: Contracts; hub?: HubLink | undefined } = {},
 ): Promise<void> {
   const config = serverConfig({
     host: '127.0.0.1',
@@ -44,6 +44,7 @@ export async function writeNatsConfig(
     storeDir: join(dir.root, 'nats'),
     serverName: dir.node,
     nodes: [serverNode(dir.node, identities, contracts)],
+    hub,
   });
   await writeFile(natsConfigFile(dir), config, { mode: 0o600 });
 }

@@ -10,6 +10,7 @@ import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts'
 import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
+import { hubRelay, keptHub, relayedHubLink, startHubRelay } from './hub.ts';
 import { type InstanceCounts, ensureIdentities, launcherSeed, missingIdentities } from './identities.ts';
 import { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
@@ -55,6 +56,7 @@ export class NodeLauncher {
       shape: settings,
       elsewhere: settings.elsewhere,
       faults: settings.faults,
+      hub: settings.hub !== undefined,
       start: (name) => this.#startService(name),
       scale: async (instances) => {
         await this.#letIn(instances);
@@ -90,13 +92,31 @@ export class NodeLauncher {
   async #startNats(identities: readonly KeyedIdentity[]): Promise<void> {
     const { dir, settings } = this.#options;
     if (settings.nats === undefined) {
-      await writeNatsConfig(dir, identities, NATS_PORT, contractsOf(settings));
+      await this.#startHubRelay();
+      await this.#writeNatsConfig(identities);
       this.#processes.keep('nats-server', () => startNats(dir));
       return;
     }
     const { portRelay: program } = await compileNatives(settings.cache);
     const server = parseNatsUrl(settings.nats);
     this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, server));
+  }
+
+  async #writeNatsConfig(identities: readonly KeyedIdentity[]): Promise<void> {
+    const { dir, settings } = this.#options;
+    const contracts = contractsOf(settings);
+    const hub = await keptHub(dir, settings);
+    const link = hub && relayedHubLink(dir.node, hub, contracts);
+    await writeNatsConfig(dir, identities, NATS_PORT, { contracts, hub: link });
+  }
+
+  /** The way to the hub, of a node that has one. */
+  async #startHubRelay(): Promise<void> {
+    const { dir, settings } = this.#options;
+    const hub = await keptHub(dir, settings);
+    if (hub === undefined) return;
+    const { portRelay: program } = await compileNatives(settings.cache);
+    this.#processes.keep(hubRelay, () => startHubRelay(dir, program, hub.server));
   }
 
   /** The way to the API server, of a node that is a member of a cluster. */
@@ -164,7 +184,7 @@ export class NodeLauncher {
         `the NATS server at ${nats} does not know ${missing.join(', ')}: ${hint}`,
       );
     }
-    await writeNatsConfig(dir, await ensureIdentities(folder, instances), NATS_PORT, contractsOf(settings));
+    await this.#writeNatsConfig(await ensureIdentities(folder, instances));
     const pid = this.#processes.pid('nats-server');
     // A server that is just being started reads the new configuration anyway.
     if (pid !== undefined) process.kill(pid, 'SIGHUP');

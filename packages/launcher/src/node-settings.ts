@@ -19,6 +19,10 @@ export const nodeSettingsSchema = z.object({
   nats: z.string().optional(),
   /** It is known by authorities of its own, whose file the node keeps. */
   natsCa: z.boolean().default(false),
+  /** A hub to which the node's events go; the node keeps the credentials. */
+  hub: z.string().optional(),
+  /** It is known by authorities of its own, whose file the node keeps. */
+  hubCa: z.boolean().default(false),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Services publish journals, from which their lives can be replayed. */
   journal: z.boolean().default(false),

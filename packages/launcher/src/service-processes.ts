@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
-import { connectNats, defaultRecordLimits, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
+import { connectNats, defaultRecordLimits, ensureHubStream, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -27,6 +27,7 @@ import {
 import type { NatsConnection } from '@nats-io/nats-core';
 import { apiRelay } from './api-relay.ts';
 import { LauncherError } from './errors.ts';
+import { hubRelay } from './hub.ts';
 import { type InstanceCounts, instancesOf, isShared } from './identities.ts';
 import { type NatsAccess, natsRelay } from './nats-relay.ts';
 import { NodeFaults } from './node-faults.ts';
@@ -44,7 +45,7 @@ const PURGE_AGE_MS = 300_000;
 const GRACE_MS = 2_000;
 
 /** What the services are started with, besides the runtime. */
-const helpers: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay]);
+const helpers: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay, hubRelay]);
 
 /** The identity of the process that starts the others. */
 export const launcherInstance = 'launcher-0';
@@ -57,6 +58,8 @@ export interface ServiceProcessesOptions {
   readonly elsewhere: readonly string[];
   /** The node is one whose messages can be disturbed on purpose. */
   readonly faults?: boolean;
+  /** The node's events go to a hub. */
+  readonly hub?: boolean;
   /** Starts the process that {@link serviceProcesses} names. */
   readonly start: (process: string) => Promise<SupervisedProcess>;
   /** Makes a change of the numbers of instances possible and lasting. */
@@ -251,22 +254,32 @@ export class ServiceProcesses {
 
   /** The streams are in memory: a NATS server that was started again has none. */
   async #keepStreams(connection: NatsConnection): Promise<void> {
-    const { dir, logger } = this.#options;
+    const { dir, hub = false } = this.#options;
     const ensure = async () => {
-      for (let made = false; !made && !connection.isClosed();) {
-        try {
-          await ensureStreams(connection, dir.node, defaultRecordLimits);
-          made = true;
-        } catch (error) {
-          logger.warn({ err: toError(error) }, 'the streams could not be made yet');
-          await wait(100);
-        }
+      await this.#made(connection, 'the streams', () => ensureStreams(connection, dir.node, defaultRecordLimits));
+      // Nobody of the node waits for what is for others.
+      if (hub) {
+        const make = () => ensureHubStream(connection, dir.node, systemClock.now());
+        void this.#made(connection, 'the stream for the hub', make);
       }
     };
     await ensure();
     void (async () => {
       for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
     })();
+  }
+
+  /** Tries again until it is done. */
+  async #made(connection: NatsConnection, what: string, make: () => Promise<void>): Promise<void> {
+    while (!connection.isClosed()) {
+      try {
+        await make();
+        return;
+      } catch (error) {
+        this.#options.logger.warn({ err: toError(error) }, `${what} could not be made yet`);
+        await wait(100);
+      }
+    }
   }
 
   /** What can not be purged now is found the next time. */

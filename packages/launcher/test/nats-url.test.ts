@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isLoopback, parseNatsUrl } from '../src/nats-relay.ts';
+import { parseNatsUrl } from '../src/nats-relay.ts';
+import { isLoopback } from '../src/server-url.ts';
 
 describe('the URL of a NATS server', () => {
   test.each([

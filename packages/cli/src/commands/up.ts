@@ -1,9 +1,11 @@
 import { buildImages } from '@kubus/node-images';
 import {
+  type HubChoice,
   type InstanceCounts,
   type NodeDir,
   type NodeSettings,
   checkNats,
+  checkRelayed,
   compileNatives,
   createNetworkNamespace,
   createNodeDir,
@@ -12,6 +14,7 @@ import {
   identitiesOf,
   inNetworkNamespace,
   isLoopback,
+  keepHub,
   keepNatsCa,
   keepNetworkNamespace,
   natsFolder,
@@ -21,6 +24,7 @@ import {
   everyService,
   nodeSettingsSchema,
   parseNatsUrl,
+  readHub,
   startProcess,
   takeIdentities,
   writeSettings,
@@ -47,6 +51,9 @@ interface UpOptions {
   nats?: string;
   natsFolder: string;
   natsCa?: string;
+  hub?: string;
+  hubCa?: string;
+  hubCredentials?: string;
   containerd?: string;
   kubeconfig?: string;
   elsewhere: string[];
@@ -73,6 +80,21 @@ export function addUp(program: Command): void {
     .addOption(
       new Option('--nats-ca <file>', 'the authorities that a tls:// server is known by, PEM; else the system’s').env(
         'KUBUS_NATS_CA',
+      ),
+    )
+    .addOption(
+      new Option('--hub <url>', 'a hub to which the node’s events go: nats-leaf://HOST:PORT or tls://HOST:PORT')
+        .env('KUBUS_HUB')
+        .conflicts('nats'),
+    )
+    .addOption(
+      new Option('--hub-ca <file>', 'the authorities that a tls:// hub is known by, PEM; else the system’s').env(
+        'KUBUS_HUB_CA',
+      ),
+    )
+    .addOption(
+      new Option('--hub-credentials <file>', 'file with USER:PASSWORD of the nodes there, mode 600').env(
+        'KUBUS_HUB_CREDENTIALS',
       ),
     )
     .option('--kubeconfig <path>', 'join the cluster of this kubeconfig as a node; its user is system:node:<name>')
@@ -127,6 +149,7 @@ async function up(node: string, options: UpOptions): Promise<void> {
 async function start(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
   const {
     nats,
+    hub,
     containerd,
     kubeconfig,
     logLevel,
@@ -139,6 +162,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     scale: instances,
   } = options;
   if (nats !== undefined) await useNats(dir, nats, options, progress);
+  if (hub !== undefined) await useHub(dir, { url: hub, ca: options.hubCa, credentials: options.hubCredentials });
   const cache = join(checkout, '.kubus/cache');
   // Here and not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step(progress, 'building the images and compiling the native programs', async () => {
@@ -152,6 +176,8 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     manifests,
     nats,
     natsCa: options.natsCa !== undefined,
+    hub,
+    hubCa: options.hubCa !== undefined,
     logLevel,
     journal,
     containerd,
@@ -210,6 +236,15 @@ async function useNats(
   if (ca !== undefined) await keepNatsCa(dir, ca);
   await keepNetworkNamespace(dir.machineNamespace);
   await takeIdentities(identities, dir);
+}
+
+/** What the node needs to take its events to a hub; the hub may be away. */
+async function useHub(dir: NodeDir, choice: HubChoice): Promise<void> {
+  const hub = await readHub(choice);
+  checkRelayed(hub);
+  await createNodeDir(dir);
+  await keepHub(dir, hub);
+  await keepNetworkNamespace(dir.machineNamespace);
 }
 
 async function step<T>(progress: Progress, what: string, action: () => Promise<T>): Promise<T> {

@@ -77,7 +77,14 @@ export const nodeLogLevel = fact({
 export const NODE_LOG_LEVEL = 'verbosity';
 
 /** Processes that a node keeps running besides one for each service; `services` are all of them in one. */
-export const supportProcesses = ['nats-server', 'nats-relay', 'api-relay', 'containerd', 'services'] as const;
+export const supportProcesses = [
+  'nats-server',
+  'nats-relay',
+  'api-relay',
+  'hub-relay',
+  'containerd',
+  'services',
+] as const;
 
 export const processEvent = event({
   area: 'node',

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { KeyedIdentity } from '@kubus/bus-nats';
+import type { HubLink, KeyedIdentity } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
 import type { KubeletSettings } from '@kubus/kubelet-config';
 import type { AdjustableLogger } from '@kubus/service-kit';
@@ -11,6 +11,7 @@ import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../external-nats.ts';
 import { ensureIdentities, launcherSeed } from '../identities.ts';
+import { hubLink, readHub } from '../hub.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
 import { type NatsAccess, parseNatsUrl } from '../nats-relay.ts';
 import { natsConfigFile, writeNatsConfig } from '../nats-server.ts';
@@ -59,6 +60,7 @@ export class KubeletNode {
       logger,
       shape: this.#shape,
       elsewhere: [],
+      hub: options.settings.flags.hub !== '',
       start: (name) => this.#startService(name),
       scale: () => Promise.reject(new LauncherError('NotScalable', 'kubus kubelet runs one instance of every service')),
     });
@@ -141,6 +143,7 @@ export class KubeletNode {
     const { dir, settings, programs } = this.#options;
     const { nats: url, 'nats-ca': file, 'nats-folder': folder } = settings.flags;
     const own = identitiesFolder(dir);
+    const hub = await this.#hub();
     if (url !== '') {
       const known = await identitiesOf(natsFolder(folder === '' ? join(programs, '.kubus/nats') : folder), dir.node);
       const ca = file === '' ? undefined : resolve(file);
@@ -152,7 +155,7 @@ export class KubeletNode {
     const identities = await ensureIdentities(own);
     for (let turn = 1; turn <= PORT_TRIES; turn++) {
       const port = await freePort();
-      await writeNatsConfig(dir, identities, port);
+      await writeNatsConfig(dir, identities, port, { hub });
       const start = () => this.#start(natsProcess, [natsProcess, '-c', natsConfigFile(dir)]);
       const first = await start();
       // One whose port somebody else has taken meanwhile ends at once.
@@ -162,6 +165,17 @@ export class KubeletNode {
       }
     }
     throw new LauncherError('NoNats', 'nats-server does not start: see what it says above');
+  }
+
+  async #hub(): Promise<HubLink | undefined> {
+    const { dir, settings } = this.#options;
+    const { nats, hub: url, 'hub-ca': ca, 'hub-credentials': credentials } = settings.flags;
+    if (url === '') return undefined;
+    if (nats !== '') {
+      throw new LauncherError('HubWithNats', '--hub is for a NATS server of the node’s own, not for one of --nats');
+    }
+    const file = (path: string) => (path === '' ? undefined : resolve(path));
+    return hubLink(dir.node, await readHub({ url, ca: file(ca), credentials: file(credentials) }));
   }
 
   #startService(name: string): Promise<StartedProcess> {

@@ -1,0 +1,98 @@
+import { type RunningCommand, checkout, poll, startCommand } from '@kubus/harness';
+import { Authority } from '@kubus/kube-fixture';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The hub of `examples/hub` with TLS, on free ports of the machine's loopback. */
+export class TestHub {
+  readonly folder: string;
+  readonly url: string;
+  readonly ca: string;
+  readonly #leafPort: number;
+  #server: RunningCommand | undefined;
+
+  static async start(): Promise<TestHub> {
+    const folder = await mkdtemp(join(tmpdir(), 'kubus-hub-'));
+    const [port, leafPort] = await freePorts();
+    const hub = new TestHub(folder, port, leafPort);
+    await cp(join(checkout, 'examples/hub'), folder, { recursive: true });
+    const config = await readFile(join(folder, 'nats-tls.conf'), 'utf8');
+    const here = config.replace('0.0.0.0:4222', `127.0.0.1:${port}`).replace('0.0.0.0:7422', `127.0.0.1:${leafPort}`);
+    await hub.#write('nats-tls.conf', here);
+    const authority = await Authority.create();
+    const pair = await authority.issue({ commonName: 'hub', dnsNames: ['localhost'] }, 'server');
+    await hub.#write('cert.pem', pair.certificate);
+    await hub.#write('key.pem', pair.key);
+    await hub.#write('ca.pem', authority.certificate);
+    await hub.serve();
+    return hub;
+  }
+
+  private constructor(folder: string, port: number, leafPort: number) {
+    this.folder = folder;
+    this.url = `tls://localhost:${port}`;
+    this.ca = join(folder, 'ca.pem');
+    this.#leafPort = leafPort;
+  }
+
+  /** What `kubus up` finds in its environment. */
+  get ofNode(): Record<string, string> {
+    return {
+      KUBUS_HUB: `tls://localhost:${this.#leafPort}`,
+      KUBUS_HUB_CA: this.ca,
+      KUBUS_HUB_CREDENTIALS: this.credentials('node'),
+    };
+  }
+
+  credentials(user: 'node' | 'reader'): string {
+    return join(this.folder, 'kept', `${user}.credentials`);
+  }
+
+  /** Starts it, with what it had before. */
+  async serve(): Promise<void> {
+    const { folder } = this;
+    const args = [join(folder, 'kept'), join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    const server = startCommand(join(folder, 'start.sh'), args, {});
+    this.#server = server;
+    await poll('the hub', () => {
+      if (server.child.exitCode !== null) throw new Error(`the hub has ended: ${server.written.stderr}`);
+      return Promise.resolve(server.written.stderr.includes('Server is ready') || undefined);
+    });
+  }
+
+  async kill(): Promise<void> {
+    await this.#server?.end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** As whoever reads the events. */
+  async connect(): Promise<NatsConnection> {
+    const [user = '', pass = ''] = (await readFile(this.credentials('reader'), 'utf8')).trim().split(':');
+    return connect({ servers: this.url, user, pass, tls: { caFile: this.ca } });
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, name), text, { mode: 0o600 });
+  }
+}
+
+/** Two ports of the loopback that nobody has now. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()];
+  const ports = servers.map(async (server) => {
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    return (server.address() as AddressInfo).port;
+  });
+  const [one = 0, other = 0] = await Promise.all(ports);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return [one, other];
+}

@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { subjectMatches } from '@kubus/contracts';
+import {
+  type RunningCommand,
+  type TestNode,
+  isReady,
+  kubusProgram,
+  poll,
+  startCommand,
+  startNode,
+} from '@kubus/harness';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { TestHub } from '../src/hub.ts';
+import { pod } from '../src/pods.ts';
+import { findPython } from '../src/python.ts';
+
+const python = await findPython();
+// Jest does not name the tests of a file in which none runs.
+if ('missing' in python) process.stderr.write(`hub.test.ts is skipped: ${python.missing}\n`);
+
+let hub: TestHub;
+const nodes: TestNode[] = [];
+const commands: RunningCommand[] = [];
+
+beforeAll(async () => {
+  hub = await TestHub.start();
+});
+afterEach(async () => {
+  for (const command of commands.splice(0)) await command.end();
+  for (const node of nodes.splice(0)) await node.stop();
+});
+afterAll(() => hub.stop());
+
+async function startAtHub(): Promise<TestNode> {
+  // `up` of the harness takes no further options.
+  Object.assign(process.env, hub.ofNode);
+  try {
+    const node = await startNode();
+    nodes.push(node);
+    return node;
+  } finally {
+    for (const name of Object.keys(hub.ofNode)) Reflect.deleteProperty(process.env, name);
+  }
+}
+
+const eventSchema = z.object({
+  subject: z.string(),
+  headers: z.looseObject({
+    'Kubus-Node': z.string(),
+    'Kubus-Source': z.string(),
+    'Kubus-Epoch': z.string(),
+    'Kubus-Seq': z.string(),
+  }),
+  payload: z.looseObject({ reason: z.string().optional(), ref: z.looseObject({ name: z.string() }).optional() }),
+});
+
+/** The example's own program. */
+class Collector {
+  readonly #command: RunningCommand;
+
+  constructor(names: readonly string[]) {
+    const args = ['--server', hub.url, '--ca', hub.ca, '--credentials', hub.credentials('reader'), '--json', ...names];
+    const [program = '', ...rest] = 'missing' in python ? [] : python.command('../hub/hub.py', ...args);
+    this.#command = startCommand(program, rest, {});
+    commands.push(this.#command);
+  }
+
+  get events(): z.infer<typeof eventSchema>[] {
+    const lines = this.#command.written.stdout.split('\n').slice(0, -1);
+    return lines.map((line) => eventSchema.parse(JSON.parse(line)));
+  }
+
+  /** Resolves when the start of a pod's container on a node has been told. */
+  async started(node: TestNode, name: string): Promise<void> {
+    await poll(`${name} of ${node.name} at the hub`, () => {
+      const { child, written } = this.#command;
+      if (child.exitCode !== null) throw new Error(`hub.py has ended: ${written.stderr}`);
+      const is = ({ headers, payload }: z.infer<typeof eventSchema>) =>
+        headers['Kubus-Node'] === node.name &&
+        payload.reason === 'Started' &&
+        payload.ref?.name === `${name}-${node.name}`;
+      return Promise.resolve(this.events.some(is) || undefined);
+    });
+  }
+}
+
+async function runPod(node: TestNode, name: string): Promise<void> {
+  await node.writeManifest(`${name}.json`, pod(name));
+  await node.watch.waitForPod(name, isReady, 'ready');
+}
+
+const test2 = 'missing' in python ? test.skip : test;
+
+test2('the events of two nodes meet at one hub, whatever dies, and nothing goes the other way', async () => {
+  const [one, other] = [await startAtHub(), await startAtHub()];
+  const both = [one, other];
+  const reader = await hub.connect();
+  const overheard: string[] = [];
+  reader.subscribe('>', { callback: (_error, { subject }) => void overheard.push(subject) });
+  const collector = new Collector(both.map(({ name }) => name));
+  for (const node of both) await runPod(node, 'first');
+  for (const node of both) await collector.started(node, 'first');
+
+  const tails = both.map((node) => node.startKubus('tail', '--output', 'json'));
+  commands.push(...tails);
+  for (const node of both) reader.publish(`kubus.${node.name}.runtime.cmd.StopPodSandbox.forged`);
+  await reader.flush();
+  for (const node of both) await runPod(node, 'second');
+  for (const [index, node] of both.entries()) {
+    await collector.started(node, 'second');
+    await tails[index]?.waitForOutput(/second/);
+    expect(tails[index]?.written.stdout).not.toContain('forged');
+  }
+  await reader.close();
+
+  await hub.kill();
+  for (const node of both) await runPod(node, 'away');
+  await hub.serve();
+  for (const node of both) await collector.started(node, 'away');
+
+  await one.replaced(await one.kill('nats-server'));
+  await other.replaced(await other.kill('hub-relay'));
+  for (const node of both) await runPod(node, 'again');
+  for (const node of both) await collector.started(node, 'again');
+
+  // Each once, under the name of its node.
+  const { events } = collector;
+  const numbers = events.map(({ headers }) =>
+    ['Node', 'Source', 'Epoch', 'Seq'].map((name) => headers[`Kubus-${name}`]).join(' '),
+  );
+  expect(new Set(numbers).size).toBe(numbers.length);
+  for (const { subject, headers } of events) {
+    expect(subjectMatches(`kubus.${headers['Kubus-Node']}.*.event.*.*`, subject)).toBe(true);
+  }
+  // What the reader has heard besides is the hub's own, and what it has said itself.
+  const own = [...both.map(({ name }) => `kubus.${name}.*.event.*.*`), 'kubus.*.runtime.cmd.StopPodSandbox.forged'];
+  const known = [...own, '$JS.API.>', '$JS.EVENT.>', '$JS.*.API.>', '$JSC.R.*', '_INBOX.>', 'kubus-hub.>'];
+  expect(overheard.filter((subject) => !known.some((pattern) => subjectMatches(pattern, subject)))).toEqual([]);
+  expect((await one.kubus('status')).code).toBe(0);
+});
+
+test('a hub that can not be used is said in one line, and nothing is started', async () => {
+  const { KUBUS_HUB: url = '', KUBUS_HUB_CREDENTIALS: credentials = '' } = hub.ofNode;
+  const up = (...args: string[]) => {
+    const environment = { KUBUS_LIB_DIR: join(hub.folder, 'lib'), KUBUS_RUN_DIR: join(hub.folder, 'run') };
+    return startCommand(process.execPath, [kubusProgram, '--node', 'nowhere', 'up', ...args], environment).outcome;
+  };
+  const refused = async (message: RegExp, ...args: string[]) => {
+    const { code, stderr } = await up(...args);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+    expect(stderr.trim().split('\n')).toHaveLength(1);
+  };
+  await refused(/^kubus: --hub tls:\S+ needs --hub-credentials FILE/, '--hub', url);
+  await refused(/^kubus: "http:.*use nats-leaf:/, '--hub', 'http://localhost', '--hub-credentials', credentials);
+  await refused(/^kubus: --hub-credentials \/none can not be read: ENOENT/, '--hub', url, '--hub-credentials', '/none');
+  const wide = join(hub.folder, 'cert.pem');
+  await chmod(wide, 0o644);
+  await refused(/cert\.pem can be read by others \(mode 644\): use chmod 600/, '--hub', url, '--hub-credentials', wide);
+});

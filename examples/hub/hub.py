@@ -1,0 +1,180 @@
+"""Collects the events of nodes on a hub, and prints each as it comes.
+
+    python3 examples/hub/hub.py --credentials .kubus/hub/reader.credentials node0 node1
+
+The hub's stream `EVENTS` takes what each node keeps for it, from the oldest event that neither has forgotten; nodes of an
+earlier call stay in it. A node that is not there is waited for.
+"""
+
+import argparse
+import asyncio
+import json
+import ssl
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+STREAM = "EVENTS"
+# What the hub keeps; the oldest goes first.
+STREAM_BYTES = 1024**3
+# How long the hub may take to answer, and when it is asked again.
+ANSWER_S = 3.0
+AGAIN_S = 1.0
+# How often nodes are looked for: new ones, and those that were made anew.
+LOOK_S = 5.0
+# How many events are asked for at once, and how long the hub may wait for the first one.
+BATCH = 100
+WAIT_S = 2.0
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+class Hub:
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._away: set[str] = set()
+
+    async def _ask(self, call: str, request: dict[str, Any] | None = None, prefix: str = "$JS.API") -> dict[str, Any]:
+        """JetStream's answer. Raises NatsError, asyncio.TimeoutError."""
+        data = b"" if request is None else json.dumps(request).encode()
+        answer = await self._client.request(f"{prefix}.{call}", data, timeout=ANSWER_S)
+        return json.loads(answer.data)
+
+    async def collect(self, nodes: list[str]) -> None:
+        """Lets the hub's stream take the events of these nodes, for ever."""
+        while True:
+            try:
+                await self._update([source for node in nodes if (source := await self._source(node)) is not None])
+            except (NatsError, asyncio.TimeoutError) as error:
+                tell(f"the hub does not answer: {error!r}")
+            await asyncio.sleep(LOOK_S)
+
+    async def _source(self, node: str) -> dict[str, Any] | None:
+        """Where a node keeps its events. A node that was made anew has another stream."""
+        api = f"$JS.{node.replace('.', '_')}.API"
+        try:
+            streams = (await self._ask("STREAM.NAMES", prefix=api))["streams"] or []
+        except (NatsError, asyncio.TimeoutError):
+            streams = []
+        if streams == []:
+            if node not in self._away:
+                tell(f"{node} is away")
+            self._away.add(node)
+            return None
+        self._away.discard(node)
+        return {"name": streams[0], "external": {"api": api, "deliver": f"kubus-hub.{node.replace('.', '_')}"}}
+
+    async def _update(self, sources: list[dict[str, Any]]) -> None:
+        present = (await self._ask(f"STREAM.INFO.{STREAM}")).get("config")
+        before = {source["external"]["api"]: source for source in (present or {}).get("sources", [])}
+        added = [one for one in sources if before.get(one["external"]["api"], {}).get("name") != one["name"]]
+        if present is not None and added == []:
+            return
+        config = {
+            "name": STREAM,
+            "retention": "limits",
+            "discard": "old",
+            "storage": "file",
+            "num_replicas": 1,
+            "max_bytes": STREAM_BYTES,
+            **(present or {}),
+            "sources": [*{**before, **{one["external"]["api"]: one for one in added}}.values()],
+        }
+        answer = await self._ask(f"STREAM.{'CREATE' if present is None else 'UPDATE'}.{STREAM}", config)
+        if "error" in answer:
+            tell(f"the hub refuses its stream: {answer['error']['description']}")
+            return
+        for one in added:
+            tell(f"the hub takes {one['name']}")
+
+    async def follow(self, first: int, as_json: bool) -> None:
+        """Prints every event from that number on, for ever. The hub may be started again meanwhile."""
+        following = first
+        while True:
+            try:
+                async for message in self._stored(following):
+                    show(message.subject, message.headers or {}, message.data, as_json)
+                    following = message.metadata.sequence.stream + 1
+            except (NatsError, asyncio.TimeoutError):
+                await asyncio.sleep(AGAIN_S)
+
+    async def _stored(self, first: int) -> AsyncIterator[Msg]:
+        """Every event from that number on. Raises NatsError, asyncio.TimeoutError when the hub has gone."""
+        config = {
+            "deliver_policy": "by_start_sequence",
+            "opt_start_seq": first,
+            "ack_policy": "none",
+            "inactive_threshold": 60_000_000_000,
+        }
+        created = await self._ask(f"CONSUMER.CREATE.{STREAM}", {"stream_name": STREAM, "config": config})
+        if "error" in created:
+            raise NatsError(created["error"]["description"])
+        jetstream = self._client.jetstream()
+        consumer = await jetstream.pull_subscribe_bind(stream=STREAM, consumer=created["name"])
+        try:
+            while True:
+                try:
+                    for message in await consumer.fetch(BATCH, timeout=WAIT_S):
+                        yield message
+                except asyncio.TimeoutError:
+                    # Either nothing has happened, or the consumer is gone with the hub.
+                    await consumer.consumer_info()
+        finally:
+            await consumer.unsubscribe()
+
+
+def show(subject: str, headers: dict[str, str], data: bytes, as_json: bool) -> None:
+    payload = json.loads(data) if data else None
+    if as_json:
+        print(json.dumps({"subject": subject, "headers": headers, "payload": payload}), flush=True)
+        return
+    _, _, area, _, name, key = subject.split(".")
+    about = json.dumps(payload)
+    if isinstance(payload, dict) and "reason" in payload:
+        # What people are told, of a pod or of the node.
+        ref = payload.get("ref")
+        of = f"{ref['namespace']}/{ref['name']} " if ref else ""
+        about = f"{of}{payload['reason']}: {payload['message']}"
+    print(f"{headers['Kubus-Time']} {headers['Kubus-Node']} {area}.{name} {key} {about}", flush=True)
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description="Collects the events of nodes on a hub, and prints them.")
+    parser.add_argument("nodes", nargs="+", metavar="NODE")
+    parser.add_argument("--server", default="nats://127.0.0.1:4222", help="nats://HOST:PORT or tls://HOST:PORT")
+    parser.add_argument("--ca", help="authorities that a tls:// hub is known by, PEM; else the system's")
+    parser.add_argument("--credentials", required=True, type=Path, help="file with USER:PASSWORD")
+    parser.add_argument("--from", dest="first", type=int, default=1, help="number of the first event in the hub's stream")
+    parser.add_argument("--json", action="store_true", help="one object a line: subject, headers, payload")
+    options = parser.parse_args()
+    user, _, password = options.credentials.read_text().strip().partition(":")
+
+    async def lost(_error: Exception) -> None:
+        """The client reconnects by itself."""
+
+    client = Client()
+    await client.connect(
+        options.server,
+        user=user,
+        password=password,
+        tls=ssl.create_default_context(cafile=options.ca) if options.server.startswith("tls:") else None,
+        max_reconnect_attempts=-1,
+        reconnect_time_wait=AGAIN_S,
+        error_cb=lost,
+    )
+    hub = Hub(client)
+    await asyncio.gather(hub.collect(options.nodes), hub.follow(options.first, options.json))
+
+
+if __name__ == "__main__":
+    try:
+        asyncio.run(main())
+    except KeyboardInterrupt:
+        pass

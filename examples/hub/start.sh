@@ -1,0 +1,25 @@
+#!/bin/sh
+# Starts a hub whose passwords and events are kept in FOLDER. With a certificate and its key (PEM) other machines reach it.
+#
+#   start.sh FOLDER [CERTIFICATE KEY]
+set -eu
+umask 077
+here=$(dirname "$0")
+folder=${1:?usage: start.sh FOLDER [CERTIFICATE KEY]}
+
+mkdir -p "$folder"
+for user in node reader; do
+  file=$folder/$user.credentials
+  # A letter first: the server would take digits for a number.
+  [ -e "$file" ] || echo "$user:k$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >"$file"
+done
+NODE_PASSWORD=$(cut -d: -f2 "$folder/node.credentials")
+READER_PASSWORD=$(cut -d: -f2 "$folder/reader.credentials")
+export NODE_PASSWORD READER_PASSWORD
+
+config=nats.conf
+if [ $# -gt 1 ]; then
+  config=nats-tls.conf
+  export TLS_CERT="$2" TLS_KEY="${3:?usage: start.sh FOLDER [CERTIFICATE KEY]}"
+fi
+exec nats-server --config "$here/$config" --store_dir "$folder/events"

@@ -1,0 +1,139 @@
+import { type ServiceContract, type ServiceName, patternOf } from '@kubus/contracts';
+import { StorageType, jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { nodeSubject, nodeToken } from './names.ts';
+
+/** Where the server of one node takes its events: a server that those of many nodes come to, by a leaf node connection. */
+export interface HubLink {
+  /** One of the server's nodes. */
+  readonly node: string;
+  /** With user and password: one of these at a time is connected to, the first one first. */
+  readonly urls: readonly string[];
+  /** How a `tls://` hub is known; left out, there is no TLS. */
+  readonly tls?: { readonly ca?: string | undefined } | undefined;
+  /** What is kept for the hub. */
+  readonly events: readonly string[];
+}
+
+/**
+ * The account that the connection to the hub belongs to. Events alone come into it, and nothing goes from it to the
+ * account of the node, so what the hub asks for can not reach more than its own copy. Upper case: no node has this name.
+ */
+const HUB = 'HUB';
+
+/** The JetStream API of that account, in the account of the node. */
+const API = 'HUB.API';
+const calls = ['STREAM.NAMES', 'STREAM.CREATE.*'];
+
+/** What the launcher needs to make the stream of {@link ensureHubStream}. Nobody answers on a node without a hub. */
+export const hubCalls: readonly string[] = calls.map((call) => `${API}.${call}`);
+
+/** What is kept for a hub that is away, in bytes; the oldest goes first. */
+const STREAM_BYTES = 128 * 1024 * 1024;
+/** What the account may take for it, in MB. */
+const FILES_MB = 256;
+/** A hub has one; those of lost connections go by themselves. */
+const MAX_CONSUMERS = 16;
+
+/** How JetStream's API of this server is told from that of others. */
+export function hubDomain(node: string): string {
+  return nodeToken(node);
+}
+
+/**
+ * The events that a node takes to its hub: every declared one, without what instances keep of whole messages
+ * (`service.event.refused`, `service.event.journal`).
+ */
+export function hubEvents(node: string, contracts: Readonly<Record<ServiceName, ServiceContract>>): string[] {
+  const events = Object.values(contracts).flatMap(({ publishes }) => publishes);
+  return [...new Set(events.map((event) => patternOf(node, event)))];
+}
+
+/** Exports and imports of the node's own account. */
+export function nodeAccountLink({ events }: HubLink): string[] {
+  return [
+    `    exports: [${events.map((subject) => `{ stream: ${quoted(subject)}, accounts: [${HUB}] }`).join(', ')}]`,
+    `    imports: [${calls
+      .map(
+        (call) =>
+          `{ service: { account: ${HUB}, subject: ${quoted(`$JS.API.${call}`)} }, to: ${quoted(`${API}.${call}`)} }`,
+      )
+      .join(', ')}]`,
+  ];
+}
+
+/** The account for the hub. */
+export function hubAccount({ node, events }: HubLink): string[] {
+  return [
+    `  ${HUB}: {`,
+    `    jetstream: { max_mem: 0, max_file: ${FILES_MB}MB }`,
+    `    imports: [${events
+      .map((subject) => `{ stream: { account: ${quoted(node)}, subject: ${quoted(subject)} } }`)
+      .join(', ')}]`,
+    `    exports: [${calls
+      .map((call) => `{ service: ${quoted(`$JS.API.${call}`)}, accounts: [${quoted(node)}] }`)
+      .join(', ')}]`,
+    '  }',
+  ];
+}
+
+/** The connection to the hub. */
+export function leafNodes(link: HubLink): string[] {
+  const { urls, tls } = link;
+  const ca = tls?.ca === undefined ? '' : `ca_file: ${quoted(tls.ca)}`;
+  return [
+    'leafnodes: {',
+    '  remotes: [{',
+    `    account: ${HUB}`,
+    `    urls: [${urls.map(quoted).join(', ')}]`,
+    ...(tls === undefined ? [] : [`    tls: { ${ca} }`]),
+    `    deny_imports: [${refusedRequests(link).map(quoted).join(', ')}]`,
+    // The hub has events from the stream, each of them once.
+    `    deny_exports: ["kubus.>", "$JS.EVENT.>"]`,
+    '  }]',
+    // Once an hour, not with each attempt.
+    '  reconnect: 2',
+    '}',
+    'reconnect_error_reports: 1800',
+  ];
+}
+
+/**
+ * What a hub can not ask for. NATS has no list of what it may: that is the stream's name, a consumer for it, and what
+ * controls its flow. The API is that of nats-server 2.9 to 2.12.
+ */
+function refusedRequests({ node }: HubLink): string[] {
+  const api = `$JS.${hubDomain(node)}.API`;
+  const consumers = ['DELETE', 'DURABLE', 'INFO', 'LEADER', 'LIST', 'MSG', 'NAMES', 'PAUSE', 'RESET', 'UNPIN'];
+  return [
+    'kubus.>',
+    '$JS.API.>',
+    ...['INFO', 'ACCOUNT.>', 'DIRECT.>', 'META.>', 'SERVER.>', '$KV.>', '$OBJ.>', 'STREAM.LIST', 'STREAM.*.>'].map(
+      (call) => `${api}.${call}`,
+    ),
+    ...consumers.map((call) => `${api}.CONSUMER.${call}.>`),
+  ];
+}
+
+/**
+ * Makes the stream from which a hub takes the node's events, if it is missing. It is found by its account, and named after
+ * the time: a hub counts what it has by the stream's name, and would wait for a new one to reach the length of the old.
+ *
+ * @param now milliseconds
+ */
+export async function ensureHubStream(connection: NatsConnection, node: string, now: number): Promise<void> {
+  const manager = await jetstreamManager(connection, { apiPrefix: API, checkAPI: false });
+  if ((await manager.streams.names().next()).length > 0) return;
+  await manager.streams.add({
+    name: `EVENTS_${nodeToken(node)}_${Math.round(now)}`,
+    subjects: [nodeSubject(node, '>')],
+    no_ack: true,
+    storage: StorageType.File,
+    max_bytes: STREAM_BYTES,
+    max_consumers: MAX_CONSUMERS,
+  });
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}
