@@ -3,11 +3,12 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ContainerNode, checkout, composeServices as services, findDocker, poll } from '@kubus/harness';
+import { ContainerNode, type SeenPod, checkout, composeServices as services, findDocker, poll } from '@kubus/harness';
 import { toError } from '@kubus/ports';
 import { Random } from '@kubus/simulation';
 import * as z from 'zod';
 import { container, pod, shell } from '../src/pods.ts';
+import { askedSoFar, askingPod, readAsked, servingPod } from '../src/undisturbed.ts';
 
 const programs = await findDocker();
 const missing = 'missing' in programs ? programs.missing : undefined;
@@ -79,16 +80,28 @@ const composeSchema = z.object({
       return unwell.length === 0 && known ? states : undefined;
     });
 
-  /** Two pods that stay; what becomes of them tells whether somebody has disturbed them. */
-  const staying = async () => {
-    const names = ['stays', 'stays-too'];
-    for (const name of names) await node.writeManifest(name, pod(name));
-    return Promise.all(names.map((name) => node.pod(name, ({ ready }) => ready)));
+  /** Pods that stay; what becomes of them tells whether somebody has disturbed them. One asks another one over and over. */
+  const staying = async (): Promise<SeenPod[]> => {
+    const isReady = ({ ready }: SeenPod) => ready;
+    await node.writeManifest('stays', pod('stays'));
+    await node.writeManifest('serves', servingPod('serves'));
+    const serves = await node.pod('serves', isReady);
+    await node.writeManifest('asks', askingPod('asks', serves.ip ?? ''));
+    const pods = await Promise.all(['stays', 'asks'].map((name) => node.pod(name, isReady)));
+    await answered(0);
+    return [serves, ...pods];
   };
-  const undisturbed = async (before: readonly { name: string; containers: readonly string[] }[]) => {
-    for (const { name, containers } of before) {
-      expect(await node.pod(name, ({ ready }) => ready)).toMatchObject({ containers, restarts: 0 });
-    }
+  /** Resolves when more requests than those were answered; none may have failed. */
+  const answered = (before: number): Promise<number> =>
+    poll(`more than ${before} answers`, async () => {
+      const asked = readAsked(await node.kubus('exec', `asks-${node.name}`, '--', ...askedSoFar));
+      expect(asked.failed).toBe(0);
+      return asked.answered > before ? asked.answered : undefined;
+    });
+  /** The pods have the containers that they had, and were ready all the time. */
+  const undisturbed = async (before: readonly SeenPod[]) => {
+    for (const was of before) expect(await node.pod(was.name, ({ ready }) => ready)).toEqual({ ...was, restarts: 0 });
+    await answered(await answered(0));
   };
 
   test('runs a manifest that is dropped into the folder, with volumes and a probe, and removes it', async () => {
@@ -221,11 +234,13 @@ const composeSchema = z.object({
     await node.pod('after-keepers', ({ ready }) => ready);
   });
 
-  test('goes on when its containers are restarted one after the other', async () => {
+  test('goes on when its containers are restarted one after the other, and no pod is disturbed', async () => {
     const before = await staying();
-    for (const name of [...services, 'containerd', 'nats']) await node.compose('restart', name);
-    await allServe();
-    await undisturbed(before);
+    for (const name of [...services, 'containerd', 'nats']) {
+      await node.compose('restart', name);
+      await allServe();
+      await undisturbed(before);
+    }
     expect(await node.kubus('restart', 'sync-loop')).toMatch(/^sync-loop-0 serves again/m);
   });
 

@@ -39,6 +39,6 @@ export function inboxPrefix(instance: string): string {
 }
 
 /** What a consumer that loads the present values of a fact filters by. */
-export function storePattern(node: string, declaration: Pick<AnyFact, 'area' | 'name'>): string {
+export function storePattern(node: string, declaration: Pick<AnyFact, 'area' | 'name' | 'version'>): string {
   return storeSubject(node, factPattern(declaration));
 }

@@ -18,7 +18,7 @@ import {
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { CommandClient, type CommandResult, type Hold } from './command-client.ts';
 import { type CommandHandler, CommandServer, type CommandServerOptions } from './command-server.ts';
-import { type Cause, decodeEnvelope } from './envelope.ts';
+import { type Cause, checkType, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { type FactHandlers, FactReader } from './fact-reader.ts';
 import { Publisher, type Speaker } from './publisher.ts';
@@ -222,9 +222,11 @@ export class Bus {
 
   hear<T>(declaration: EventDeclaration<T>, listener: (heard: Heard<T>) => void): Cancel {
     this.#use(declaration, this.#options.contract.hears);
+    const type = typeOf(declaration);
     return this.transport.subscribe(patternOf(this.node, declaration), (message) => {
       try {
         const envelope = decodeEnvelope(message.headers, this.#options.clock.now());
+        checkType(envelope, type);
         const payload = declaration.payload.parse(JSON.parse(message.data));
         const key = keyOf(message.subject);
         listener({ payload, key, source: envelope.source, time: envelope.time, cause: envelope.cause });

@@ -1,4 +1,4 @@
-import { type AnyCommand, type CommandDeclaration, keyOf, patternOf } from '@kubus/contracts';
+import { type AnyCommand, type CommandDeclaration, keyOf, patternOf, typeOf } from '@kubus/contracts';
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import {
   type CommandNumber,
@@ -7,7 +7,7 @@ import {
   formatCommandNumber,
   parseCommandNumber,
 } from './command.ts';
-import { type Cause, type Envelope, HEADER, begunAt, decodeEnvelope } from './envelope.ts';
+import { type Cause, type Envelope, HEADER, begunAt, checkType, decodeEnvelope } from './envelope.ts';
 import type { Publisher } from './publisher.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -135,6 +135,7 @@ export class CommandServer {
       this.#reply(declaration, message, envelope, number, status, data);
     let request: Request;
     try {
+      checkType(envelope, typeOf(declaration));
       request = declaration.request.parse(JSON.parse(message.data));
     } catch (error) {
       answer('refused', failure({ code: 'invalid', message: toError(error).message, context: {} }));

@@ -149,6 +149,15 @@ export function decodeEnvelope(headers: Readonly<Record<string, string>>, at?: n
   };
 }
 
+/**
+ * A payload of another version has a subject of its own; what comes on this one under another type is not read as what it is not.
+ *
+ * @throws EnvelopeError naming both types.
+ */
+export function checkType({ type }: Envelope, read: string): void {
+  if (type !== read) throw new EnvelopeError('other-type', `the message is a ${type}, and ${read} is read here`);
+}
+
 /** A cause as text, to go with something that is no message and comes back to a node's service. */
 export function formatCause({ id, traceId, spanId }: Cause): string {
   return `${id} ${traceId} ${spanId}`;

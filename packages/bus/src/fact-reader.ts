@@ -1,7 +1,7 @@
-import { COMPLETE, type FactDeclaration, decodeToken, factPattern } from '@kubus/contracts';
+import { COMPLETE, type FactDeclaration, decodeToken, factPattern, typeOf } from '@kubus/contracts';
 import { type Cancel, type Clock, toError } from '@kubus/ports';
 import * as z from 'zod';
-import { type Cause, type Envelope, HEADER, decodeEnvelope } from './envelope.ts';
+import { type Cause, type Envelope, HEADER, checkType, decodeEnvelope } from './envelope.ts';
 import { type FactRank, compareRanks, rankOf } from './fact-rank.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -64,6 +64,7 @@ export class FactReader<T> {
   readonly #completed = new Map<string, Completion>();
   readonly #awaited = new Map<string, Completion>();
   readonly #prefix: string;
+  readonly #type: string;
   /** What the handlers have been told last, and which keys they have to be told about once everything is loaded. */
   readonly #told = new Map<string, Fact<T>>();
   readonly #untold = new Set<string>();
@@ -86,7 +87,8 @@ export class FactReader<T> {
     this.#clock = options.clock;
     this.#handlers = options.handlers;
     this.#refusals = options.refusals;
-    this.#prefix = `${options.declaration.area}.fact.${options.declaration.name}.`;
+    this.#prefix = factPattern(options.declaration).slice(0, -1);
+    this.#type = typeOf(options.declaration);
     options.transport.onConnection((connected) => {
       this.#watch?.();
       this.#watch = undefined;
@@ -152,6 +154,7 @@ export class FactReader<T> {
     } else {
       // Held even when it is refused: the same value is then refused once, and the last good one stays.
       this.#held.set(key, { fact: previous, source, ...rank, cause });
+      checkType(envelope, this.#type);
       const value = this.#declaration.payload.parse(JSON.parse(message.data));
       const fact: Fact<T> = { key, value, source, epoch, version, pod: envelope.pod, cause, time: envelope.time };
       this.#held.set(key, { fact, source, ...rank, cause });

@@ -1,4 +1,11 @@
-import { type AnyCommand, type AnyDeclaration, type AnyFact, serviceContracts, typeOf } from '@kubus/contracts';
+import {
+  type AnyCommand,
+  type AnyDeclaration,
+  type AnyFact,
+  serviceContracts,
+  subjectName,
+  typeOf,
+} from '@kubus/contracts';
 import { type Deed, type Edge, declarations, edges } from './declarations.ts';
 import { type MessageKind, headerSchema, messageKinds } from './headers.ts';
 import { type JsonSchema, jsonSchemas, partsOf, schemaName, typeName } from './json-schemas.ts';
@@ -83,7 +90,7 @@ export function asyncApiDocument(version: string, protocol: string): AsyncApiDoc
 function channels(): AsyncApiDocument['channels'] {
   const all = declarations.flatMap((declaration): [string, Channel][] => {
     const name = typeName(declaration);
-    const address = `kubus.{node}.${declaration.area}.${declaration.kind}.${declaration.name}.{key}`;
+    const address = `kubus.{node}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.{key}`;
     const published: [string, Channel] = [name, channel(address, declaration.about, [name])];
     if (declaration.kind !== 'fact') return [published];
     return [published, [storeName(declaration), storeChannel(declaration)]];
@@ -114,7 +121,7 @@ function channel(address: string, summary: string, messageNames: readonly string
 }
 
 function storeChannel(fact: AnyFact): Channel {
-  const address = `$KV.kubus_{bucket}.${fact.area}.fact.${fact.name}.{key}`;
+  const address = `$KV.kubus_{bucket}.${fact.area}.fact.${subjectName(fact)}.{key}`;
   return channel(address, `Where the owner stores it; the broker publishes each change. ${fact.about}`, [
     typeName(fact),
   ]);

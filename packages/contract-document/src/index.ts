@@ -1,2 +1,12 @@
 export { type AsyncApiDocument, asyncApiDocument } from './asyncapi.ts';
+export {
+  type ComparedContract,
+  type Incompatibility,
+  describeIncompatibility,
+  incompatibilities,
+} from './compatibility.ts';
 export { type JsonSchema, jsonSchemas } from './json-schemas.ts';
+export { keptContract } from './kept.ts';
+export { previousCommit, readPreviousContract } from './previous.ts';
+export { type Refusal, refusals } from './refusals.ts';
+export { type Tolerated, tolerated } from './tolerated.ts';

@@ -43,7 +43,7 @@ interface Declaration {
   readonly area: Area;
   readonly name: string;
   readonly key: KeyKind;
-  /** Grows when a payload changes so that an older reader would misread it. */
+  /** Grows when a payload changes so that an older reader would misread it; each version has a subject of its own. */
   readonly version: number;
   /** One sentence for people: what it says and when it is sent. Goes into the published contract. */
   readonly about: string;
@@ -105,29 +105,34 @@ export function bareType(type: string): string {
   return type.replace(/\/\d+$/, '');
 }
 
+/** What stands for the name in subjects: with its version, from the second one on, so that two versions can be said side by side. */
+export function subjectName({ name, version }: Pick<AnyDeclaration, 'name' | 'version'>): string {
+  return version === 1 ? name : `${name}-${version}`;
+}
+
 /** The key of a fact in the key-value bucket: its subject without `kubus.<node>.`. */
-export function factKey(declaration: Pick<AnyFact, 'area' | 'name'>, key: string): string {
-  return `${declaration.area}.fact.${declaration.name}.${encodeToken(key)}`;
+export function factKey(declaration: Pick<AnyFact, 'area' | 'name' | 'version'>, key: string): string {
+  return `${declaration.area}.fact.${subjectName(declaration)}.${encodeToken(key)}`;
 }
 
 /** The bucket key under which `instance` marks its part of a fact set as complete. */
-export function completeKey(declaration: Pick<AnyFact, 'area' | 'name'>, instance: string): string {
-  return `${declaration.area}.fact.${declaration.name}.${COMPLETE}.${encodeToken(instance)}`;
+export function completeKey(declaration: Pick<AnyFact, 'area' | 'name' | 'version'>, instance: string): string {
+  return `${declaration.area}.fact.${subjectName(declaration)}.${COMPLETE}.${encodeToken(instance)}`;
 }
 
 /** Covers every key of a fact, its completion marks too; relative to `kubus.<node>.`. */
-export function factPattern(declaration: Pick<AnyFact, 'area' | 'name'>): string {
-  return `${declaration.area}.fact.${declaration.name}.>`;
+export function factPattern(declaration: Pick<AnyFact, 'area' | 'name' | 'version'>): string {
+  return `${declaration.area}.fact.${subjectName(declaration)}.>`;
 }
 
 /** The subject of one message. */
 export function subjectOf(node: string, declaration: AnyDeclaration, key: string): string {
-  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${declaration.name}.${encodeToken(key)}`;
+  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.${encodeToken(key)}`;
 }
 
 /** Covers every message of a declaration. */
 export function patternOf(node: string, declaration: AnyDeclaration): string {
-  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${declaration.name}.>`;
+  return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.>`;
 }
 
 /** Where the replies to one instance's commands go; only that instance may read them. */

@@ -41,6 +41,8 @@ export interface NodeOptions {
   readonly faults?: boolean;
   /** Its services keep journals. */
   readonly journal?: boolean;
+  /** The command line program of another version than the checkout's; the node has the services that belong to it. */
+  readonly program?: string;
   /** Called when the node's folders are there and nothing runs yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -90,6 +92,8 @@ export class TestNode {
   readonly watch: NodeWatch;
   /** The way into the node's network namespace. */
   readonly tunnel: Tunnel;
+  readonly #program: string | undefined;
+  readonly #up: readonly string[];
 
   static async start(folder: string, programs: ContainerdPrograms, options: NodeOptions): Promise<TestNode> {
     const dir = testNode(folder);
@@ -106,20 +110,24 @@ export class TestNode {
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
     const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
     const flags = kinds.map((kind) => `--${kind}`);
-    const args = ['up', '--manifests', manifests, ...flags, ...scale, ...elsewhere, ...containerd, ...cluster];
-    const { code, stdout, stderr } = await runKubus(folder, args).outcome;
-    if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
+    const { program } = options;
+    const up = ['up', '--manifests', manifests, ...flags, ...scale, ...elsewhere, ...containerd, ...cluster];
+    await startUp(folder, up, program);
     const tunnel = await Tunnel.open(dir);
     const watch = await NodeWatch.open(dir, await tunnel.expose(NATS_PORT));
     const events = await EventLog.record({ dir, socket: dir.socket('containerd'), ctr: programs.ctr });
-    const node = new TestNode({ folder, dir, manifests, programs, events, watch, tunnel });
+    const node = new TestNode({ folder, dir, manifests, programs, events, watch, tunnel }, up, program);
     for (const [name, content] of Object.entries(options.manifests ?? {})) await node.writeManifest(name, content);
     return node;
   }
 
   private constructor(
     parts: Pick<TestNode, 'folder' | 'dir' | 'manifests' | 'programs' | 'events' | 'watch' | 'tunnel'>,
+    up: readonly string[],
+    program: string | undefined,
   ) {
+    this.#up = up;
+    this.#program = program;
     this.folder = parts.folder;
     this.dir = parts.dir;
     this.manifests = parts.manifests;
@@ -156,7 +164,12 @@ export class TestNode {
 
   /** As {@link kubus}, for a command that goes on. */
   startKubus(...args: string[]): RunningCommand {
-    return runKubus(this.folder, args);
+    return runKubus(this.folder, args, this.#program);
+  }
+
+  /** Runs `kubus up` once more as at the start: a launcher that has ended is replaced. */
+  upAgain(): Promise<void> {
+    return startUp(this.folder, this.#up, this.#program);
   }
 
   /** What the programs of this node are told; for a test that starts them on its own. */
@@ -256,6 +269,11 @@ export class TestNode {
 }
 
 /** Runs the command line program on the node of a test folder. */
-export function runKubus(folder: string, args: readonly string[]): RunningCommand {
-  return startCommand(process.execPath, [kubusProgram, ...args], nodeEnvironment(folder));
+export function runKubus(folder: string, args: readonly string[], program = kubusProgram): RunningCommand {
+  return startCommand(process.execPath, [program, ...args], nodeEnvironment(folder));
+}
+
+async function startUp(folder: string, args: readonly string[], program: string | undefined): Promise<void> {
+  const { code, stdout, stderr } = await runKubus(folder, args, program).outcome;
+  if (code !== 0) throw new HarnessError('NotStarted', `kubus up failed (${code}):\n${stdout}${stderr}`);
 }

@@ -1,5 +1,5 @@
 import { KubusError, toError } from '@kubus/ports';
-import { createLogger, readNodeConfig } from '@kubus/service-kit';
+import { createLogger, readNodeConfig, unknownFields } from '@kubus/service-kit';
 import { parseArgs } from 'node:util';
 import { ContainerLauncher } from './containers/container-launcher.ts';
 import { readContainerDir } from './containers/environment.ts';
@@ -11,8 +11,9 @@ let logger = createLogger({ ...about, level: 'info' });
 try {
   const { values } = parseArgs({ options: { config: { type: 'string' }, slot: { type: 'string' } } });
   if (values.config === undefined) throw new KubusError('usage', '--config FILE is missing');
-  const config = readNodeConfig(values.config);
+  const { config, unknown } = readNodeConfig(values.config);
   logger = createLogger({ ...about, level: config.logLevel });
+  if (unknown.length > 0) logger.warn({ file: values.config, unknown }, unknownFields);
   const launcher = new ContainerLauncher({ dir: readContainerDir(process.env), config, logger });
   endAtSignals(launcher);
   await launcher.start();

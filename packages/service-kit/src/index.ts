@@ -9,7 +9,14 @@ export { readMachine } from './machine-info.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
 export { followLogLevel } from './follow-log-level.ts';
 export { followShare } from './follow-share.ts';
-export { ConfigError, type NodeConfig, configuredShare, nodeConfigSchema, readNodeConfig } from './node-config.ts';
+export {
+  ConfigError,
+  type NodeConfig,
+  configuredShare,
+  nodeConfigSchema,
+  readNodeConfig,
+  unknownFields,
+} from './node-config.ts';
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
 export { listenPrivately } from './private-socket.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';

@@ -27,7 +27,7 @@ afterEach(() => rmSync(dir, { recursive: true }));
 
 function read(text: string) {
   writeFileSync(path, text);
-  return readNodeConfig(path);
+  return readNodeConfig(path).config;
 }
 
 describe('the node’s configuration', () => {
@@ -82,7 +82,6 @@ describe('the node’s configuration', () => {
     [{ network: { ...least.network, pluginDirs: [] } }, 'network.pluginDirs: '],
     [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
     [{ pods: { ...least.pods, cgroupDriver: 'none' } }, 'pods.cgroupDriver: '],
-    [{ dns: { server: [] } }, 'server'],
     [{ images: { pullBurst: 0 } }, 'images.pullBurst: '],
     [{ images: { serialize: true, maxParallel: 2 } }, 'images.maxParallel: '],
     [{ images: { gc: { highPercent: 70 } } }, 'images.gc.lowPercent: '],
@@ -90,12 +89,21 @@ describe('the node’s configuration', () => {
     [{ logs: { maxFiles: 1 } }, 'logs.maxFiles'],
     [{ userNamespaces: { idsPerPod: 100_000 } }, 'userNamespaces.idsPerPod: '],
     [{ runtime: { ...least.runtime, sandboxesAtOnce: 1.5 } }, 'runtime.sandboxesAtOnce: '],
-    [{ manifests: { path: '/m', checkEvryMs: 5 } }, 'checkEvryMs'],
+    [{ manifests: { path: 7, checkEvryMs: 5 } }, 'manifests.path: '],
   ])('with %j is refused, naming file and field', (change, field) => {
     const text = JSON.stringify({ ...least, ...change });
     expect(() => read(text)).toThrow(ConfigError);
     expect(() => read(text)).toThrow(`${path}: `);
     expect(() => read(text)).toThrow(field);
+  });
+
+  test('is taken without the fields that another version has, and they are named', () => {
+    const later = { ...least, colour: 'blue', pods: { ...least.pods, shape: { round: true } }, dns: { server: [] } };
+    writeFileSync(path, JSON.stringify(later));
+    const { config, unknown } = readNodeConfig(path);
+    expect(unknown).toEqual(['pods.shape', 'dns.server', 'colour']);
+    expect(config).toEqual(read(JSON.stringify(least)));
+    expect(readNodeConfig(path).unknown).toEqual([]);
   });
 
   test('names every wrong field at once', () => {

@@ -330,16 +330,38 @@ export function configuredShare({ instances }: Pick<NodeConfig, 'instances'>, se
 
 export class ConfigError extends KubusError {}
 
+/** A configuration as a service takes it. */
+export interface ReadConfig {
+  readonly config: NodeConfig;
+  /** Fields of the file that this version does not know, such as `pods.colour`: another version of the launcher may have written them. */
+  readonly unknown: readonly string[];
+}
+
+/** What is logged of them. */
+export const unknownFields = 'the configuration has fields that this version does not know; they are ignored';
+
 /** Reads and checks the file; the error names the file and every wrong field. */
-export function readNodeConfig(path: string): NodeConfig {
+export function readNodeConfig(path: string): ReadConfig {
   let document: unknown;
   try {
     document = JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new ConfigError('bad-config', `${path}: ${toError(error).message}`, { cause: error, context: { path } });
   }
+  const unknown = takeUnknown(document);
   const parsed = nodeConfigSchema.safeParse(document);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { config: parsed.data, unknown };
   const fields = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ');
   throw new ConfigError('bad-config', `${path}: ${fields}`, { context: { path } });
+}
+
+/** Takes the fields that the schema does not know out of the document; returns their paths. */
+function takeUnknown(document: unknown): string[] {
+  const { issues = [] } = nodeConfigSchema.safeParse(document).error ?? {};
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [];
+    const at = issue.path.reduce((value, name) => (value as Record<PropertyKey, unknown>)[name], document);
+    for (const key of issue.keys) Reflect.deleteProperty(at as object, key);
+    return issue.keys.map((key) => [...issue.path, key].join('.'));
+  });
 }

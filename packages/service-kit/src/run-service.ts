@@ -11,7 +11,7 @@ import { serveHttp } from './http.ts';
 import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
 import { Metrics, addBusMetrics } from './metrics.ts';
-import { type NodeConfig, readNodeConfig } from './node-config.ts';
+import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
 import { withOwnLevel } from './own-level.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { type Slot, claimSlot } from './slot.ts';
@@ -76,7 +76,11 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   process.once('SIGINT', end);
   try {
     const { config: file, slot } = parseArguments();
-    const config = withOwnLevel(readNodeConfig(file), process.env['KUBUS_LOG_LEVEL']);
+    const { config: read, unknown } = readNodeConfig(file);
+    const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
+    if (unknown.length > 0) {
+      createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
+    }
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
     await Promise.all(present.map(async (definition) => running.push(await runService(definition, config, slot))));
   } catch (error) {

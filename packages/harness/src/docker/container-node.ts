@@ -26,10 +26,11 @@ const psSchema = z.object({ Service: z.string(), State: z.string(), Health: z.st
 const podsSchema = z.object({
   items: z.array(
     z.object({
-      metadata: z.object({ name: z.string() }),
+      metadata: z.object({ name: z.string(), uid: z.string() }),
       status: z.object({
         phase: z.string().optional(),
         podIP: z.string().optional(),
+        conditions: z.array(z.object({ type: z.string(), lastTransitionTime: z.string().nullish() })).default([]),
         containerStatuses: z
           .array(z.object({ ready: z.boolean(), restartCount: z.int(), containerID: z.string().optional() }))
           .default([]),
@@ -41,9 +42,12 @@ const podsSchema = z.object({
 /** What is seen of a pod. */
 export interface SeenPod {
   readonly name: string;
+  readonly uid: string;
   readonly phase: string | undefined;
   readonly ip: string | undefined;
   readonly ready: boolean;
+  /** When that has changed for the last time. */
+  readonly readySince: string | undefined;
   /** Ids of its containers, and how often they were started again. */
   readonly containers: readonly string[];
   readonly restarts: number;
@@ -114,9 +118,11 @@ export class ContainerNode {
     const { items } = podsSchema.parse(JSON.parse(await this.kubus('get', 'pods', '-A', '-o', 'json')));
     return items.map(({ metadata, status }) => ({
       name: metadata.name.replace(`-${this.name}`, ''),
+      uid: metadata.uid,
       phase: status.phase,
       ip: status.podIP,
       ready: status.containerStatuses.length > 0 && status.containerStatuses.every(({ ready }) => ready),
+      readySince: status.conditions.find(({ type }) => type === 'Ready')?.lastTransitionTime ?? undefined,
       containers: status.containerStatuses.map(({ containerID = '' }) => containerID),
       restarts: status.containerStatuses.reduce((sum, { restartCount }) => sum + restartCount, 0),
     }));

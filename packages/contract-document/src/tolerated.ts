@@ -1,0 +1,19 @@
+import type { Incompatibility } from './compatibility.ts';
+
+/** A change that the comparison takes for an incompatible one and that is none, with the reason. */
+export interface Tolerated extends Pick<Incompatibility, 'kind' | 'of' | 'field'> {
+  readonly because: string;
+}
+
+/**
+ * Changes since the version before that both versions can live with although the schemas alone do not show it. A release empties this
+ * list; what matches no change must not stand here.
+ */
+export const tolerated: readonly Tolerated[] = [
+  {
+    kind: 'sender removed',
+    of: 'fault.event.faulted.v1',
+    field: '',
+    because: 'nothing is done to the messages of the observatory any more, so it has nothing to tell',
+  },
+];
