@@ -18,6 +18,7 @@ const started =
     ? programs.missing
     : await ClusterMachine.start(programs, {
         nodeAuthorization: true,
+        approve: () => true,
         authorize: (attributes) => {
           const release = releases.find(({ account }) => account === attributes.user.username);
           return release && deniedByRules(release.rules, attributes);
@@ -205,6 +206,35 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     const own = api.requests.slice(asked).filter((one) => one.user === user || one.user === release.account);
     expect([...new Set(own.map((one) => one.user))]).toEqual([user]);
     expect(own.filter(({ status }) => status === 403).map(({ verb, path }) => `${verb} ${path}`)).toEqual([]);
+  });
+
+  test('asks for a certificate of its own, by `helm upgrade` to the bootstrap kubeconfig of a Secret', async () => {
+    const before = await traces('stays');
+    const stranger = { username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated'] };
+    const kubeconfig = await readFile(await api.kubeconfig(stranger));
+    const data = { kubeconfig: kubeconfig.toString('base64') };
+    put('Secret', { namespace: NAMESPACE, name: 'bootstrap' }, { data });
+    await release.apply({ ...values, cluster: { mode: 'bootstrap', kubeconfigSecret: 'bootstrap' } });
+    await agent.remove();
+    const asked = api.requests.length;
+    agent = release.createPod();
+    await serves('after-bootstrap');
+    expect(await traces('stays')).toEqual(before);
+    const users = (what: RegExp) =>
+      new Set(api.requests.slice(asked).flatMap(({ path, user }) => (what.test(path) ? [user] : [])));
+    expect(users(/certificatesigningrequests/)).toContain(stranger.username);
+    expect(users(/\/(pods|configmaps|leases)/)).not.toContain(stranger.username);
+    expect(users(/\/leases/)).toContain(`system:node:${guest}`);
+    expect(users(/./)).not.toContain(release.account);
+    const credentials = `/var/lib/kubus/${machine.guest}/credentials`;
+    const modes = await machine.engine.onMachine(
+      'stat',
+      '--format',
+      '%a %u %g',
+      credentials,
+      `${credentials}/kubeconfig`,
+    );
+    expect(modes).toBe('2750 0 65532\n640 0 65532\n');
   });
 
   test('refuses the runtime of the machine’s kubelet, with a sentence in its log', async () => {
