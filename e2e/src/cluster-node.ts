@@ -74,7 +74,10 @@ export interface Said {
 }
 
 /** Runs the machine's kubectl as the cluster's administrator. */
-export async function kubectl({ kubeconfig, server }: TestCluster, args: readonly string[]): Promise<Said> {
+export async function kubectl(
+  { kubeconfig, server }: Pick<TestCluster, 'kubeconfig' | 'server'>,
+  args: readonly string[],
+): Promise<Said> {
   // The test API server describes no fields by which kubectl could check what it sends.
   const own = server !== undefined && args[0] === 'apply' ? ['--validate=false'] : [];
   const child = spawn('kubectl', ['--kubeconfig', kubeconfig, ...args, ...own], {

@@ -3,16 +3,8 @@ import { chartFolder, readChart, renderChart } from '@kubus/chart';
 import type { Pod, PodSpec } from '@kubus/contracts';
 import { type TestNode, isReady, poll, startNode } from '@kubus/harness';
 import { TestApiServer, type User } from '@kubus/kube-fixture';
-import * as z from 'zod';
+import { chartRules, deniedByRules } from '../src/chart-rules.ts';
 import { container, pod } from '../src/pods.ts';
-
-/** The rules of the Helm chart for a ServiceAccount, with the namespace that they are for; empty: all. */
-const ruleSchema = z.object({
-  apiGroups: z.array(z.string()),
-  resources: z.array(z.string()),
-  verbs: z.array(z.string()),
-});
-type Rule = z.infer<typeof ruleSchema> & { readonly namespace: string };
 
 const account: User = {
   username: 'system:serviceaccount:kubus:kubus',
@@ -23,18 +15,11 @@ let api: TestApiServer;
 let node: TestNode;
 
 beforeAll(async () => {
-  const rules = await chartRules();
+  const values = { cluster: { mode: 'serviceAccount' } };
+  const rules = chartRules((await renderChart(await readChart(chartFolder), { values })).manifests);
   api = await TestApiServer.start({
-    authorize: ({ user, verb, group, resource, subresource, namespace }) => {
-      if (user.username !== account.username) return undefined;
-      const what = subresource === '' ? resource : `${resource}/${subresource}`;
-      const allows = (rule: Rule) =>
-        (rule.namespace === '' || rule.namespace === namespace) &&
-        rule.apiGroups.includes(group) &&
-        rule.resources.includes(what) &&
-        rule.verbs.includes(verb);
-      return rules.some(allows) ? undefined : 'no rule of the chart';
-    },
+    authorize: (attributes) =>
+      attributes.user.username === account.username ? deniedByRules(rules, attributes) : undefined,
   });
   node = await startNode({ kubeconfig: () => api.kubeconfig(account) });
   put('ConfigMap', 'settings', { data: { colour: 'blue' } });
@@ -56,20 +41,6 @@ afterAll(async () => {
   await (node as TestNode | undefined)?.stop();
   await (api as TestApiServer | undefined)?.close();
 });
-
-async function chartRules(): Promise<Rule[]> {
-  const { manifests } = await renderChart(await readChart(chartFolder), {
-    values: { cluster: { mode: 'serviceAccount' } },
-  });
-  return manifests
-    .filter(({ kind }) => /^(Cluster)?Role$/.test(kind))
-    .flatMap(({ metadata, rules }) =>
-      z
-        .array(ruleSchema)
-        .parse(rules)
-        .map((rule) => ({ ...rule, namespace: metadata.namespace ?? '' })),
-    );
-}
 
 function put(kind: string, name: string, content: object): void {
   api.create({ apiVersion: 'v1', kind, metadata: { name }, ...content });

@@ -133,7 +133,15 @@ seccompProfile: { type: RuntimeDefault }
     {{- end }}
     - name: tmp-{{ $container }}
       mountPath: /tmp
-    {{- if and $service.credentials (include "kubus.member" $root) }}
+    {{- if and $service.credentials (include "kubus.bootstraps" $root) }}
+    - name: credentials
+      mountPath: {{ include "kubus.home" $root }}/credentials
+      {{- if ne $name "node-agent" }}
+      readOnly: true
+      {{- end }}
+    {{- end }}
+    {{- /* Who asks for the node's credentials needs what it asks with, and nobody else. */}}
+    {{- if and $service.credentials (include "kubus.member" $root) (or (eq $name "node-agent") (not (include "kubus.bootstraps" $root))) }}
     - name: cluster
       mountPath: /etc/kubus/cluster
       readOnly: true

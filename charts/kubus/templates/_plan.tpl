@@ -3,6 +3,11 @@
 {{- if ne .Values.cluster.mode "none" -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether the node asks for its credentials itself: "true" or nothing. */}}
+{{- define "kubus.bootstraps" -}}
+{{- if eq .Values.cluster.mode "bootstrap" -}}true{{- end -}}
+{{- end -}}
+
 {{/* The port of the node's API, or nothing. */}}
 {{- define "kubus.apiPort" -}}
 {{- if and (include "kubus.member" .) (index .Values.services "node-api").enabled (gt (int .Values.nodeApi.port) 0) -}}
@@ -46,7 +51,14 @@
 {{- $_ := set $instances $name (index $.Values.services $name).instances -}}
 {{- end -}}
 {{- $_ := set $overlay "instances" $instances -}}
-{{- if include "kubus.member" . -}}
+{{- if include "kubus.bootstraps" . -}}
+{{- $credentials := printf "%s/credentials" (include "kubus.home" .) -}}
+{{- $_ := set $overlay "apiServer" (dict
+  "kubeconfig" (printf "%s/kubeconfig" $credentials)
+  "certDir" $credentials
+  "bootstrap" (dict "kubeconfig" "/etc/kubus/cluster/kubeconfig")
+  "rotate" true) -}}
+{{- else if include "kubus.member" . -}}
 {{- $_ := set $overlay "apiServer" (dict
   "kubeconfig" "/etc/kubus/cluster/kubeconfig"
   "certDir" (printf "%s/state/node-agent/pki" (include "kubus.home" .))) -}}

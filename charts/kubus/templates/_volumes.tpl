@@ -13,6 +13,7 @@
 {{- $services := (include "kubus.services" . | fromYaml).services -}}
 {{- $used := list "config" "lib" "run" -}}
 {{- if .Values.nats.enabled -}}{{- $used = append $used "nats-config" -}}{{- end -}}
+{{- if include "kubus.bootstraps" . -}}{{- $used = append $used "credentials" -}}{{- end -}}
 {{- if .Values.runtime.enabled -}}{{- range $mount := (.Files.Get "files/containers.yaml" | fromYaml).runtime.mounts -}}{{- $used = append $used $mount.of -}}{{- end -}}{{- end -}}
 {{- range $service := $services -}}
 {{- range $mount := $service.mounts -}}
@@ -76,7 +77,7 @@
 - name: client-ca
   configMap: { name: {{ .Values.nodeApi.clientCaConfigMap }}, items: [{ key: ca.crt, path: ca.crt }] }
 {{- end }}
-{{- if eq .Values.cluster.mode "kubeconfig" }}
+{{- if has .Values.cluster.mode (list "kubeconfig" "bootstrap") }}
 - name: cluster
   secret: { secretName: {{ .Values.cluster.kubeconfigSecret }}, defaultMode: 0444 }
 {{- else if eq .Values.cluster.mode "serviceAccount" }}

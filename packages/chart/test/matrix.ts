@@ -14,6 +14,7 @@ export const matrix: Readonly<Record<string, Values>> = {
   },
   'external NATS without an authority of its own': { nats: { enabled: false, external: { url: 'nats://10.0.0.1' } } },
   'a guest by kubeconfig': { cluster: { mode: 'kubeconfig', kubeconfigSecret: 'guest' } },
+  'a guest by bootstrap': { cluster: { mode: 'bootstrap', kubeconfigSecret: 'bootstrap' } },
   'a guest by ServiceAccount': { cluster: { mode: 'serviceAccount' } },
   'a guest that others reach': {
     cluster: { mode: 'serviceAccount', server: 'https://api.example:6443' },

@@ -52,6 +52,7 @@ test('which kinds there are', async () => {
   const rules = ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'];
   expect(await kinds('default')).toEqual(always);
   expect(await kinds('a guest by kubeconfig')).toEqual(always);
+  expect(await kinds('a guest by bootstrap')).toEqual(always);
   expect(await kinds('a guest by ServiceAccount')).toEqual([...always, ...rules].sort());
   expect(await kinds('a pod monitor')).toEqual([...always, ...rules, 'PodMonitor'].sort());
   expect(await kinds('a network policy')).toEqual([...always, 'NetworkPolicy'].sort());

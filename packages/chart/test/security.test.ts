@@ -169,6 +169,23 @@ describe.each(Object.entries({ ...matrix, member }))('%s', (_, values) => {
   });
 });
 
+test('what a node asks for its credentials with is for node-agent alone, which writes them for those that need them', async () => {
+  const pod = await renderPod(matrix['a guest by bootstrap']);
+  const seen = pod.containers.flatMap(({ name, volumeMounts }) =>
+    volumeMounts
+      .filter((mount) => mount.name === 'cluster' || mount.name === 'credentials')
+      .map((mount) => `${name} ${mount.name} ${mount.readOnly ? 'ro' : 'rw'}`),
+  );
+  expect(seen).toEqual([
+    'config-sources credentials ro',
+    'object-cache credentials ro',
+    'status-manager credentials ro',
+    'node-agent credentials rw',
+    'node-agent cluster ro',
+    'node-api credentials ro',
+  ]);
+});
+
 /** What each service asks the API server for, and where that is seen in its sources. */
 const asked: readonly [rule: string, why: string][] = [
   ['/pods list watch', 'config-sources/src/api-source.ts'],

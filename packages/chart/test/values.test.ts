@@ -28,6 +28,7 @@ test.each<[Values, string]>([
   [{ manifests: { hostPath: 'relative' } }, 'manifests.hostPath: '],
   [{ cluster: { mode: 'token' } }, 'cluster.mode: '],
   [{ cluster: { mode: 'kubeconfig' } }, 'cluster.kubeconfigSecret: '],
+  [{ cluster: { mode: 'bootstrap' } }, 'cluster.kubeconfigSecret: '],
   [{ cluster: { server: 'http://api' } }, 'cluster.server: '],
   [{ nodeApi: { port: 70_000 } }, 'nodeApi.port: '],
   [{ nats: { enabled: false } }, 'nats.external.url: '],

@@ -8,7 +8,9 @@ export {
   TestCsiDriver,
 } from './csi-driver.ts';
 export { ContainerNode, type SeenPod, composeServices } from './docker/container-node.ts';
+export { DockerEngine } from './docker/docker-engine.ts';
 export { type DockerPrograms, findDocker } from './docker/docker-programs.ts';
+export { makeNodeImages, nodeImages } from './docker/node-images.ts';
 export { HarnessError } from './errors.ts';
 export { EventLog, type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';

@@ -1,6 +1,6 @@
 import { hasErrno } from '@kubus/ports';
 import { X509Certificate } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm, symlink } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** From when to when a certificate holds, in milliseconds since the Unix epoch. */
@@ -17,7 +17,7 @@ export function validityOf(text: string | Buffer): Validity {
 
 /**
  * The node's own certificates on disk, as the reference lays them out: certificate and key in one file for each, a link to
- * the one that counts, and the key of a certificate that is still asked for. All for root alone.
+ * the one that counts, and the key of a certificate that is still asked for. See {@link writePrivate} for whom.
  */
 export class CertificateStore {
   /** What kubeconfigs name. */
@@ -62,12 +62,20 @@ export class CertificateStore {
   }
 }
 
-/** Replaces a file that holds a secret, as a whole. */
+/** The bit of a folder that gives its group to the files in it. Source: inode(7). */
+const GROUPS_FILES = 0o2000;
+
+/**
+ * Replaces a file that holds a secret, as a whole. It is for its owner alone; in a folder that gives its group to its files, the
+ * group reads it too: services in containers share the node's credentials that way.
+ */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const isShared = ((await stat(folder)).mode & GROUPS_FILES) !== 0;
   const next = `${path}.new`;
   await rm(next, { force: true });
-  const file = await open(next, 'wx', 0o600);
+  const file = await open(next, 'wx', isShared ? 0o640 : 0o600);
   try {
     await file.writeFile(text);
     await file.sync();

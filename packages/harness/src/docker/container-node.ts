@@ -1,26 +1,19 @@
-import { execFile } from 'node:child_process';
-import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { removeCgroupRoot } from '@kubus/launcher';
 import * as z from 'zod';
 import { checkout } from '../kubus-command.ts';
 import { poll } from '../poll.ts';
 import { makeTestFolder, removeTestFolder } from '../test-folder.ts';
-import { debianBase, packDebian } from './base-image.ts';
 import { DockerEngine } from './docker-engine.ts';
 import type { DockerPrograms } from './docker-programs.ts';
-
-const run = promisify(execFile);
+import { makeNodeImages, nodeImages } from './node-images.ts';
 
 /** Every service of docker-compose.yml that is one of the node's. */
 export const composeServices = [
   ...['launcher', 'config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'cni-bridge'],
   ...['volume-manager', 'prober', 'node-agent', 'node-api', 'observatory'],
 ];
-
-const images = { kubus: 'kubus-test', containerd: 'kubus-test-containerd', nats: 'kubus-test-nats' };
-const bases = { debian: 'kubus-test-debian', containerd: 'kubus-test-runtime' };
 
 const psSchema = z.object({ Service: z.string(), State: z.string(), Health: z.string() });
 const podsSchema = z.object({
@@ -70,7 +63,7 @@ export class ContainerNode {
     const node = new ContainerNode(engine, folder);
     try {
       await mkdir(node.manifests);
-      await node.#makeImages();
+      await makeNodeImages(engine, folder);
       return node;
     } catch (error) {
       await node.stop();
@@ -84,9 +77,9 @@ export class ContainerNode {
     this.name = `test-${folder.slice(folder.lastIndexOf('-') + 1)}`;
     this.#env = {
       KUBUS_NODE: this.name,
-      KUBUS_IMAGE: images.kubus,
-      KUBUS_CONTAINERD_IMAGE: images.containerd,
-      NATS_IMAGE: images.nats,
+      KUBUS_IMAGE: nodeImages.kubus,
+      KUBUS_CONTAINERD_IMAGE: nodeImages.containerd,
+      NATS_IMAGE: nodeImages.nats,
       KUBUS_MANIFESTS: this.manifests,
       KUBUS_OVERLAY_FOLDER: join(folder, 'overlay'),
     };
@@ -153,11 +146,7 @@ export class ContainerNode {
 
   /** The id of the program that process 1 of a service's container keeps running; undefined while there is none. */
   async served(service: string): Promise<number | undefined> {
-    const keeper = await this.keeper(service);
-    const children = await this.engine.onMachine('cat', `/proc/${keeper}/task/${keeper}/children`).catch(() => '');
-    // The first child is the program: shims of containerd come to process 1 later.
-    const pid = Number.parseInt(children, 10);
-    return Number.isNaN(pid) ? undefined : pid;
+    return this.engine.keptBy(await this.keeper(service));
   }
 
   async kill(pid: number): Promise<void> {
@@ -168,32 +157,5 @@ export class ContainerNode {
     await this.engine.stop();
     await removeCgroupRoot(`/kubus-${this.name}`);
     await removeTestFolder(this.folder);
-  }
-
-  async #makeImages(): Promise<void> {
-    const packed = async (image: string, packages: readonly string[]) => {
-      const folder = join(this.folder, image);
-      await packDebian(folder, packages);
-      // The check of docker-compose.yml is one of the official image of NATS, which has busybox.
-      if (packages.includes('busybox-static')) await symlink('busybox', join(folder, 'usr/bin/wget'));
-      const program = packages.includes('nats-server') ? ['ENTRYPOINT ["nats-server"]'] : [];
-      await this.engine.importFolder(folder, image, program);
-      await rm(folder, { recursive: true });
-    };
-    const runtime = ['ca-certificates', 'containerd', 'containernetworking-plugins', 'iptables', 'runc'];
-    await packed(bases.debian, debianBase);
-    await packed(bases.containerd, [...debianBase, ...runtime]);
-    await packed(images.nats, [...debianBase, 'busybox-static', 'nats-server']);
-    const parts = join(this.folder, 'parts');
-    const script = join(checkout, 'packages/launcher/scripts/image-parts.mjs');
-    await run(process.execPath, ['--disable-warning=ExperimentalWarning', script, parts]);
-    const build = [
-      ...['build', '--quiet', '--network', 'host', '--build-context', `parts=${parts}`],
-      ...['--build-arg', `BUILD_IMAGE=${bases.debian}`, '--build-arg', `BASE_IMAGE=${bases.debian}`],
-    ];
-    await this.engine.docker([...build, '--tag', images.kubus, checkout]);
-    const base = `containerd-base=docker-image://${bases.containerd}`;
-    const target = ['--build-context', base, '--target', 'containerd'];
-    await this.engine.docker([...build, ...target, '--tag', images.containerd, checkout]);
   }
 }

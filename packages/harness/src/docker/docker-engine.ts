@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { removeCgroupRoot } from '@kubus/launcher';
+import { type Command, removeCgroupRoot } from '@kubus/launcher';
 import { HarnessError } from '../errors.ts';
 import { poll } from '../poll.ts';
 import type { DockerPrograms } from './docker-programs.ts';
@@ -12,16 +12,16 @@ import type { DockerPrograms } from './docker-programs.ts';
 const run = promisify(execFile);
 
 /**
- * What the engine takes for its machine: namespaces of processes, mounts and network of its own, with `/run`, `/var/lib` and `/opt` of
- * their own. Mounts are shared below, as they are on a machine with systemd. `$1` is the folder, `$2` the cgroup.
+ * What the engine takes for its machine: namespaces of processes, mounts and network of its own, with `/run`, `/var/lib`, `/var/log` and `/opt`
+ * of their own. Mounts are shared below, as they are on a machine with systemd. `$1` is the folder, `$2` the cgroup.
  */
 const machine = `set -e
 mount -t proc proc /proc
 mount --make-rshared /
 mkdir -p "$1/lib"
 mount --bind "$1/lib" /var/lib
-for folder in /run /opt; do mount -t tmpfs tmpfs $folder; done
-for folder in /var/lib /run /opt; do mount --make-rshared $folder; done
+for folder in /run /opt /var/log; do mount -t tmpfs tmpfs $folder; done
+for folder in /var/lib /var/log /run /opt; do mount --make-rshared $folder; done
 ip link set lo up
 exec dockerd --host "unix://$1/docker.sock" --data-root "$1/data" --exec-root /run/docker --pidfile /run/docker.pid \\
   --iptables=false --ip6tables=false --bridge=none --cgroup-parent="$2"`;
@@ -90,11 +90,31 @@ export class DockerEngine {
     await run('sh', ['-c', script, 'import', folder, ...changes, '-', image], { env: this.environment });
   }
 
+  /** The network of what containers take for the machine, as a file. */
+  get network(): string {
+    return `/proc/${this.#init}/ns/net`;
+  }
+
+  /** `command` as one that runs on what containers take for the machine. */
+  inside(command: Command): Command {
+    return ['nsenter', `--target=${this.#init}`, '--mount', '--net', '--pid', '--', ...command];
+  }
+
   /** Runs a command on what containers take for the machine; gives its standard output. */
-  async onMachine(...command: readonly string[]): Promise<string> {
-    const enter = [`--target=${this.#init}`, '--mount', '--net', '--pid', '--'];
-    const { stdout } = await run('nsenter', [...enter, ...command], { maxBuffer: 64 * 1024 * 1024 });
-    return stdout;
+  async onMachine(program: string, ...args: readonly string[]): Promise<string> {
+    const [enter, ...rest] = this.inside([program, ...args]);
+    return (await run(enter, rest, { maxBuffer: 64 * 1024 * 1024 })).stdout;
+  }
+
+  /**
+   * The id of the program that a container's process 1 keeps running, on the machine; undefined while there is none. Shims of
+   * a runtime are children of that process too, and outlive the program.
+   */
+  async keptBy(keeper: number): Promise<number | undefined> {
+    const look = 'for pid in $(cat "/proc/$1/task/$1/children"); do echo "$pid $(cat "/proc/$pid/comm")"; done';
+    const children = await this.onMachine('sh', '-c', look, 'look', String(keeper)).catch(() => '');
+    const [program] = children.split('\n').filter((line) => /^\d+ \S/.test(line) && !line.endsWith(' containerd-shim'));
+    return program === undefined ? undefined : Number.parseInt(program, 10);
   }
 
   /** Ends the engine with all of its containers. */

@@ -30,6 +30,8 @@ export interface ContainerDir extends NodeDir {
   readonly sockets: (service: string) => string;
   /** The socket on which process 1 of the instance's container is spoken to. */
   readonly control: (instance: string) => string;
+  /** The credentials of a member of a cluster that the node has asked for itself: those of node-agent, for all that need them. */
+  readonly credentials: string;
   /** Plugins that were put there for the node. */
   readonly plugins: string;
   /** The command line for the people of the machine. */
@@ -70,6 +72,7 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
     sockets,
     control: (instance) => join(dir.run, 'control', serviceOf(instance), `${instance}.sock`),
     socket: (name) => join(socketFolder(name, dir.run, sockets), `${name}.sock`),
+    credentials: join(dir.root, 'credentials'),
     plugins: join(dir.root, 'cni', 'plugins'),
     tools: dir.root,
   };

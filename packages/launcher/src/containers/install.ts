@@ -64,6 +64,8 @@ async function makeServiceFolders(dir: ContainerDir): Promise<void> {
     await ownFolder(dirname(dir.control(service)), 0o2750, user, KUBUS_USER);
     if (servers.has(service)) await ownFolder(dir.sockets(service), 0o700, user, user);
   }
+  // The same: node-agent writes there, and services without rights read it.
+  await ownFolder(dir.credentials, 0o2750, userOf('node-agent'), KUBUS_USER);
 }
 
 async function ownFolder(path: string, mode: number, user: number, group: number): Promise<void> {

@@ -1,0 +1,217 @@
+import {
+  DockerEngine,
+  type DockerPrograms,
+  type RunningCommand,
+  kubusProgram,
+  makeNodeImages,
+  makeTestFolder,
+  nodeImages,
+  poll,
+  removeTestFolder,
+  startCommand,
+  testCache,
+  testImages,
+} from '@kubus/harness';
+import { TestApiServer, type TestApiServerOptions, isReady, nodeUser } from '@kubus/kube-fixture';
+import { compileNatives, containerdConfig, findCniPlugins, findContainerd, removeCgroupRoot } from '@kubus/launcher';
+import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+
+/** What the machine's kubelet and runtime have: where they are on any machine, which this one has for itself. */
+const CONTAINERD = '/run/containerd';
+const SOCKET = `${CONTAINERD}/containerd.sock`;
+
+/** In a network that leads nowhere. */
+const ADDRESS = '192.0.2.10';
+
+/**
+ * A machine of a cluster with a kubelet and its container runtime, at their usual places: what a DaemonSet's pods run on. The
+ * kubelet is `kubus kubelet`; the API server is the tests' own, in this process. It has the images of a node of containers.
+ */
+export class ClusterMachine {
+  readonly engine: DockerEngine;
+  readonly api: TestApiServer;
+  /** Of the kubelet, and so of its Node object. */
+  readonly name: string;
+  /** Of the cluster's administrator. */
+  readonly kubeconfig: string;
+  readonly #folder: string;
+  readonly #started: RunningCommand[] = [];
+  /** Ports of the test's own loopback by those of the machine's. */
+  readonly #ports = new Map<number, Promise<number>>();
+
+  /** @throws HarnessError `NoDocker` where no engine runs. */
+  static async start(programs: DockerPrograms, options: TestApiServerOptions): Promise<ClusterMachine> {
+    const folder = await makeTestFolder();
+    const engine = await DockerEngine.start(programs, folder).catch(async (error: unknown) => {
+      await removeTestFolder(folder);
+      throw error;
+    });
+    const made: ClusterMachine[] = [];
+    const api = await TestApiServer.start({
+      ...options,
+      // A node tells its API's port, and its address is one of the machine's network.
+      kubelet: async ({ status }) => {
+        const { kubeletEndpoint } = status?.['daemonEndpoints'] as { kubeletEndpoint: { Port: number } };
+        return { host: '127.0.0.1', port: (await made[0]?.expose(kubeletEndpoint.Port)) ?? 0 };
+      },
+    });
+    const machine = new ClusterMachine({ folder, engine, api, kubeconfig: await api.kubeconfig() });
+    made.push(machine);
+    try {
+      await machine.#startRuntime();
+      await machine.#takeImages();
+      await machine.#startKubelet();
+      return machine;
+    } catch (error) {
+      await machine.stop();
+      throw error;
+    }
+  }
+
+  private constructor(parts: { folder: string; engine: DockerEngine; api: TestApiServer; kubeconfig: string }) {
+    this.#folder = parts.folder;
+    this.engine = parts.engine;
+    this.api = parts.api;
+    this.kubeconfig = parts.kubeconfig;
+    this.name = `machine-${parts.folder.slice(parts.folder.lastIndexOf('-') + 1)}`;
+  }
+
+  /** A name for the folders, and so the cgroup, of a node that a test makes on the machine. */
+  get guest(): string {
+    return `guest-${this.name.slice('machine-'.length)}`;
+  }
+
+  /**
+   * The id of the first process of a container, on the machine; undefined when it does not run.
+   *
+   * @param container as a pod's status has it
+   * @param socket of its runtime; left out: that of the machine
+   */
+  async processOf(container: string, socket = SOCKET): Promise<number | undefined> {
+    const lines = (await this.#ctr(socket, 'tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
+    const [, pid, state] = lines.find(([id]) => container.endsWith(`//${id}`)) ?? [];
+    return state === 'RUNNING' ? Number(pid) : undefined;
+  }
+
+  /** A port of the test's own loopback that leads to one of the machine's. */
+  expose(port: number): Promise<number> {
+    const known = this.#ports.get(port) ?? this.#relayTo(port);
+    this.#ports.set(port, known);
+    return known;
+  }
+
+  async stop(): Promise<void> {
+    // With it end the runtime and the kubelet, which are in its namespaces.
+    await this.engine.stop();
+    for (const one of this.#started) await one.end();
+    await this.api.close();
+    for (const name of [this.name, this.guest]) await removeCgroupRoot(`/kubus-${name}`);
+    await removeTestFolder(this.#folder);
+  }
+
+  #ctr(socket: string, ...args: readonly string[]): Promise<string> {
+    return this.engine.onMachine('ctr', '--address', socket, '--namespace', 'k8s.io', ...args);
+  }
+
+  async #startRuntime(): Promise<void> {
+    const { engine } = this;
+    await engine.onMachine('ip', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'nowhere');
+    await engine.onMachine('ip', 'link', 'set', 'nowhere', 'up');
+    await engine.onMachine('ip', 'address', 'add', `${ADDRESS}/24`, 'dev', 'eth0');
+    await engine.onMachine('ip', 'link', 'set', 'eth0', 'up');
+    await engine.onMachine('ip', 'route', 'add', 'default', 'via', '192.0.2.1');
+    const networks = join(this.#folder, 'networks');
+    await mkdir(networks);
+    const ipam = { type: 'host-local', ranges: [[{ subnet: '10.99.0.0/16' }]], dataDir: '/var/lib/cni' };
+    const bridge = { type: 'bridge', bridge: 'machine0', isGateway: true, ipam };
+    await writeFile(
+      join(networks, '10-machine.conflist'),
+      JSON.stringify({ cniVersion: '1.0.0', name: 'machine', plugins: [bridge] }),
+    );
+    const { major, containerd } = await findContainerd(undefined);
+    const bin = await findCniPlugins();
+    const dir = {
+      containerd: { root: '/var/lib/containerd', state: CONTAINERD, config: '' },
+      cni: { bin, defaultConf: networks, handlerConf: networks, networks, data: '' },
+      socket: () => SOCKET,
+    };
+    const config = join(this.#folder, 'containerd.toml');
+    await writeFile(config, containerdConfig({ major, dir }));
+    this.#start(engine.inside([containerd, '--config', config]));
+    await poll('the runtime of the machine', () => this.#ctr(SOCKET, 'version').catch(() => undefined));
+  }
+
+  async #takeImages(): Promise<void> {
+    await makeNodeImages(this.engine, this.#folder);
+    const archive = join(this.#folder, 'images.tar');
+    await this.engine.docker(['save', '--output', archive, ...Object.values(nodeImages)]);
+    for (const path of [archive, ...(await testImages()).map((image) => image.archive)]) {
+      await this.#ctr(SOCKET, 'images', 'import', path);
+    }
+    await rm(archive);
+  }
+
+  async #startKubelet(): Promise<void> {
+    await this.#relay(this.engine.network, this.api.port, '/proc/self/ns/net', this.api.port);
+    const config = join(this.#folder, 'kubelet.yaml');
+    const kubelet = {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      containerRuntimeEndpoint: `unix://${SOCKET}`,
+      failCgroupV1: false,
+      failSwapOn: false,
+      cgroupRoot: `/kubus-${this.name}`,
+      authentication: { x509: { clientCAFile: join(this.#folder, 'client-ca.crt') } },
+    };
+    await writeFile(kubelet.authentication.x509.clientCAFile, this.api.authority.certificate);
+    await writeFile(config, JSON.stringify(kubelet));
+    const kubeconfig = await this.api.kubeconfig(nodeUser(this.name));
+    const flags = [`--config=${config}`, `--kubeconfig=${kubeconfig}`, `--hostname-override=${this.name}`];
+    const program = [
+      process.execPath,
+      kubusProgram,
+      'kubelet',
+      '--runtime-handler=',
+      `--cgroup-root=/kubus-${this.name}`,
+    ] as const;
+    const agent = this.#start(this.engine.inside([...program, ...flags]));
+    const ended = agent.outcome.then(({ stderr }) => {
+      throw new Error(`the kubelet of the machine has ended:\n${stderr}`);
+    });
+    await Promise.race([this.api.waitFor({ kind: 'Node', name: this.name }, isReady), ended]);
+    ended.catch(() => undefined);
+  }
+
+  async #relayTo(port: number): Promise<number> {
+    const own = await freePort();
+    await this.#relay('/proc/self/ns/net', own, this.engine.network, port);
+    return own;
+  }
+
+  /** Makes `to` of the loopback of one network reachable as `port` of that of another one. */
+  async #relay(network: string, port: number, target: string, to: number): Promise<void> {
+    const { portRelay } = await compileNatives(testCache());
+    const own = target.replace('self', String(process.pid));
+    const enter = ['nsenter', `--net=${network}`, '--'] as const;
+    const relay = this.#start([...enter, portRelay, String(port), own, '127.0.0.1', String(to)]);
+    // It says where it leads once it listens.
+    await once(relay.child.stderr, 'data');
+  }
+
+  #start([program, ...args]: readonly [string, ...string[]]): RunningCommand {
+    const started = startCommand(program, args, {});
+    this.#started.push(started);
+    return started;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
