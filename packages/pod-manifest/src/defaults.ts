@@ -4,10 +4,10 @@ import {
   type PodSpec,
   type Probe,
   type ResourceList,
-  type ResourceRequirements,
   formatQuantity,
 } from '@kubus/contracts';
-import { MILLI, canonical, defaultPullPolicy, or } from './default-values.ts';
+import { canonicalQuantities } from './canonical-quantities.ts';
+import { defaultPullPolicy, or } from './default-values.ts';
 import { aggregateResources, isHugePages, isOvercommitted, isPodLevelResource } from './pod-resources.ts';
 import { defaultVolume } from './volume-defaults.ts';
 
@@ -19,6 +19,11 @@ const GRACE_PERIOD_SECONDS = 30;
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go and the defaults declared in k8s.io/api/core/v1.
  */
 export function defaultPod(pod: Pod): Pod {
+  return canonicalQuantities(fillDefaults(pod));
+}
+
+/** The pod with every default that the API server sets, its quantities as they were written. */
+export function fillDefaults(pod: Pod): Pod {
   const { spec } = pod;
   const hostNetwork = spec.hostNetwork === true;
   const account = or(spec.serviceAccountName, spec.serviceAccount ?? '');
@@ -41,14 +46,12 @@ export function defaultPod(pod: Pod): Pod {
       ephemeralContainers: spec.ephemeralContainers.map((container) => defaultContainer(container, false)),
     }),
     ...(spec.volumes && { volumes: spec.volumes.map(defaultVolume) }),
-    ...(spec.overhead && { overhead: canonicalList(spec.overhead) }),
-    ...(spec.resources && { resources: canonicalResources(spec.resources) }),
   };
   return { ...pod, spec: defaultPodResources(withContainers) };
 }
 
 function defaultContainer<C extends Container>(container: C, hostNetwork: boolean): C {
-  const { ports, env, resources, lifecycle } = container;
+  const { ports, env, lifecycle } = container;
   return {
     ...container,
     imagePullPolicy: or(container.imagePullPolicy, defaultPullPolicy(container.image ?? '')),
@@ -63,7 +66,6 @@ function defaultContainer<C extends Container>(container: C, hostNetwork: boolea
       })),
     }),
     ...(env && { env: env.map(defaultEnv) }),
-    ...(resources && { resources: canonicalResources(resources) }),
     ...(container.livenessProbe && { livenessProbe: defaultProbe(container.livenessProbe) }),
     ...(container.readinessProbe && { readinessProbe: defaultProbe(container.readinessProbe) }),
     ...(container.startupProbe && { startupProbe: defaultProbe(container.startupProbe) }),
@@ -80,16 +82,13 @@ function defaultContainer<C extends Container>(container: C, hostNetwork: boolea
 function defaultEnv(variable: NonNullable<Container['env']>[number]): typeof variable {
   const source = variable.valueFrom;
   if (source === undefined) return variable;
-  const { fieldRef, fileKeyRef, resourceFieldRef } = source;
+  const { fieldRef, fileKeyRef } = source;
   return {
     ...variable,
     valueFrom: {
       ...source,
       ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: or(fieldRef.apiVersion, 'v1') } }),
       ...(fileKeyRef && { fileKeyRef: { ...fileKeyRef, optional: fileKeyRef.optional ?? false } }),
-      ...(resourceFieldRef?.divisor !== undefined && {
-        resourceFieldRef: { ...resourceFieldRef, divisor: canonical(resourceFieldRef.divisor) },
-      }),
     },
   };
 }
@@ -148,17 +147,4 @@ function defaultPodResources(spec: PodSpec): PodSpec {
       ...(Object.keys(requests).length > 0 && { requests }),
     },
   };
-}
-
-function canonicalResources(resources: ResourceRequirements): ResourceRequirements {
-  const { limits, requests } = resources;
-  return {
-    ...resources,
-    ...(limits && { limits: canonicalList(limits) }),
-    ...(requests && { requests: canonicalList(requests) }),
-  };
-}
-
-function canonicalList(list: ResourceList): ResourceList {
-  return Object.fromEntries(Object.entries(list).map(([name, text]) => [name, canonical(text, MILLI)]));
 }

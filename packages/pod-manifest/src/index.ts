@@ -1,4 +1,3 @@
-export { canonicalJson } from './canonical-json.ts';
 export { defaultPod } from './defaults.ts';
 export { fnv128a } from './fnv.ts';
 export type { ManifestNote } from './notes.ts';

@@ -1,6 +1,5 @@
 import { type Pod, podSchema } from '@kubus/contracts';
 import { conform, issuePath } from './conform.ts';
-import { defaultPod } from './defaults.ts';
 import { type ManifestDocument, parseDocuments } from './documents.ts';
 import { type ManifestNote, Notes } from './notes.ts';
 import { apiReferences } from './references.ts';
@@ -11,8 +10,6 @@ import { validatePod } from './validation/pod.ts';
 /** A pod of a manifest, before defaults. */
 export interface DecodedPod {
   readonly pod: Pod;
-  /** As it was written. */
-  readonly content: unknown;
   readonly document: ManifestDocument;
   /** Where in its document it stands: the root, or `items[n]` of a list. */
   readonly at: FieldPath;
@@ -40,8 +37,8 @@ export function readManifest({ text, ...origin }: StaticOrigin & { text: string 
   const errors = new Notes();
   const warnings = new Notes();
   const pods: Pod[] = [];
-  for (const { pod, content, document, at } of decode(text, errors, warnings)) {
-    const ready = staticPod(defaultPod(pod), content, origin);
+  for (const { pod, document, at } of decode(text, errors, warnings)) {
+    const ready = staticPod(pod, origin);
     const wrong = [...validatePod(ready, at), ...apiReferences(ready, at)];
     for (const { path, message } of wrong) errors.addField(document, path, message);
     if (wrong.length === 0) pods.push(ready);
@@ -70,7 +67,7 @@ function decode(text: string, errors: Notes, warnings: Notes): DecodedPod[] {
     for (const { content, at } of podsIn(document.value, refuse)) {
       const conformed = conform(content, podSchema, at, (path) => warnings.addField(document, path, 'unknown field'));
       const parsed = podSchema.safeParse(conformed);
-      if (parsed.success) pods.push({ pod: parsed.data, content, document, at });
+      if (parsed.success) pods.push({ pod: parsed.data, document, at });
       for (const issue of parsed.error?.issues ?? []) {
         const message = issue.message.replace(/^Invalid input(: )?/, 'Invalid value: ');
         refuse(issuePath(podSchema, issue.path, at), issue.code === 'invalid_union' ? NUMBER_OR_TEXT : message);

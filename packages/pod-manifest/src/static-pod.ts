@@ -1,31 +1,25 @@
 import { CONFIG_HASH, CONFIG_SEEN, CONFIG_SOURCE, type Pod, type Toleration } from '@kubus/contracts';
-import { canonicalJson } from './canonical-json.ts';
-import { fnv128a } from './fnv.ts';
+import { canonicalQuantities } from './canonical-quantities.ts';
+import { fillDefaults } from './defaults.ts';
+import { type StaticPlace, staticUid } from './static-uid/static-uid.ts';
 
 /** Where a static pod comes from. */
-export interface StaticOrigin {
-  readonly source: 'file' | 'http';
-  /** The file, or the URL. */
-  readonly path: string;
-  readonly node: string;
+export interface StaticOrigin extends StaticPlace {
   /** RFC 3339: when the node saw it first. */
   readonly seenAt: string;
 }
 
 /**
- * The pod as the node runs it: named after its node, in a namespace, with a UID, and bound to the node.
+ * The pod as the node runs it: with its defaults, named after its node, in a namespace, with a UID, and bound to the node.
+ * A status in a manifest tells of another life and is dropped.
  *
- * The UID, unless the manifest has one, is a hash of what the manifest says and of where it was found, so it changes if
- * and only if the content does; a changed manifest is a new pod. The reference hashes its in-memory form of the pod
- * instead, so its UIDs are of the same shape and other values. A status in a manifest tells of another life and is
- * dropped.
- *
- * @param content the pod as it was written, before any default
+ * @param written the pod as the manifest has it
  */
-export function staticPod(pod: Pod, content: unknown, origin: StaticOrigin): Pod {
+export function staticPod(written: Pod, origin: StaticOrigin): Pod {
+  const filled = fillDefaults(written);
+  const pod = canonicalQuantities(filled);
   const { metadata, spec } = pod;
-  const place = origin.source === 'file' ? `host:${origin.node}file:${origin.path}` : `url:${origin.path}`;
-  const uid = metadata.uid === '' ? fnv128a(canonicalJson(content) + place) : metadata.uid;
+  const uid = metadata.uid === '' ? staticUid(filled, origin) : metadata.uid;
   return {
     ...pod,
     apiVersion: 'v1',

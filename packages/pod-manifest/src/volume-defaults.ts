@@ -1,5 +1,5 @@
 import { type DownwardApiVolumeFile, type Volume, type VolumeProjection, volumeSourceNames } from '@kubus/contracts';
-import { canonical, defaultPullPolicy, or } from './default-values.ts';
+import { defaultPullPolicy, or } from './default-values.ts';
 
 const FILE_MODE = 0o644;
 const TOKEN_SECONDS = 3600;
@@ -12,10 +12,9 @@ export function defaultVolume(volume: Volume): Volume {
 }
 
 function defaultFiles(volume: Volume): Partial<Volume> {
-  const { emptyDir, hostPath, secret, configMap, downwardAPI, projected, ephemeral, image } = volume;
+  const { hostPath, secret, configMap, downwardAPI, projected, ephemeral, image } = volume;
   const template = ephemeral?.volumeClaimTemplate;
   return {
-    ...(emptyDir?.sizeLimit !== undefined && { emptyDir: { ...emptyDir, sizeLimit: canonical(emptyDir.sizeLimit) } }),
     ...(hostPath && { hostPath: { ...hostPath, type: hostPath.type ?? '' } }),
     ...(secret && { secret: { ...secret, defaultMode: secret.defaultMode ?? FILE_MODE } }),
     ...(configMap && { configMap: { ...configMap, defaultMode: configMap.defaultMode ?? FILE_MODE } }),
@@ -91,12 +90,6 @@ function defaultProjection(source: VolumeProjection): VolumeProjection {
 }
 
 function defaultDownwardFile(file: DownwardApiVolumeFile): DownwardApiVolumeFile {
-  const { fieldRef, resourceFieldRef } = file;
-  return {
-    ...file,
-    ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: or(fieldRef.apiVersion, 'v1') } }),
-    ...(resourceFieldRef?.divisor !== undefined && {
-      resourceFieldRef: { ...resourceFieldRef, divisor: canonical(resourceFieldRef.divisor) },
-    }),
-  };
+  const { fieldRef } = file;
+  return { ...file, ...(fieldRef && { fieldRef: { ...fieldRef, apiVersion: or(fieldRef.apiVersion, 'v1') } }) };
 }

@@ -115,6 +115,18 @@ describe('a container', () => {
     });
   });
 
+  test('has the file for how it ended once it has, wherever that lies', () => {
+    const annotations = { 'io.kubernetes.container.terminationMessagePath': '/end' };
+    const mounts = [
+      { containerPath: '/data', hostPath: '/a' },
+      { containerPath: '/end', hostPath: '/b' },
+    ];
+    expect(toContainer({}, { ...status, annotations, mounts }).terminationLog).toBe('/b');
+    expect(toContainer({}, { ...status, mounts })).not.toHaveProperty('terminationLog');
+    const running = { ...status, annotations, mounts, state: 'CONTAINER_RUNNING' } as const;
+    expect(toContainer({}, running)).not.toHaveProperty('terminationLog');
+  });
+
   test('of a runtime that says less is called by what there is', () => {
     const { labels: _labels, image: _image, ...less } = status;
     const read = toContainer({ id: 'c1' }, { ...less, image: { image: 'sha256:1' } });

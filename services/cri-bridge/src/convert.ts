@@ -16,6 +16,7 @@ const NAMESPACE_LABEL = 'io.kubernetes.pod.namespace';
 const CONTAINER_LABEL = 'io.kubernetes.container.name';
 /** Of a container's annotations only these are needed to know it again. */
 const ANNOTATION_PREFIX = 'io.kubernetes.';
+const TERMINATION_PATH = 'io.kubernetes.container.terminationMessagePath';
 
 const states: Record<ContainerState, RuntimeContainer['state']> = {
   CONTAINER_CREATED: 'created',
@@ -55,13 +56,17 @@ export function toSandbox(listed: PodSandbox, status: PodSandboxStatus | undefin
 }
 
 export function toContainer(listed: Container, status: ContainerStatus): RuntimeContainer {
-  const annotations = Object.entries(status.annotations ?? {}).filter(([name]) => name.startsWith(ANNOTATION_PREFIX));
+  const annotations = Object.fromEntries(
+    Object.entries(status.annotations ?? {}).filter(([name]) => name.startsWith(ANNOTATION_PREFIX)),
+  );
+  const state = containerState(status);
+  const end = state === 'exited' ? terminationLog(status, annotations[TERMINATION_PATH]) : undefined;
   return {
     id: listed.id ?? '',
     name: status.labels?.[CONTAINER_LABEL] ?? status.metadata?.name ?? '',
     attempt: status.metadata?.attempt ?? 0,
     sandboxId: listed.podSandboxId ?? '',
-    state: containerState(status),
+    state,
     createdAt: status.createdAt ?? '0',
     startedAt: status.startedAt ?? '0',
     finishedAt: status.finishedAt ?? '0',
@@ -72,9 +77,15 @@ export function toContainer(listed: Container, status: ContainerStatus): Runtime
     imageRef: status.imageRef ?? '',
     imageId: status.imageId ?? '',
     logPath: status.logPath ?? '',
-    annotations: Object.fromEntries(annotations),
+    ...(end !== undefined && { terminationLog: end }),
+    annotations,
     ...(status.resources?.linux !== undefined && { resources: toResources(status.resources.linux) }),
   };
+}
+
+/** Another agent may have named the file: where it lies only the container's mounts tell. */
+function terminationLog({ mounts = [] }: ContainerStatus, path: string | undefined): string | undefined {
+  return mounts.find(({ containerPath }) => containerPath === path)?.hostPath;
 }
 
 /** As the user wrote it; a runtime that does not keep that (containerd 1.6) leaves it empty and gives the image's own name. */

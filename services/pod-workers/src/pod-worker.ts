@@ -138,6 +138,7 @@ export class PodWorker {
     this.#workCause = cause;
     if (this.finished && work.work === 'sync') this.#begin(work);
     this.#measure.given(work);
+    if (this.#work === undefined && work.pod !== undefined) this.#probes.recall(work.pod);
     this.#work = work;
     this.#step({ kind: 'work', work }, [cause]);
     this.#report(undefined, [cause]);

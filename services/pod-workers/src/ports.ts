@@ -11,8 +11,15 @@ export interface RunFiles {
   readLogEnd(path: string): Promise<string | undefined>;
   /** Makes the file into which one run of a container writes how it ended, and returns its absolute path. */
   makeTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string>;
-  /** What the run has written there; undefined when there is no such file. */
-  readTerminationLog(pod: PodRef, container: string, attempt: number): Promise<string | undefined>;
+  /**
+   * What the run has written there; undefined when there is no such file.
+   *
+   * @param run.terminationLog the file that another agent had made for it; what is no file of the container's own does not count
+   */
+  readTerminationLog(
+    pod: PodRef,
+    run: Pick<RuntimeContainer, 'name' | 'attempt' | 'terminationLog'>,
+  ): Promise<string | undefined>;
   /**
    * Removes what a run leaves that the runtime does not have any more. The newest log of a container stays, because it
    * tells the number of the next run.

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { ContainerProbes } from '@kubus/contracts';
+import { type ContainerProbes, podSchema } from '@kubus/contracts';
 import * as fc from 'fast-check';
 import { ProbeMemory } from './probe-memory.ts';
 
@@ -18,6 +18,52 @@ describe('the memory of probes', () => {
     const memory = new ProbeMemory({ a: { startup: 'success' }, b: { startup: 'failure' } });
     memory.keepOnly(new Set(['b']));
     expect(memory.toRecord()).toEqual({ b: { startup: 'failure' } });
+  });
+
+  test('goes on from a status that another agent has told, where it knows nothing itself', () => {
+    const probe = { exec: { command: ['true'] } };
+    const running = { running: { startedAt: '2030-01-01T00:00:00Z' } };
+    const status = (name: string, more: object) => ({
+      name,
+      ready: true,
+      started: true,
+      restartCount: 0,
+      image: 'i',
+      imageID: 'i',
+      ...more,
+    });
+    const pod = podSchema.parse({
+      metadata: { name: 'p', namespace: 'n', uid: 'u' },
+      spec: {
+        initContainers: [{ name: 'side', restartPolicy: 'Always', startupProbe: probe }],
+        containers: [
+          { name: 'a', readinessProbe: probe, startupProbe: probe },
+          { name: 'b', readinessProbe: probe },
+          { name: 'unready', readinessProbe: probe },
+          { name: 'ended', readinessProbe: probe },
+          { name: 'plain' },
+        ],
+      },
+      status: {
+        initContainerStatuses: [status('side', { containerID: 'containerd://s', state: running })],
+        containerStatuses: [
+          status('a', { containerID: 'containerd://a', state: running }),
+          status('b', { containerID: 'containerd://b', state: running }),
+          status('unready', { containerID: 'containerd://u', state: running, ready: false }),
+          status('ended', { containerID: 'containerd://e', state: { terminated: { exitCode: 0 } } }),
+          status('plain', { containerID: 'containerd://p', state: running }),
+        ],
+      },
+    });
+    const memory = new ProbeMemory({ b: { readiness: 'failure' } });
+    memory.recall(pod);
+    expect(memory.toRecord()).toEqual({
+      s: { startup: 'success' },
+      a: { startup: 'success', readiness: 'success' },
+      b: { readiness: 'failure' },
+    });
+    memory.learn({ containers: { a: { readiness: 'unknown' } } });
+    expect(memory.results.readiness.get('a')).toBe('success');
   });
 
   test('holds each probe’s last result that is one, over a restart too', () => {

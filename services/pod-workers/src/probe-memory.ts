@@ -1,5 +1,5 @@
-import type { ContainerProbes, PodProbes, ProbeResult } from '@kubus/contracts';
-import type { ProbeResults } from '@kubus/pod-lifecycle';
+import type { ContainerProbes, Pod, PodProbes, ProbeResult } from '@kubus/contracts';
+import { type ProbeResults, containersOf } from '@kubus/pod-lifecycle';
 
 const KINDS = ['startup', 'liveness', 'readiness'] as const;
 
@@ -29,6 +29,26 @@ export class ProbeMemory {
       this.#results.set(id, known);
     }
     return [...changed];
+  }
+
+  /**
+   * Takes from a pod's status what its probes had said to another agent, where nothing else is known: a container that was ready is ready
+   * until a probe says otherwise (kubelet behaviour 1.11, restart).
+   */
+  recall(pod: Pod): void {
+    const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+    const specs = new Map(containersOf(pod).map(({ container }) => [container.name, container]));
+    for (const { name, state, containerID = '', started, ready } of [...initContainerStatuses, ...containerStatuses]) {
+      const id = containerID.slice(containerID.indexOf('://') + 3);
+      if (state?.running === undefined || id === '') continue;
+      const { startupProbe, readinessProbe } = specs.get(name) ?? {};
+      const known: ContainerProbes = {
+        ...(startupProbe !== undefined && started && { startup: 'success' }),
+        ...(readinessProbe !== undefined && ready && { readiness: 'success' }),
+        ...this.#results.get(id),
+      };
+      if (Object.keys(known).length > 0) this.#results.set(id, known);
+    }
   }
 
   /** Forgets containers that are gone. */

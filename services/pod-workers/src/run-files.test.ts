@@ -53,23 +53,34 @@ describe('a termination message', () => {
   test('may be written by everybody, and its last 4096 bytes are read', async () => {
     const path = await files.makeTerminationLog(pod, 'main', 3);
     expect(statSync(path).mode & 0o777).toBe(0o666);
-    expect(await files.readTerminationLog(pod, 'main', 3)).toBe('');
+    expect(await files.readTerminationLog(pod, { name: 'main', attempt: 3 })).toBe('');
     writeFileSync(path, `${'a'.repeat(4_000)}${'b'.repeat(4_000)}`);
-    expect(await files.readTerminationLog(pod, 'main', 3)).toBe(`${'a'.repeat(96)}${'b'.repeat(4_000)}`);
-    expect(await files.readTerminationLog(pod, 'main', 4)).toBeUndefined();
+    expect(await files.readTerminationLog(pod, { name: 'main', attempt: 3 })).toBe(
+      `${'a'.repeat(96)}${'b'.repeat(4_000)}`,
+    );
+    expect(await files.readTerminationLog(pod, { name: 'main', attempt: 4 })).toBeUndefined();
   });
 
   test('is emptied by nobody who makes it once more', async () => {
     writeFileSync(await files.makeTerminationLog(pod, 'main', 0), 'kept');
     await files.makeTerminationLog(pod, 'main', 0);
-    expect(await files.readTerminationLog(pod, 'main', 0)).toBe('kept');
+    expect(await files.readTerminationLog(pod, { name: 'main', attempt: 0 })).toBe('kept');
+  });
+
+  test('of another agent lies where that has put it, among those of the container', async () => {
+    const path = await files.makeTerminationLog(pod, 'main', 0);
+    const terminationLog = join(dirname(path), '5c1e3196');
+    writeFileSync(terminationLog, 'of another agent');
+    expect(await files.readTerminationLog(pod, { name: 'main', attempt: 0, terminationLog })).toBe('of another agent');
+    const foreign = { name: 'main', attempt: 0, terminationLog: '/etc/hostname' };
+    expect(await files.readTerminationLog(pod, foreign)).toBe('');
   });
 
   test('is never another file', async () => {
     const path = await files.makeTerminationLog(pod, 'main', 0);
     rmSync(path);
     symlinkSync('/etc/hostname', path);
-    await expect(files.readTerminationLog(pod, 'main', 0)).rejects.toThrow('ELOOP');
+    await expect(files.readTerminationLog(pod, { name: 'main', attempt: 0 })).rejects.toThrow('ELOOP');
   });
 
   test('goes with its run', async () => {

@@ -6,7 +6,7 @@ import { FILE_BYTES } from '@kubus/pod-status';
 import { hasErrno } from '@kubus/ports';
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { unlinkLog } from './log-links.ts';
 import type { RunFiles } from './ports.ts';
 
@@ -43,7 +43,10 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
       await chmod(path, 0o666);
       return path;
     },
-    readTerminationLog: (pod, container, attempt) => readEnd(message(pod, container, attempt), FILE_BYTES),
+    readTerminationLog: (pod, { name, attempt, terminationLog }) => {
+      const isOwn = terminationLog !== undefined && dirname(terminationLog) === messages(pod, name);
+      return readEnd(isOwn ? terminationLog : message(pod, name, attempt), FILE_BYTES);
+    },
     removeRun: async (pod, { name: container, attempt, id }) => {
       await rm(message(pod, container, attempt), { force: true });
       const folder = join(logs(pod), container);

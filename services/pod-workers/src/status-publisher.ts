@@ -193,11 +193,12 @@ export class StatusPublisher {
   }
 
   /** A message that can not be read is told, and missing: a pod's status does not wait for it. */
-  async #messageOf({ name, attempt, annotations, exitCode, logPath }: RuntimeContainer): Promise<string | undefined> {
+  async #messageOf(run: RuntimeContainer): Promise<string | undefined> {
     const { files } = this.#deps;
+    const { name, annotations, exitCode, logPath } = run;
     const policy = annotations[ANNOTATION.terminationMessagePolicy];
     try {
-      const file = await files.readTerminationLog(this.#ref, name, attempt);
+      const file = await files.readTerminationLog(this.#ref, run);
       const asksLog = logPath !== '' && needsLog({ policy, exitCode, file });
       const end = asksLog ? await files.readLogEnd(logPath) : undefined;
       return terminationMessage({ policy, exitCode, file, log: end && logText(end) });

@@ -53,8 +53,8 @@ export class ScriptedFiles implements PodFiles {
     return Promise.resolve(`/messages/${uid}/${container}/${attempt}`);
   }
 
-  readTerminationLog(_pod: PodRef, container: string, attempt: number): Promise<string | undefined> {
-    return Promise.resolve(this.messages.get(`${container}/${attempt}`));
+  readTerminationLog(_pod: PodRef, { name, attempt }: ContainerRun): Promise<string | undefined> {
+    return Promise.resolve(this.messages.get(`${name}/${attempt}`));
   }
 
   removeRun(_pod: PodRef, { name, attempt }: ContainerRun): Promise<void> {

@@ -40,6 +40,8 @@ export const runtimeContainerSchema = z.object({
   imageId: z.string(),
   /** Absolute path of the log file. */
   logPath: z.string(),
+  /** Of an exited one: the absolute path of the file into which it could write how it ended. */
+  terminationLog: z.string().optional(),
   /** The `io.kubernetes.*` annotations with which the container was made. */
   annotations: z.record(z.string(), z.string()),
   /** What a running container may use, in the kernel's units, decimal; missing where the runtime does not tell. */
