@@ -13,7 +13,8 @@ export class TestHub {
   readonly folder: string;
   readonly url: string;
   readonly ca: string;
-  readonly #leafPort: number;
+  /** Where nodes come to. */
+  readonly leafPort: number;
   #server: RunningCommand | undefined;
 
   static async start(): Promise<TestHub> {
@@ -37,13 +38,13 @@ export class TestHub {
     this.folder = folder;
     this.url = `tls://localhost:${port}`;
     this.ca = join(folder, 'ca.pem');
-    this.#leafPort = leafPort;
+    this.leafPort = leafPort;
   }
 
   /** What `kubus up` finds in its environment. */
   get ofNode(): Record<string, string> {
     return {
-      KUBUS_HUB: `tls://localhost:${this.#leafPort}`,
+      KUBUS_HUB: `tls://localhost:${this.leafPort}`,
       KUBUS_HUB_CA: this.ca,
       KUBUS_HUB_CREDENTIALS: this.credentials('node'),
     };
@@ -51,6 +52,10 @@ export class TestHub {
 
   credentials(user: 'node' | 'reader'): string {
     return join(this.folder, 'kept', `${user}.credentials`);
+  }
+
+  async password(user: 'node' | 'reader'): Promise<string> {
+    return (await readFile(this.credentials(user), 'utf8')).trim().split(':')[1] ?? '';
   }
 
   /** Starts it, with what it had before. */
@@ -76,8 +81,8 @@ export class TestHub {
 
   /** As whoever reads the events. */
   async connect(): Promise<NatsConnection> {
-    const [user = '', pass = ''] = (await readFile(this.credentials('reader'), 'utf8')).trim().split(':');
-    return connect({ servers: this.url, user, pass, tls: { caFile: this.ca } });
+    const user = 'reader';
+    return connect({ servers: this.url, user, pass: await this.password(user), tls: { caFile: this.ca } });
   }
 
   async #write(name: string, text: string): Promise<void> {

@@ -85,16 +85,17 @@ export function leafNodes(link: HubLink): string[] {
     'leafnodes: {',
     '  remotes: [{',
     `    account: ${HUB}`,
+    '    no_randomize: true',
     `    urls: [${urls.map(quoted).join(', ')}]`,
     ...(tls === undefined ? [] : [`    tls: { ${ca} }`]),
     `    deny_imports: [${refusedRequests(link).map(quoted).join(', ')}]`,
     // The hub has events from the stream, each of them once.
     `    deny_exports: ["kubus.>", "$JS.EVENT.>"]`,
     '  }]',
-    // Once an hour, not with each attempt.
-    '  reconnect: 2',
+    // A hub that is away for a day fills no log; of attempts that reach nobody one an hour is told.
+    '  reconnect: 3',
     '}',
-    'reconnect_error_reports: 1800',
+    'reconnect_error_reports: 1200',
   ];
 }
 
