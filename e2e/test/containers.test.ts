@@ -92,7 +92,9 @@ const composeSchema = z.object({
     await node.writeManifest('asks', askingPod('asks', serves.ip ?? ''));
     const pods = await Promise.all(['stays', 'asks'].map((name) => node.pod(name, isReady)));
     await answered(0);
-    return [serves, ...pods];
+    const all = [serves, ...pods];
+    expect(all.map(({ readySince }) => readySince)).toEqual(all.map(() => expect.stringMatching(/Z$/)));
+    return all;
   };
   /** Resolves when more requests than those were answered; none may have failed. */
   const answered = (before: number): Promise<number> =>
