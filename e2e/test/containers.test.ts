@@ -23,6 +23,9 @@ const started =
 const why = missing ?? (typeof started === 'string' ? started : undefined);
 if (why !== undefined) process.stderr.write(`The tests of a node of containers are skipped: ${why}\n`);
 
+/** An engine looks at each container that it has started only now and then. */
+const RESTARTS_LIMIT_MS = 900_000;
+
 const composeSchema = z.object({
   services: z.record(
     z.string(),
@@ -89,7 +92,9 @@ const composeSchema = z.object({
     await node.writeManifest('asks', askingPod('asks', serves.ip ?? ''));
     const pods = await Promise.all(['stays', 'asks'].map((name) => node.pod(name, isReady)));
     await answered(0);
-    return [serves, ...pods];
+    const all = [serves, ...pods];
+    expect(all.map(({ readySince }) => readySince)).toEqual(all.map(() => expect.stringMatching(/Z$/)));
+    return all;
   };
   /** Resolves when more requests than those were answered; none may have failed. */
   const answered = (before: number): Promise<number> =>
@@ -234,15 +239,19 @@ const composeSchema = z.object({
     await node.pod('after-keepers', ({ ready }) => ready);
   });
 
-  test('goes on when its containers are restarted one after the other, and no pod is disturbed', async () => {
-    const before = await staying();
-    for (const name of [...services, 'containerd', 'nats']) {
-      await node.compose('restart', name);
-      await allServe();
-      await undisturbed(before);
-    }
-    expect(await node.kubus('restart', 'sync-loop')).toMatch(/^sync-loop-0 serves again/m);
-  });
+  test(
+    'goes on when its containers are restarted one after the other, and no pod is disturbed',
+    async () => {
+      const before = await staying();
+      for (const name of [...services, 'containerd', 'nats']) {
+        await node.compose('restart', name);
+        await allServe();
+        await undisturbed(before);
+      }
+      expect(await node.kubus('restart', 'sync-loop')).toMatch(/^sync-loop-0 serves again/m);
+    },
+    RESTARTS_LIMIT_MS,
+  );
 
   test('leaves nothing but its packet filter’s rules when it is removed', async () => {
     await node.compose('down', '--timeout', '5');

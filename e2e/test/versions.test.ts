@@ -76,6 +76,7 @@ async function brokersRefusals(node: TestNode): Promise<string[]> {
       await startPods(node);
       const states = podStates(node, staying);
       expect(states.map(({ name }) => name)).toEqual(staying);
+      expect(states.map(({ readySince }) => readySince)).toEqual(staying.map(() => expect.stringMatching(/Z$/)));
       let answered = 0;
 
       const replace = async (part: Part, version: keyof typeof versions) => {

@@ -1,18 +1,16 @@
-import type { AsyncApiDocument } from './asyncapi.ts';
+import type { ComparedContract } from './compatibility.ts';
 
 /**
  * A contract as the project keeps the one of the version before: without texts for people, one line for each channel, operation,
  * message and schema, so that what a release changes can be seen.
  */
-export function keptContract(document: AsyncApiDocument): string {
-  const { info, channels, operations, components } = withoutTexts(document) as AsyncApiDocument;
+export function keptContract(document: ComparedContract): string {
+  const { channels, operations, components } = withoutTexts(document) as ComparedContract;
   const lines = (all: object) =>
     `{\n${Object.entries(all)
       .map(([name, one]) => `${JSON.stringify(name)}:${JSON.stringify(one)}`)
       .join(',\n')}\n}`;
   const parts = [
-    `"asyncapi":${JSON.stringify(document.asyncapi)}`,
-    `"info":${JSON.stringify({ title: info.title, version: info.version })}`,
     `"channels":${lines(channels)}`,
     `"operations":${lines(operations)}`,
     `"components":{"messages":${lines(components.messages)},\n"schemas":${lines(components.schemas)}}`,

@@ -8,7 +8,8 @@ import {
   describeIncompatibility,
   incompatibilities,
   keptContract,
-  readPreviousContract,
+  readPrevious,
+  recordsContract,
   refusals,
   tolerated,
 } from '../src/index.ts';
@@ -285,7 +286,10 @@ describe('the comparison', () => {
 
 describe('this version and the one before', () => {
   test('can work together: whatever has changed is an addition, or stands among what both can live with', async () => {
-    const found = incompatibilities(await readPreviousContract(), present);
+    const found = [
+      ...incompatibilities(await readPrevious('contract'), present),
+      ...incompatibilities(await readPrevious('records'), recordsContract()),
+    ];
     const isTolerated = (one: (typeof found)[number]) =>
       tolerated.some(({ kind, of, field }) => one.kind === kind && one.of === of && one.field === field);
     expect(found.filter((one) => !isTolerated(one)).map(describeIncompatibility)).toEqual([]);
@@ -296,13 +300,19 @@ describe('this version and the one before', () => {
     expect(stale).toEqual([]);
   });
 
-  test('would not be taken for compatible if a real message had changed', () => {
+  test('would not be taken for compatible if a real message or record had changed', () => {
     const kept = JSON.parse(keptContract(present)) as ComparedContract;
     expect(incompatibilities(kept, present)).toEqual([]);
+    const records = JSON.parse(keptContract(recordsContract())) as ComparedContract;
+    expect(incompatibilities(records, recordsContract())).toEqual([]);
     const text = JSON.stringify(kept).replace('"terminating","terminated"', '"terminated"');
     const told = incompatibilities(JSON.parse(text) as ComparedContract, present);
     expect(told.map(describeIncompatibility)).toEqual([
       'refused by the earlier: worker.fact.state.v1 state: may be "terminating", and has to be one of "syncing", "terminated", "finished"',
+    ]);
+    const older = JSON.stringify(records).replace('"terminating","terminated"', '"terminated"');
+    expect(incompatibilities(JSON.parse(older) as ComparedContract, recordsContract())).toMatchObject([
+      { kind: 'refused by the earlier', of: 'pod-workers.pods', field: 'machine.state' },
     ]);
   });
 });

@@ -48,8 +48,9 @@ const SETTLE = 5;
 /** ... and this many after the first one at the latest. */
 const SETTLE_AT_MOST = 100;
 
-const recordSchema = z.object({ version: z.literal(1), path: z.string(), pods: z.array(podSchema) });
-type FileRecord = z.infer<typeof recordSchema>;
+/** What is kept of a manifest file, which counts on when the file has become faulty. */
+export const fileRecordSchema = z.object({ version: z.literal(1), path: z.string(), pods: z.array(podSchema) });
+type FileRecord = z.infer<typeof fileRecordSchema>;
 
 /**
  * Static pods from a folder of manifests, or from one manifest file. It reads at the start, after each change and every
@@ -174,7 +175,7 @@ export class FileSource {
     try {
       const files = new Map<string, FileState>();
       for (const [key, value] of await records.load()) {
-        const record = recordSchema.safeParse(value);
+        const record = fileRecordSchema.safeParse(value);
         if (record.success) files.set(record.data.path, { path: record.data.path, pods: record.data.pods });
         else logger.warn({ record: key, err: record.error }, 'unreadable record of a manifest file');
       }

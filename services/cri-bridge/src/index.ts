@@ -13,7 +13,7 @@ import { PulledImages } from './pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
 export { type AccountOfPod, type NodeCredentials, PullCredentials } from './pull-credentials.ts';
-export { PulledImages, type PulledImagesOptions } from './pulled-images.ts';
+export { PulledImages, type PulledImagesOptions, pullIntentSchema, pulledRecordSchema } from './pulled-images.ts';
 export type { Runtime } from './runtime.ts';
 
 /** The service `cri-bridge`. */

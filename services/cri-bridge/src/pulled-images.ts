@@ -9,11 +9,13 @@ const secretSchema = z.object({
   name: z.string(),
   hash: z.string().optional(),
 });
-const recordSchema = z.object({
+/** With which credentials an image was pulled. */
+export const pulledRecordSchema = z.object({
   imageRef: z.string(),
   names: z.record(z.string(), z.object({ everybody: z.boolean(), secrets: z.array(secretSchema) })),
 });
-const intentSchema = z.object({ image: z.string() });
+/** An image that is about to be pulled. */
+export const pullIntentSchema = z.object({ image: z.string() });
 
 export interface PulledImagesOptions {
   /** Images that are being pulled. What is there after a start was begun by an earlier life. */
@@ -36,8 +38,8 @@ export class PulledImages {
 
   static async load(options: PulledImagesOptions): Promise<PulledImages> {
     const [pulling, pulled] = await Promise.all([options.pulling.load(), options.pulled.load()]);
-    const images = [...pulling.values()].map((value) => intentSchema.safeParse(value).data?.image);
-    const records = [...pulled.values()].map((value) => recordSchema.safeParse(value).data);
+    const images = [...pulling.values()].map((value) => pullIntentSchema.safeParse(value).data?.image);
+    const records = [...pulled.values()].map((value) => pulledRecordSchema.safeParse(value).data);
     return new PulledImages(
       options,
       images.filter((image) => image !== undefined),

@@ -16,7 +16,8 @@ const podDevicesSchema = deviceAllocationSchema.extend({
 export type PodDevices = z.infer<typeof podDevicesSchema>;
 export type DevicesOfContainer = PodDevices['containers'][number];
 
-const recordSchema = podDevicesSchema.extend({ version: z.literal(1) });
+/** What is kept of the devices that a pod has. */
+export const allocationRecordSchema = podDevicesSchema.extend({ version: z.literal(1) });
 
 /**
  * Who has which devices: one record for each pod, written before anybody hears of it, and one fact. Devices that are about
@@ -96,7 +97,7 @@ export class DeviceAllocations {
   }
 
   #load(uid: string, value: unknown): void {
-    const parsed = recordSchema.safeParse(value);
+    const parsed = allocationRecordSchema.safeParse(value);
     if (!parsed.success) {
       this.#logger.error({ podUid: uid, err: parsed.error }, 'the record of a pod’s devices is not understood');
       return;

@@ -13,7 +13,8 @@ const GRACE_MS = 300_000;
  */
 const RETURN_MS = 10_000;
 
-const recordSchema = z.object({
+/** What is kept of a resource that a plugin has told of. */
+export const resourceRecordSchema = z.object({
   version: z.literal(1),
   resource: z.string(),
   devices: z.array(z.object({ id: z.string(), healthy: z.boolean(), numaNodes: z.array(z.int()) })),
@@ -136,7 +137,7 @@ export class DeviceResources {
 
   #load(key: string, value: unknown): void {
     const { fact, clock, logger } = this.#options;
-    const parsed = recordSchema.safeParse(value);
+    const parsed = resourceRecordSchema.safeParse(value);
     if (!parsed.success) {
       logger.error({ resource: key, err: parsed.error }, 'the record of a resource is not understood');
       return;

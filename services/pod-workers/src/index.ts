@@ -18,6 +18,7 @@ import { OrphanFiles } from './orphan-files.ts';
 import { createPodFiles } from './pod-files.ts';
 
 export { podWorkersCore } from './core.ts';
+export { podRecordSchema } from './pod-record.ts';
 export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
 export type { ContainerRun, HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
 

@@ -7,14 +7,15 @@ import * as z from 'zod';
 /** How long after a failed write of a record it is tried again. */
 const RETRY_MS = 1_000;
 
-const recordSchema = z.object({
+/** What is kept of a pod's probes, over restarts and between instances. */
+export const probeRecordSchema = z.object({
   version: z.literal(1),
   probes: podProbesSchema,
   /** The instance that found this, and the epoch of the life in which it did. */
   by: z.string().optional(),
   epoch: z.number().optional(),
 });
-type ProbeRecord = z.infer<typeof recordSchema>;
+type ProbeRecord = z.infer<typeof probeRecordSchema>;
 
 /** What an earlier life of this instance said last on the bus. */
 interface SaidBefore {
@@ -185,7 +186,7 @@ export class ResultKeeper {
 
   async #readRecord(uid: string, term: number): Promise<ProbeRecord | undefined> {
     const record = await this.#records.take(uid, term);
-    const parsed = recordSchema.safeParse(record);
+    const parsed = probeRecordSchema.safeParse(record);
     if (parsed.success) return parsed.data;
     if (record !== undefined) {
       this.#logger.error({ podUid: uid, err: parsed.error }, 'a record of probe results can not be read');

@@ -18,6 +18,7 @@ export { CsiService, type CsiServiceOptions } from './csi/csi-service.ts';
 export type { CsiVolumes } from './csi/csi-volumes.ts';
 export { type MadeVolume, VolumeAwaits, type VolumeHost, type VolumeNews } from './ports.ts';
 export { type VolumeHostOptions, createVolumeHost } from './volume-host.ts';
+export { volumeRecordSchema } from './volume-record.ts';
 export { VolumeManager, type VolumeManagerOptions } from './volume-manager.ts';
 
 /** The service `volume-manager`. */
