@@ -19,10 +19,12 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
-/** What the machine's kubelet and runtime have: where they are on any machine, which this one has for itself. */
+/** Where a runtime is on any machine; this one has such folders for itself. */
 const CONTAINERD = '/run/containerd';
 const SOCKET = `${CONTAINERD}/containerd.sock`;
 
+/** The network of this process, as a file. */
+const OWN_NETWORK = `/proc/${process.pid}/ns/net`;
 /** In a network that leads nowhere. */
 const ADDRESS = '192.0.2.10';
 
@@ -49,17 +51,17 @@ export class ClusterMachine {
       await removeTestFolder(folder);
       throw error;
     });
-    const made: ClusterMachine[] = [];
+    const made: { machine?: ClusterMachine } = {};
     const api = await TestApiServer.start({
       ...options,
       // A node tells its API's port, and its address is one of the machine's network.
       kubelet: async ({ status }) => {
         const { kubeletEndpoint } = status?.['daemonEndpoints'] as { kubeletEndpoint: { Port: number } };
-        return { host: '127.0.0.1', port: (await made[0]?.expose(kubeletEndpoint.Port)) ?? 0 };
+        return { host: '127.0.0.1', port: (await made.machine?.expose(kubeletEndpoint.Port)) ?? 0 };
       },
     });
     const machine = new ClusterMachine({ folder, engine, api, kubeconfig: await api.kubeconfig() });
-    made.push(machine);
+    made.machine = machine;
     try {
       await machine.#startRuntime();
       await machine.#takeImages();
@@ -155,7 +157,7 @@ export class ClusterMachine {
   }
 
   async #startKubelet(): Promise<void> {
-    await this.#relay(this.engine.network, this.api.port, '/proc/self/ns/net', this.api.port);
+    await this.#relay(this.engine.network, this.api.port, OWN_NETWORK, this.api.port);
     const config = join(this.#folder, 'kubelet.yaml');
     const kubelet = {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -170,13 +172,7 @@ export class ClusterMachine {
     await writeFile(config, JSON.stringify(kubelet));
     const kubeconfig = await this.api.kubeconfig(nodeUser(this.name));
     const flags = [`--config=${config}`, `--kubeconfig=${kubeconfig}`, `--hostname-override=${this.name}`];
-    const program = [
-      process.execPath,
-      kubusProgram,
-      'kubelet',
-      '--runtime-handler=',
-      `--cgroup-root=/kubus-${this.name}`,
-    ] as const;
+    const program = [process.execPath, kubusProgram, 'kubelet', '--runtime-handler='] as const;
     const agent = this.#start(this.engine.inside([...program, ...flags]));
     const ended = agent.outcome.then(({ stderr }) => {
       throw new Error(`the kubelet of the machine has ended:\n${stderr}`);
@@ -187,16 +183,15 @@ export class ClusterMachine {
 
   async #relayTo(port: number): Promise<number> {
     const own = await freePort();
-    await this.#relay('/proc/self/ns/net', own, this.engine.network, port);
+    await this.#relay(OWN_NETWORK, own, this.engine.network, port);
     return own;
   }
 
   /** Makes `to` of the loopback of one network reachable as `port` of that of another one. */
   async #relay(network: string, port: number, target: string, to: number): Promise<void> {
     const { portRelay } = await compileNatives(testCache());
-    const own = target.replace('self', String(process.pid));
     const enter = ['nsenter', `--net=${network}`, '--'] as const;
-    const relay = this.#start([...enter, portRelay, String(port), own, '127.0.0.1', String(to)]);
+    const relay = this.#start([...enter, portRelay, String(port), target, '127.0.0.1', String(to)]);
     // It says where it leads once it listens.
     await once(relay.child.stderr, 'data');
   }

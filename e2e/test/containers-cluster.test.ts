@@ -202,6 +202,8 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     agent = release.createPod();
     await serves('after-upgrade');
     expect(await traces('stays')).toEqual(before);
+    // Its shim is one of a container that is gone.
+    expect(await ok('exec', 'stays', '--', 'echo', 'still there')).toBe('still there\n');
     const user = `system:node:${guest}`;
     const own = api.requests.slice(asked).filter((one) => one.user === user || one.user === release.account);
     expect([...new Set(own.map((one) => one.user))]).toEqual([user]);
@@ -235,6 +237,10 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
       `${credentials}/kubeconfig`,
     );
     expect(modes).toBe('2750 0 65532\n640 0 65532\n');
+    // A pod that was there before all upgrades ends as any other.
+    await create('stays');
+    expect(await machine.engine.onMachine('cat', '/proc/mounts')).not.toContain(before[0]?.containerID.slice(-64));
+    expect(await traces('stays')).not.toEqual(before);
   });
 
   test('refuses the runtime of the machine’s kubelet, with a sentence in its log', async () => {
