@@ -91,10 +91,19 @@ function told(): Promise<Map<string, ToldPod>> {
     const done = pods.every(([name, { left }]) => {
       const { phase, containerStatuses = [] } = known.get(`${name}-${node}`)?.status ?? {};
       if (left.sandbox.state === 'SANDBOX_NOTREADY') return phase === 'Succeeded';
-      return phase === 'Running' && containerStatuses.every(({ ready }) => ready);
+      return (
+        phase === 'Running' &&
+        containerStatuses.every(({ name: container, ready, restartCount }) => {
+          return ready && restartCount === lastAttempt(left, container);
+        })
+      );
     });
     return done ? known : undefined;
   });
+}
+
+function lastAttempt({ containers }: LeftPod, container: string): number {
+  return Math.max(...containers.filter(({ name }) => name === container).map(({ attempt }) => attempt));
 }
 
 /** Every sandbox and container that is there: which it is, which run, when it was made and started. */
