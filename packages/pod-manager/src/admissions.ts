@@ -29,6 +29,9 @@ import { type IdPool, freeRange } from './id-ranges.ts';
 /** Why a pod was ended for a critical one (kubelet behaviour 1.17, row 4b). */
 const PREEMPTED: Refusal = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
+/** The condition of a pod that has not been granted the resources that it wants. */
+const RESIZE_PENDING = 'PodResizePending';
+
 /** The part of a pod's work that follows from what was decided about it. */
 export type Terms = Pick<
   PodWork,
@@ -112,6 +115,19 @@ export class Admissions {
     this.take(pod, admission.victims, deviceRequests(pod).length > 0 ? 'awaited' : undefined);
     for (const victim of admission.victims) this.#evict(victim);
     return admission.victims;
+  }
+
+  /**
+   * Takes a pod that is on the node already, whoever has brought it there: with what it has, where its status tells that it has not been
+   * granted what it wants (kubelet behaviour 1.18).
+   */
+  takeOver(pod: Pod): void {
+    const { conditions = [] } = pod.status ?? {};
+    const waits = conditions.some(({ type, status }) => type === RESIZE_PENDING && status === 'True');
+    const wanted = allocationOf(pod);
+    const held = waits && pod.status !== undefined ? actualAllocation(pod, pod.status).containers : {};
+    this.take(withAllocation(pod, { ...wanted, containers: { ...wanted.containers, ...held } }));
+    this.desired(pod);
   }
 
   /** Takes a pod as it is. `awaits`: UIDs of those that have to end before it is started. `devices`: see the record. */

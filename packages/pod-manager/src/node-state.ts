@@ -237,7 +237,7 @@ export class NodeState {
     }
     if (isBlocked(view, this.#nodeView(now, share))) return [];
     if (isThere(view) || isSet(pod.metadata.deletionTimestamp) || isTerminal(pod.status?.phase)) {
-      this.#admissions.take(pod);
+      this.#admissions.takeOver(pod);
       return [];
     }
     const isNodeKnown = isStatic(view.desired.source) || !this.#awaitsNode || this.#nodeSaid !== undefined;

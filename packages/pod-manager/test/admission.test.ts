@@ -207,6 +207,16 @@ describe('a resize', () => {
     expect(loop.works.get('a')).toMatchObject({ allocatedGeneration: 2 });
   });
 
+  test.each([
+    ['that waits goes on waiting', [{ type: 'PodResizePending', status: 'True' }], 'sync 1, OutOfcpu'],
+    ['that was granted stays granted', [{ type: 'PodResizeInProgress', status: 'True' }], 'sync 3'],
+  ])('%s when the pod is taken over from another agent', (_, conditions, said) => {
+    const resources = { requests: { cpu: '1' } };
+    const containerStatuses = [{ name: 'c', ready: true, restartCount: 0, image: '', imageID: '', resources }];
+    loop.state.runtime('a', runtime([]));
+    expect(loop.want({ ...resized('a', '3'), status: { conditions, containerStatuses } })).toBe(said);
+  });
+
   test('to less counts when it is reached, and goes to who waits first', () => {
     loop.want(asking('a', '1500m'));
     loop.want(asking('b', '250m'));

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type RunningCommand, poll } from '@kubus/harness';
+import { runCommand } from '@kubus/launcher';
+import { callCriOnce } from '@kubus/node-images';
+import { decodeManifest, staticPod } from '@kubus/pod-manifest';
+import { readFileSync } from 'node:fs';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KubeletMachine } from '../src/kubelet-machine.ts';
+import { type LeftManifest, leavePod, leaveRootFolder } from '../src/leave-pods.ts';
+import { type LeftPod, fillPlaceholders, readLeftPods } from '../src/left-pods.ts';
+import { pod } from '../src/pods.ts';
+
+/** What the reference kubelet v1.36 had made of these manifests, read from its runtime when it had ended with {@link readLeftPods}. */
+const reference = JSON.parse(readFileSync(join(import.meta.dirname, 'reference/left-pods.json'), 'utf8')) as {
+  node: string;
+  pods: Record<string, { manifest: LeftManifest; left: LeftPod }>;
+};
+const { node } = reference;
+const pods = Object.entries(reference.pods);
+
+/** State of the reference that is nobody else's: files that it wants to find as it has left them. */
+const STATE = {
+  cpu_manager_state: '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
+  memory_manager_state: '{"policyName":"None","machineState":{},"checksum":1}',
+  allocated_pods_state: '{"data":"{\\"entries\\":{}}","checksum":1}',
+  actuated_pods_state: '{"data":"{\\"entries\\":{}}","checksum":1}',
+};
+
+let machine: KubeletMachine;
+let flags: string[];
+let agent: RunningCommand;
+
+beforeAll(async () => {
+  machine = await KubeletMachine.start();
+  const { folder, runtime } = machine;
+  const config = await machine.write('kubelet.yaml', {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    staticPodPath: 'manifests',
+    podLogsDir: 'logs/pods',
+    containerRuntimeEndpoint: `unix://${runtime.socket}`,
+    failCgroupV1: false,
+    failSwapOn: false,
+    resolvConf: '',
+    authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
+    authorization: { mode: 'AlwaysAllow' },
+  });
+  flags = [
+    `--config=${config}`,
+    `--cgroup-root=${runtime.dir.cgroupRoot}`,
+    `--hostname-override=${node}`,
+    `--cert-dir=${join(folder, 'pki')}`,
+    '--node-ip=10.88.0.1',
+    '--runtime-handler=',
+  ];
+});
+afterAll(() => machine.remove());
+
+function manifestPath(name: string): string {
+  return join(machine.folder, 'manifests', `${name}.yaml`);
+}
+
+/** The UID that either agent gives the pod on this machine. */
+function uidOf(name: string, manifest: object): string {
+  const [decoded] = decodeManifest(JSON.stringify(manifest)).pods;
+  if (decoded === undefined) throw new Error(`${name} is no pod`);
+  const origin = { source: 'file', path: manifestPath(name), node, seenAt: '' } as const;
+  return staticPod(decoded.pod, origin).metadata.uid;
+}
+
+/** What the node’s API says, as the API server asks it. */
+function ask(path: string, ...options: string[]): Promise<string> {
+  const url = `https://127.0.0.1:10250${path}`;
+  return runCommand(machine.runtime.inside(['curl', '--silent', '--insecure', '--fail', ...options, url]));
+}
+
+interface ToldPod {
+  metadata: { name: string; uid: string };
+  status: {
+    phase: string;
+    containerStatuses?: { name: string; ready: boolean; restartCount: number; state: object; lastState: object }[];
+  };
+}
+
+/** The pods as the node tells of them, once all have come as far as the reference had brought them. */
+function told(): Promise<Map<string, ToldPod>> {
+  return poll('the pods are as they were', async () => {
+    const list = JSON.parse(await ask('/pods')) as { items: ToldPod[] };
+    const known = new Map(list.items.map((one) => [one.metadata.name, one]));
+    const done = pods.every(([name, { left }]) => {
+      const { phase, containerStatuses = [] } = known.get(`${name}-${node}`)?.status ?? {};
+      if (left.sandbox.state === 'SANDBOX_NOTREADY') return phase === 'Succeeded';
+      return (
+        phase === 'Running' &&
+        containerStatuses.every(({ name: container, ready, restartCount }) => {
+          return ready && restartCount === lastAttempt(left, container);
+        })
+      );
+    });
+    return done ? known : undefined;
+  });
+}
+
+function lastAttempt({ containers }: LeftPod, container: string): number {
+  return Math.max(...containers.filter(({ name }) => name === container).map(({ attempt }) => attempt));
+}
+
+/** Every sandbox and container that is there: which it is, which run, when it was made and started. */
+async function runs(): Promise<string[]> {
+  const { socket } = machine.runtime;
+  const { items = [] } = await callCriOnce(socket, 'ListPodSandbox', {});
+  const { containers = [] } = await callCriOnce(socket, 'ListContainers', {});
+  const started = await Promise.all(
+    containers.map(async ({ id = '', metadata, labels, state }) => {
+      const { status } = await callCriOnce(socket, 'ContainerStatus', { containerId: id });
+      const words = [
+        labels?.['io.kubernetes.pod.name'],
+        metadata?.name,
+        metadata?.attempt,
+        id,
+        state,
+        status?.startedAt,
+      ];
+      return words.join(' ');
+    }),
+  );
+  const made = items.map(({ id, metadata, state, createdAt }) => [metadata?.name, id, state, createdAt].join(' '));
+  return [...made, ...started].sort();
+}
+
+/** What is mounted below the pods' folders: a volume that was mounted once more would be there twice. */
+async function mounts(): Promise<string[]> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+  return lines.filter((line) => line.includes(join(machine.folder, 'kubelet/pods')));
+}
+
+describe('what the reference kubelet has left', () => {
+  let before: { runs: string[]; mounts: string[] };
+
+  test('runs on, and is told of as the reference had', async () => {
+    await leaveRootFolder(machine);
+    for (const [name, { manifest, left }] of pods) {
+      await machine.write(`manifests/${name}.yaml`, manifest);
+      await leavePod(machine, manifest, fillPlaceholders(left, machine, uidOf(name, manifest)));
+    }
+    for (const [name, content] of Object.entries(STATE)) await machine.write(`kubelet/${name}`, content);
+    // What was left is what the reference leaves: the rest of the test speaks of it.
+    const left = await readLeftPods(machine);
+    for (const [name, { left: expected }] of pods) {
+      expect(left[`${name}-${node}`]).toEqual({ ...expected, folders: expect.any(Array) });
+    }
+    before = { runs: await runs(), mounts: await mounts() };
+
+    agent = machine.kubelet(...flags);
+    await machine.told(agent, 'READY=1');
+    const now = await told();
+    for (const [name, { manifest }] of pods) {
+      expect(now.get(`${name}-${node}`)?.metadata.uid).toBe(uidOf(name, manifest));
+    }
+    expect(now.get(`restarted-${node}`)?.status.containerStatuses).toMatchObject([
+      { restartCount: 1, lastState: { terminated: { exitCode: 3, message: 'first\n' } } },
+    ]);
+    expect(now.get(`ended-${node}`)?.status.containerStatuses).toMatchObject([
+      { restartCount: 0, state: { terminated: { exitCode: 0, message: 'the end\n' } } },
+    ]);
+  });
+
+  test('is neither restarted nor mounted anew, when other pods come too', async () => {
+    await machine.write('manifests/late.yaml', pod('late'));
+    const late = await machine.containerOf(`late-${node}`);
+    const rest = (await runs()).filter((line) => !line.includes(`late-${node}`));
+    expect(late).not.toBe('');
+    expect(rest).toEqual(before.runs);
+    expect(await mounts()).toEqual(expect.arrayContaining(before.mounts));
+    const main = `kube-system/web-${node}/main`;
+    expect(await ask(`/containerLogs/${main}`)).toBe('started\n');
+    expect(await ask(`/run/${main}?cmd=cat%20/memory/init`, '--request', 'POST')).toBe('memory\n');
+    await rm(manifestPath('late'));
+  });
+
+  test('ends with its manifest, and leaves nothing mounted', async () => {
+    for (const [name] of pods) await rm(manifestPath(name));
+    await poll('no containers and no mounts', async () => {
+      const { containers = [] } = await callCriOnce(machine.runtime.socket, 'ListContainers', {});
+      return (containers.length === 0 && (await mounts()).length === 0) || undefined;
+    });
+  });
+});
+
+describe('what is made here', () => {
+  test('is what the reference would have made, so that it goes on with it', async () => {
+    for (const [name, { manifest }] of pods) await machine.write(`manifests/${name}.yaml`, manifest);
+    await told();
+    expect((await agent.end()).code).toBe(0);
+    const left = await readLeftPods(machine);
+    for (const [name, { left: expected }] of pods) expect(left[`${name}-${node}`]).toEqual(expected);
+  });
+
+  test('stays when the agent has ended, beside the reference’s own state as it was', async () => {
+    for (const [name, content] of Object.entries(STATE)) {
+      expect(await readFile(join(machine.folder, 'kubelet', name), 'utf8')).toBe(content);
+    }
+    const { containers = [] } = await callCriOnce(machine.runtime.socket, 'ListContainers', {
+      filter: { state: { state: 'CONTAINER_RUNNING' } },
+    });
+    expect(containers).toHaveLength(pods.flatMap(([, { left }]) => left.containers).filter(isRunning).length);
+  });
+});
+
+function isRunning({ state }: LeftPod['containers'][number]): boolean {
+  return state === 'CONTAINER_RUNNING';
+}
