@@ -11,12 +11,6 @@ export interface Tolerated extends Pick<Incompatibility, 'kind' | 'of' | 'field'
  */
 export const tolerated: readonly Tolerated[] = [
   {
-    kind: 'sender removed',
-    of: 'fault.event.faulted.v1',
-    field: '',
-    because: 'nothing is done to the messages of the observatory any more, so it has nothing to tell',
-  },
-  {
     kind: 'refused by the earlier',
     of: 'node.event.process.v1',
     field: 'service',
