@@ -93,6 +93,7 @@ export function leafNodes(link: HubLink): string[] {
     `    deny_exports: ["kubus.>", "$JS.EVENT.>"]`,
     '  }]',
     // A hub that is away for a day fills no log; of attempts that reach nobody one an hour is told.
+    // A number: 2.9 takes no duration here, and later servers only warn.
     '  reconnect: 3',
     '}',
     'reconnect_error_reports: 1200',

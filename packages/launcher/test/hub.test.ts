@@ -303,7 +303,7 @@ describe('TLS', () => {
     const { ca, pair } = await certified();
     const { leaf } = await startHub(pair);
     const node = await LinkedNode.start(relayed(leaf, 'hub.example', ca));
-    await node.server.says(/JetStream Domain Mapping/);
+    await node.server.says(/JetStream (?:Domain Mapping|using domains)/);
   });
 
   test.each([
@@ -320,7 +320,7 @@ describe('TLS', () => {
   test('one without TLS gets no password', async () => {
     const { leaf, server } = await startHub();
     const node = await LinkedNode.start(relayed(leaf, 'hub.example'));
-    await node.server.says(/TLS leafnode handshake error/);
+    await node.server.says(/TLS leafnode handshake error|TLS Handshake Failure/);
     await server.says(/Leafnode connection closed|Parser Error|Parse Error/i);
   });
 });
