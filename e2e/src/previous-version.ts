@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { previousCommit } from '@kubus/contract-document';
+import { previousCommit } from '@kubus/contract-document/versions';
 import { checkout, testCache } from '@kubus/harness';
 import { toError } from '@kubus/ports';
 import { programFolders } from './installation.ts';

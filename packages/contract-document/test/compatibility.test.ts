@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Ajv } from 'ajv';
 import * as fc from 'fast-check';
+import { type JsonSchema, asyncApiDocument } from '../src/index.ts';
 import {
   type ComparedContract,
-  type JsonSchema,
-  asyncApiDocument,
   describeIncompatibility,
   incompatibilities,
   keptContract,
@@ -12,7 +11,7 @@ import {
   recordsContract,
   refusals,
   tolerated,
-} from '../src/index.ts';
+} from '../src/versions.ts';
 
 const present = asyncApiDocument('1.2.3', 'how it works');
 
