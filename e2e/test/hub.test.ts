@@ -127,12 +127,13 @@ test2('the events of two nodes meet at one hub, whatever dies, and nothing goes 
   const numbers = events.map(({ headers }) =>
     ['Node', 'Source', 'Epoch', 'Seq'].map((name) => headers[`Kubus-${name}`]).join(' '),
   );
-  expect(new Set(numbers).size).toBe(numbers.length);
+  const again = events.filter((_event, at) => numbers.indexOf(numbers[at] ?? '') < at);
+  expect(again).toEqual([]);
   for (const { subject, headers } of events) {
     expect(subjectMatches(`kubus.${headers['Kubus-Node']}.*.event.*.*`, subject)).toBe(true);
   }
   // What the reader has heard besides is the hub's own, and what it has said itself.
-  const own = [...both.map(({ name }) => `kubus.${name}.*.event.*.*`), 'kubus.*.runtime.cmd.StopPodSandbox.forged'];
+  const own = ['kubus.*.*.event.*.*', 'kubus.*.runtime.cmd.StopPodSandbox.forged'];
   const known = [...own, '$JS.API.>', '$JS.EVENT.>', '$JS.*.API.>', '$JSC.R.*', '_INBOX.>', 'kubus-hub.>'];
   expect(overheard.filter((subject) => !known.some((pattern) => subjectMatches(pattern, subject)))).toEqual([]);
   expect((await one.kubus('status')).code).toBe(0);

@@ -27,6 +27,9 @@ ANSWER_S = 3.0
 AGAIN_S = 1.0
 # How often nodes are looked for: new ones, and those that were made anew.
 LOOK_S = 5.0
+# A hub that was killed may have lost its last events, and takes them again under other numbers: after that so many are
+# looked at once more, and those that were shown already are left out.
+OVERLAP = 1000
 # How many events are asked for at once, and how long the hub may wait for the first one.
 BATCH = 100
 WAIT_S = 2.0
@@ -40,6 +43,8 @@ class Hub:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._away: set[str] = set()
+        # The last events that were shown, oldest first.
+        self._shown: dict[tuple[str, ...], None] = {}
 
     async def _ask(self, call: str, request: dict[str, Any] | None = None, prefix: str = "$JS.API") -> dict[str, Any]:
         """JetStream's answer. Raises NatsError, asyncio.TimeoutError."""
@@ -99,11 +104,23 @@ class Hub:
         following = first
         while True:
             try:
-                async for message in self._stored(following):
-                    show(message.subject, message.headers or {}, message.data, as_json)
+                state = (await self._ask(f"STREAM.INFO.{STREAM}")).get("state", {})
+                async for message in self._stored(max(first, min(following, state.get("last_seq", 0) + 1) - OVERLAP)):
+                    if self._is_new(message.headers or {}):
+                        show(message.subject, message.headers or {}, message.data, as_json)
                     following = message.metadata.sequence.stream + 1
             except (NatsError, asyncio.TimeoutError):
                 await asyncio.sleep(AGAIN_S)
+
+    def _is_new(self, headers: dict[str, str]) -> bool:
+        """Whether that event was not among the last ones: its node, who has told it, and its number there."""
+        event = tuple(headers.get(f"Kubus-{name}", "") for name in ("Node", "Source", "Epoch", "Seq"))
+        if event in self._shown:
+            return False
+        self._shown[event] = None
+        if len(self._shown) > 2 * OVERLAP:
+            del self._shown[next(iter(self._shown))]
+        return True
 
     async def _stored(self, first: int) -> AsyncIterator[Msg]:
         """Every event from that number on. Raises NatsError, asyncio.TimeoutError when the hub has gone."""
