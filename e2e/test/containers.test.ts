@@ -94,6 +94,14 @@ const composeSchema = z.object({
     await answered(0);
     const all = [serves, ...pods];
     expect(all.map(({ readySince }) => readySince)).toEqual(all.map(() => expect.stringMatching(/Z$/)));
+    // The next life of a worker knows what is written down: a status of the last two seconds may not be yet.
+    const records = `/var/lib/kubus/${node.name}/state/pod-workers/pods`;
+    for (const { name, uid, readySince = '' } of all) {
+      await poll(`the record of ${name}`, async () => {
+        const text = await node.engine.onMachine('sh', '-c', `cat ${records}/*${uid}* 2>/dev/null || true`);
+        return text.includes(readySince) || undefined;
+      });
+    }
     return all;
   };
   /** Resolves when more requests than those were answered; none may have failed. */
