@@ -48,7 +48,10 @@ function untilStarted(socket: Socket): Promise<SupervisedProcess | undefined> {
     socket.destroy();
   };
   const say = (line: string) => socket.write(`${line}\n`);
-  createInterface({ input: socket }).on('line', (line) => {
+  const lines = createInterface({ input: socket });
+  // It repeats the errors of its socket; `close` follows each.
+  lines.on('error', () => undefined);
+  lines.on('line', (line) => {
     const [what, number = '', kind = '', status = ''] = line.split(' ');
     if (what === 'started' && pid === undefined) {
       pid = Number(number);

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, type Socket, createServer as createSocketServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
 import { silentLogger } from '@kubus/ports';
@@ -162,6 +162,24 @@ test('a container that is gone is waited for', async () => {
     await once(again, 'exit');
   });
   expect((await count(3))[2]).toMatch(/^it started \d+$/);
+});
+
+test('a container that ends before it has read what it was told is gone, too', async () => {
+  const control = join(await testFolder(), 'it.control');
+  const server = createSocketServer({ pauseOnConnect: true }).listen(control);
+  afterTest(async () => {
+    server.close();
+    await once(server, 'close');
+  });
+  await once(server, 'listening');
+  const connected = once(server, 'connection') as Promise<[Socket]>;
+  const finding = findRemoteProcess(control, new AbortController().signal);
+  const [socket] = await connected;
+  socket.write('started 5\n');
+  const { pid, exited } = await finding;
+  // With bytes that nobody has read, the kernel resets the connection instead of ending it.
+  socket.destroy();
+  expect([pid, await exited]).toEqual([5, 'unknown']);
 });
 
 async function check(...args: string[]): Promise<unknown> {
