@@ -45,7 +45,7 @@ export interface NoDevices {
 
 /**
  * The devices that a container may get (kubelet behaviour 1.21, Device plugin): healthy ones that nobody has, those of the
- * pod's init containers first, then those near to the NUMA nodes that were chosen for it.
+ * pod's init containers first, then those near to the NUMA nodes that were chosen for it, by which the former are ordered, too.
  */
 export function deviceChoice(asked: DeviceQuestion): DeviceChoice | NoDevices {
   const { resource, count, devices, inUse, reusable, affinity } = asked;
@@ -54,8 +54,13 @@ export function deviceChoice(asked: DeviceQuestion): DeviceChoice | NoDevices {
   if (healthy.length === 0) {
     return { problem: `no healthy devices present; cannot allocate unhealthy devices ${resource}` };
   }
-  const ids = new Set(healthy.map(({ id }) => id));
-  const reused = reusable.filter((id) => ids.has(id)).slice(0, count);
+  const byId = new Map(healthy.map((device) => [device.id, device]));
+  const again = byAffinity(
+    reusable.flatMap((id) => byId.get(id) ?? []),
+    affinity,
+  );
+  // Fewer than there are may suffice.
+  const reused = [...again.aligned, ...again.others].slice(0, count);
   const needed = count - reused.length;
   if (needed === 0) return { count, fixed: reused, pool: [], question: undefined };
   const available = healthy.filter(({ id }) => !inUse.has(id) && !reused.includes(id));

@@ -13,6 +13,7 @@ export { type ContainerRequest, deviceRequests, nextReusable, podCounts } from '
 export {
   type AlignedRequest,
   type Alignment,
+  type Topology,
   type TopologyPolicy,
   type TopologyScope,
   alignment,

@@ -8,13 +8,24 @@ export type TopologyPolicy = (typeof topologyPolicies)[number];
 export const topologyScopes = ['container', 'pod'] as const;
 export type TopologyScope = (typeof topologyScopes)[number];
 
-/** A set of NUMA nodes, bit by bit. */
+/** The NUMA nodes of a machine, and what is wanted of them. */
+export interface Topology {
+  readonly policy: TopologyPolicy;
+  readonly nodes: readonly number[];
+  /**
+   * How far each node is from each one, in the same order. Given where of sets with the same number of nodes the closest is wanted
+   * (topologyManagerPolicyOptions, prefer-closest-numa-nodes); single-numa-node has no use for it.
+   */
+  readonly distances?: readonly (readonly number[])[] | undefined;
+}
+
+/** A set of the nodes that matter, bit by bit. */
 type NodeMask = number;
 
 /** Nodes from which one resource of a container can be had. */
 interface Hint {
   readonly mask: NodeMask;
-  /** No fewer nodes would do on this machine. */
+  /** No fewer nodes would do on this machine; of several resources together: for each of them, and it is the same nodes. */
   readonly preferred: boolean;
 }
 
@@ -37,109 +48,137 @@ export interface Alignment {
   readonly affinity: readonly number[] | undefined;
 }
 
-/** The reference kubelet refuses to start on machines with more (topologyManagerPolicyOptions, max-allowable-numa-nodes). */
-const MAX_NUMA_NODES = 8;
+/** More than fit into a mask. */
+const MOST_NODES = 32;
 
 /**
  * The NUMA nodes from which a container, or a pod, gets its devices, so that all of them are close to each other (kubelet behaviour
- * 1.21, Topology; KEP-693).
- *
- * @param nodes the machine's NUMA nodes
+ * 1.21, Topology; KEP-693). Only nodes that have devices of a resource are looked at for it: every set of them is, which
+ * are twice as many with each further node.
  */
-export function alignment(
-  policy: TopologyPolicy,
-  nodes: readonly number[],
-  requests: readonly AlignedRequest[],
-): Alignment {
-  if (policy === 'none' || nodes.length === 0 || nodes.length > MAX_NUMA_NODES) {
-    return { admitted: true, affinity: undefined };
-  }
-  const everywhere = maskOf(nodes);
-  const masks = subsets(nodes);
+export function alignment(topology: Topology, requests: readonly AlignedRequest[]): Alignment {
+  const { policy, nodes } = topology;
+  if (policy === 'none' || nodes.length === 0) return { admitted: true, affinity: undefined };
+  const places = new Places(nodes, requests);
   const hints = requests.flatMap((request) => {
-    const found = hintsOf(request, masks, nodes.length);
+    const found = hintsOf(request, places);
     return found === undefined ? [] : [found];
   });
   const usable = policy === 'single-numa-node' ? hints.map((some) => some.filter(isSingle)) : hints;
-  const best = bestOf(combined(usable, everywhere), mostNeeded(usable));
-  if (best === undefined) return { admitted: policy === 'best-effort', affinity: undefined };
-  const isAnywhere = policy === 'single-numa-node' && best.mask === everywhere;
-  const affinity = isAnywhere ? undefined : nodes.filter((node) => best.mask & bit(node));
-  return { admitted: policy === 'best-effort' || best.preferred, affinity };
+  const distance = policy === 'single-numa-node' ? () => 0 : places.distanceBy(topology);
+  const best = bestOf(combined(usable), { needed: mostNeeded(usable), distance });
+  const affinity = best === undefined ? nodes : places.nodesOf(best.mask);
+  const isAnywhere = policy === 'single-numa-node' && affinity.length === nodes.length;
+  const isPreferred = best === undefined ? usable.length === 0 : best.preferred;
+  return { admitted: policy === 'best-effort' || isPreferred, affinity: isAnywhere ? undefined : affinity };
+}
+
+/** The nodes of a machine that have devices of the resources which are asked for. */
+class Places {
+  readonly #nodes: readonly number[];
+
+  constructor(nodes: readonly number[], requests: readonly AlignedRequest[]) {
+    const used = new Set(requests.flatMap(({ all }) => all.flatMap(({ numaNodes }) => numaNodes)));
+    this.#nodes = nodes.filter((node) => used.has(node)).toSorted((a, b) => a - b);
+  }
+
+  /** Nodes that the machine does not have are none. */
+  maskOf(nodes: readonly number[]): NodeMask {
+    return nodes.reduce((mask, node) => mask | bit(this.#nodes.indexOf(node)), 0);
+  }
+
+  nodesOf(mask: NodeMask): number[] {
+    return this.#nodes.filter((_node, at) => mask & bit(at));
+  }
+
+  /** The mean distance of the nodes of a set. */
+  distanceBy({ nodes, distances }: Topology): (mask: NodeMask) => number {
+    if (distances === undefined) return () => 0;
+    return (mask) => {
+      const rows = this.nodesOf(mask).map((node) => nodes.indexOf(node));
+      const all = rows.flatMap((from) => rows.map((to) => distances[from]?.[to] ?? 0));
+      return all.reduce((sum, one) => sum + one, 0) / all.length;
+    };
+  }
 }
 
 /** Undefined: of this resource no device says where it is. Empty: it can not be had. */
-function hintsOf(request: AlignedRequest, masks: readonly NodeMask[], nodes: number): readonly Hint[] | undefined {
+function hintsOf(request: AlignedRequest, places: Places): readonly Hint[] | undefined {
   const { count, all, available, reusable } = request;
-  if (all.every(({ numaNodes }) => numaNodes.length === 0)) return undefined;
-  const isWithin = (mask: NodeMask) => (device: KnownDevice) => (maskOf(device.numaNodes) & mask) !== 0;
-  const given = all.filter(({ id }) => available.has(id) || reusable.includes(id));
-  const bound = all.filter(({ id }) => reusable.includes(id));
-  let fewest = nodes;
+  const placed = all.map(({ id, numaNodes }) => ({ id, on: places.maskOf(numaNodes) })).filter(({ on }) => on !== 0);
+  if (placed.length === 0) return all.some(({ numaNodes }) => numaNodes.length > 0) ? [] : undefined;
+  const within = (some: typeof placed, mask: NodeMask) => some.filter(({ on }) => on & mask).length;
+  const given = placed.filter(({ id }) => available.has(id) || reusable.includes(id));
+  const bound = placed.filter(({ id }) => reusable.includes(id));
+  const everywhere = placed.reduce((mask, { on }) => mask | on, 0);
+  let fewest = size(everywhere);
   const found: NodeMask[] = [];
-  for (const mask of masks) {
-    if (all.filter(isWithin(mask)).length >= count) fewest = Math.min(fewest, size(mask));
-    const reused = bound.filter(isWithin(mask)).length;
-    if (reused < Math.min(bound.length, count)) continue;
-    if (given.filter(isWithin(mask)).length >= count) found.push(mask);
+  for (const mask of subsets(everywhere)) {
+    if (within(placed, mask) >= count) fewest = Math.min(fewest, size(mask));
+    if (within(bound, mask) < Math.min(bound.length, count)) continue;
+    if (within(given, mask) >= count) found.push(mask);
   }
   return found.map((mask) => ({ mask, preferred: size(mask) === fewest }));
 }
 
-/** What all resources have in common, for each way to choose one hint of each. */
-function combined(hints: readonly (readonly Hint[])[], everywhere: NodeMask): readonly Hint[] {
-  let merged: readonly Hint[] = [{ mask: everywhere, preferred: true }];
-  for (const some of hints) {
+/** What all resources have in common, for each way to choose one hint of each. One that can not be had has none, and then no way is preferred. */
+function combined(hints: readonly (readonly Hint[])[]): readonly Hint[] {
+  const [first = [], ...others] = hints.filter((some) => some.length > 0);
+  let merged = first;
+  for (const some of others) {
     const next = new Map<string, Hint>();
     for (const one of merged) {
       for (const other of some) {
-        const both = { mask: one.mask & other.mask, preferred: one.preferred && other.preferred };
-        if (both.mask !== 0) next.set(`${both.mask} ${both.preferred}`, both);
+        const preferred = one.preferred && other.preferred && one.mask === other.mask;
+        const both = { mask: one.mask & other.mask, preferred };
+        if (both.mask !== 0) next.set(`${both.mask} ${preferred}`, both);
       }
     }
     merged = [...next.values()];
   }
-  return merged;
+  const canBeHad = hints.every((some) => some.length > 0);
+  return canBeHad ? merged : merged.map(({ mask }) => ({ mask, preferred: false }));
 }
 
 /** How many nodes the resource needs at least that needs the most. */
 function mostNeeded(hints: readonly (readonly Hint[])[]): number {
-  return Math.max(0, ...hints.map((some) => Math.min(...some.map(({ mask }) => size(mask)))));
+  const least = hints.map((some) => Math.min(...some.map(({ mask }) => size(mask))));
+  return Math.max(0, ...least.filter(Number.isFinite));
 }
 
-function bestOf(hints: readonly Hint[], needed: number): Hint | undefined {
-  const ranked = hints.toSorted((a, b) => rank(a, needed) - rank(b, needed) || a.mask - b.mask);
-  return ranked[0];
+function bestOf(
+  hints: readonly Hint[],
+  { needed, distance }: { readonly needed: number; readonly distance: (mask: NodeMask) => number },
+): Hint | undefined {
+  const ranked = hints.map((hint) => ({ hint, rank: rank(hint, needed), distance: distance(hint.mask) }));
+  ranked.sort((a, b) => a.rank - b.rank || a.distance - b.distance || a.hint.mask - b.hint.mask);
+  return ranked[0]?.hint;
 }
 
 /**
  * The smaller, the better: preferred ones with few nodes first. Of the others, those with as many nodes as are needed, then
- * those with more, the fewest first, then those with fewer, the most first.
+ * those with fewer, the most first, then those with more, the fewest first.
  */
 function rank({ mask, preferred }: Hint, needed: number): number {
   const nodes = size(mask);
   if (preferred) return nodes;
-  const others = 2 * MAX_NUMA_NODES;
-  return nodes >= needed ? others + nodes - needed : 2 * others + needed - nodes;
+  return nodes <= needed ? MOST_NODES + needed - nodes : 2 * MOST_NODES + nodes - needed;
 }
 
 function isSingle({ mask, preferred }: Hint): boolean {
   return preferred && size(mask) === 1;
 }
 
-/** Every set of the nodes but the empty one. */
-function subsets(nodes: readonly number[]): readonly NodeMask[] {
-  let found: readonly NodeMask[] = [0];
-  for (const node of nodes) found = [...found, ...found.map((mask) => mask | bit(node))];
-  return found.slice(1);
+/** Every set of these nodes but the empty one. */
+function subsets(nodes: NodeMask): readonly NodeMask[] {
+  const found: NodeMask[] = [];
+  for (let mask = nodes; mask !== 0; mask = (mask - 1) & nodes) found.push(mask);
+  return found;
 }
 
-function maskOf(nodes: readonly number[]): NodeMask {
-  return nodes.reduce((mask, node) => mask | bit(node), 0);
-}
-
-function bit(node: number): NodeMask {
-  return node < 31 ? 1 << node : 0;
+/** None for what is not among the nodes, of which there are 31 at most that have devices. */
+function bit(at: number): NodeMask {
+  return at >= 0 && at < MOST_NODES - 1 ? 1 << at : 0;
 }
 
 function size(mask: NodeMask): number {

@@ -45,6 +45,13 @@ test.each<[string, readonly string[], number, Partial<DeviceQuestion>, readonly 
   ['nothing that it may not give', ['a', 'b'], 2, { inUse: new Set(['c']) }, ['c', 'x']],
   ['what init containers have had', ['c', 'a'], 2, { reusable: ['c'], inUse: new Set(['c']) }, []],
   ['only as much of it as is asked for', ['c'], 1, { reusable: ['c', 'd'], inUse: new Set(['c', 'd']) }, []],
+  [
+    'those of them near to its nodes',
+    ['b'],
+    1,
+    { reusable: ['a', 'b'], inUse: new Set(['a', 'b']), affinity: [1] },
+    [],
+  ],
   ['those near to its nodes', ['b'], 1, { affinity: [1] }, ['a']],
   ['the preferred ones of those', ['c'], 1, { affinity: [1] }, ['c']],
   ['those near to its nodes and then those that are preferred', ['b', 'c', 'd'], 3, { affinity: [1] }, ['d']],

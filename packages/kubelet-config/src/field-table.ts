@@ -91,7 +91,7 @@ export const fieldTable = {
   memoryManagerPolicy: plain(string, 'None', refused(notPinned)),
   topologyManagerPolicy: plain(string, 'none', honoured),
   topologyManagerScope: plain(string, 'container', honoured),
-  topologyManagerPolicyOptions: plain(map, {}, noEffect),
+  topologyManagerPolicyOptions: plain(map, {}, honoured),
   qosReserved: plain(map, {}, refused('memory of guaranteed pods would not be kept from the others')),
   runtimeRequestTimeout: plain(duration, 2 * MINUTE, noEffect),
   hairpinMode: plain(string, 'promiscuous-bridge', noEffect),

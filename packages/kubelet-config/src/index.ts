@@ -8,4 +8,5 @@ export { mergePatch } from './merge-patch.ts';
 export type { Note } from './notes.ts';
 export { type ConfigFile, type KubeletSettings, type Machine, type Sources, resolve } from './resolve.ts';
 export { settingsTables } from './tables.ts';
+export { type TopologyOptions, topologyOptions } from './topology-options.ts';
 export { KUBERNETES_VERSION, kubeletVersion } from './version.ts';

@@ -1,8 +1,10 @@
 import { parseQuantity } from '@kubus/contracts';
+import { toError } from '@kubus/ports';
 import type { KubeletConfiguration } from './field-table.ts';
 import { formatGoDuration } from './go-duration.ts';
 import type { GateSettings } from './gates.ts';
 import type { Problems } from './problems.ts';
+import { topologyOptions } from './topology-options.ts';
 
 /** Graceful node shutdown (KEP-2000, KEP-2712). */
 export function shutdown(config: KubeletConfiguration, gates: GateSettings, problems: Problems): void {
@@ -128,6 +130,14 @@ export function policies(config: KubeletConfiguration, gates: GateSettings, prob
     ['container', 'pod'].includes(scope),
     () => `topologyManagerScope (--topology-manager-scope) "${scope}" must be one of: "container", or "pod"`,
   );
+  // The reference looks at them when something is to be aligned.
+  if (policy !== 'none') {
+    try {
+      topologyOptions(config.topologyManagerPolicyOptions);
+    } catch (error) {
+      problems.check(false, () => toError(error).message);
+    }
+  }
   const { hairpinMode } = config;
   problems.check(
     ['none', 'hairpin-veth', 'promiscuous-bridge'].includes(hairpinMode),

@@ -254,6 +254,22 @@ describe('what is refused', () => {
       'topologyManagerScope: node',
       'topologyManagerScope (--topology-manager-scope) "node" must be one of: "container", or "pod"',
     ],
+    [
+      'topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {closest: "true"}',
+      'unknown Topology Manager Policy option: "closest"',
+    ],
+    [
+      'topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {prefer-closest-numa-nodes: "maybe"}',
+      'bad value for option "prefer-closest-numa-nodes": strconv.ParseBool: parsing "maybe": invalid syntax',
+    ],
+    [
+      'topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {max-allowable-numa-nodes: "many"}',
+      'unable to convert policy option to integer "max-allowable-numa-nodes": strconv.Atoi: parsing "many": invalid syntax',
+    ],
+    [
+      'topologyManagerPolicy: restricted\ntopologyManagerPolicyOptions: {max-allowable-numa-nodes: "4"}',
+      'the minimum value of "max-allowable-numa-nodes" should not be less than 8',
+    ],
     ['shutdownGracePeriod: 500ms', 'shutdownGracePeriod 500ms must be either zero or otherwise >= 1 sec'],
     [
       'shutdownGracePeriod: 10s\nshutdownGracePeriodByPodPriority: [{priority: 1, shutdownGracePeriodSeconds: 5}]',

@@ -277,6 +277,10 @@ export const nodeConfigSchema = z.strictObject({
       topologyPolicy: z.enum(['none', 'best-effort', 'restricted', 'single-numa-node']).default('none'),
       /** Whether devices of each container are close to each other, or those of the whole pod (topologyManagerScope). */
       topologyScope: z.enum(['container', 'pod']).default('container'),
+      /** Of sets with the same number of NUMA nodes the closest is taken (topologyManagerPolicyOptions, prefer-closest-numa-nodes). */
+      preferClosestNodes: z.boolean().optional(),
+      /** On a machine with more NUMA nodes nothing but the policy `none` is possible (topologyManagerPolicyOptions, max-allowable-numa-nodes). Default: 8. */
+      mostNodes: z.int().min(8).optional(),
     })
     .prefault({}),
   /** Pods with users of their own. */

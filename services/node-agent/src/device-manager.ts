@@ -3,7 +3,7 @@ import { type ContainerDevices, type PodRef, allocateDevices } from '@kubus/cont
 import {
   type ContainerRequest,
   type KnownDevice,
-  type TopologyPolicy,
+  type Topology,
   type TopologyScope,
   alignment,
   chosenDevices,
@@ -32,11 +32,8 @@ export interface DeviceManagerOptions {
   readonly logger: Logger;
   readonly resources: DeviceResources;
   readonly allocations: DeviceAllocations;
-  readonly topology: {
-    readonly policy: TopologyPolicy;
-    readonly scope: TopologyScope;
-    readonly numaNodes: readonly number[];
-  };
+  readonly topology: Topology;
+  readonly topologyScope: TopologyScope;
   /** Whether a pod has ended. */
   readonly isEnded: (uid: string) => boolean;
   /** Runs a call of a plugin for devices of a resource, and takes its time. */
@@ -146,7 +143,7 @@ export class DeviceManager {
       throw new KubusError('changed', `${what} from ${devices.length} to ${wanted}`);
     }
     const missing = known.filter(([resource]) => had.every((one) => one.resource !== resource));
-    const isOfPod = this.#options.topology.scope === 'pod';
+    const isOfPod = this.#options.topologyScope === 'pod';
     const affinity = isOfPod ? asked.ofPod : await this.#affinity(missing, reusable);
     const resources = [...had];
     for (const [resource, count] of missing) {
@@ -160,7 +157,7 @@ export class DeviceManager {
     requests: readonly ContainerRequest[],
     before: readonly DevicesOfContainer[],
   ): Promise<readonly number[] | undefined> {
-    if (this.#options.topology.scope !== 'pod') return undefined;
+    if (this.#options.topologyScope !== 'pod') return undefined;
     const given = new Set(before.flatMap(({ resources }) => resources.map(({ resource }) => resource)));
     const missing = this.#known(podCounts(requests)).filter(([resource]) => !given.has(resource));
     return this.#affinity(missing, new Map());
@@ -182,7 +179,7 @@ export class DeviceManager {
       const available = new Set(healthy.map(({ id }) => id).filter((id) => !inUse.has(id)));
       requests.push({ count, all, available, reusable: reusable.get(resource) ?? [] });
     }
-    const { admitted, affinity } = alignment(topology.policy, topology.numaNodes, requests);
+    const { admitted, affinity } = alignment(topology, requests);
     if (admitted) return affinity;
     throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
   }

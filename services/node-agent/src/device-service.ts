@@ -4,13 +4,13 @@ import { DEFAULT_BUCKETS, Distribution, Tally } from '@kubus/metrics';
 import { PluginWatcher } from '@kubus/plugin-registration';
 import { FileRecordStore, type ServiceContext } from '@kubus/service-kit';
 import { pluginRegistry, retryWait } from '@kubus/volume';
-import { readFileSync } from 'node:fs';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DeviceAllocations } from './device-allocations.ts';
 import { DeviceManager } from './device-manager.ts';
 import { DeviceResources } from './device-resources.ts';
 import { EndedPods } from './ended-pods.ts';
+import { machineTopology } from './numa-nodes.ts';
 
 /** The devices of the node: found, told of, and given to pods. */
 export class DeviceService {
@@ -48,11 +48,8 @@ export class DeviceService {
     const ended = new EndedPods(bus);
     const manager = new DeviceManager({
       ...{ bus, logger, resources, allocations },
-      topology: {
-        policy: config.devices.topologyPolicy,
-        scope: config.devices.topologyScope,
-        numaNodes: numaNodes(),
-      },
+      topology: machineTopology(config.devices),
+      topologyScope: config.devices.topologyScope,
       isEnded: (uid) => ended.has(uid),
       timed: async (resource, call) => {
         const begin = clock.now();
@@ -97,18 +94,5 @@ export class DeviceService {
     this.#registry.stop();
     this.resources.stop();
     (await this.#watcher).stop();
-  }
-}
-
-/** The machine's NUMA nodes (sysfs, devices/system/node); one where the kernel does not tell. */
-function numaNodes(): readonly number[] {
-  try {
-    const ranges = readFileSync('/sys/devices/system/node/online', 'utf8').trim().split(',');
-    return ranges.flatMap((range) => {
-      const [first = 0, last = first] = range.split('-').map(Number);
-      return Array.from({ length: last - first + 1 }, (_, index) => first + index);
-    });
-  } catch {
-    return [0];
   }
 }

@@ -5,11 +5,12 @@ import type { KubeletSettings } from '@kubus/kubelet-config';
 import type { AdjustableLogger } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../external-nats.ts';
+import { freePort } from '../free-port.ts';
 import { ensureIdentities, launcherSeed } from '../identities.ts';
 import { hubLink, readHub } from '../hub.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats-folder.ts';
@@ -195,17 +196,6 @@ export class KubeletNode {
     const log: LineReader = (line) => onLine({ name: what, pid: this.#processes.pid(what) ?? process.pid }, line);
     return startProcess({ dir, what, command, env, log });
   }
-}
-
-/** A port of the loopback that nobody has now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** Resolves when the process listens on the port, or has ended instead. */

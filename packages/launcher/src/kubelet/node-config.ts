@@ -1,5 +1,10 @@
 import { ID_UNIT, parseQuantity, quantityUnits } from '@kubus/contracts';
-import type { KubeletConfiguration, KubeletFlags, KubeletSettings } from '@kubus/kubelet-config';
+import {
+  type KubeletConfiguration,
+  type KubeletFlags,
+  type KubeletSettings,
+  topologyOptions,
+} from '@kubus/kubelet-config';
 import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
 import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
@@ -104,7 +109,7 @@ export function nodeConfigOf({ config, flags }: KubeletSettings, parts: NodePart
       kube: config.kubeReserved,
       evictionHard: flags['experimental-allocatable-ignore-eviction'] ? {} : config.evictionHard,
     },
-    devices: { topologyPolicy: config.topologyManagerPolicy, topologyScope: config.topologyManagerScope },
+    devices: devices(config),
     userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
     images: images(config, flags),
     events: { qps: config.eventRecordQPS, burst: Math.max(1, config.eventBurst) },
@@ -136,6 +141,14 @@ function pods(config: KubeletConfiguration, { dir, cgroupDriver, cpus }: NodePar
     unsafeSysctls: config.allowedUnsafeSysctls,
     ...(podPidsLimit > 0 && { pidsLimit: podPidsLimit }),
   };
+}
+
+function devices(config: KubeletConfiguration): object {
+  const { topologyManagerPolicy: topologyPolicy, topologyManagerScope: topologyScope } = config;
+  // With `none` they say nothing, and nobody has looked at them.
+  if (topologyPolicy === 'none') return { topologyPolicy, topologyScope };
+  const { preferClosest: preferClosestNodes, mostNodes } = topologyOptions(config.topologyManagerPolicyOptions);
+  return { topologyPolicy, topologyScope, preferClosestNodes, mostNodes };
 }
 
 function images(config: KubeletConfiguration, flags: KubeletFlags): object {

@@ -99,6 +99,11 @@ describe('what the services are told', () => {
       { images: { providers: { config: '/c', binDir: '/b' } } },
     ],
     ['containerLogMaxSize: 1.5Mi\ncontainerLogMaxFiles: 3', [], { logs: { maxSize: 1_572_864, maxFiles: 3 } }],
+    [
+      'topologyManagerPolicy: restricted',
+      ['--topology-manager-policy-options=prefer-closest-numa-nodes=true,max-allowable-numa-nodes=16'],
+      { devices: { topologyPolicy: 'restricted', preferClosestNodes: true, mostNodes: 16 } },
+    ],
     ['userNamespaces: {idsPerPod: 131072}', [], { userNamespaces: { idsPerPod: 131_072 } }],
     [
       'clusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nresolvConf: ""',
