@@ -12,20 +12,22 @@ export type Scrapes = Readonly<Record<(typeof scraped)[number], PerProcess>>;
 /** Scrapes of each path. CPU is counted in steps of 10 ms: the mean of several is closer. */
 const ROUNDS = 8;
 
+/** Scrapes of each path before those: V8 makes code quick that has run for a while, and the first one opens what is kept open. */
+const EARLY_ROUNDS = 5;
+
 /** Between scrapes, in milliseconds: what is kept of one is too old for the next. */
 const PAUSE_MS = 10_500;
 
 /** Scrapes a node as Prometheus does: text that is compressed. What the node does meanwhile anyway is in the figures. */
 export async function measureScrapes(dir: NodeDir, processes: ReadonlyMap<string, number>): Promise<Scrapes> {
   const sums = new Map<string, PerProcess>();
-  for (let round = 0; round <= ROUNDS; round += 1) {
+  for (let round = 0; round < EARLY_ROUNDS + ROUNDS; round += 1) {
     for (const path of scraped) {
       await wait(PAUSE_MS / scraped.length);
       const before = await cpuOf(processes);
       await askNode(dir, path, { headers: { 'accept-encoding': 'gzip' } });
       const used = difference(await cpuOf(processes), before);
-      // The first one opens what is kept open.
-      if (round > 0) sums.set(path, added(sums.get(path), used));
+      if (round >= EARLY_ROUNDS) sums.set(path, added(sums.get(path), used));
     }
   }
   return Object.fromEntries([...sums].map(([path, sum]) => [path, scaled(sum, 1 / ROUNDS)])) as Scrapes;

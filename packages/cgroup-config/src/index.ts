@@ -27,6 +27,8 @@ export {
   type ReadCgroupFile,
   type UsageDetail,
   type UsageSource,
+  hasCounted,
+  unchangedUsage,
 } from './usage.ts';
 export { usageV1 } from './usage-v1.ts';
 export { usageV2 } from './usage-v2.ts';

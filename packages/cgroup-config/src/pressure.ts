@@ -56,13 +56,25 @@ function valueAfter(text: string, name: string, from: number): number {
  *
  * @param idle those since which none of its processes has run: they still wait for disks at most, and means that have come down to
  *   nothing stay there
+ * @param isStill nothing has waited since those, for disks neither
  */
-export function pressuresOf(read: (file: string) => string | undefined, idle?: Pressures): Pressures | undefined {
+export function pressuresOf(
+  read: (file: string) => string | undefined,
+  idle?: Pressures,
+  isStill = false,
+): Pressures | undefined {
   const cpu = calm(idle?.cpu) ?? pressureOf(read('cpu.pressure'));
   const memory = calm(idle?.memory) ?? pressureOf(read('memory.pressure'));
-  const io = pressureOf(read('io.pressure'));
+  const io = (isStill ? calm(idle?.io) : undefined) ?? pressureOf(read('io.pressure'));
   if (cpu === undefined && memory === undefined && io === undefined) return undefined;
   return { ...(cpu && { cpu }), ...(memory && { memory }), ...(io && { io }) };
+}
+
+/** Whether nothing has waited between both. */
+export function haveSameTotals(a: Pressures | undefined, b: Pressures | undefined): boolean {
+  const isSame = (one: Pressure | undefined, other: Pressure | undefined) =>
+    one === other || (one?.some.total === other?.some.total && one?.full.total === other?.full.total);
+  return a === b || (isSame(a?.cpu, b?.cpu) && isSame(a?.memory, b?.memory) && isSame(a?.io, b?.io));
 }
 
 function calm(pressure: Pressure | undefined): Pressure | undefined {

@@ -1,4 +1,3 @@
-import { pressuresOf } from './pressure.ts';
 import {
   type CgroupDetails,
   type CgroupUsage,
@@ -22,15 +21,15 @@ const TICK_NS = 10_000_000;
  * What a cgroup of v1 uses (Documentation/admin-guide/cgroup-v1). Undefined when it is gone. The values of `memory.stat` are
  * those with all cgroups below, as usage and limit are.
  */
-export function usageV1({ read, setting = read, before }: UsageSource, detail: UsageDetail): CgroupUsage | undefined {
+export function usageV1(source: UsageSource, detail: UsageDetail): CgroupUsage | undefined {
+  const { read, setting = read } = source;
   const cpuNs = numberOf(read('cpuacct', 'cpuacct.usage'));
   const stat = read('memory', 'memory.stat');
   const memory = memoryOf(read, stat, setting);
   if (cpuNs === undefined || memory === undefined) return undefined;
-  const idle = before?.cpuNs === cpuNs ? before : undefined;
-  const pressures = detail === 'usage' ? idle?.pressures : pressuresOf((file) => read('', file), idle?.pressures);
-  const more = detail === 'all' ? detailsOf(read, setting, idle?.more) : idle?.more;
-  return usageOf(before, { cpuNs, memory, swap: swapOf(setting, stat, memory.limitBytes), pressures, more });
+  const swap = swapOf(setting, stat, memory.limitBytes);
+  const details = (idle: CgroupDetails | undefined) => detailsOf(read, setting, idle);
+  return usageOf(source, detail, { cpuNs, memory, swap, details });
 }
 
 function memoryOf(read: ReadCgroupFile, stat: string | undefined, setting: ReadCgroupFile): MemoryUsage | undefined {

@@ -1,5 +1,4 @@
 import { cpuSharesOf } from './files.ts';
-import { pressuresOf } from './pressure.ts';
 import {
   type CgroupDetails,
   type CgroupUsage,
@@ -20,25 +19,24 @@ const US_NS = 1000;
  * usage nor swap of its own: `machine` says what the machine uses.
  */
 export function usageV2(
-  { read, setting = read, before }: UsageSource,
+  source: UsageSource,
   detail: UsageDetail,
   machine?: { readonly usageBytes: number; readonly swapBytes: number },
 ): CgroupUsage | undefined {
+  const { read, setting = read } = source;
   const cpu = read('cpu', 'cpu.stat');
   const cpuUs = valueOf(cpu, 'usage_usec');
   const stat = read('memory', 'memory.stat');
   const memory = memoryOf(read, stat, { setting, machineBytes: machine?.usageBytes });
   if (cpuUs === undefined || memory === undefined) return undefined;
   const cpuNs = cpuUs * US_NS;
-  const idle = before?.cpuNs === cpuNs ? before : undefined;
-  const pressures = detail === 'usage' ? idle?.pressures : pressuresOf((file) => read('', file), idle?.pressures);
-  const more = detail === 'all' ? detailsOf(read, setting, { cpu, stat, idle: idle?.more }) : idle?.more;
   const swapBytes = machine?.swapBytes ?? numberOf(read('memory', 'memory.swap.current'));
   const swap =
     swapBytes === undefined
       ? undefined
       : { bytes: swapBytes, limitBytes: numberOf(setting('memory', 'memory.swap.max')) };
-  return usageOf(before, { cpuNs, memory, swap, pressures, more });
+  const details = (idle: CgroupDetails | undefined) => detailsOf(read, setting, { cpu, stat, idle });
+  return usageOf(source, detail, { cpuNs, memory, swap, details });
 }
 
 function memoryOf(

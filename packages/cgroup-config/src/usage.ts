@@ -1,4 +1,4 @@
-import type { Pressures } from './pressure.ts';
+import { type Pressures, haveSameTotals, pressuresOf } from './pressure.ts';
 import { reused } from './reused.ts';
 
 /** How much of a cgroup is asked for. Each one contains those before it. */
@@ -93,15 +93,19 @@ export interface UsageSource {
 }
 
 interface UsageParts extends Pick<CgroupUsage, 'cpuNs' | 'memory' | 'swap'> {
-  readonly pressures: Pressures | undefined;
-  readonly more: CgroupDetails | undefined;
+  /** Reads what belongs to `all`; `idle`: that of before, where none of the processes has run since. */
+  readonly details: (idle: CgroupDetails | undefined) => CgroupDetails;
 }
 
-/** Of the parts that are there; those that say the same as before are the same objects. */
+/** What the cgroup uses, as far as that is asked for or known; parts that say the same as before are the same objects. */
 export function usageOf(
-  before: CgroupUsage | undefined,
-  { cpuNs, memory, swap, pressures, more }: UsageParts,
+  { read, before }: UsageSource,
+  detail: UsageDetail,
+  { cpuNs, memory, swap, details }: UsageParts,
 ): CgroupUsage {
+  const idle = before?.cpuNs === cpuNs ? before : undefined;
+  const pressures = detail === 'usage' ? idle?.pressures : pressuresOf((file) => read('', file), idle?.pressures);
+  const more = detail === 'all' ? details(idle?.more) : idle?.more;
   return reused(before, {
     cpuNs,
     memory: reused(before?.memory, memory),
@@ -109,6 +113,35 @@ export function usageOf(
     ...(pressures && { pressures: reused(before?.pressures, pressures) }),
     ...(more && { more: reused(before?.more, more) }),
   });
+}
+
+/**
+ * Whether something was counted between two readings of a cgroup. If not, nothing was in those below it either, whose counts are all in its
+ * own. Means of pressure come down without that.
+ */
+export function hasCounted(before: CgroupUsage, now: CgroupUsage): boolean {
+  if (before === now) return false;
+  const { cpuNs, memory, swap, more, pressures } = before;
+  const isSame = now.cpuNs === cpuNs && now.memory === memory && now.swap === swap && now.more === more;
+  return !isSame || !haveSameTotals(pressures, now.pressures);
+}
+
+/**
+ * What a cgroup uses since whose reading nothing was counted in the one above; undefined where that reading does not suffice.
+ *
+ * @param read reads its means of pressure, where they have not come down yet
+ */
+export function unchangedUsage(
+  before: CgroupUsage,
+  detail: UsageDetail,
+  read: (file: string) => string | undefined,
+): CgroupUsage | undefined {
+  if (detail === 'usage') return before;
+  const { more, pressures } = before;
+  // Where there are details, pressures were asked for.
+  if ((detail === 'all' ? more : pressures) === undefined) return undefined;
+  const now = pressures && pressuresOf(read, pressures, true);
+  return now === undefined ? before : reused(before, { ...before, pressures: reused(pressures, now) });
 }
 
 /** The value that follows `name` and a blank at the begin of a line; undefined where there is no such line. */

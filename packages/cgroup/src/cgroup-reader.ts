@@ -4,8 +4,10 @@ import {
   type CgroupUsage,
   type UsageDetail,
   cgroupOfContainer,
+  hasCounted,
   podOfCgroup,
   tierPath,
+  unchangedUsage,
   usageV1,
   usageV2,
 } from '@kubus/cgroup-config';
@@ -23,8 +25,21 @@ export interface CgroupReaderOptions extends Partial<CgroupNaming> {
 interface Known {
   /** By file: what stays as it is until somebody writes it. */
   readonly settings: Map<string, string | undefined>;
-  /** What it used when it was read last. */
+  /** What it used when it was read last, and which reading of all that was. */
   usage: CgroupUsage | undefined;
+  readAt: number;
+  /** The first reading of those that have found what the one before them did. */
+  stillSince: number;
+}
+
+export interface ReadOptions {
+  /** What the machine uses, which v2 does not tell of the topmost cgroup. */
+  readonly machine?: { readonly usageBytes: number; readonly swapBytes: number } | undefined;
+  /**
+   * A cgroup above this one that has been read just now, with as much detail. While nothing is counted there, nothing is here, and
+   * what is known of this one is not read again.
+   */
+  readonly within?: string | undefined;
 }
 
 const TIERS: readonly CgroupTier[] = ['pods', 'burstable', 'besteffort'];
@@ -41,6 +56,8 @@ export class CgroupReader {
   readonly #mount: string;
   /** What is known of cgroups that were read. */
   readonly #known = new Map<string, Known>();
+  /** Readings of cgroups so far. */
+  #readings = 0;
 
   constructor({ root = '/', driver = 'cgroupfs', mounts, files = 8192 }: CgroupReaderOptions) {
     this.naming = { root, driver };
@@ -58,29 +75,41 @@ export class CgroupReader {
    * What the cgroup uses; undefined when there is none. Its limits and weights are those of the first reading since they were
    * forgotten: see {@link forgetSettings}. Where none of its processes has run since the reading before, what only they change is not read
    * again.
-   *
-   * @param machine what the machine uses, which v2 does not tell of the topmost cgroup
    */
-  read(
-    path: string,
-    detail: UsageDetail,
-    machine?: { readonly usageBytes: number; readonly swapBytes: number },
-  ): CgroupUsage | undefined {
+  read(path: string, detail: UsageDetail, { machine, within }: ReadOptions = {}): CgroupUsage | undefined {
     const { version, controllers, unified } = this.#mounts;
     const read = (controller: string, file: string) => {
       const mount = controller === '' ? unified : controllers.get(controller);
       return mount === undefined ? undefined : this.#files.read(mount, path, file);
     };
     let known = this.#known.get(path);
-    if (known === undefined) this.#known.set(path, (known = { settings: new Map(), usage: undefined }));
+    if (known === undefined) {
+      this.#known.set(path, (known = { settings: new Map(), usage: undefined, readAt: 0, stillSince: Infinity }));
+    }
     const { settings, usage: before } = known;
+    if (before !== undefined && this.#isUnchanged(within, known.readAt)) {
+      const unchanged = unchangedUsage(before, detail, (file) => read('', file));
+      if (unchanged !== undefined) return (known.usage = unchanged);
+    }
     const setting = (controller: string, file: string) => {
       if (!settings.has(file)) settings.set(file, read(controller, file));
       return settings.get(file);
     };
     const source = { read, setting, before };
     known.usage = version === 1 ? usageV1(source, detail) : usageV2(source, detail, path === '/' ? machine : undefined);
+    known.readAt = this.#readings += 1;
+    const isStill = before !== undefined && known.usage !== undefined && !hasCounted(before, known.usage);
+    known.stillSince = isStill ? Math.min(known.stillSince, known.readAt) : Infinity;
     return known.usage;
+  }
+
+  /**
+   * Whether what was read then is what would be read now. The kernel adds some up a moment later in one cgroup than in the one above, so that what
+   * was read in the same round as a change there does not count.
+   */
+  #isUnchanged(above: string | undefined, readAt: number): boolean {
+    const known = above === undefined ? undefined : this.#known.get(above);
+    return known !== undefined && known.stillSince < readAt;
   }
 
   /** The cgroups of the tiers of the node's pods, that of all pods first. */

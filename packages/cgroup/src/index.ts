@@ -1,4 +1,4 @@
-export { CgroupReader, type CgroupReaderOptions } from './cgroup-reader.ts';
+export { CgroupReader, type CgroupReaderOptions, type ReadOptions } from './cgroup-reader.ts';
 export { CgroupError } from './cgroup-writer.ts';
 export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
 export { KeptFiles, textOf } from './kept-files.ts';

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CgroupMounts,
   CgroupReader,
@@ -95,6 +96,35 @@ describe('on this machine', () => {
     if (mounts.unified !== undefined) expect(pressures?.cpu?.some.total).toBeGreaterThanOrEqual(0);
   });
 
+  test('what one container does is found, though the one beside it stands still', async () => {
+    const pod = `${root}/pod`;
+    const [idle, busy] = [`${pod}/idle`, `${pod}/busy`];
+    for (const path of [pod, idle, busy]) await make(path);
+    await runIn(idle, 'echo there; read -r end');
+    const work = 'x=$x$(head -c 10485760 /dev/zero | tr "\\0" x); echo done';
+    const child = await runIn(busy, `echo there; while read -r more; do ${work}; done`);
+    const round = () => {
+      reader.read(pod, 'all');
+      return [idle, busy].map((path) => reader.read(path, 'all', { within: pod }));
+    };
+    const plain = () => {
+      const other = new CgroupReader({ root, mounts });
+      const found = [idle, busy].map((path) => other.read(path, 'all'));
+      other.letGo(() => false);
+      return found;
+    };
+    const cpu = (found: ReturnType<typeof round>) => found.map((usage) => usage?.cpuNs);
+    for (let done = 1; done <= 3; done += 1) {
+      for (let looked = 0; looked < 4; looked += 1) round();
+      child.stdin.write('more\n');
+      await once(child.stdout, 'data');
+      // The kernel counts the memory a moment later, and the shell still goes back to its input.
+      while ((round()[1]?.memory.rssBytes ?? 0) <= done * 10 * MiB || !isDeepStrictEqual(cpu(round()), cpu(plain()))) {
+        await wait(100);
+      }
+    }
+  });
+
   test('limits are those of the pod', async () => {
     const tree = new PodCgroupTree({ root, pids: 50n });
     const resources = { cpu: '200m', memory: '64Mi' };
@@ -111,7 +141,7 @@ describe('on this machine', () => {
   });
 
   test('the machine itself is a cgroup', () => {
-    const usage = reader.read('/', 'usage', { usageBytes: 100 * MiB, swapBytes: 0 });
+    const usage = reader.read('/', 'usage', { machine: { usageBytes: 100 * MiB, swapBytes: 0 } });
     expect(usage?.cpuNs).toBeGreaterThan(0);
     expect(usage?.memory.usageBytes).toBeGreaterThan(0);
   });

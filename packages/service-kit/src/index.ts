@@ -6,6 +6,7 @@ export { type DiscoveryInfo, answerDiscovery } from './discovery.ts';
 export { type JoinOptions, announceInstance, joinBus } from './join-bus.ts';
 export { type AdjustableLogger, DEBUG_VERBOSITY, type LogLevel, createLogger, levelOf } from './logger.ts';
 export { readMachine } from './machine-info.ts';
+export { openDescriptors } from './process-metrics.ts';
 export { type MetricDeclaration, Metrics, type Sample } from './metrics.ts';
 export { followLogLevel } from './follow-log-level.ts';
 export { followShare } from './follow-share.ts';

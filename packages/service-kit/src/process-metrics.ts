@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import type { Metrics, Sample } from './metrics.ts';
 
 /** What is told of a limit that there is not. */
@@ -26,7 +26,7 @@ export function addProcessMetrics(metrics: Metrics, version: string): void {
   show('gauge', 'process_virtual_memory_max_bytes', 'How large the address space may be.', () =>
     limit('Max address space'),
   );
-  show('gauge', 'process_open_fds', 'Open file descriptors of the process.', openDescriptors);
+  show('gauge', 'process_open_fds', 'Open file descriptors of the process.', () => openDescriptors('/proc/self/fd'));
   show('gauge', 'process_max_fds', 'How many file descriptors the process may have open.', () =>
     limit('Max open files'),
   );
@@ -60,9 +60,15 @@ function limit(name: string): number | undefined {
   return value === 'unlimited' ? UNLIMITED : Number(value);
 }
 
-function openDescriptors(): number | undefined {
+/**
+ * How many files a process has open; undefined when it has ended. Since Linux 6.2 the size of the folder is the number of what is in it:
+ * node-api has thousands open.
+ *
+ * @param folder `/proc/<pid>/fd`
+ */
+export function openDescriptors(folder: string): number | undefined {
   try {
-    return readdirSync('/proc/self/fd').length;
+    return statSync(folder).size || readdirSync(folder).length;
   } catch {
     return undefined;
   }

@@ -15,7 +15,7 @@ import {
   threadCount,
 } from '@kubus/node-stats';
 import type { Clock } from '@kubus/ports';
-import { readMachine } from '@kubus/service-kit';
+import { openDescriptors, readMachine } from '@kubus/service-kit';
 import { lstatSync, readdirSync, statSync, statfsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +85,10 @@ export class HostFigures {
   openFiles(processes: readonly number[]): OpenFiles {
     const [first] = processes;
     return {
-      openFiles: processes.reduce((sum, process) => sum + this.#openFiles(process), 0),
+      openFiles: processes.reduce(
+        (sum, process) => sum + (openDescriptors(`${this.#places.proc}/${process}/fd`) ?? 0),
+        0,
+      ),
       openFilesLimit: first === undefined ? undefined : this.#openFilesLimit(first),
     };
   }
@@ -158,17 +161,6 @@ export class HostFigures {
     }
     if (!this.#limits.has(process)) this.#limits.set(process, openFilesLimit(this.#proc(`${process}/limits`)));
     return this.#limits.get(process);
-  }
-
-  /** Since Linux 6.2 the size of the folder is the number of what is in it. */
-  #openFiles(process: number): number {
-    const folder = `${this.#places.proc}/${process}/fd`;
-    try {
-      return statSync(folder).size || readdirSync(folder).length;
-    } catch {
-      // It has ended.
-      return 0;
-    }
   }
 
   #proc(file: string): string {

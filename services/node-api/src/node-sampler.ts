@@ -1,4 +1,4 @@
-import type { CgroupReader } from '@kubus/cgroup';
+import type { CgroupReader, ReadOptions } from '@kubus/cgroup';
 import type { UsageDetail } from '@kubus/cgroup-config';
 import type { RuntimePod } from '@kubus/contracts';
 import {
@@ -177,8 +177,8 @@ export class NodeSampler {
 
 /** What runs in a cgroup, which stays so for as long as none of it has run. */
 interface Inside {
-  /** When it was looked at; undefined: not known. */
-  readonly cpuNs: number | undefined;
+  /** When it was looked at. */
+  readonly cpuNs: number;
   readonly processes: readonly number[];
   files: OpenFiles | undefined;
 }
@@ -186,6 +186,10 @@ interface Inside {
 /** What is known from the rounds before. */
 interface Earlier extends Pick<Round, 'paths' | 'pods'> {
   readonly inside: Map<string, Inside>;
+}
+
+interface CgroupOptions extends ReadOptions {
+  readonly startedAtMs: number;
 }
 
 /** One reading of everything. */
@@ -224,17 +228,18 @@ class Round {
     const places = this.#places(path, [sandbox.id, ...containers.map(({ id }) => id)]);
     this.pods.add(pod);
     if (!this.#known.pods.has(pod)) this.#forgetSettings([path, ...places.values()]);
+    // First that of the pod: where nothing has been counted there, nothing has in those of its containers.
+    const cgroup = path === undefined ? undefined : this.cgroup(path, { startedAtMs });
+    const container = (id: string, began: number) =>
+      this.#container(places.get(id), { startedAtMs: began, within: path });
     const read: ContainerReading[] = containers.map(({ id, name, image, logPath, createdAt }) => {
       const began = milliseconds(createdAt);
-      return { ...{ id, name, image, logPath, startedAtMs: began }, cgroup: this.#container(places.get(id), began) };
+      return { id, name, image, logPath, startedAtMs: began, cgroup: container(id, began) };
     });
-    const reading: PodReading = {
-      ...{ ref: pod.ref, startedAtMs, containers: read, volumes: [] },
-      cgroup: path === undefined ? undefined : this.cgroup(path, { startedAtMs }),
-    };
+    const reading: PodReading = { ref: pod.ref, startedAtMs, containers: read, volumes: [], cgroup };
     if (this.#detail === 'usage') return reading;
     const place = places.get(sandbox.id);
-    const own = this.#detail === 'all' ? this.#container(place, startedAtMs) : undefined;
+    const own = this.#detail === 'all' ? container(sandbox.id, startedAtMs) : undefined;
     const processes = this.#processes(place, own);
     // The runtime may have no process in a sandbox.
     const process = processes[0] ?? read.flatMap(({ id, cgroup }) => this.#processes(places.get(id), cgroup))[0];
@@ -246,13 +251,10 @@ class Round {
     };
   }
 
-  cgroup(
-    path: string,
-    { startedAtMs, machine }: { startedAtMs: number; machine?: { usageBytes: number; swapBytes: number } },
-  ): CgroupReading | undefined {
+  cgroup(path: string, { startedAtMs, ...options }: CgroupOptions): CgroupReading | undefined {
     const { clock, cgroups } = this.#options;
     const atMs = clock.now();
-    const usage = cgroups.read(path, this.#detail, machine);
+    const usage = cgroups.read(path, this.#detail, options);
     if (usage === undefined) return undefined;
     const rate = nanoCores(this.#base?.get(path), { atMs, usage });
     const reading = { path, atMs, startedAtMs, usage, nanoCores: rate };
@@ -260,22 +262,24 @@ class Round {
     return reading;
   }
 
-  #container(path: string | undefined, startedAtMs: number): CgroupReading | undefined {
-    const reading = path === undefined ? undefined : this.cgroup(path, { startedAtMs });
+  #container(path: string | undefined, options: CgroupOptions): CgroupReading | undefined {
+    const reading = path === undefined ? undefined : this.cgroup(path, options);
     if (path === undefined || reading === undefined || this.#detail === 'usage') return reading;
     const { processes, files } = this.#inside(path, reading.usage.cpuNs);
     return { ...reading, processes: processes.length, ...files };
   }
 
   #processes(path: string | undefined, reading: CgroupReading | undefined): readonly number[] {
-    return path === undefined ? [] : this.#inside(path, reading?.usage.cpuNs).processes;
+    if (path === undefined) return [];
+    return reading === undefined
+      ? this.#options.cgroups.processes(path)
+      : this.#inside(path, reading.usage.cpuNs).processes;
   }
 
-  #inside(path: string, cpuNs: number | undefined): Inside {
+  #inside(path: string, cpuNs: number): Inside {
     const { cgroups, host } = this.#options;
     const known = this.#known.inside.get(path);
-    const isIdle = cpuNs !== undefined && known?.cpuNs === cpuNs;
-    const inside = isIdle ? known : { cpuNs, processes: cgroups.processes(path), files: undefined };
+    const inside = known?.cpuNs === cpuNs ? known : { cpuNs, processes: cgroups.processes(path), files: undefined };
     if (this.#detail === 'all') inside.files ??= host.openFiles(inside.processes);
     this.#known.inside.set(path, inside);
     return inside;

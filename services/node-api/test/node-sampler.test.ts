@@ -50,8 +50,9 @@ function write(file: string, text: string): void {
   writeFileSync(join(folder, file), text);
 }
 
-/** From now on a cgroup has used so much CPU, in microseconds. */
+/** From now on a cgroup has used so much CPU, in microseconds; the pod's, whose all others are, no less. */
 function uses(path: string, cpuUs: number): void {
+  if (path.startsWith(`${PATH}/`)) uses(PATH, cpuUs);
   write(`cgroup${path}/cpu.stat`, `usage_usec ${cpuUs}\nuser_usec 0\nsystem_usec 0\n`);
   write(`cgroup${path}/memory.current`, '1000\n');
   write(`cgroup${path}/memory.stat`, 'anon 600\ninactive_file 300\n');
@@ -171,6 +172,20 @@ test('what runs in a container is looked at again when some of it has run', asyn
   await sampler.sample('usage');
   await clock.advance(3_000);
   expect((await sampler.sample('all')).pods[0]?.containers[0]?.cgroup?.processes).toBe(1);
+});
+
+test('of a pod that stands still nothing but its own cgroup is read', async () => {
+  const memoryOf = async () => {
+    await clock.advance(3_000);
+    return (await sampler.sample('all')).pods[0]?.containers[0]?.cgroup?.usage.memory.rssBytes;
+  };
+  const holds = (path: string, bytes: number) =>
+    write(`cgroup${path}/memory.stat`, `anon ${bytes}\ninactive_file 300\n`);
+  expect([await memoryOf(), await memoryOf()]).toEqual([600, 600]);
+  holds(`${PATH}/run`, 700);
+  expect(await memoryOf()).toBe(600);
+  holds(PATH, 700);
+  expect(await memoryOf()).toBe(700);
 });
 
 test('a pod that goes and a container that is new are no error', async () => {
