@@ -13,10 +13,16 @@ import {
   testImages,
 } from '@kubus/harness';
 import { TestApiServer, type TestApiServerOptions, isReady, nodeUser } from '@kubus/kube-fixture';
-import { compileNatives, containerdConfig, findCniPlugins, findContainerd, removeCgroupRoot } from '@kubus/launcher';
+import {
+  compileNatives,
+  containerdConfig,
+  findCniPlugins,
+  findContainerd,
+  freePort,
+  removeCgroupRoot,
+} from '@kubus/launcher';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 
 /** Where a runtime is on any machine; this one has such folders for itself. */
@@ -201,12 +207,4 @@ export class ClusterMachine {
     this.#started.push(started);
     return started;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
 }

@@ -1,10 +1,9 @@
 import { type RunningCommand, checkout, poll, startCommand } from '@kubus/harness';
 import { Authority } from '@kubus/kube-fixture';
+import { freePorts } from '@kubus/launcher';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -19,7 +18,7 @@ export class TestHub {
 
   static async start(): Promise<TestHub> {
     const folder = await mkdtemp(join(tmpdir(), 'kubus-hub-'));
-    const [port, leafPort] = await freePorts();
+    const [port = 0, leafPort = 0] = await freePorts(2);
     const hub = new TestHub(folder, port, leafPort);
     await cp(join(checkout, 'examples/hub'), folder, { recursive: true });
     const config = await readFile(join(folder, 'nats-tls.conf'), 'utf8');
@@ -88,16 +87,4 @@ export class TestHub {
   async #write(name: string, text: string): Promise<void> {
     await writeFile(join(this.folder, name), text, { mode: 0o600 });
   }
-}
-
-/** Two ports of the loopback that nobody has now. */
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()];
-  const ports = servers.map(async (server) => {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    return (server.address() as AddressInfo).port;
-  });
-  const [one = 0, other = 0] = await Promise.all(ports);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return [one, other];
 }

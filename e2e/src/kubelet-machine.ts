@@ -62,6 +62,28 @@ export class KubeletMachine {
     return path;
   }
 
+  /** Writes what the agent needs to know of this machine, and these further fields, as its configuration; returns its flags. */
+  async configure(fields: object = {}): Promise<string[]> {
+    const { dir, socket } = this.runtime;
+    const config = await this.write('kubelet.yaml', {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      staticPodPath: 'manifests',
+      podLogsDir: 'logs/pods',
+      containerRuntimeEndpoint: `unix://${socket}`,
+      failCgroupV1: false,
+      failSwapOn: false,
+      resolvConf: '',
+      ...fields,
+    });
+    return [
+      `--config=${config}`,
+      `--cgroup-root=${dir.cgroupRoot}`,
+      `--cert-dir=${join(this.folder, 'pki')}`,
+      '--node-ip=10.88.0.1',
+    ];
+  }
+
   /** `kubus kubelet` with these flags, on this machine and with a service manager. */
   kubelet(...flags: string[]): RunningCommand {
     const [program, ...args] = this.runtime.inside([

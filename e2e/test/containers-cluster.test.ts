@@ -104,6 +104,17 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     await remove(name);
   };
 
+  /** `helm upgrade` to the kubeconfig of a Secret, and the pod that it makes; returns how many requests there had been before. */
+  const upgrade = async (mode: 'kubeconfig' | 'bootstrap', kubeconfig: string) => {
+    const data = { kubeconfig: (await readFile(kubeconfig)).toString('base64') };
+    put('Secret', { namespace: NAMESPACE, name: `guest-${mode}` }, { data });
+    await release.apply({ ...values, cluster: { mode, kubeconfigSecret: `guest-${mode}` } });
+    await agent.remove();
+    const asked = api.requests.length;
+    agent = release.createPod();
+    return asked;
+  };
+
   test('registers the second node, with its label and taint, beside the kubelet’s', async () => {
     const node = await api.waitFor({ kind: 'Node', name: guest }, isReady);
     expect(node.metadata.labels).toMatchObject({ 'kubus.dev/guest': 'true' });
@@ -193,13 +204,7 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
 
   test('goes on as another user, by `helm upgrade` to the kubeconfig of a Secret', async () => {
     const before = await traces('stays');
-    const kubeconfig = await readFile(await api.kubeconfig(nodeUser(guest), 'certificate'));
-    const data = { kubeconfig: kubeconfig.toString('base64') };
-    put('Secret', { namespace: NAMESPACE, name: 'guest-kubeconfig' }, { data });
-    await release.apply({ ...values, cluster: { mode: 'kubeconfig', kubeconfigSecret: 'guest-kubeconfig' } });
-    await agent.remove();
-    const asked = api.requests.length;
-    agent = release.createPod();
+    const asked = await upgrade('kubeconfig', await api.kubeconfig(nodeUser(guest), 'certificate'));
     await serves('after-upgrade');
     expect(await traces('stays')).toEqual(before);
     // Its shim is one of a container that is gone.
@@ -213,13 +218,7 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
   test('asks for a certificate of its own, by `helm upgrade` to the bootstrap kubeconfig of a Secret', async () => {
     const before = await traces('stays');
     const stranger = { username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated'] };
-    const kubeconfig = await readFile(await api.kubeconfig(stranger));
-    const data = { kubeconfig: kubeconfig.toString('base64') };
-    put('Secret', { namespace: NAMESPACE, name: 'bootstrap' }, { data });
-    await release.apply({ ...values, cluster: { mode: 'bootstrap', kubeconfigSecret: 'bootstrap' } });
-    await agent.remove();
-    const asked = api.requests.length;
-    agent = release.createPod();
+    const asked = await upgrade('bootstrap', await api.kubeconfig(stranger));
     await serves('after-bootstrap');
     expect(await traces('stays')).toEqual(before);
     const users = (what: RegExp) =>

@@ -167,6 +167,12 @@ onNode('every message of a node fits the published contract, as another language
     await tail.waitForOutput(/"probe\.event\.recorded\/1"/);
     expect((await node.kubus('exec', `after-${node.name}`, '--', 'true')).code).toBe(0);
     expect((await node.kubus('top', 'pods')).code).toBe(0);
+    // A container that ends while nothing is done for its pod: the runtime is the first to say so.
+    const ending = container({ name: 'main', command: ['sh', '-c', 'until [ -e /end ]; do sleep 0.1; done'] });
+    await node.writeManifest('ending.json', pod('ending', { containers: [ending], restartPolicy: 'Never' }));
+    await node.watch.waitForPod('ending', isReady, 'ready');
+    expect((await node.kubus('exec', `ending-${node.name}`, '--', 'touch', '/end')).code).toBe(0);
+    await tail.waitForOutput(/"runtime\.event\.hint\/1"/);
     await node.writeManifest('broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
     await poll('the broken manifest', () =>
       Promise.resolve(/config\.fact\.manifest\//.exec(tail.written.stdout) ?? undefined),

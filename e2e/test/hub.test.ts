@@ -146,22 +146,9 @@ test2('a node in the place of the kubelet takes its events to a hub', async () =
     const name = 'machine.example';
     await machine.reach(hub.leafPort);
     await machine.write('manifests/hello.json', pod('hello'));
-    const config = await machine.write('kubelet.yaml', {
-      apiVersion: 'kubelet.config.k8s.io/v1beta1',
-      kind: 'KubeletConfiguration',
-      staticPodPath: 'manifests',
-      podLogsDir: 'logs/pods',
-      containerRuntimeEndpoint: `unix://${machine.runtime.socket}`,
-      failCgroupV1: false,
-      failSwapOn: false,
-      resolvConf: '',
-    });
     const flags = [
-      `--config=${config}`,
-      `--cgroup-root=${machine.runtime.dir.cgroupRoot}`,
+      ...(await machine.configure()),
       `--hostname-override=${name}`,
-      `--cert-dir=${join(machine.folder, 'pki')}`,
-      '--node-ip=10.88.0.1',
       '--runtime-handler=',
       `--hub=tls://localhost:${hub.leafPort}`,
     ];

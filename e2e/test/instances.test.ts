@@ -1,8 +1,7 @@
 import { expect } from '@jest/globals';
 import { type TestNode, checkout, isReady, poll, takeSlot } from '@kubus/harness';
+import { freePort } from '@kubus/launcher';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { healthOf } from '../src/health.ts';
@@ -151,13 +150,4 @@ function lineOf(file: string, pattern: RegExp): number {
     .findIndex((text) => pattern.test(text));
   if (line < 0) throw new Error(`${file} has no line ${String(pattern)}`);
   return line;
-}
-
-/** A port of the machine's network that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

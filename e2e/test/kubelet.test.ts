@@ -15,15 +15,8 @@ const head = { apiVersion: 'kubelet.config.k8s.io/v1beta1', kind: 'KubeletConfig
 
 beforeAll(async () => {
   machine = await KubeletMachine.start();
-  const { folder, runtime } = machine;
-  const config = await machine.write('kubelet.yaml', {
-    ...head,
-    staticPodPath: 'manifests',
-    podLogsDir: 'logs/pods',
-    containerRuntimeEndpoint: `unix://${runtime.socket}`,
-    failCgroupV1: false,
-    failSwapOn: false,
-    resolvConf: '',
+  const { folder } = machine;
+  const own = await machine.configure({
     clusterDomain: 'of.the.file',
     maxPods: 5,
     authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
@@ -33,12 +26,9 @@ beforeAll(async () => {
   await machine.write('conf.d/README', 'no configuration');
   await machine.write('manifests/hello.yaml', pod('hello'));
   flags = [
-    `--config=${config}`,
+    ...own,
     `--config-dir=${join(folder, 'conf.d')}`,
-    `--cgroup-root=${runtime.dir.cgroupRoot}`,
     '--hostname-override=Machine-1',
-    `--cert-dir=${join(folder, 'pki')}`,
-    '--node-ip=10.88.0.1',
     '--max-pods=7',
     `--cni-conf-dir=${join(folder, 'networks')}`,
   ];

@@ -33,27 +33,11 @@ let agent: RunningCommand;
 
 beforeAll(async () => {
   machine = await KubeletMachine.start();
-  const { folder, runtime } = machine;
-  const config = await machine.write('kubelet.yaml', {
-    apiVersion: 'kubelet.config.k8s.io/v1beta1',
-    kind: 'KubeletConfiguration',
-    staticPodPath: 'manifests',
-    podLogsDir: 'logs/pods',
-    containerRuntimeEndpoint: `unix://${runtime.socket}`,
-    failCgroupV1: false,
-    failSwapOn: false,
-    resolvConf: '',
+  const own = await machine.configure({
     authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
     authorization: { mode: 'AlwaysAllow' },
   });
-  flags = [
-    `--config=${config}`,
-    `--cgroup-root=${runtime.dir.cgroupRoot}`,
-    `--hostname-override=${node}`,
-    `--cert-dir=${join(folder, 'pki')}`,
-    '--node-ip=10.88.0.1',
-    '--runtime-handler=',
-  ];
+  flags = [...own, `--hostname-override=${node}`, '--runtime-handler='];
 });
 afterAll(() => machine.remove());
 

@@ -46,6 +46,7 @@ export { type StartOptions, type StartedProcess, startProcess } from './start-pr
 export { POD_CIDR, type PodNetworkOptions, findCniPlugins, podNetwork } from './pod-network.ts';
 export { type InstanceCounts, ensureIdentities, instancesOf, isShared } from './identities.ts';
 export { type NatsUse, checkNats, leaveNats } from './external-nats.ts';
+export { freePort, freePorts } from './free-port.ts';
 export { type NatsFolder, addNode, identitiesOf, natsFolder, takeIdentities } from './nats-folder.ts';
 export { keepNatsCa, natsAccess, natsCaOf, natsRelay, parseNatsUrl, startNatsRelay } from './nats-relay.ts';
 export type { ServerAddress } from './port-relay.ts';

@@ -10,7 +10,7 @@ import { apiRelay, startApiRelay, writeRelayedKubeconfig } from './api-relay.ts'
 import { type Containerd, adoptContainerd, startContainerd } from './containerd.ts';
 import { type ContainerdPrograms, findContainerd } from './containerd-programs.ts';
 import { LauncherError } from './errors.ts';
-import { hubRelay, keptHub, relayedHubLink, startHubRelay } from './hub.ts';
+import { type Hub, hubRelay, keptHub, relayedHubLink, startHubRelay } from './hub.ts';
 import { type InstanceCounts, ensureIdentities, launcherSeed, missingIdentities } from './identities.ts';
 import { podNamespaces, removeLostNamespaces } from './lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
@@ -92,8 +92,9 @@ export class NodeLauncher {
   async #startNats(identities: readonly KeyedIdentity[]): Promise<void> {
     const { dir, settings } = this.#options;
     if (settings.nats === undefined) {
-      await this.#startHubRelay();
-      await this.#writeNatsConfig(identities);
+      const hub = await keptHub(dir, settings);
+      if (hub !== undefined) await this.#startHubRelay(hub);
+      await this.#writeNatsConfig(identities, hub);
       this.#processes.keep('nats-server', () => startNats(dir));
       return;
     }
@@ -102,21 +103,18 @@ export class NodeLauncher {
     this.#processes.keep(natsRelay, () => startNatsRelay(dir, program, server));
   }
 
-  async #writeNatsConfig(identities: readonly KeyedIdentity[]): Promise<void> {
+  async #writeNatsConfig(identities: readonly KeyedIdentity[], hub: Hub | undefined): Promise<void> {
     const { dir, settings } = this.#options;
     const contracts = contractsOf(settings);
-    const hub = await keptHub(dir, settings);
     const link = hub && relayedHubLink(dir.node, hub, contracts);
     await writeNatsConfig(dir, identities, NATS_PORT, { contracts, hub: link });
   }
 
-  /** The way to the hub, of a node that has one. */
-  async #startHubRelay(): Promise<void> {
+  /** The way to the hub. */
+  async #startHubRelay({ server }: Hub): Promise<void> {
     const { dir, settings } = this.#options;
-    const hub = await keptHub(dir, settings);
-    if (hub === undefined) return;
     const { portRelay: program } = await compileNatives(settings.cache);
-    this.#processes.keep(hubRelay, () => startHubRelay(dir, program, hub.server));
+    this.#processes.keep(hubRelay, () => startHubRelay(dir, program, server));
   }
 
   /** The way to the API server, of a node that is a member of a cluster. */
@@ -184,7 +182,8 @@ export class NodeLauncher {
         `the NATS server at ${nats} does not know ${missing.join(', ')}: ${hint}`,
       );
     }
-    await this.#writeNatsConfig(await ensureIdentities(folder, instances));
+    const hub = await keptHub(dir, settings);
+    await this.#writeNatsConfig(await ensureIdentities(folder, instances), hub);
     const pid = this.#processes.pid('nats-server');
     // A server that is just being started reads the new configuration anyway.
     if (pid !== undefined) process.kill(pid, 'SIGHUP');

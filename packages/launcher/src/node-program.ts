@@ -6,7 +6,7 @@ import type { Command } from './command.ts';
  * keeps a third of it as garbage. What is made where much once lived long, as at the start, would be put among the old at once
  * ("pretenuring") and wait there for a collection of everything.
  */
-const flags = [
+export const nodeFlags = [
   '--disable-warning=ExperimentalWarning',
   '--optimize-for-size',
   '--max-semi-space-size=2',
@@ -19,7 +19,7 @@ export const nodeProgramEnv: Readonly<Record<string, string>> = { MALLOC_ARENA_M
 
 /** The command that runs a bundled program with the present Node. */
 export function nodeProgram(program: string, args: readonly string[]): Command {
-  return [process.execPath, ...flags, program, ...args];
+  return [process.execPath, ...nodeFlags, program, ...args];
 }
 
 /**

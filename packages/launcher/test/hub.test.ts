@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectNats, ensureHubStream, ensureStreams, defaultRecordLimits } from '@kubus/bus-nats';
@@ -9,6 +8,7 @@ import { Authority } from '@kubus/kube-fixture';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { freePort } from '../src/free-port.ts';
 import { type Hub, checkRelayed, hubLink, keepHub, keptHub, readHub, relayedHubLink } from '../src/hub.ts';
 import { ensureIdentities } from '../src/identities.ts';
 import { natsConfigFile, writeNatsConfig } from '../src/nats-server.ts';
@@ -62,15 +62,6 @@ function startServer(config: string, ...args: string[]): Server {
     }
   };
   return { child, says, stop };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 const example = (name: string) => join(import.meta.dirname, '../../../examples/hub', name);
@@ -160,15 +151,20 @@ async function take(reader: NatsConnection): Promise<(count: number) => Promise<
   const source = { name, external: { api: `$JS.${DOMAIN}.API`, deliver: `kubus-hub.${DOMAIN}` } };
   const made = await ask(reader, '$JS.API.STREAM.CREATE.EVENTS', { name: 'EVENTS', sources: [source] });
   expect(made).not.toHaveProperty('error');
+  return hear(reader, 'taken');
+}
+
+/** What the hub has and gets of events, as it comes by this subject. */
+async function hear(reader: NatsConnection, subject: string): Promise<(count: number) => Promise<string[]>> {
   const heard: string[] = [];
   let told = Promise.withResolvers<undefined>();
-  reader.subscribe('taken', {
+  reader.subscribe(subject, {
     callback: (_error, message) => {
       heard.push(message.subject);
       told.resolve(undefined);
     },
   });
-  const config = { deliver_subject: 'taken', deliver_policy: 'all', ack_policy: 'none' };
+  const config = { deliver_subject: subject, deliver_policy: 'all', ack_policy: 'none' };
   await ask(reader, '$JS.API.CONSUMER.CREATE.EVENTS', { stream_name: 'EVENTS', config });
   return async (count) => {
     while (heard.length < count) {
@@ -280,7 +276,8 @@ describe('a node at a hub', () => {
       const { state } = (await ask(later, '$JS.API.STREAM.INFO.EVENTS')) as { state: { messages: number } };
       return state.messages;
     };
-    while ((await counted()) < 2) await new Promise((resolve) => setTimeout(resolve, 50));
+    const both = await hear(later, 'both');
+    expect(await both(2)).toEqual([event('one'), event('two')]);
     expect(await counted()).toBe(2);
   });
 });

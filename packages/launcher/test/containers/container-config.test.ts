@@ -1,10 +1,11 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type ContainerSettings, containerConfig } from '../../src/containers/container-config.ts';
 import { containerDir, linksOf } from '../../src/containers/container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from '../../src/containers/container-services.ts';
 import { readContainerDir, readInstallSettings } from '../../src/containers/environment.ts';
+import { nodeFlags } from '../../src/node-program.ts';
 import { testFolder } from '../support.ts';
 
 const base = { base: '/lib', runBase: '/run' };
@@ -109,4 +110,9 @@ describe('the environment of a container', () => {
       root: '/var/lib/kubus/node',
     });
   });
+});
+
+test('services run with the same Node as those of a launcher that has all processes', async () => {
+  const entryPoint = await readFile(join(import.meta.dirname, '../../container/kubus'), 'utf8');
+  expect(/^flags='(.*)'$/m.exec(entryPoint)?.[1]?.split(' ')).toEqual(nodeFlags);
 });
