@@ -10,8 +10,12 @@ import { podRunning } from '../src/pods.ts';
 const onNode = sharedNode('node-api');
 
 onNode('the level of every process’s log is set for as long as node-api lives', async (node) => {
-  const { instances } = node.watch;
-  expect(instances).toEqual(expect.arrayContaining(['launcher-0', 'node-api-0', 'pod-workers-0', 'cri-bridge-0']));
+  const instances = await node.watch.until('the services have announced themselves', () => {
+    const known = node.watch.instances;
+    return ['launcher-0', 'node-api-0', 'pod-workers-0', 'cri-bridge-0'].every((name) => known.includes(name))
+      ? known
+      : undefined;
+  });
   const said = (text: string, processes: readonly string[]) =>
     poll(`every process says: ${text}`, async () => {
       const files = (await readdir(node.dir.logs)).map((name) => join(node.dir.logs, name));
