@@ -1,5 +1,4 @@
-import type { Cause } from '@kubus/bus';
-import { begunAt, formatTime } from '@kubus/bus';
+import { type Cause, begunAt, formatTime } from '@kubus/bus';
 import {
   type Pod,
   type PodProbes,
@@ -34,7 +33,7 @@ import { ProbeMemory } from './probe-memory.ts';
 import { RecordFile } from './record-file.ts';
 import { StatusPublisher } from './status-publisher.ts';
 import { StateReport } from './state-report.ts';
-import type { StopsUnderWay } from './stop.ts';
+import { type StopsUnderWay, forgetStops } from './stop.ts';
 import { syncPass } from './sync-pass.ts';
 import type { Tenure } from './tenure.ts';
 import { VolumesAwaited } from './volumes.ts';
@@ -67,7 +66,6 @@ export class PodWorker {
   #workCause: Cause | undefined;
   /** What the last pass ended for the lack of; `anything`: of something that is asked for again after a while. */
   #awaits: 'node' | 'volumes' | 'anything' | undefined;
-  #statusHeld = false;
   /** A pass has taken away what the pod leaves. */
   #cleaned = false;
   #decidedOn: Stamp | undefined;
@@ -97,8 +95,7 @@ export class PodWorker {
     this.#backOffs = new Map(Object.entries(record?.backOffs ?? {}));
     this.#probes = new ProbeMemory(record?.probes);
     this.#resize = { sizes: record?.sizes ?? noSizes, error: undefined };
-    const content = () => this.#toRecord();
-    this.#record = new RecordFile({ ref, records, clock, logger, tenure, content });
+    this.#record = new RecordFile({ ref, records, clock, logger, tenure, content: () => this.#toRecord() });
     this.#state = new StateReport({ ref, deps });
     this.#overdue = new OverdueKill(ref, deps);
     if (record !== undefined) this.#report();
@@ -290,8 +287,7 @@ export class PodWorker {
   }
 
   #passOver(work: PodWork, causes: readonly Cause[], signal: AbortSignal): Pass {
-    const ids = new Set(this.#runtime.pod?.containers.map(({ id }) => id));
-    for (const id of this.#stops.keys()) if (!ids.has(id)) this.#stops.delete(id);
+    forgetStops(this.#stops, this.#runtime.pod?.containers);
     return {
       deps: this.#deps,
       ref: this.ref,
@@ -315,14 +311,7 @@ export class PodWorker {
         return pod;
       },
       publishStatus: () => this.#publishStatus(causes),
-      withStatusHeld: async (act) => {
-        this.#statusHeld = true;
-        try {
-          return await act();
-        } finally {
-          this.#statusHeld = false;
-        }
-      },
+      withStatusHeld: (act) => this.#status.whileHeld(act),
     };
   }
 
@@ -368,7 +357,7 @@ export class PodWorker {
 
   /** Publishes the status outside of a pass, once everything is known that it is to show. */
   #showState(causes: readonly Cause[]): void {
-    if (this.finished || this.#statusHeld || this.#stopped) return;
+    if (this.finished || this.#status.held || this.#stopped) return;
     if (this.#status.informed) {
       this.#publishStatus(causes);
       return;

@@ -29,6 +29,7 @@ import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
 import { DeviceFacts } from './device-facts.ts';
+import { HoldNumbers } from './hold-numbers.ts';
 import { ObjectFacts } from './object-facts.ts';
 import { type PodRecord, readRecord } from './pod-record.ts';
 import type { RunningLog } from './log-rotation.ts';
@@ -69,9 +70,6 @@ export interface PodWorkersOptions {
   readonly eventRate?: Rate | undefined;
 }
 
-/** Fences of one life are numbered within its epoch. */
-const HOLDS_PER_EPOCH = 1_000_000;
-
 /** A pod is being taken over under a term; a later term takes it over anew. */
 interface Taking {
   readonly term: number;
@@ -86,7 +84,6 @@ interface Taking {
  * that the last one who had it has left, and lets go of it as soon as it is another instance's.
  */
 export class PodWorkers {
-  readonly #options: PodWorkersOptions;
   /** What the workers count. */
   readonly metrics: WorkerMetrics;
   readonly #deps: WorkerDeps;
@@ -103,8 +100,6 @@ export class PodWorkers {
   readonly #runtimePods: FactReader<RuntimePod>;
   #network: NetworkCondition | undefined;
   #runtime: RuntimeCondition | undefined;
-  #epoch: number;
-  #holds = 0;
   #bridgeEpoch = 0;
   #worksComplete = false;
   #runtimeKnown = false;
@@ -115,8 +110,7 @@ export class PodWorkers {
   private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
     const { bus, clock, eventRate } = options;
     const recorder = new EventRecorder({ bus, clock, rate: eventRate });
-    this.#options = options;
-    this.#epoch = bus.epoch;
+    const holds = new HoldNumbers(bus.epoch, options.nextEpoch);
     this.metrics = new WorkerMetrics(clock);
     const node = bus.reader(clusterNode);
     const nodeIps = () => hostIpsOf(node.get(bus.node)?.value.addresses ?? []);
@@ -147,7 +141,7 @@ export class PodWorkers {
       devices: new DeviceFacts(bus, (uid, cause) => this.#workers.get(uid)?.devicesChanged(cause)),
       crashLoop: crashLoopLimits(options.crashLoop),
       restartAllContainers: true,
-      nextHold: (fencedOff) => this.#nextHold(fencedOff),
+      nextHold: (fencedOff) => holds.next(fencedOff),
     };
     this.#probes = bus.reader(podProbes, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.observeProbes(value, cause),
@@ -390,15 +384,5 @@ export class PodWorkers {
     this.#completed = true;
     this.#deps.states.complete();
     this.#deps.statuses.complete();
-  }
-
-  #nextHold(fencedOff: boolean): number {
-    // Another instance has held the pod under a later epoch than ours.
-    if (fencedOff) {
-      this.#epoch = this.#options.nextEpoch();
-      this.#holds = 0;
-    }
-    this.#holds += 1;
-    return this.#epoch * HOLDS_PER_EPOCH + this.#holds;
   }
 }

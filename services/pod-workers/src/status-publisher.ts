@@ -60,6 +60,7 @@ export class StatusPublisher {
   #status: PodStatus | undefined;
   /** The status has been published in this life. */
   #told = false;
+  #held = false;
 
   /** @param options.status the one of an earlier life. */
   constructor(options: {
@@ -100,6 +101,21 @@ export class StatusPublisher {
   /** Nothing of an earlier life of the pod counts. */
   reset(): void {
     this.#status = undefined;
+  }
+
+  /** Nothing is to be published outside of a pass. */
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Does `act` while the status is {@link held}. */
+  async whileHeld<T>(act: () => Promise<T>): Promise<T> {
+    this.#held = true;
+    try {
+      return await act();
+    } finally {
+      this.#held = false;
+    }
   }
 
   /** True when every ended container's message has been read. */

@@ -34,6 +34,12 @@ export class KillFailed extends KubusError {
 /** By container id. */
 export type StopsUnderWay = Map<string, StopUnderWay>;
 
+/** Forgets those of containers that are gone. */
+export function forgetStops(stops: StopsUnderWay, containers: readonly RuntimeContainer[] = []): void {
+  const ids = new Set(containers.map(({ id }) => id));
+  for (const id of stops.keys()) if (!ids.has(id)) stops.delete(id);
+}
+
 export interface StopOptions {
   /** The whole pod ends: its sidecars wait for the containers that they serve. */
   readonly ordered: boolean;
