@@ -15,7 +15,7 @@ export type ReadersTold =
   | { readonly kind: 'done'; readonly hashes: readonly string[] };
 
 /** After so many bytes of all readers together it is told how far they are. */
-const STEP = 32 * 1024 * 1024;
+const STEP = 64 * 1024 * 1024;
 
 const [port, path = '', count, bytes] = process.argv.slice(2);
 let read = 0;

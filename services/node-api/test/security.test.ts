@@ -49,7 +49,7 @@ const endpoints: readonly Endpoint[] = (
     ['GET', '/logs/', ['log']],
     ['GET', '/logs/syslog', ['log']],
     ['PUT', '/debug/flags/v', proxy],
-    ['GET', '/debug/pprof/profile', proxy],
+    ['GET', '/debug/pprof/profile?seconds=1', proxy],
     ['GET', '/statusz', ['statusz']],
     ['GET', '/flagz', ['configz']],
     ['GET', '/', proxy],
