@@ -167,7 +167,7 @@ describe('files that the node writes', () => {
       '644 0:1234 /all/from/secret',
       '644 0:1234 /all/labels',
       '640 1000:1234 /all/token',
-      '2777 0:1234 /all',
+      '3777 0:1234 /all',
     ]);
     expect(await said('files', 'cat /secret/key /config/deep/blob /all/from/secret /all/from/config')).toBe(
       `${VALUE}binary${VALUE}hello`,

@@ -19,6 +19,8 @@ export function hasNoSwap(release: string): boolean {
 
 const MODE = 0o777;
 const SET_GID = 0o2000;
+/** A tmpfs has it unless told otherwise, and the reference tells nothing: nobody removes the files of other users. */
+const STICKY = 0o1000;
 
 /** A folder on the node's disk that all of the pod's containers may write to. */
 export function diskFolder(path: string, gid: number | undefined): FolderStep {
@@ -34,7 +36,7 @@ export function memoryFolder(
   const gid = pod.spec.securityContext?.fsGroup;
   const options = [
     `size=${memorySize(pod, sizeLimit, settings.memory)}`,
-    `mode=${modeFor(gid).toString(8)}`,
+    `mode=${(modeFor(gid) | STICKY).toString(8)}`,
     ...(gid === undefined ? [] : [`gid=${gid}`]),
     ...(settings.noSwap ? ['noswap'] : []),
   ];

@@ -91,7 +91,7 @@ describe('a Secret', () => {
           kind: 'memory',
           path: '/k/pods/u1/volumes/kubernetes.io~secret/v',
           type: 'tmpfs',
-          options: [`size=${settings.memory}`, 'mode=777'],
+          options: [`size=${settings.memory}`, 'mode=1777'],
         },
         files: [
           { path: 'user', mode: 0o644, source: { kind: 'value', object: 0, key: 'user' } },
@@ -117,7 +117,7 @@ describe('a Secret', () => {
   test('can be read by the pod’s group', () => {
     const step = stepOf({ secret: { secretName: 's', defaultMode: 0o400 } }, { securityContext: { fsGroup: 7 } });
     expect(rights(step)).toEqual(['440 user', '440 password']);
-    expect(step).toMatchObject({ gid: 7, folder: { options: [expect.anything(), 'mode=2777', 'gid=7'] } });
+    expect(step).toMatchObject({ gid: 7, folder: { options: [expect.anything(), 'mode=3777', 'gid=7'] } });
   });
 });
 

@@ -89,13 +89,13 @@ describe('an emptyDir', () => {
     );
     expect(planned).toEqual({
       name: 'v',
-      step: { kind: 'memory', path, type: 'tmpfs', options: [`size=${size}`, 'mode=777'] },
+      step: { kind: 'memory', path, type: 'tmpfs', options: [`size=${size}`, 'mode=1777'] },
     });
   });
 
   test('in memory has the pod’s group, and stays out of the swap space where the kernel can do that', () => {
     const planned = step({ medium: 'Memory', sizeLimit: '1' }, { securityContext: { fsGroup: 7 } }, { noSwap: true });
-    expect(planned).toMatchObject({ step: { options: ['size=1', 'mode=2777', 'gid=7', 'noswap'] } });
+    expect(planned).toMatchObject({ step: { options: ['size=1', 'mode=3777', 'gid=7', 'noswap'] } });
     expect(['6.3.9', '5.10.0-44-amd64', 'unknown'].map(hasNoSwap)).toEqual([false, false, false]);
     expect(['6.4.0', '6.18.1-x', '7.0.0'].map(hasNoSwap)).toEqual([true, true, true]);
   });

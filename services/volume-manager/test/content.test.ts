@@ -91,7 +91,7 @@ test('volumes of every kind hold what their pod asks for, and nothing is left of
   expect(text(p, 'ca')).toContain('AAAA');
   const ofThem = [s, p, join(p, '..data'), join(p, 'deep'), join(s, 'user'), join(p, 'deep/pass'), join(p, 'token')];
   expect(ofThem.map(rights)).toEqual([
-    ...['2777 0 1234', '2777 0 1234', '2755 0 1234', '2755 0 1234'],
+    ...['3777 0 1234', '3777 0 1234', '2755 0 1234', '2755 0 1234'],
     ...['644 0 1234', '440 0 1234', '640 1000 1234'],
   ]);
   const mounts = (await everything(content.root)).filter((line) => line.endsWith(' tmpfs'));

@@ -69,7 +69,7 @@ const there = async () => (await everything(join(dir, 'node'))).filter((line) =>
 const made = [
   '755 0 plugins/kubernetes.io/local-volume/mounts/pv-device ext4',
   '777 0 pods/a/volumes/kubernetes.io~empty-dir/disk',
-  '777 0 pods/a/volumes/kubernetes.io~empty-dir/memory tmpfs',
+  '1777 0 pods/a/volumes/kubernetes.io~empty-dir/memory tmpfs',
   '755 0 pods/a/volumes/kubernetes.io~local-volume/pv-device ext4',
   '755 0 pods/a/volumes/kubernetes.io~local-volume/pv-folder ext4',
 ];

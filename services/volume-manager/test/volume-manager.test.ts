@@ -66,7 +66,7 @@ describe('a pod', () => {
       '750 0 node/pods/a/volumes',
       '750 0 node/pods/a/volumes/kubernetes.io~empty-dir',
       '2777 1234 node/pods/a/volumes/kubernetes.io~empty-dir/disk',
-      '2777 1234 node/pods/a/volumes/kubernetes.io~empty-dir/memory tmpfs',
+      '3777 1234 node/pods/a/volumes/kubernetes.io~empty-dir/memory tmpfs',
     ]);
     expect(() => writeFileSync(join(volume('a', 'memory'), 'big'), Buffer.alloc(2 ** 20 + 1))).toThrow('ENOSPC');
     writeFileSync(join(volume('a', 'disk'), 'file'), '');
