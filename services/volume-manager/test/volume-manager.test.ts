@@ -352,7 +352,8 @@ describe('after a restart', () => {
     ],
     ['a record alone', () => rmSync(join(root, 'pods'), { recursive: true, force: true })],
   ])('%s is completed for a pod that is wanted, and removed for one that is not', async (_, leave) => {
-    const reference = ['disk', 'memory tmpfs'].map((name) => `777 0 pods/a/volumes/kubernetes.io~empty-dir/${name}`);
+    const folder = 'pods/a/volumes/kubernetes.io~empty-dir';
+    const reference = [`777 0 ${folder}/disk`, `1777 0 ${folder}/memory tmpfs`];
     await records.put('a', { version: 1, ref: { namespace: 'default', name: 'a', uid: 'a' } });
     await leave();
     node.want(podWith('a', [disk, memory]));
