@@ -115,5 +115,9 @@ async function register(
 
 async function openPlugin(resource: string, socket: string): Promise<RegisteredPlugin> {
   const plugin = new DevicePlugin(socket);
-  return { resource, plugin, options: await plugin.options() };
+  try {
+    return { resource, plugin, options: await plugin.options() };
+  } catch (error) {
+    throw new KubusError('refused', `failed to get device plugin options: ${toError(error).message}`, { cause: error });
+  }
 }

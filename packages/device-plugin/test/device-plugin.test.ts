@@ -93,7 +93,9 @@ describe('registration', () => {
     await plugin.disturb({ method: 'options', what: 'fail' });
     await plugin.register();
     await plugin.until(() => plugin.registrations.length === 2);
-    expect(plugin.registrations[1]).toBe('rpc error: code = Unknown desc = options fails as the test wants');
+    expect(plugin.registrations[1]).toBe(
+      'failed to get device plugin options: rpc error: code = Unknown desc = options fails as the test wants',
+    );
     expect(registered).toHaveLength(1);
   });
 });

@@ -60,7 +60,8 @@ export class StatusPublisher {
   #status: PodStatus | undefined;
   /** The status has been published in this life. */
   #told = false;
-  #held = false;
+  /** How many hold it. */
+  #held = 0;
 
   /** @param options.status the one of an earlier life. */
   constructor(options: {
@@ -105,16 +106,16 @@ export class StatusPublisher {
 
   /** Nothing is to be published outside of a pass. */
   get held(): boolean {
-    return this.#held;
+    return this.#held > 0;
   }
 
   /** Does `act` while the status is {@link held}. */
   async whileHeld<T>(act: () => Promise<T>): Promise<T> {
-    this.#held = true;
+    this.#held += 1;
     try {
       return await act();
     } finally {
-      this.#held = false;
+      this.#held -= 1;
     }
   }
 

@@ -47,9 +47,19 @@ export async function syncPass(pass: Pass, pod: Pod): Promise<boolean> {
     }
     if (!started && actions.start.length === 0) throw new TryAgain('what was ended is still there', TRANSIENT_MS);
     if (actions.restartAll) await beginAnew(pass, actions);
+    else if (replaces(pod, actions)) await pass.withStatusHeld(() => carryOut(pass, pod, runtime, actions));
     else await carryOut(pass, pod, runtime, actions);
     started = actions.restartAll || actions.start.length > 0;
   }
+}
+
+/**
+ * Containers end here to run again, in a pod that does not restart what ended well. One that ends well because it was told to
+ * would look as if the pod had run its course, until its next run is there.
+ */
+function replaces({ spec }: Pod, { createSandbox, killPod, start, stop }: PodActions): boolean {
+  const ends = killPod || stop.length > 0;
+  return ends && (createSandbox !== undefined || start.length > 0) && spec.restartPolicy !== 'Always';
 }
 
 /** The pod has a sandbox that stays, and so containers that can be given other resources. */

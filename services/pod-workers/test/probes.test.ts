@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { PodStatusReport } from '@kubus/contracts';
 import { ScriptedNode, podOf } from './scripted-node.ts';
 
 let node: ScriptedNode;
@@ -57,6 +58,22 @@ test('a container starts again at once when its liveness probe fails, with the p
   expect(node.events('a')).toContain('Killing: Container main failed liveness probe, will be restarted');
   await node.work(podOf('a', {}, { livenessProbe: probe }), { reason: 'again' });
   expect(done()).toEqual([]);
+});
+
+test.each([
+  ['fails its liveness probe', () => node.probed('a', { c2: { liveness: 'failure' } })],
+  ['has another image', () => node.work(podOf('a', { restartPolicy: 'OnFailure' }, { image: 'busybox:2' }))],
+])('a container that ends well because it %s does not end its pod', async (_, replace) => {
+  node.bridge.images.add('busybox:2');
+  node.bridge.stopExitCode = 0;
+  await node.work(podOf('a', { restartPolicy: 'OnFailure' }, { livenessProbe: probe }));
+  done();
+  await replace();
+  expect(done()).toEqual(['StopContainer c2 30', 'CreateContainer main/1', 'StartContainer c3']);
+  const phases = node.broker.said.flatMap(({ subject, data }) =>
+    subject.endsWith('worker.fact.status.a') ? (JSON.parse(data) as PodStatusReport).status.phase : [],
+  );
+  expect([...new Set(phases)]).toEqual(['Pending', 'Running']);
 });
 
 test('a container that fails its startup probe and is not to be restarted ends its pod', async () => {

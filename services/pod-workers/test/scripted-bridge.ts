@@ -42,6 +42,8 @@ export class ScriptedBridge {
   sandboxConfig: PodSandboxConfig | undefined;
   /** The user that images ask for. */
   imageUser: Pick<Image, 'uid' | 'username'> = {};
+  /** What containers end with that are stopped. */
+  stopExitCode = 143;
   /** What a command is to fail with, or wait for, instead of or before doing it. */
   before: (what: string) => Promise<void> = () => Promise.resolve();
   /** Bytes of memory that each container uses. */
@@ -148,7 +150,7 @@ export class ScriptedBridge {
 
   #serveEnds(): void {
     this.#serve('StopContainer', (uid, { containerId = '' }) => {
-      this.#change(uid, containerId, { state: 'exited', exitCode: 143, finishedAt: this.#now() });
+      this.#change(uid, containerId, { state: 'exited', exitCode: this.stopExitCode, finishedAt: this.#now() });
       return {};
     });
     this.#serve('StopPodSandbox', (uid, { podSandboxId = '' }) => {
