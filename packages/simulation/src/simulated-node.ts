@@ -382,7 +382,7 @@ export class SimulatedNode {
   async #readFolder(): Promise<FolderListing> {
     await sleep(this.scheduler, 1);
     const files = [...this.manifests].map(([path, text]) => ({ path, text }));
-    return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false };
+    return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false, returned: new Set() };
   }
 }
 

@@ -11,6 +11,8 @@ export interface FolderListing {
   readonly errors: readonly { readonly path: string; readonly error: Error }[];
   /** There is no such folder or file. */
   readonly missing: boolean;
+  /** The paths of files that were away for a moment since the last reading, if they had been there. */
+  readonly returned: ReadonlySet<string>;
 }
 
 export interface ManifestFolder {
@@ -56,8 +58,10 @@ type FileRecord = z.infer<typeof fileRecordSchema>;
  * Static pods from a folder of manifests, or from one manifest file. It reads at the start, after each change and every
  * `fileCheckFrequency`; a file is parsed only when its text has changed. Files count in the order of their names.
  *
- * A file that has gone takes its pods with it, and a folder that is missing is an empty set. A file that has become
- * faulty keeps them (see `readFile`), also over a restart of this process; it is reported instead.
+ * A file that has gone takes its pods with it, also when it is back at once: whoever moves a manifest out and in again wants
+ * its pods to begin anew (kubelet behaviour, MirrorPod: "recreate when file is removed and recreated"). A folder that is
+ * missing is an empty set. A file that has become faulty keeps its pods (see `readFile`), also over a restart of this process;
+ * it is reported instead.
  */
 export class FileSource {
   readonly #options: FileSourceOptions;
@@ -132,12 +136,14 @@ export class FileSource {
     const now = this.#now();
     const changes: FileChange[] = [];
     const files = new Map<string, FileState>();
+    const returned = new Set<string>();
     const found = [...listing.files, ...listing.errors].sort((a, b) => (a.path < b.path ? -1 : 1));
     for (const file of found) {
       const before = this.#files.get(file.path);
       const same = 'text' in file ? before?.text === file.text : before?.fault === file.error.message;
       if (before !== undefined && same) {
         files.set(file.path, before);
+        if (listing.returned.has(file.path)) returned.add(file.path);
         continue;
       }
       const change =
@@ -155,9 +161,11 @@ export class FileSource {
       output.manifest(report);
     }
     for (const path of gone) output.manifestGone(path);
-    if (this.#complete && changes.length === 0 && gone.length === 0) return;
+    if (this.#complete && changes.length + gone.length + returned.size === 0) return;
     if (listing.missing) logger.info({ path: folder.path }, 'no manifest folder: no static pods');
     this.#complete = true;
+    const stayed = [...files.values()].filter(({ path }) => !returned.has(path));
+    if (returned.size > 0) output.set(stayed.flatMap((file) => file.pods));
     output.set([...files.values()].flatMap((file) => file.pods));
   }
 

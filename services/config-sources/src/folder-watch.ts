@@ -12,6 +12,8 @@ export class FolderWatch {
   readonly #listener: () => void;
   readonly #logger: Logger;
   #watchers: FSWatcher[] = [];
+  /** How often each name of the folder has come or gone since that was last asked for. */
+  #moves = new Map<string, number>();
   #opening = false;
   #wayChanged = false;
   #closed = false;
@@ -21,6 +23,16 @@ export class FolderWatch {
     this.#listener = listener;
     this.#logger = logger;
     this.#reopen();
+  }
+
+  /**
+   * The names that have come or gone more than once since the last call. A file that is there before and after was away in
+   * between, while one that is replaced by renaming another over it has come once.
+   */
+  takeMoved(): ReadonlySet<string> {
+    const moved = [...this.#moves].filter(([, times]) => times > 1).map(([name]) => name);
+    this.#moves.clear();
+    return new Set(moved);
   }
 
   close(): void {
@@ -63,7 +75,10 @@ export class FolderWatch {
         if (this.#closed) return;
         const onTheWay = name === null || what.names.has(name);
         if (onTheWay && type === 'rename') this.#reopen();
-        else if (onTheWay || (what.content && !isHidden(name))) this.#listener();
+        else if (onTheWay || (what.content && !isHidden(name))) {
+          if (name !== null && type === 'rename') this.#moves.set(name, (this.#moves.get(name) ?? 0) + 1);
+          this.#listener();
+        }
       });
       watcher.on('error', (error) => this.#failed(folder, error));
       this.#watchers.push(watcher);

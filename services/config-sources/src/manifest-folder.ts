@@ -1,7 +1,7 @@
 import { type Cancel, KubusError, type Logger, hasErrno, toError } from '@kubus/ports';
 import type { BigIntStats } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { FolderListing, ManifestFolder } from './file-source.ts';
 import { FolderWatch } from './folder-watch.ts';
 
@@ -32,6 +32,7 @@ export class FileManifestFolder implements ManifestFolder {
   readonly #logger: Logger;
   /** Path to what was read there last. */
   #known = new Map<string, KnownFile>();
+  #watch: FolderWatch | undefined;
 
   constructor({ path, logger }: { path: string; logger: Logger }) {
     this.path = path;
@@ -39,6 +40,7 @@ export class FileManifestFolder implements ManifestFolder {
   }
 
   async read(): Promise<FolderListing> {
+    const moved = this.#watch?.takeMoved();
     const paths = await this.#list();
     const files: { path: string; text: string }[] = [];
     const errors: { path: string; error: Error }[] = [];
@@ -57,11 +59,13 @@ export class FileManifestFolder implements ManifestFolder {
       await Promise.all(paths?.slice(i, i + CONCURRENT_READS).map(readOne) ?? []);
     }
     this.#known = known;
-    return { files, errors, missing: paths === undefined };
+    const returned = new Set(paths?.filter((path) => moved?.has(basename(path))));
+    return { files, errors, missing: paths === undefined, returned };
   }
 
   onChange(listener: () => void): Cancel {
     const watch = new FolderWatch(this.path, listener, this.#logger);
+    this.#watch = watch;
     return () => watch.close();
   }
 

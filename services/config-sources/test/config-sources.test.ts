@@ -145,6 +145,20 @@ describe('changes', () => {
     expect(follower.takeLog()).toEqual(['gone /m/a.yaml', 'REMOVE a-n']);
   });
 
+  test('that leave a manifest as it was begin its pods anew when it was away in between', async () => {
+    const { clock, folder, begin } = bench();
+    for (const name of ['a', 'b']) folder.files.set(`/m/${name}.yaml`, manifestOf(name));
+    const { follower } = await begin();
+    follower.takeLog();
+    folder.returned.add('/m/a.yaml');
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual(['REMOVE a-n', 'ADD a-n']);
+    folder.changed();
+    await clock.advance(5);
+    expect(follower.takeLog()).toEqual([]);
+  });
+
   test('after the end are not followed', async () => {
     const { clock, folder, begin } = bench();
     const { sources, follower } = await begin();

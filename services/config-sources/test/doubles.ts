@@ -7,6 +7,8 @@ export class ScriptedFolder implements ManifestFolder {
   readonly path = '/m';
   readonly files = new Map<string, string>();
   readonly unreadable = new Set<string>();
+  /** Told by the next read. */
+  returned = new Set<string>();
   missing = false;
   /** The next reads fail as a whole. */
   failing = false;
@@ -21,12 +23,15 @@ export class ScriptedFolder implements ManifestFolder {
       else this.#held.push(resolve);
     });
     if (this.failing) throw new KubusError('io', 'input/output error');
-    if (this.missing) return { files: [], errors: [], missing: true };
+    const { returned } = this;
+    this.returned = new Set();
+    if (this.missing) return { files: [], errors: [], missing: true, returned };
     const readable = [...this.files].filter(([path]) => !this.unreadable.has(path));
     return {
       files: readable.map(([path, text]) => ({ path, text })),
       errors: [...this.unreadable].map((path) => ({ path, error: new KubusError('io', `${path}: no access`) })),
       missing: false,
+      returned,
     };
   }
 

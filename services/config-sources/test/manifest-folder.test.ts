@@ -12,6 +12,7 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
+import { renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -46,6 +47,55 @@ function summary({ files, errors, missing }: FolderListing): string[] {
     ...errors.map(({ path, error }) => `${named(path)}! ${error.message.replaceAll(`${base}/`, '')}`),
   ].sort();
 }
+
+const changes: Readonly<Record<string, (path: string) => void>> = {
+  'removed and made again': (path) => {
+    unlinkSync(path);
+    writeFileSync(path, 'a');
+  },
+  'moved out and in again': (path) => {
+    renameSync(path, `${base}/out`);
+    renameSync(`${base}/out`, path);
+  },
+  'replaced by another one': (path) => {
+    writeFileSync(`${base}/new`, 'a');
+    renameSync(`${base}/new`, path);
+  },
+  'written anew': (path) => {
+    truncateSync(path);
+    writeFileSync(path, 'a');
+  },
+};
+
+test.each([
+  ['removed and made again', ['f']],
+  ['moved out and in again', ['f']],
+  ['replaced by another one', []],
+  ['written anew', []],
+])('a file that is %s: whether it was away', async (change, returned) => {
+  const manifests = join(base, 'm');
+  await mkdir(manifests);
+  await writeFile(join(manifests, 'f'), 'a');
+  const folder = folderAt(manifests);
+  let told: () => void = () => undefined;
+  const tell = () => new Promise<void>((resolve) => (told = resolve));
+  const watched = tell();
+  cleanUp.push(folder.onChange(() => told()));
+  await watched;
+  await folder.read();
+  changes[change]?.(join(manifests, 'f'));
+  // What is told after this one has been told of, too.
+  writeFileSync(join(manifests, 'last'), '');
+  const paths: string[] = [];
+  for (let files = 1; files < 2;) {
+    await tell();
+    await new Promise((resolve) => setImmediate(resolve));
+    const listing = await folder.read();
+    files = listing.files.length;
+    paths.push(...listing.returned);
+  }
+  expect(paths.map((path) => relative(manifests, path))).toEqual(returned);
+});
 
 /**
  * Follows a folder: `until` waits for a change to be told, and for nothing else, and reads then, until it reads what is
