@@ -1,6 +1,9 @@
 import { expect } from '@jest/globals';
-import { isReady } from '@kubus/harness';
+import type { PodSpec } from '@kubus/contracts';
+import { type WatchedPod, isReady } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
 import {
   containerStatus,
@@ -38,6 +41,34 @@ onNode('a pod follows its manifest: added, changed, removed', async (node) => {
   expect(before?.[0]?.exitedAt).toBeLessThan(after?.[0]?.startedAt ?? 0);
   await node.removeManifest('a.json');
   await node.watch.waitForNoPod('changing');
+});
+
+onNode('a manifest that is moved out and in again begins its pod anew', async (node) => {
+  await node.writeManifest('a.json', pod('again'));
+  const first = await node.watch.waitForPod('again');
+  const [here, away] = [join(node.manifests, 'a.json'), join(node.manifests, '../away.json')];
+  renameSync(here, away);
+  renameSync(away, here);
+  const { containerID } = containerStatus(first) ?? {};
+  const isNew = (one: WatchedPod) => isReady(one) && containerStatus(one)?.containerID !== containerID;
+  const second = await node.watch.waitForPod('again', isNew, 'ready with another container');
+  expect(second.ref).toEqual(first.ref);
+});
+
+onNode('a container that ends well because it is restarted does not end its pod', async (node) => {
+  const volumeMounts = [{ name: 'sick', mountPath: '/sick' }];
+  // Fails once.
+  const livenessProbe = { exec: { command: shell('! rm /sick/file') }, periodSeconds: 1, failureThreshold: 1 };
+  const spec: Partial<PodSpec> = {
+    restartPolicy: 'OnFailure',
+    volumes: [{ name: 'sick', emptyDir: {} }],
+    initContainers: [container({ name: 'first', command: shell('touch /sick/file'), volumeMounts })],
+    containers: [container({ name: 'main', livenessProbe, volumeMounts })],
+  };
+  await node.writeManifest('b.json', pod('ended-well', spec));
+  const restarted = (one: WatchedPod) => containerStatus(one)?.restartCount === 1 && one.status?.phase !== 'Pending';
+  const one = await node.watch.waitForPod('ended-well', restarted);
+  expect([one.status?.phase, containerStatus(one)?.lastState?.terminated?.exitCode]).toEqual(['Running', 0]);
 });
 
 onNode('restart policies decide what happens to a container that ends', async (node) => {

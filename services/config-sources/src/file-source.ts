@@ -50,6 +50,12 @@ const SETTLE = 5;
 /** ... and this many after the first one at the latest. */
 const SETTLE_AT_MOST = 100;
 
+/**
+ * A file that was away for a moment counts as away for so many milliseconds at least: who follows the wanted pods is told of
+ * the newest state alone, and would not see that a pod was not wanted for less than that.
+ */
+const AWAY = 100;
+
 /** What is kept of a manifest file, which counts on when the file has become faulty. */
 export const fileRecordSchema = z.object({ version: z.literal(1), path: z.string(), pods: z.array(podSchema) });
 type FileRecord = z.infer<typeof fileRecordSchema>;
@@ -73,6 +79,8 @@ export class FileSource {
   #readAgain = false;
   #stopped = false;
   #firstChange: number | undefined;
+  /** When files are read again that were away. */
+  #returnAt: number | undefined;
   #timer: Cancel = () => undefined;
   #unwatch: Cancel = () => undefined;
 
@@ -102,7 +110,8 @@ export class FileSource {
     }
     const now = this.#options.clock.now();
     this.#firstChange ??= now;
-    this.#readAfter(Math.max(0, Math.min(SETTLE, this.#firstChange + SETTLE_AT_MOST - now)));
+    const settled = Math.max(0, Math.min(SETTLE, this.#firstChange + SETTLE_AT_MOST - now));
+    this.#readAfter(Math.max(settled, this.#untilReturn(now) ?? 0));
   }
 
   #readAfter(ms: number): void {
@@ -110,10 +119,15 @@ export class FileSource {
     this.#timer = this.#options.clock.after(ms, () => void this.#read());
   }
 
+  #untilReturn(now: number): number | undefined {
+    return this.#returnAt && this.#returnAt - now;
+  }
+
   /** One full read. Never rejects. */
   async #read(): Promise<void> {
     this.#reading = true;
     this.#firstChange = undefined;
+    this.#returnAt = undefined;
     try {
       const listing = await this.#options.folder.read();
       if (!this.#stopped) await this.#take(listing);
@@ -122,7 +136,8 @@ export class FileSource {
     }
     this.#reading = false;
     if (this.#stopped) return;
-    this.#readAfter(this.#options.fileCheckFrequency ?? FILE_CHECK_FREQUENCY);
+    const { clock, fileCheckFrequency = FILE_CHECK_FREQUENCY } = this.#options;
+    this.#readAfter(this.#untilReturn(clock.now()) ?? fileCheckFrequency);
     if (!this.#readAgain) return;
     this.#readAgain = false;
     this.#changed();
@@ -136,14 +151,13 @@ export class FileSource {
     const now = this.#now();
     const changes: FileChange[] = [];
     const files = new Map<string, FileState>();
-    const returned = new Set<string>();
     const found = [...listing.files, ...listing.errors].sort((a, b) => (a.path < b.path ? -1 : 1));
     for (const file of found) {
       const before = this.#files.get(file.path);
       const same = 'text' in file ? before?.text === file.text : before?.fault === file.error.message;
       if (before !== undefined && same) {
-        files.set(file.path, before);
-        if (listing.returned.has(file.path)) returned.add(file.path);
+        if (listing.returned.has(file.path)) this.#returnAt = this.#options.clock.now() + AWAY;
+        else files.set(file.path, before);
         continue;
       }
       const change =
@@ -161,11 +175,9 @@ export class FileSource {
       output.manifest(report);
     }
     for (const path of gone) output.manifestGone(path);
-    if (this.#complete && changes.length + gone.length + returned.size === 0) return;
+    if (this.#complete && changes.length + gone.length === 0) return;
     if (listing.missing) logger.info({ path: folder.path }, 'no manifest folder: no static pods');
     this.#complete = true;
-    const stayed = [...files.values()].filter(({ path }) => !returned.has(path));
-    if (returned.size > 0) output.set(stayed.flatMap((file) => file.pods));
     output.set([...files.values()].flatMap((file) => file.pods));
   }
 

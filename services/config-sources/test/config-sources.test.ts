@@ -153,7 +153,12 @@ describe('changes', () => {
     folder.returned.add('/m/a.yaml');
     folder.changed();
     await clock.advance(5);
-    expect(follower.takeLog()).toEqual(['REMOVE a-n', 'ADD a-n']);
+    expect(follower.takeLog()).toEqual(['gone /m/a.yaml', 'REMOVE a-n']);
+    folder.changed();
+    await clock.advance(99);
+    expect(follower.takeLog()).toEqual([]);
+    await clock.advance(1);
+    expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 0', 'ADD a-n']);
     folder.changed();
     await clock.advance(5);
     expect(follower.takeLog()).toEqual([]);
