@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { writeFiles } from './write-files.ts';
 
 const bundler = fileURLToPath(new URL('../../../scripts/bundle.mjs', import.meta.url));
 
@@ -12,13 +13,6 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubus-bundle-'));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
-
-async function sources(files: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(join(folder, name, '..'), { recursive: true });
-    await writeFile(join(folder, name), content);
-  }
-}
 
 function bundle(): { status: number | null; stderr: string } {
   const { status, stderr } = spawnSync(process.execPath, [bundler, 'src/main.ts'], { cwd: folder, encoding: 'utf8' });
@@ -31,7 +25,7 @@ function runBundle(...args: string[]): string {
 
 /** With the sources gone and from elsewhere: only what is in `dist` can be used. */
 test('a bundle runs by itself, with CommonJS dependencies and the files that it reads', async () => {
-  await sources({
+  await writeFiles(folder, {
     'src/main.ts': `
       import { readFileSync } from 'node:fs';
       import old from 'old-style';
@@ -53,7 +47,7 @@ test('a bundle runs by itself, with CommonJS dependencies and the files that it 
 });
 
 test('the program of a thread is bundled too, and shares what it needs', async () => {
-  await sources({
+  await writeFiles(folder, {
     'src/main.ts': `
       import { Worker } from 'node:worker_threads';
       import { greet } from './greet.ts';
@@ -77,7 +71,7 @@ test('the same sources give the same bytes, other sources another version', asyn
     `declare const KUBUS_VERSION: string; console.log(${JSON.stringify(text)}, KUBUS_VERSION);`;
   const versions: string[] = [];
   for (const text of ['a', 'a', 'b']) {
-    await sources({ 'src/main.ts': main(text) });
+    await writeFiles(folder, { 'src/main.ts': main(text) });
     expect(bundle().status).toBe(0);
     versions.push(runBundle().split(' ')[1] ?? '');
   }
@@ -86,7 +80,7 @@ test('the same sources give the same bytes, other sources another version', asyn
 });
 
 test('errors point at the sources', async () => {
-  await sources({
+  await writeFiles(folder, {
     'src/main.ts': `interface Nothing {}\n\nconst fail = (): never => {\n  throw new Error('here');\n};\nfail();\n`,
   });
   bundle();
@@ -100,14 +94,14 @@ test.each([
   ['an import that is not there', `import './missing.ts';`, 'missing.ts'],
   ['a file that is not there', `console.log(new URL('./missing.txt', import.meta.url));`, 'missing.txt'],
 ])('%s is refused by name', async (_, main, name) => {
-  await sources({ 'src/main.ts': main });
+  await writeFiles(folder, { 'src/main.ts': main });
   const { status, stderr } = bundle();
   expect(status).toBe(1);
   expect(stderr).toContain(name);
 });
 
 test('what an earlier build has left is gone', async () => {
-  await sources({ 'dist/old.mjs': '', 'src/main.ts': 'export {};' });
+  await writeFiles(folder, { 'dist/old.mjs': '', 'src/main.ts': 'export {};' });
   bundle();
   expect(await readdir(join(folder, 'dist'))).not.toContain('old.mjs');
   expect(await readFile(join(folder, 'dist/main.mjs'), 'utf8')).toContain('createRequire');
@@ -116,7 +110,7 @@ test('what an earlier build has left is gone', async () => {
 test('what is imported dynamically is loaded when it is asked for, and counts for the version', async () => {
   const versions: string[] = [];
   for (const text of ['a', 'b']) {
-    await sources({
+    await writeFiles(folder, {
       'src/main.ts': `
         declare const KUBUS_VERSION: string;
         console.log(KUBUS_VERSION);

@@ -1,9 +1,10 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Program, getPreEmitDiagnostics } from 'typescript';
+import { writeFiles } from './write-files.ts';
 
 const script = new URL('../../../scripts/workspace-programs.mjs', import.meta.url);
 const { workspacePrograms } = (await import(fileURLToPath(script))) as {
@@ -16,18 +17,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-async function files(contents: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, content] of Object.entries(contents)) {
-    await mkdir(join(root, name, '..'), { recursive: true });
-    await writeFile(join(root, name), content);
-  }
-}
-
 const config = (options: object) =>
   JSON.stringify({ compilerOptions: { noEmit: true, ...options }, include: ['*.ts'] });
 
 test('packages with the same options are one program, and every file is checked with the options of its own', async () => {
-  await files({
+  await writeFiles(root, {
     'types/said/index.d.ts': 'declare const said: string;',
     'packages/a/tsconfig.json': config({ typeRoots: ['../../types'], types: ['said'], strict: true }),
     'packages/a/index.ts': 'export const a: string = said;',
@@ -48,6 +42,6 @@ test('packages with the same options are one program, and every file is checked 
 });
 
 test('a configuration that can not be read is named', async () => {
-  await files({ 'packages/a/tsconfig.json': '{"extends": "./none.json"}' });
+  await writeFiles(root, { 'packages/a/tsconfig.json': '{"extends": "./none.json"}' });
   expect(() => workspacePrograms(root)).toThrow(/packages\/a\/tsconfig\.json: .*none\.json/);
 });

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../src/free-port.ts';
 import { compileNatives } from '../src/natives.ts';
 import { afterTest } from './support.ts';
 
@@ -67,11 +68,7 @@ async function leave(): Promise<void> {
 
 async function startRelay(serverPort: number): Promise<Relay> {
   const { portRelay } = await compileNatives(cache);
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
+  const port = await freePort();
   const args = [String(port), '/proc/self/ns/net', 'localhost', String(serverPort)];
   const child = spawn(portRelay, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   afterTest(() => end(child));
