@@ -31,6 +31,7 @@ import {
   serviceShare,
   streamSchema,
 } from '@kubus/contracts';
+import { freePort } from '@kubus/launcher';
 import { KubusError, silentLogger } from '@kubus/ports';
 import { Conditions } from '@kubus/ports/testing';
 import { Metrics, type NodeConfig, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
@@ -41,7 +42,6 @@ import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from './client.ts';
 import { NodeApi, type ServerConfig } from '../src/index.ts';
 
 export const NODE = 'node0';

@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
 import { type Agent, request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -65,14 +64,4 @@ export async function get(port: number, path: string, ask: Ask = {}): Promise<An
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
   return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), headers: response.headers };
-}
-
-/** A port on which nobody listens now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

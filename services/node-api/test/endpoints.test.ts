@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
+import { freePort } from '@kubus/launcher';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
-import { freePort, get } from './client.ts';
+import { get } from './client.ts';
 
 let node: ApiNode;
 
