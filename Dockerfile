@@ -4,7 +4,7 @@
 #   docker build --tag kubus-containerd --target containerd .
 #
 # Stages can be replaced by what was made elsewhere, such as where a build reaches no registry:
-#   node packages/launcher/scripts/image-parts.mjs parts && docker build --build-context parts=parts --build-arg BASE_IMAGE=... .
+#   node packages/tools/launcher/scripts/image-parts.mjs parts && docker build --build-context parts=parts --build-arg BASE_IMAGE=... .
 
 # Builds the programs; nothing of it but its output is in the image.
 ARG BUILD_IMAGE=node:24-bookworm
@@ -19,8 +19,8 @@ ENV CI=1 COREPACK_ENABLE_DOWNLOAD_PROMPT=0 TURBO_TELEMETRY_DISABLED=1
 WORKDIR /src
 COPY . .
 RUN corepack enable && pnpm install --frozen-lockfile
-RUN pnpm exec turbo run build --output-logs=errors-only
-RUN node --disable-warning=ExperimentalWarning packages/launcher/scripts/image-parts.mjs /parts
+RUN pnpm build --output-logs=errors-only
+RUN node --disable-warning=ExperimentalWarning packages/tools/launcher/scripts/image-parts.mjs /parts
 
 # As a file system, so that it can be a folder that was made elsewhere.
 FROM scratch AS parts

@@ -1,32 +1,43 @@
-// One configuration for the whole workspace. It also holds the roles of packages (docs/architecture.md):
-// which role may import which, and what the pure roles may not touch.
+// One configuration for the whole workspace. It also defines the roles of packages (docs/architecture.md):
+// which role may import which, and what packages without I/O may not touch.
 import { globSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 
-/** What each role may import from the workspace. */
+/** What the packages of each role may import from the workspace. The role is the folder: packages/ROLE/NAME. */
 const roles = {
   contract: ['contract'],
-  pure: ['contract', 'pure'],
-  adapter: ['contract', 'pure', 'adapter'],
-  service: ['contract', 'pure', 'adapter'],
-  tool: ['contract', 'pure', 'adapter', 'service', 'tool'],
+  decisions: ['contract', 'decisions'],
+  bus: ['contract', 'decisions', 'bus'],
+  adapters: ['contract', 'decisions', 'bus', 'adapters'],
+  observe: ['contract', 'decisions', 'bus', 'adapters', 'observe'],
+  services: ['contract', 'decisions', 'bus', 'adapters', 'observe'],
+  tools: ['contract', 'decisions', 'bus', 'adapters', 'observe', 'services', 'tools'],
+  testing: ['contract', 'decisions', 'bus', 'adapters', 'observe', 'services', 'tools', 'testing'],
 };
 
+/** The role of everything outside packages/. */
+const rolesElsewhere = { proto: 'contract', services: 'services', charts: 'tools', e2e: 'testing', bench: 'testing' };
+
 const root = import.meta.dirname;
-const packages = globSync('{proto,e2e,bench,packages/*,services/*}/package.json', { cwd: root }).map((file) => {
-  const manifest = JSON.parse(readFileSync(`${root}/${file}`, 'utf8'));
-  const role = manifest.kubus?.role;
+const manifests = '{proto,e2e,bench,charts/render,packages/*/*,services/*}/package.json';
+const packages = globSync(manifests, { cwd: root }).map((file) => {
+  const [top, next] = file.split('/');
+  const role = top === 'packages' ? next : rolesElsewhere[top];
   if (!(role in roles)) {
-    throw new Error(`${file}: "kubus": {"role": ...} must be one of ${Object.keys(roles).join(', ')}`);
+    throw new Error(`${file}: a package lies in one of packages/{${Object.keys(roles).join(',')}}`);
   }
-  return { name: manifest.name, dir: dirname(file), role };
+  const dir = dirname(file);
+  const { name } = JSON.parse(readFileSync(`${root}/${file}`, 'utf8'));
+  // Compiled without the types of Node.js: no I/O, no clock. Required for contracts and decisions.
+  const pure = /tsconfig\.pure\.json/.test(readFileSync(`${root}/${dir}/tsconfig.json`, 'utf8'));
+  if (!pure && role === 'decisions') throw new Error(`${dir}/tsconfig.json has to extend tsconfig.pure.json`);
+  return { name, dir, role, pure };
 });
 
-const roleRules = packages.map(({ name, dir, role }) => {
+const roleRules = packages.map(({ name, dir, role, pure }) => {
   const forbidden = packages.filter((other) => other.name !== name && !roles[role].includes(other.role));
-  const pure = role === 'pure' || role === 'contract';
   return {
     files: [`${dir}/src/**/*.{ts,tsx}`],
     ignores: ['**/*.test.ts'],
@@ -39,7 +50,7 @@ const roleRules = packages.map(({ name, dir, role }) => {
               group: [other.name, `${other.name}/*`],
               message: `A package of role "${role}" may not import "${other.role}".`,
             })),
-            ...(pure ? [{ group: ['node:*'], message: `A package of role "${role}" does no I/O.` }] : []),
+            ...(pure ? [{ group: ['node:*'], message: `${name} does no I/O.` }] : []),
           ],
         },
       ],
@@ -71,7 +82,7 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
-      // A type parameter that only the body uses is how a generic method table is served.
+      // A generic method table is served by type parameters that only the body uses.
       '@typescript-eslint/no-unnecessary-type-parameters': 'off',
       'max-lines': ['warn', { max: 400 }],
     },

@@ -5,5 +5,5 @@ export default {
   ...preset,
   testTimeout: 300_000,
   verbose: true,
-  setupFilesAfterEnv: ['<rootDir>/src/second-try.ts'],
+  testSequencer: '<rootDir>/src/longest-first.mjs',
 };

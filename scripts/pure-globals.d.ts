@@ -1,4 +1,4 @@
-// The globals that every JavaScript runtime has and that do no I/O: all that packages without Node's types may use.
+// The globals that every JavaScript runtime has and that do no I/O: all that packages without the types of Node.js may use.
 interface AbortSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -24,5 +24,5 @@ declare class TextDecoder {
 
 declare function btoa(binary: string): string;
 
-/** Throws for what is no base64. */
+/** Throws for text that is not base64. */
 declare function atob(base64: string): string;

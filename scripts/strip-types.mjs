@@ -1,4 +1,4 @@
-// Jest transform: replaces TypeScript types by blanks, so that lines and columns stay true without source maps.
+// Jest transform: replaces TypeScript types by blanks, so that lines and columns stay correct without source maps.
 import { stripTypeScriptTypes } from 'node:module';
 
 export default {

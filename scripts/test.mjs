@@ -1,60 +1,179 @@
-// Runs every check and every test of the workspace and says how many passed: `./kubus test`. What has not changed since
-// it last succeeded is not run again but counted; the end-to-end tests, which look at this machine, always run.
+// Runs every check and every test of the workspace and prints how many passed: `./kubus test`. What has not changed since it last
+// succeeded is counted and not run again; the end-to-end tests, which depend on this machine, always run. docs/soak.md describes the
+// long form.
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { summarise } from './test-summary.mjs';
+import { parseArgs } from 'node:util';
+import preset from '../jest.preset.mjs';
+import { Progress } from './test-progress.mjs';
+import { compare, readRecord, recordAfter, secondsOf, writeRecord } from './test-record.mjs';
+import { readFiles, slowest, summarise } from './test-summary.mjs';
+
+/** How many files the table at the end lists. */
+const SLOWEST = 20;
+
+/**
+ * The limit for the total duration of the files in that table with `--limit`, in seconds on two cores. Lower it when tests get
+ * faster, and raise it only with a reason in the commit.
+ */
+const SLOWEST_LIMIT_S = 1800;
 
 const root = resolve(import.meta.dirname, '..');
+const { values: options } = parseArgs({ options: { soak: { type: 'boolean' }, limit: { type: 'boolean' } } });
+const soak = (options.soak ?? false) || process.env.KUBUS_TEST_SOAK === '1';
+const seed = process.env.KUBUS_TEST_SEED ?? String(randomInt(2 ** 31));
+const seedLine = `seed ${seed}; the same again: KUBUS_TEST_SEED=${seed} ./kubus test${soak ? ' --soak' : ''}`;
+console.log(seedLine);
 
-/** Tests of the real node measure themselves against nothing else running: they come last, one after the other. */
-const runs = [
-  ['format:check', 'lint', 'typecheck', 'test', '--filter=!@kubus/e2e', `--concurrency=${availableParallelism()}`],
-  ['test', '--filter=@kubus/e2e', '--concurrency=1'],
-];
+const broken = [];
+const { tasks, succeeded: prepared } = await check();
+// The soak is a separate run: it does not use the record of passed tests, and does not change it.
+const record = soak ? {} : readRecord(root);
+const packages = await testTasks();
+const { changed, unchanged } = compare(packages, record);
 
-const results = [];
-let complete = true;
-for (const run of runs) {
-  const { summary, exitCode, output } = await turbo(run);
-  if (summary === undefined) {
-    console.error(`turbo run ${run.join(' ')} ended with ${exitCode} and without a summary`);
-    complete = false;
-    continue;
+const files = [];
+if (!prepared) broken.push('the tests did not run, because generated or built files are missing');
+else {
+  if (changed.length > 0) {
+    const ran = await jest('packages', root, [
+      `--maxWorkers=${availableParallelism()}`,
+      // A worker that has run hundreds of files is replaced to free memory.
+      '--workerIdleMemoryLimit=2GB',
+      `--testSequencer=${join(root, 'scripts/test-order.mjs')}`,
+      // Jest ignores this setting in the packages' own configurations when there are several.
+      `--testTimeout=${preset.testTimeout}`,
+      '--passWithNoTests',
+      '--projects',
+      ...changed.map(({ directory }) => directory),
+    ]);
+    files.push(...ran);
+    if (!soak && ran.length > 0) writeRecord(root, recordAfter(record, packages, await testTasks(), ran));
   }
-  for (const task of JSON.parse(await readFile(summary, 'utf8')).tasks) {
-    results.push({ task, log: await logOf(task, output) });
-  }
+  // These tests run real nodes and wait more than they compute: they run last, three at a time on two cores.
+  files.push(...(await jest('end to end', join(root, 'e2e'), ['--maxWorkers=3'])));
 }
 
-const { failed, lines } = summarise(results);
+const before = Object.fromEntries(unchanged.map(({ package: name }) => [name, record[name]]));
+const keptFiles = Object.entries(secondsOf(before)).map(([name, seconds]) => ({ name, seconds }));
+const table = slowest([...files, ...keptFiles], SLOWEST);
+if (options.limit && table.seconds > SLOWEST_LIMIT_S) {
+  broken.push(
+    `the slowest files take ${Math.round(table.seconds)} s together, more than the limit of ${SLOWEST_LIMIT_S} s`,
+  );
+}
+const { failed, lines } = summarise({
+  tasks,
+  files,
+  unchanged: Object.values(before).reduce((sum, { passed }) => sum + passed, 0),
+  broken,
+  table: [...table.lines, seedLine],
+});
 console.log(`\n${lines.join('\n')}`);
-process.exitCode = failed === 0 && complete ? 0 : 1;
+process.exitCode = failed === 0 ? 0 : 1;
 
-/** What a task has written. One that is never cached has no log of its own, only lines with its name in turbo's output. */
-async function logOf({ taskId, logFile }, output) {
-  if (logFile !== undefined) return readFile(join(root, logFile), 'utf8').catch(() => '');
-  const prefix = `${taskId.replace('#', ':')}: `;
-  const lines = output.split('\n').filter((line) => line.startsWith(prefix));
-  return lines.map((line) => line.slice(prefix.length)).join('\n');
+/** Builds, and checks format, lint rules and types. */
+async function check() {
+  const progress = new Progress(process.stdout);
+  const started = performance.now();
+  const ticker = setInterval(() => {
+    progress.set(`build, format, lint, types: ${Math.round((performance.now() - started) / 1000)} s`);
+  }, 1_000);
+  const built = await run('pnpm', ['--silent', 'run', 'build'], root);
+  const args = ['generate', 'format:check', 'lint', 'typecheck', `--concurrency=${availableParallelism()}`];
+  const checked = await turbo([...args, '--summarize', '--continue=dependencies-successful', '--output-logs=none']);
+  clearInterval(ticker);
+  const summary = /^ *Summary: +(\S+)$/m.exec(checked.output)?.[1];
+  const tasks = [{ task: { taskId: 'build', command: 'pnpm build', execution: built }, log: built.output }];
+  if (summary === undefined) broken.push(`turbo ended with ${checked.exitCode}: ${checked.output}`);
+  else {
+    for (const task of JSON.parse(await readFile(summary, 'utf8')).tasks) {
+      const log = task.logFile === undefined ? '' : await readFile(join(root, task.logFile), 'utf8').catch(() => '');
+      tasks.push({ task, log });
+    }
+  }
+  const isGood = ({ task }) => task.command === '<NONEXISTENT>' || task.execution?.exitCode === 0;
+  const bad = tasks.filter((result) => !isGood(result));
+  for (const { task, log } of bad) progress.print(`failed: ${task.taskId}\n${log}`);
+  progress.print(`build, format, lint, types: ${Math.round((performance.now() - started) / 1000)} s`);
+  const succeeded = summary !== undefined && !bad.some(({ task }) => /(^build|#generate)$/.test(task.taskId));
+  return { tasks, succeeded };
 }
 
-/** Runs tasks, shows their output, and returns the path of turbo's own account of it. */
-async function turbo(args) {
-  const all = ['run', ...args, '--summarize', '--continue=dependencies-successful', '--output-logs=full'];
-  const child = spawn(join(root, 'node_modules/.bin/turbo'), all, {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
-  });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    process.stdout.write(chunk);
-    output += chunk;
-  });
+/** The packages that have tests, each with turbo's hash of all that its tests depend on. Another seed does not cause a new run. */
+async function testTasks() {
+  const { KUBUS_TEST_SEED: _, ...env } = process.env;
+  const { output, exitCode } = await turbo(['test', '--filter=!@kubus/e2e', '--dry=json'], env);
+  if (exitCode !== 0) throw new Error(`turbo run test --dry=json ended with ${exitCode}: ${output}`);
+  return JSON.parse(output).tasks.filter(({ task, command }) => task === 'test' && command !== '<NONEXISTENT>');
+}
+
+/** Runs Jest, shows its progress, and returns the result of each file. */
+async function jest(what, folder, args) {
+  const results = await mkdtemp(join(tmpdir(), 'kubus-tests-'));
+  try {
+    const outputFile = join(results, 'results.json');
+    const child = spawn(
+      process.execPath,
+      [
+        '--max-semi-space-size=64',
+        '--experimental-vm-modules',
+        '--disable-warning=ExperimentalWarning',
+        join(root, 'node_modules/jest/bin/jest.js'),
+        // Node.js sometimes loops for ever in the cleanup of its own handles after the run.
+        '--forceExit',
+        '--json',
+        `--outputFile=${outputFile}`,
+        `--reporters=${join(root, 'scripts/test-reporter.mjs')}`,
+        ...args,
+      ],
+      {
+        cwd: folder,
+        stdio: ['ignore', 'inherit', 'pipe'],
+        env: {
+          ...process.env,
+          KUBUS_TEST_SEED: seed,
+          KUBUS_TEST_WHAT: what,
+          ...(soak && { KUBUS_TEST_SOAK: '1' }),
+          // Tests start hundreds of processes from sources: code that Node.js has compiled once is not compiled again.
+          NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(root, '.kubus/compile-cache'),
+        },
+      },
+    );
+    const said = collect(child.stderr);
+    const [exitCode] = await once(child, 'close');
+    const json = await readFile(outputFile, 'utf8').catch(() => undefined);
+    if (json === undefined) {
+      broken.push(`${what}: Jest ended with ${exitCode} before its results: ${said().slice(-2_000)}`);
+      return [];
+    }
+    const parsed = JSON.parse(json);
+    if (exitCode !== 0 && parsed.numFailedTestSuites === 0) broken.push(`${what}: Jest ended with ${exitCode}`);
+    return readFiles(parsed, root);
+  } finally {
+    await rm(results, { recursive: true, force: true });
+  }
+}
+
+function turbo(args, env = process.env) {
+  return run(join(root, 'node_modules/.bin/turbo'), ['run', ...args], root, env);
+}
+
+/** Runs a program and returns what it wrote, without colours. */
+async function run(program, args, cwd, env = process.env) {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'], env });
+  const output = collect(child.stdout);
+  const errors = collect(child.stderr);
   const [exitCode] = await once(child, 'close');
-  const plain = output.replaceAll(/\u001b\[[0-9;]*m/g, '');
-  return { exitCode, output: plain, summary: /^ *Summary: +(\S+)$/m.exec(plain)?.[1] };
+  return { exitCode, output: exitCode === 0 ? output() : output() + errors() };
+}
+
+function collect(stream) {
+  let text = '';
+  stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+  return () => text.replaceAll(/\u001b\[[0-9;]*m/g, '');
 }

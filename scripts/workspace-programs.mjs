@@ -1,5 +1,5 @@
 // The sources of the workspace as programs of the TypeScript compiler. Packages import each other's sources, so that a
-// program for each package would read and check most of the workspace anew: packages with the same compiler options are
+// program for each package would read and check most of the workspace again: packages with the same compiler options are
 // one program.
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,15 +7,15 @@ import ts from 'typescript';
 
 /**
  * One program for each set of compiler options. Those with the fewest global types come first, since packages that may
- * not use Node are imported by others that do.
+ * not use Node.js are imported by others that do.
  *
  * @param {string} root the workspace's folder
  * @returns {ts.Program[]}
- * @throws {Error} when a tsconfig.json can not be read
+ * @throws {Error} when a tsconfig.json cannot be read
  */
 export function workspacePrograms(root) {
   const groups = new Map();
-  for (const file of globSync('{proto,e2e,bench,packages/*,services/*}{,/test}/tsconfig{,.pure}.json', {
+  for (const file of globSync('{proto,e2e,bench,packages/*/*,services/*,charts/render}{,/test}/tsconfig{,.pure}.json', {
     cwd: root,
   }).sort()) {
     const { options, fileNames } = readConfig(join(root, file));

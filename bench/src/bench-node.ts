@@ -1,8 +1,9 @@
+import { ownerOf } from '@kubus/admission';
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import { podTimeline } from '@kubus/causality';
-import type { PodTimeline } from '@kubus/observatory-api';
 import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
+import type { PodTimeline } from '@kubus/contracts/observatory';
 import {
   NATS_PORT,
   Tunnel,
@@ -13,7 +14,6 @@ import {
   testNode,
 } from '@kubus/harness';
 import { type NodeDir, identitiesFolder } from '@kubus/launcher';
-import { ownerOf } from '@kubus/pod-manager';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -22,10 +22,10 @@ import { benchManifest } from './bench-pod.ts';
 import { agentProcesses } from './process-usage.ts';
 import type { Subject } from './subject.ts';
 
-/** How long a service may take to say where it serves, in milliseconds. */
+/** How long a service may take to answer a discovery request, in milliseconds. */
 const ANSWER_MS = 5_000;
 
-/** A whole node as `kubus up` starts it, looked at from outside as little as possible. */
+/** A whole node as `kubus up` starts it, observed from outside with as little disturbance as possible. */
 export class BenchNode implements Subject {
   readonly dir: NodeDir;
   readonly #folder: string;
@@ -33,7 +33,7 @@ export class BenchNode implements Subject {
   readonly #connection: NatsConnection;
   readonly #uids = new Map<string, string>();
   readonly #awaited = new Map<string, (at: number) => void>();
-  /** Pod UID to the instance of pod-workers that spoke of it last. */
+  /** Pod UID to the instance of pod-workers that published its state last. */
   readonly #workers = new Map<string, string>();
   #moved: { readonly instances: readonly string[]; readonly done: (at: number) => void } | undefined;
 
@@ -83,12 +83,12 @@ export class BenchNode implements Subject {
 
   async remove(name: string): Promise<number> {
     const begin = performance.now();
-    const gone = this.#until(`gone ${name}`);
+    const removed = this.#until(`removed ${name}`);
     await rm(join(manifestsOf(this.#folder), `${name}.json`));
-    return (await gone) - begin;
+    return (await removed) - begin;
   }
 
-  /** Kills a service; resolves with the milliseconds until its next life has announced that it serves. */
+  /** Kills a service; resolves with the milliseconds until it has announced itself again. */
   async kill(service: string): Promise<number> {
     const pid = (await agentProcesses(this.dir)).get(service);
     if (pid === undefined) throw new Error(`no process ${service} runs`);
@@ -99,8 +99,7 @@ export class BenchNode implements Subject {
   }
 
   /**
-   * Does `act`; resolves with the milliseconds until every pod is with the one of the worker instances to which it falls
-   * when there are just these.
+   * Calls `act`; resolves with the milliseconds until every pod is published by the one of these worker instances that owns it.
    */
   async moved(instances: readonly string[], act: () => Promise<unknown>): Promise<number> {
     const begin = performance.now();
@@ -110,13 +109,13 @@ export class BenchNode implements Subject {
     return (await moved) - begin;
   }
 
-  /** Runs `count` instances of a service from now on. */
+  /** Sets the number of instances of a service. */
   async scale(service: string, count: number): Promise<void> {
     const { code, stderr } = await runKubus(this.#folder, ['scale', service, String(count)]).outcome;
     if (code !== 0) throw new Error(`kubus scale failed (${code}):\n${stderr}`);
   }
 
-  /** How often cri-bridge has called the runtime since its start. */
+  /** Number of calls of cri-bridge to the runtime since its start. */
   async criCalls(): Promise<number> {
     const info = await this.#connection.request('$SRV.INFO.cri-bridge.cri-bridge-0', '', { timeout: ANSWER_MS });
     const { metadata } = info.json<{ metadata: { http: string } }>();
@@ -125,7 +124,7 @@ export class BenchNode implements Subject {
     return samples.reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
-  /** A pod's critical paths, from everything that was said about it. */
+  /** A pod's critical paths, from the messages about it in the node's record. */
   async story(name: string): Promise<PodTimeline> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
     const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
@@ -166,7 +165,7 @@ export class BenchNode implements Subject {
     } else if (message.headers[HEADER.type]?.startsWith('service.') === true) {
       done(`back ${key.replace(/-\d+$/, '')}`);
     } else if (message.headers[HEADER.removed] !== undefined) {
-      done(`gone ${this.#uids.get(key) ?? ''}`);
+      done(`removed ${this.#uids.get(key) ?? ''}`);
     } else {
       const name = readyPod(message)?.replace(`-${this.dir.node}`, '');
       if (name === undefined) return;
@@ -184,7 +183,7 @@ function manifestsOf(folder: string): string {
   return join(folder, 'manifests');
 }
 
-/** The name of the pod that a message calls Ready. */
+/** The name of the pod that a message reports as Ready; undefined for any other message. */
 function readyPod(message: WireMessage): string | undefined {
   if (!isOf(message, podStatus)) return undefined;
   const report = podStatusReportSchema.safeParse(message.data === '' ? undefined : JSON.parse(message.data));

@@ -1,8 +1,8 @@
 import type { Pod } from '@kubus/contracts';
 import { busyboxReference } from '@kubus/node-images';
-import { readManifest } from '@kubus/pod-manifest';
+import { readManifest } from '@kubus/pod-source';
 
-/** Runs until it is asked to end, and then ends at once. */
+/** A container that runs until SIGTERM and then exits at once. */
 export const benchContainer = {
   name: 'main',
   image: busyboxReference,
@@ -14,11 +14,11 @@ export function benchManifest(name: string): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { containers: [benchContainer] } });
 }
 
-/** The same pod as a node runs it. */
+/** The same pod with the defaults that a node applies. */
 export function benchPod(name: string): Pod {
   const origin = { source: 'file', path: `/${name}.json`, node: 'floor', seenAt: new Date(0).toISOString() } as const;
   const { pods, errors } = readManifest({ ...origin, text: benchManifest(name) });
   const [pod] = pods;
-  if (pod === undefined) throw new Error(`the bench's own manifest is refused: ${JSON.stringify(errors)}`);
+  if (pod === undefined) throw new Error(`the manifest of the benchmark is invalid: ${JSON.stringify(errors)}`);
   return pod;
 }

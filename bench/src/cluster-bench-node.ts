@@ -8,15 +8,16 @@ import type { Subject } from './subject.ts';
 
 /** The namespace of the pods and of the objects that they refer to. */
 const NAMESPACE = 'default';
-/** What every pod's volumes are made of. */
+/** The objects that the volumes of every pod refer to. */
 const OBJECTS = [
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'bench', namespace: NAMESPACE }, data: { key: 'dmFsdWU=' } },
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bench', namespace: NAMESPACE }, data: { key: 'value' } },
 ];
 
 /**
- * A node that is a member of a cluster, whose pods have a Secret, a ConfigMap and an empty folder as volumes. A pod is Ready,
- * and gone, when the API server says so; the API server is the one for tests and runs in the process that measures.
+ * A node that is a member of a cluster, whose pods have a Secret, a ConfigMap and an emptyDir as volumes. A pod is Ready,
+ * or removed, when
+ * the API server reports it; the API server is the one for tests and runs in the measuring process.
  */
 export class ClusterBenchNode implements Subject {
   readonly dir: NodeDir;
@@ -63,10 +64,10 @@ export class ClusterBenchNode implements Subject {
   }
 
   async remove(name: string): Promise<number> {
-    const gone = this.#until(`gone ${name}`);
+    const removed = this.#until(`removed ${name}`);
     const begin = performance.now();
     await this.#cluster.api.delete({ kind: 'Pod', name });
-    return (await gone) - begin;
+    return (await removed) - begin;
   }
 
   /** A token with which the node's API may be asked for everything; the cluster has to be the one for tests. */
@@ -86,7 +87,7 @@ export class ClusterBenchNode implements Subject {
   async #follow(): Promise<void> {
     for (let event = await this.#pods.next(); event !== undefined; event = await this.#pods.next()) {
       const { name } = event.object.metadata;
-      if (event.type === 'DELETED') this.#done(`gone ${name}`);
+      if (event.type === 'DELETED') this.#done(`removed ${name}`);
       else if (isReady(event.object)) this.#done(`ready ${name}`);
     }
   }

@@ -1,7 +1,7 @@
 import { ContainerNode, composeServices, findDocker } from '@kubus/harness';
 
 /**
- * What a node of containers costs and how long its services are away when they are killed: docker-compose.yml on a Docker
+ * Measures the cost of a node of containers and the downtime of killed services: docker-compose.yml on a Docker
  * engine of its own. Started as `pnpm --filter @kubus/bench containers`, as root, with nothing else running.
  */
 const programs = await findDocker();
@@ -9,7 +9,7 @@ if ('missing' in programs) {
   console.error(programs.missing);
   process.exit(1);
 }
-/** Shell functions: the port that install has given to a service, and whether it is ready. `$0` is the node. */
+/** Shell functions: the port that install has assigned to a service, and whether it is ready. `$0` is the node. */
 const ready = [
   `port_of() { sed -n "s/^ *\\"$1-0\\": \\([0-9]*\\),*\\$/\\1/p" "/var/lib/kubus/$0/containers/config/node.json" 2>/dev/null; }`,
   'answers() { curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$1/readyz"; }',

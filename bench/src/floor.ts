@@ -11,12 +11,12 @@ import { join } from 'node:path';
 import { benchPod } from './bench-pod.ts';
 import type { Subject } from './subject.ts';
 
-/** Pods of the bench end by themselves on TERM; the runtime need not wait longer, in seconds. */
+/** Grace period of the pods in seconds; they exit at SIGTERM. */
 const STOP_SECONDS = '30';
 
 /**
- * The CRI calls that a pod needs, and nothing else: made straight at a containerd of the same kind, which runs the same
- * CNI plugins itself. No node agent can be faster.
+ * The floor: only the CRI calls that a pod needs, sent directly to a containerd of the same version that runs the same CNI plugins itself. No
+ * node agent can be faster.
  */
 export class Floor implements Subject {
   readonly #runtime: TestRuntime;

@@ -20,16 +20,14 @@ interface Options {
 }
 
 const program = new Command('bench')
-  .description(
-    'Measure a node against the CRI calls alone, on this machine, as root. Nothing else should run meanwhile.',
-  )
-  .option('--runs <n>', 'how often the first two series are repeated', count, 3)
-  .option('--single <n>', 'pods of a series one at a time', count, 10)
-  .option('--burst <n>', 'pods of a series all at once', count, 30)
-  .option('--full <n>', 'pods of the full node; 0 leaves it out', count, 100)
-  .option('--idle <seconds>', 'how long the full node is looked at', count, 30)
-  .option('--stream <MiB>', 'what passes through each stream; 0 leaves streams out', count, 1024)
-  .option('--json <file>', 'write all figures to a file')
+  .description('Compare a node with the CRI calls alone on this machine. Needs root; run nothing else meanwhile.')
+  .option('--runs <n>', 'repetitions of the first two series', count, 3)
+  .option('--single <n>', 'pods of the series one at a time', count, 10)
+  .option('--burst <n>', 'pods of the series all at once', count, 30)
+  .option('--full <n>', 'pods of the full node; 0: skip it', count, 100)
+  .option('--idle <seconds>', 'how long the full node is observed', count, 30)
+  .option('--stream <MiB>', 'MiB through each stream; 0: skip streams', count, 1024)
+  .option('--json <file>', 'write all figures to this file')
   .action(bench);
 await program.parseAsync();
 
@@ -38,7 +36,7 @@ async function bench(options: Options): Promise<void> {
   const measured = await withFloor(options);
   if (full > 0) say(`${full} pods at once on a node whose services run in one process`);
   const hosted = full > 0 ? await hostedNode(full) : undefined;
-  say(`a cluster’s node: pods with volumes one at a time, then ${full} at once`);
+  say(`a node of a cluster: pods with volumes one at a time, then ${full} at once`);
   const volumes = full > 0 ? await withVolumes(options.single, full) : undefined;
   if (stream > 0) say(`${stream} MiB through streams of containers`);
   const streams = stream > 0 ? await measureStreams(stream * 1024 * 1024) : undefined;
@@ -52,14 +50,14 @@ async function bench(options: Options): Promise<void> {
   await writeFile(json, JSON.stringify(all, undefined, 2));
 }
 
-/** What is measured beside the CRI calls alone. */
+/** Everything that is compared with the CRI calls alone. */
 async function withFloor({ runs, single, burst, full, idle }: Options) {
   const floor = await Floor.start();
   try {
     const node = await BenchNode.start();
     try {
       const measurements = new Measurements(floor, node, say);
-      say('a pod to warm up');
+      say('one pod to warm up');
       await measurements.oneAtATime(1);
       const singles = [];
       const bursts = [];
@@ -69,7 +67,7 @@ async function withFloor({ runs, single, burst, full, idle }: Options) {
         say(`run ${run} of ${runs}: ${burst} pods at once`);
         bursts.push(await measurements.atOnce(burst));
       }
-      say('the way of a pod');
+      say('critical paths');
       const path = await measurements.paths(5);
       if (full > 0) say(`${full} pods at once`);
       const fullNode = full > 0 ? await measurements.fullNode(full, idle * 1000) : undefined;
@@ -82,12 +80,12 @@ async function withFloor({ runs, single, burst, full, idle }: Options) {
   }
 }
 
-/** What the figures depend on. */
+/** The machine on which the figures were measured. */
 async function machine(): Promise<string> {
   const [cpu] = cpus();
   const memory = /^MemTotal:\s+(\d+)/m.exec(await readFile('/proc/meminfo', 'utf8'))?.[1];
   const gib = (Number(memory) / 1024 / 1024).toFixed(0);
-  return `${cpus().length} x ${cpu?.model ?? 'unknown'}, ${gib} GiB, Linux ${release()}, Node ${process.version}`;
+  return `${cpus().length} x ${cpu?.model ?? 'unknown'}, ${gib} GiB, Linux ${release()}, Node.js ${process.version}`;
 }
 
 function say(text: string): void {
@@ -96,6 +94,6 @@ function say(text: string): void {
 
 function count(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('not a whole number');
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidArgumentError('must be a whole number');
   return value;
 }

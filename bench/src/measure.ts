@@ -1,4 +1,4 @@
-import type { CriticalPath } from '@kubus/observatory-api';
+import type { CriticalPath } from '@kubus/contracts/observatory';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Floor } from './floor.ts';
 import { pathsOf } from './path.ts';
@@ -9,13 +9,13 @@ import { type TakeOvers, measureTakeOvers } from './take-over.ts';
 import { ClusterBenchNode } from './cluster-bench-node.ts';
 import { type OneAtATime, type Subject, allAtOnce, oneAtATime, podNames } from './subject.ts';
 
-/** Both subjects did the same, one right after the other. */
+/** The same measurement of both subjects, one right after the other. */
 export interface Pair<T> {
   readonly floor: T;
   readonly kubus: T;
 }
 
-/** Milliseconds until the last pod was there, and until the last one was gone. */
+/** Milliseconds until the last pod was Ready, and until the last one was removed. */
 export interface AtOnce {
   readonly created: number;
   readonly removed: number;
@@ -23,8 +23,8 @@ export interface AtOnce {
   readonly cpu: PerProcess;
 }
 
-/** A service of a full node was killed: milliseconds until it served again. */
-export type Restarts = Readonly<Record<string, number>>;
+/** Milliseconds until each service of a full node was ready again after it was killed. */
+type Restarts = Readonly<Record<string, number>>;
 
 export interface FullNode extends Pair<AtOnce> {
   readonly pods: number;
@@ -53,7 +53,7 @@ export interface WithVolumes {
   readonly atOnce: AtOnce;
 }
 
-/** Before memory and idle CPU are read, in milliseconds: what the pods' start has left behind settles. */
+/** Wait before memory and idle CPU are measured, in milliseconds, so that the pods' start does not count. */
 const SETTLE_MS = 10_000;
 
 export class Measurements {
@@ -91,7 +91,7 @@ export class Measurements {
     return { floor: { ...floor, removed: floorRemoved }, kubus: { ...kubus, removed } };
   }
 
-  /** A full node: what it costs while nothing happens, and how fast a killed service is back. */
+  /** A full node: its idle cost, and how fast a killed service is ready again. */
   async fullNode(pods: number, idleMs: number): Promise<FullNode> {
     const names = this.#names(pods);
     const floor = await this.#createAtOnce(this.#floor, names);
@@ -108,7 +108,7 @@ export class Measurements {
     await wait(idleMs);
     const idle = scaled(difference(await cpuOf(processes), before), 100 / idleMs);
     const idlePerMinute = (((await this.#node.criCalls()) - callsBefore) * 60_000) / idleMs;
-    this.#say('scrapes of what the pods use');
+    this.#say('scrapes of metrics');
     const scrapes = await measureScrapes(this.#node.dir, processes);
     const restarts: Record<string, number> = {};
     for (const service of [...processes.keys()].filter((name) => name !== 'launcher' && name !== 'nats-server')) {
@@ -129,7 +129,7 @@ export class Measurements {
     };
   }
 
-  /** By the node's own record: what a pod waits for until it is Ready. */
+  /** The critical paths of pods from the node's record. */
   async paths(count: number): Promise<{ middle: CriticalPath | undefined; busShare: number }> {
     const names = this.#names(count);
     for (const name of names) await this.#node.create(name);

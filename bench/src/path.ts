@@ -1,8 +1,8 @@
-import type { CriticalPath } from '@kubus/observatory-api';
+import type { CriticalPath } from '@kubus/contracts/observatory';
 import type { BenchNode } from './bench-node.ts';
 import { median } from './subject.ts';
 
-/** The ways of several pods from their manifests to Ready, by the node's own record: the middle one, and the share of the bus over all. */
+/** The critical paths of several pods from manifest to Ready, from the node's record: the median one, and the median share of the bus. */
 export async function pathsOf(
   node: BenchNode,
   names: readonly string[],
@@ -19,13 +19,13 @@ export async function pathsOf(
   };
 }
 
-/** One line for each step: what was awaited, by whom, how long on the bus, waiting for a turn, and at work. */
+/** One line per step: time on the bus, in a queue and at work, and the awaited message with its service. */
 export function describePath({ segments, busMs, queueMs, workMs }: CriticalPath): string[] {
   const line = (times: readonly number[], text: string) =>
     `${times.map((ms) => ms.toFixed(1).padStart(7)).join(' ')}  ${text}`;
   return [
     '    bus   queue    work  (milliseconds)',
     ...segments.map((segment) => line([segment.busMs, segment.queueMs, segment.workMs], segment.step)),
-    line([busMs, queueMs, workMs], 'together'),
+    line([busMs, queueMs, workMs], 'total'),
   ];
 }

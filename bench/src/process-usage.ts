@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 /** A figure for each process of the agent by its name, such as `sync-loop`, or `pod-workers-1` for a further instance. */
 export type PerProcess = Readonly<Record<string, number>>;
 
-/** The processes that are Kubus: its services, its launcher and its message server; not the container runtime. */
+/** The processes of the agent: services, launcher and NATS server, without the container runtime. */
 export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>> {
   const records = await readRecords(dir.processes);
   const agent = records.filter(({ what }) => what !== 'containerd');
@@ -12,14 +12,14 @@ export async function agentProcesses(dir: NodeDir): Promise<Map<string, number>>
 }
 
 /**
- * CPU that each process has used since its start, in milliseconds, with that of its threads. Children are not counted:
- * CNI plugins and runtime shims are the same programs under every agent.
+ * CPU time of each process since its start, threads included, in milliseconds. Children are not counted: CNI plugins and runtime shims are
+ * the same under every agent.
  */
 export async function cpuOf(processes: ReadonlyMap<string, number>): Promise<PerProcess> {
   return each(processes, async (pid) => (await readCpuTimes(pid)).own);
 }
 
-/** CPU of a process, in milliseconds, with that of its children that have ended. */
+/** CPU time of a process and its ended children, in milliseconds. */
 export async function cpuWithChildren(pid: number): Promise<number> {
   const { own, children } = await readCpuTimes(pid);
   return own + children;

@@ -1,5 +1,5 @@
+import { LIVE, type RecordingDocument } from '@kubus/contracts/observatory';
 import { observatorySocket } from '@kubus/launcher';
-import { LIVE, type RecordingDocument } from '@kubus/observatory-api';
 import { Command, InvalidArgumentError } from 'commander';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import { BenchNode } from './bench-node.ts';
 import { type PerProcess, agentProcesses, cpuOf, memoryOf } from './process-usage.ts';
 
 /**
- * What it costs that a node records itself: pods one at a time on a node with an observatory and on one without, in turns.
+ * The cost of the observatory: pods one at a time, alternately on a node with an observatory and on one without.
  * Started as `pnpm --filter @kubus/bench record-cost [--pods N] [--runs N] [--quiet SECONDS]`, as root, with nothing else running.
  */
 interface Options {
@@ -20,7 +20,7 @@ interface Options {
 const { pods, runs, quiet } = new Command('record-cost')
   .option('--pods <n>', 'pods of a series', count, 10)
   .option('--runs <n>', 'series on each node', count, 3)
-  .option('--quiet <seconds>', 'how long a node without pods is looked at', count, 30)
+  .option('--quiet <seconds>', 'how long a node without pods is observed', count, 30)
   .parse()
   .opts<Options>();
 
@@ -62,7 +62,7 @@ async function series(node: BenchNode, name: string, length: number): Promise<nu
 }
 
 interface Recorded {
-  /** Before it was asked how much it has recorded, and after: that takes a thread. */
+  /** CPU time before and after the request for the number of recorded messages, which itself costs CPU time. */
   readonly cpu: number;
   readonly cpuAfter: number;
   readonly pss: number;
@@ -96,6 +96,6 @@ function median(values: readonly number[]): string {
 }
 
 function count(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('It must be a whole number from 1 on.');
+  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number, 1 or more');
   return Number(text);
 }

@@ -1,15 +1,15 @@
 import { type PerProcess, total } from './process-usage.ts';
 
-/** One figure beside its floor and its goal. */
+/** One figure with its floor and its goal. */
 export interface Figure {
   readonly name: string;
   readonly unit: 's' | 'ms' | '%' | 'MiB' | 'calls' | 'MB/s';
-  /** The same with the CRI calls alone; undefined where that means nothing. */
+  /** The same with the CRI calls alone; undefined where there is no such figure. */
   readonly floor?: number;
   readonly kubus: number;
-  /** Not more than this. */
+  /** Upper limit. */
   readonly goal?: number;
-  /** Not less than this. */
+  /** Lower limit. */
   readonly least?: number;
 }
 
@@ -38,7 +38,7 @@ function goalText(unit: Figure['unit'], goal?: number, least?: number): string {
 export function formatProcesses(columns: Readonly<Record<string, PerProcess>>): string {
   const names = [...new Set(Object.values(columns).flatMap((figures) => Object.keys(figures)))].sort();
   const rows = names.map((name) => [name, ...Object.values(columns).map((figures) => cell(figures[name]))]);
-  const sums = ['together', ...Object.values(columns).map((figures) => cell(total(figures)))];
+  const sums = ['total', ...Object.values(columns).map((figures) => cell(total(figures)))];
   return formatTable(['process', ...Object.keys(columns)], [...rows, sums]);
 }
 

@@ -3,7 +3,7 @@ import type { NodeDir } from '@kubus/launcher';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type PerProcess, cpuOf, difference, scaled } from './process-usage.ts';
 
-/** What is asked for, by whom it is asked for as a rule. */
+/** The scraped paths. */
 export const scraped = ['/metrics/resource', '/stats/summary', '/metrics/cadvisor', '/metrics'] as const;
 
 /** The agent's CPU for one scrape of each path, in milliseconds. */
@@ -12,13 +12,13 @@ export type Scrapes = Readonly<Record<(typeof scraped)[number], PerProcess>>;
 /** Scrapes of each path. CPU is counted in steps of 10 ms: the mean of several is closer. */
 const ROUNDS = 8;
 
-/** Scrapes of each path before those: V8 makes code quick that has run for a while, and the first one opens what is kept open. */
+/** Scrapes of each path to warm up: V8 optimizes code that has run for a while, and the first scrape opens connections. */
 const EARLY_ROUNDS = 5;
 
-/** Between scrapes, in milliseconds: what is kept of one is too old for the next. */
+/** Time between scrapes of a path, in milliseconds: longer than the lifetime of cached values. */
 const PAUSE_MS = 10_500;
 
-/** Scrapes a node as Prometheus does: text that is compressed. What the node does meanwhile anyway is in the figures. */
+/** Scrapes a node as Prometheus does, with compression. The idle CPU time of the node is part of the figures. */
 export async function measureScrapes(dir: NodeDir, processes: ReadonlyMap<string, number>): Promise<Scrapes> {
   const sums = new Map<string, PerProcess>();
   for (let round = 0; round < EARLY_ROUNDS + ROUNDS; round += 1) {

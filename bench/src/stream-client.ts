@@ -1,22 +1,21 @@
-// Moves bytes over one stream and prints the milliseconds that this took. It is a process of its own, in the node's network:
-// the way to every server is the same then. The argument is a StreamJob as JSON.
-import { ForwardedPort, RemoteCommand, type SpdyStream, type StreamClient } from '@kubus/node-client';
-import { SpdySession } from '@kubus/spdy';
+// Moves bytes over one stream and prints the duration in milliseconds. It is a separate process in the node's network, so that the path to
+// every server is the same. The argument is a StreamJob as JSON.
+import { ForwardedPort, RemoteCommand, SpdySession, type SpdyStream, type StreamClient } from '@kubus/node-client';
 import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 
-/** Where somebody who speaks SPDY answers. */
+/** The address of a SPDY server. */
 export interface StreamServer {
   readonly socketPath?: string;
   readonly port?: number;
-  /** With TLS, as the user whose token it is. */
+  /** Bearer token; with it, TLS is used. */
   readonly token?: string;
 }
 
 export interface StreamJob {
   readonly server: StreamServer;
-  /** Of a command; of a pod, for its ports, when there is a port. */
+  /** Path of an exec request; with `podPort`, of a port forward request. */
   readonly path: string;
   readonly podPort?: number;
   readonly direction: 'out' | 'in';
@@ -25,7 +24,7 @@ export interface StreamJob {
 
 const BLOCK = Buffer.alloc(64 * 1024);
 
-/** The stream of a job's bytes, and what is said when the pod has taken them all. */
+/** The stream of a job's bytes, and the stream on which the pod confirms that it has received them all. */
 interface Connection {
   readonly data: SpdyStream;
   readonly answer: SpdyStream;

@@ -2,13 +2,13 @@ import type { Figure } from './report.ts';
 import { type Streams, moved, ways } from './streams.ts';
 
 const goals = {
-  /** Of what the runtime's streaming server moves when it is asked straight. */
+  /** Share of the rate of a direct connection to the runtime's streaming server. */
   share: 0.8,
-  /** That node-api grows while streams pass: what is under way, and garbage. */
+  /** Growth of node-api's memory while streams are open. */
   growthMiB: 64,
 };
 
-/** The floor is a connection straight to the runtime's streaming server, by the same client. */
+/** The floor is a direct connection of the same client to the runtime's streaming server. */
 export function streamFigures({ bytes, rates, memory, cpuPerGib }: Streams): Figure[] {
   const size = `${bytes / 1024 ** 2} MiB`;
   return [

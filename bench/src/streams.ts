@@ -11,19 +11,19 @@ import { agentProcesses, cpuWithChildren } from './process-usage.ts';
 import type { StreamJob, StreamServer } from './stream-client.ts';
 import { median } from './subject.ts';
 
-/** What is moved through a stream, and the other way. */
+/** The measured streams. */
 export const moved = ['exec, output', 'exec, input', 'port, from the pod', 'port, to the pod'] as const;
-/** Over which a client reaches the runtime's streaming server. */
+/** The transports by which a client reaches the node's API. */
 export const ways = ['socket', 'https'] as const;
 
 type Moved = (typeof moved)[number];
 type Way = (typeof ways)[number];
 
-/** Millions of bytes a second: straight from the runtime's streaming server, and through the node's API. */
-export type Rates = Readonly<Record<'direct' | Way, number>>;
+/** Millions of bytes per second: directly from the runtime's streaming server, and through the node's API. */
+type Rates = Readonly<Record<'direct' | Way, number>>;
 
-/** MiB of node-api (RSS): before anything had passed, and at most while it did. */
-export interface StreamMemory {
+/** Memory of node-api in MiB (RSS): before the first stream, and the peak during the streams. */
+interface StreamMemory {
   readonly before: number;
   readonly peak: number;
 }
@@ -39,18 +39,21 @@ export interface Streams {
 
 const POD = 'streams';
 const NAMESPACE = 'default';
-/** Where the pod sends without end, and where it takes all that is wanted. */
+/** TCP ports on which the pod sends without end, and receives everything. */
 const PORTS = { out: 9001, in: 9002 };
 const BLOCK = 64 * 1024;
 const SAMPLE_MS = 50;
-/** Streams of each kind: on a machine whose client, runtime and pod share two cores, one alone says little. */
+/** Streams of each kind; a single one has too much noise when client, runtime and pod share two cores. */
 const TURNS = 3;
 const SECURE_PORT = 10_250;
 
 const client = fileURLToPath(new URL('stream-client.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** Moves bytes out of a container and into it: one way after the other, so that what else the machine does falls on all. */
+/**
+ * Measures streams out of a container and into it, with alternating transports, so that other load on the machine affects
+ * all of them.
+ */
 export async function measureStreams(bytes: number): Promise<Streams> {
   const node = await ClusterBenchNode.start();
   const logger = createLogger({ service: 'bench', instance: 'streams', level: 'error' });
@@ -111,7 +114,7 @@ class Measuring {
     return { bytes: this.#bytes, rates: rates as Streams['rates'], memory, cpuPerGib };
   }
 
-  /** The medians of some turns. */
+  /** The medians of several rounds. */
   async #rates(what: Moved): Promise<Rates> {
     const found: Record<keyof Rates, number[]> = { direct: [], socket: [], https: [] };
     for (let turn = 0; turn < TURNS; turn += 1) {
@@ -121,7 +124,7 @@ class Measuring {
     return { direct: median(found.direct), socket: median(found.socket), https: median(found.https) };
   }
 
-  /** @param way undefined: straight from the runtime */
+  /** @param way undefined: directly from the runtime */
   async #rate(what: Moved, way: Way | undefined): Promise<number> {
     const job = await this.#job(what, way);
     const flags = ['--disable-warning=ExperimentalWarning', client, JSON.stringify(job)];

@@ -1,4 +1,4 @@
-/** What is measured: something that starts and ends pods. Times in milliseconds. */
+/** The subject of a measurement, which starts and ends pods. Times in milliseconds. */
 export interface Subject {
   /** Creates a pod; resolves with the time until it was Ready. */
   create(name: string): Promise<number>;
@@ -32,7 +32,7 @@ export function podNames(prefix: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 }
 
-/** The middle one; NaN of none. */
+/** The median; NaN for no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? NaN;

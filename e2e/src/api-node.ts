@@ -1,18 +1,18 @@
 import { afterAll, beforeAll } from '@jest/globals';
 import { ApiSource, ObjectCache, type TestNode, startNode } from '@kubus/harness';
 
-/** A node whose pods and their objects come from where an API server's would. */
+/** A node whose pods and objects are published by the test in place of an API server's. */
 export interface ApiNode {
   node: TestNode;
   api: ApiSource;
-  /** The pods of an API server wait for its services. */
+  /** Pods of an API server do not start before the Services of their namespace are known. */
   objects: ObjectCache;
 }
 
 /**
  * Starts one such node for all tests of a file, and takes it down after them.
  *
- * @param onStart is given the node once it runs, before the first test.
+ * @param onStart called with the node once it runs, before the first test.
  */
 export function sharedApiNode(onStart: (parts: ApiNode) => Promise<void> | void): void {
   let parts: ApiNode | undefined;

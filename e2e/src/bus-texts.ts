@@ -1,6 +1,6 @@
 import type { TestNode } from '@kubus/harness';
 
-/** Everything that was said on the node's bus, as it was sent. */
+/** The text of every message on the node's bus. */
 export function rawMessages(node: TestNode): string[] {
   return node.watch.messages.all.map(({ message }) => message.data);
 }

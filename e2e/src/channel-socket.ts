@@ -4,16 +4,16 @@ import { WebSocket } from 'ws';
 /** The channels of a command, in the protocols `v4.channel.k8s.io` and `v5.channel.k8s.io` (KEP-4006). */
 export const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
-/** What a message carries at most, besides its channel; bytes. */
+/** The largest payload of a message, in bytes. */
 const PIECE = 64 * 1024;
 
-/** A WebSocket of which each message begins with the number of a channel, as containers' streams are spoken. */
+/** A WebSocket whose messages begin with the number of a channel: the protocol of containers' streams. */
 export class ChannelSocket {
   readonly #socket: WebSocket;
   readonly #received = new Map<number, Buffer[]>();
 
   /**
-   * Rejects with an error that names the status when the server does not agree.
+   * Rejects with an error that names the HTTP status when the server refuses.
    *
    * @param api the node's own socket
    */
@@ -26,7 +26,7 @@ export class ChannelSocket {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    // Of an error hears whoever waits.
+    // A waiting caller gets the error.
     socket.on('error', () => undefined);
     socket.on('message', (message: Buffer) => {
       const [channel = -1] = message;
@@ -36,17 +36,17 @@ export class ChannelSocket {
     });
   }
 
-  /** Which of the protocols the server has taken. */
+  /** The protocol that the server has chosen. */
   get protocol(): string {
     return this.#socket.protocol;
   }
 
-  /** All that has come on a channel so far. */
+  /** Everything received on a channel so far. */
   received(channel: number): Buffer {
     return Buffer.concat(this.#received.get(channel) ?? []);
   }
 
-  /** Sends all of it, as fast as the server takes it. */
+  /** Sends everything, as fast as the server reads. */
   async send(channel: number, bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length; at += PIECE) {
       const message = Buffer.concat([Buffer.of(channel), bytes.subarray(at, at + PIECE)]);
@@ -56,7 +56,7 @@ export class ChannelSocket {
     }
   }
 
-  /** Resolves when `is` holds, which is looked at after each message. Rejects when the server ends before. */
+  /** Resolves when `is` holds; checks after each message. Rejects when the server ends the connection before. */
   until(is: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
@@ -78,7 +78,7 @@ export class ChannelSocket {
     if (this.#socket.readyState !== WebSocket.CLOSED) await once(this.#socket, 'close');
   }
 
-  /** Ends the connection at once; harmless when it is over. */
+  /** Ends the connection at once. Idempotent. */
   destroy(): void {
     this.#socket.terminate();
   }

@@ -14,7 +14,7 @@ import { type ChartRule, chartRules } from './chart-rules.ts';
 
 /** The namespace of all releases. */
 export const NAMESPACE = 'kubus';
-/** What the chart makes that concerns others than the API server of a test. */
+/** Kinds of the chart's objects that the test API server has to store. */
 const STORED = ['ConfigMap', 'ServiceAccount'];
 
 const podSchema = z.object({ metadata: z.looseObject({}), spec: z.looseObject({}) });
@@ -36,7 +36,7 @@ const statusSchema = z.object({
   initContainerStatuses: z.array(containerSchema).default([]),
 });
 
-/** What is seen of a container of a release's pod. */
+/** The status of a container of a release's pod. */
 export interface ReleaseContainer {
   readonly name: string;
   readonly id: string;
@@ -64,12 +64,12 @@ export class ReleasePod {
     return this.#api.waitFor(this.#object, is);
   }
 
-  /** Those that run for as long as the pod does. */
+  /** The containers that run for as long as the pod does. */
   async containers(): Promise<ReleaseContainer[]> {
     return containersOf(await this.waitFor(isReady)).filter(({ running }) => running);
   }
 
-  /** Resolves with a container of the pod when it is as wanted. */
+  /** Resolves with a container of the pod once `is` holds. */
   async waitForContainer(name: string, is: (container: ReleaseContainer) => boolean): Promise<ReleaseContainer> {
     const find = (pod: KubeObject) => containersOf(pod).find((one) => one.name === name && is(one));
     const found = find(await this.waitFor((pod) => find(pod) !== undefined));
@@ -77,7 +77,7 @@ export class ReleasePod {
     return found;
   }
 
-  /** Deletes it, and waits until it is gone. */
+  /** Deletes the pod, and waits until it is deleted. */
   async remove(): Promise<void> {
     this.#api.delete(this.#object);
     await this.#api.waitGone(this.#object);
@@ -97,10 +97,7 @@ function containersOf({ status }: KubeObject): ReleaseContainer[] {
   );
 }
 
-/**
- * A release of the chart on one machine: what Helm puts into the cluster, and the pods that the controller of the DaemonSet makes
- * of its template.
- */
+/** A release of the chart on one machine: the objects that Helm creates, and the pods that the DaemonSet controller creates. */
 export class ChartRelease {
   readonly name: string;
   readonly #machine: ClusterMachine;
@@ -111,13 +108,13 @@ export class ChartRelease {
     this.name = name;
   }
 
-  /** The user that the ServiceAccount is. */
+  /** The user name of the chart's ServiceAccount. */
   get account(): string {
     const account = this.#manifests.find(({ kind }) => kind === 'ServiceAccount');
     return `system:serviceaccount:${NAMESPACE}:${account?.metadata.name ?? ''}`;
   }
 
-  /** What the ServiceAccount may. */
+  /** The rights of the ServiceAccount. */
   get rules(): readonly ChartRule[] {
     return chartRules(this.#manifests);
   }
@@ -131,12 +128,12 @@ export class ChartRelease {
     this.#manifests = manifests;
   }
 
-  /** A pod of the DaemonSet, as its controller makes it for the machine. */
+  /** Creates a pod of the DaemonSet, as its controller does for the machine. */
   createPod(): ReleasePod {
     return this.#create(templateSchema.parse(this.#manifest('DaemonSet')['spec']).template);
   }
 
-  /** The pod of `helm test`. */
+  /** Creates the pod of `helm test`. */
   createTestPod(): ReleasePod {
     return this.#create(podSchema.parse(this.#manifest('Pod')));
   }
@@ -151,7 +148,7 @@ export class ChartRelease {
 
   #manifest(kind: string): Manifest {
     const found = this.#manifests.find((manifest) => manifest.kind === kind);
-    if (found === undefined) throw new Error(`the chart has made no ${kind}`);
+    if (found === undefined) throw new Error(`the chart has no ${kind}`);
     return found;
   }
 }

@@ -2,7 +2,7 @@ import type { Manifest } from '@kubus/chart';
 import type { AccessAttributes } from '@kubus/kube-fixture';
 import * as z from 'zod';
 
-/** A rule of the Helm chart for a ServiceAccount, with the namespace that it is for; empty: all. */
+/** A rule of the Helm chart for a ServiceAccount, with its namespace; empty for all namespaces. */
 const ruleSchema = z.object({
   apiGroups: z.array(z.string()),
   resources: z.array(z.string()),
@@ -10,7 +10,7 @@ const ruleSchema = z.object({
 });
 export type ChartRule = z.infer<typeof ruleSchema> & { readonly namespace: string };
 
-/** The rules of the roles that a chart makes. */
+/** The rules of a chart's roles. */
 export function chartRules(manifests: readonly Manifest[]): ChartRule[] {
   return manifests
     .filter(({ kind }) => /^(Cluster)?Role$/.test(kind))
@@ -22,7 +22,7 @@ export function chartRules(manifests: readonly Manifest[]): ChartRule[] {
     );
 }
 
-/** Why a request of a ServiceAccount is denied that has these rules and no others; undefined: it is allowed. */
+/** Why these rules alone deny a request of a ServiceAccount; undefined when they allow it. */
 export function deniedByRules(
   rules: readonly ChartRule[],
   { verb, group, resource, subresource, namespace }: AccessAttributes,

@@ -3,7 +3,7 @@ import type { PodRef } from '@kubus/contracts';
 import type { JsonObject } from '@kubus/kube-fixture';
 import type { ClusterNode } from './cluster-node.ts';
 
-/** What every claim and every volume of a test has; its claims are bound to the volumes of their names alone. */
+/** Fields that every claim and volume of a test has; a claim is bound only to the volume of its name. */
 const storage = { accessModes: ['ReadWriteOnce', 'ReadWriteMany'], storageClassName: '' };
 
 /** A volume of a CSI driver. */
@@ -12,7 +12,7 @@ export interface DriverVolume extends JsonObject {
   readonly volumeHandle: string;
 }
 
-/** Claims, their volumes and their drivers, with what the cluster's controllers do where it has none. */
+/** Claims, their volumes and their drivers; does the work of the cluster's controllers where there are none. */
 export class ClusterClaims {
   readonly #parts: ClusterNode;
 
@@ -20,14 +20,14 @@ export class ClusterClaims {
     this.#parts = parts;
   }
 
-  /** A claim of the volume of the same name. */
+  /** Creates a claim for the volume of the same name. */
   async create(name: string, ownerReferences: JsonObject[] = []): Promise<void> {
     const spec = { ...storage, volumeName: name, resources: { requests: { storage: '1Mi' } } };
     const metadata = { name, ownerReferences };
     await this.#parts.cluster.api.create({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec });
   }
 
-  /** The claim that is made for a pod's ephemeral volume. Returns its name. */
+  /** Creates the claim of a pod's ephemeral volume. Returns its name. */
   async createFor({ name: pod, uid }: PodRef, volume: string): Promise<string> {
     const name = `${pod}-${volume}`;
     if (this.#isAlone) await this.create(name, [{ apiVersion: 'v1', kind: 'Pod', name: pod, uid, controller: true }]);
@@ -35,7 +35,7 @@ export class ClusterClaims {
     return name;
   }
 
-  /** Makes the claim's volume, of 1 MiB, and binds them. */
+  /** Creates the claim's volume of 1 MiB, and binds them. */
   async bind(name: string, source: JsonObject): Promise<void> {
     const { api } = this.#parts.cluster;
     const { uid } = (await api.get({ kind: 'PersistentVolumeClaim', name }))?.metadata ?? {};
@@ -45,7 +45,7 @@ export class ClusterClaims {
     if (this.#isAlone) await this.says(name, { phase: 'Bound', capacity: { storage: '1Mi' } });
   }
 
-  /** A claim with its volume. */
+  /** Creates a claim with its volume. */
   async make(name: string, source: JsonObject): Promise<void> {
     await this.create(name);
     await this.bind(name, source);
@@ -57,12 +57,12 @@ export class ClusterClaims {
     await this.#parts.cluster.api.patch(claim, { status }, { subresource: 'status' });
   }
 
-  /** Deletes claims and their volumes, which nobody uses any more. */
+  /** Deletes claims and their volumes, which no pod may use any more. */
   async release(...names: string[]): Promise<void> {
     const { api } = this.#parts.cluster;
     for (const kind of ['PersistentVolumeClaim', 'PersistentVolume']) {
       for (const name of names) {
-        // A claim that was made for a pod goes with it, where a controller looks after that.
+        // Where a garbage collector runs, a claim that was created for a pod is deleted with it.
         if ((await api.get({ kind, name })) === undefined) continue;
         await api.patch({ kind, name }, { metadata: { finalizers: null } });
         await api.delete({ kind, name });
@@ -70,13 +70,13 @@ export class ClusterClaims {
     }
   }
 
-  /** What the cluster is to know of a driver. */
+  /** Creates the CSIDriver object of a driver. */
   async describe(name: string, spec: JsonObject): Promise<void> {
     const about = { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name } };
     await this.#parts.cluster.api.create({ ...about, spec });
   }
 
-  /** Does what a driver's attacher does, and the attach controller before and after it: the volume is there for the node. */
+  /** Attaches a volume to the node, as the attach controller and the driver's attacher do. */
   async attach(persistentVolumeName: string, { driver, volumeHandle }: DriverVolume): Promise<string> {
     const { node, cluster } = this.#parts;
     const hash = createHash('sha256').update(`${volumeHandle}${driver}${node.name}`).digest('hex');
@@ -94,7 +94,7 @@ export class ClusterClaims {
     return name;
   }
 
-  /** Undoes {@link attach}, once the node does not use the volume any more. */
+  /** Undoes {@link attach} once the node no longer uses the volume. */
   async detach(attachment: string): Promise<void> {
     if (!this.#isAlone) return;
     await this.#tellAttached([]);

@@ -25,32 +25,33 @@ import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where a runtime is on any machine; this one has such folders for itself. */
+/** The usual folder of a runtime; this machine has such folders of its own. */
 const CONTAINERD = '/run/containerd';
 const SOCKET = `${CONTAINERD}/containerd.sock`;
 
 /** The network of this process, as a file. */
 const OWN_NETWORK = `/proc/${process.pid}/ns/net`;
-/** In a network that leads nowhere. */
+/** An address in a network without any other machine. */
 const ADDRESS = '192.0.2.10';
 
 /**
- * A machine of a cluster with a kubelet and its container runtime, at their usual places: what a DaemonSet's pods run on. The
- * kubelet is `kubus kubelet`; the API server is the tests' own, in this process. It has the images of a node of containers.
+ * A machine of a cluster with a kubelet and a container runtime at their usual paths, on which a DaemonSet's pods run. The
+ * kubelet is `kubus kubelet`; the API server is the test API server, in this process. The runtime has the images of a node of
+ * containers.
  */
 export class ClusterMachine {
   readonly engine: DockerEngine;
   readonly api: TestApiServer;
-  /** Of the kubelet, and so of its Node object. */
+  /** The name of the kubelet's Node object. */
   readonly name: string;
-  /** Of the cluster's administrator. */
+  /** The kubeconfig of the cluster's administrator. */
   readonly kubeconfig: string;
   readonly #folder: string;
   readonly #started: RunningCommand[] = [];
-  /** Ports of the test's own loopback by those of the machine's. */
+  /** TCP ports of the test's own loopback, by the machine's port that each leads to. */
   readonly #ports = new Map<number, Promise<number>>();
 
-  /** @throws HarnessError `NoDocker` where no engine runs. */
+  /** @throws HarnessError `NoDocker` when no engine can run on this machine. */
   static async start(programs: DockerPrograms, options: TestApiServerOptions): Promise<ClusterMachine> {
     const folder = await makeTestFolder();
     const engine = await DockerEngine.start(programs, folder).catch(async (error: unknown) => {
@@ -60,7 +61,7 @@ export class ClusterMachine {
     const made: { machine?: ClusterMachine } = {};
     const api = await TestApiServer.start({
       ...options,
-      // A node tells its API's port, and its address is one of the machine's network.
+      // The Node object has the port of the node's API; its address can be reached only in the machine's network.
       kubelet: async ({ status }) => {
         const { kubeletEndpoint } = status?.['daemonEndpoints'] as { kubeletEndpoint: { Port: number } };
         return { host: '127.0.0.1', port: (await made.machine?.expose(kubeletEndpoint.Port)) ?? 0 };
@@ -87,16 +88,16 @@ export class ClusterMachine {
     this.name = `machine-${parts.folder.slice(parts.folder.lastIndexOf('-') + 1)}`;
   }
 
-  /** A name for the folders, and so the cgroup, of a node that a test makes on the machine. */
+  /** The name of the folders and the cgroup of a node that a test creates on the machine. */
   get guest(): string {
     return `guest-${this.name.slice('machine-'.length)}`;
   }
 
   /**
-   * The id of the first process of a container, on the machine; undefined when it does not run.
+   * The PID of a container's process 1, on the machine; undefined when it is not running.
    *
-   * @param container as a pod's status has it
-   * @param socket of its runtime; left out: that of the machine
+   * @param container its ID as in a pod's status
+   * @param socket of its runtime. Default: that of the machine
    */
   async processOf(container: string, socket = SOCKET): Promise<number | undefined> {
     const lines = (await this.#ctr(socket, 'tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
@@ -104,7 +105,7 @@ export class ClusterMachine {
     return state === 'RUNNING' ? Number(pid) : undefined;
   }
 
-  /** A port of the test's own loopback that leads to one of the machine's. */
+  /** Returns a TCP port of the test's own loopback that leads to one of the machine's. */
   expose(port: number): Promise<number> {
     const known = this.#ports.get(port) ?? this.#relayTo(port);
     this.#ports.set(port, known);
@@ -112,7 +113,7 @@ export class ClusterMachine {
   }
 
   async stop(): Promise<void> {
-    // With it end the runtime and the kubelet, which are in its namespaces.
+    // This ends the runtime and the kubelet, too: they are in its namespaces.
     await this.engine.stop();
     for (const one of this.#started) await one.end();
     await this.api.close();
@@ -142,7 +143,7 @@ export class ClusterMachine {
     const { major, containerd } = await findContainerd(undefined);
     const bin = await findCniPlugins();
     const dir = {
-      containerd: { root: '/var/lib/containerd', state: CONTAINERD, config: '' },
+      containerd: { root: '/var/lib/containerd', state: CONTAINERD, config: '', log: '' },
       cni: { bin, defaultConf: networks, handlerConf: networks, networks, data: '' },
       socket: () => SOCKET,
     };
@@ -193,12 +194,12 @@ export class ClusterMachine {
     return own;
   }
 
-  /** Makes `to` of the loopback of one network reachable as `port` of that of another one. */
+  /** Makes TCP port `to` of one network's loopback reachable as `port` of another one's. */
   async #relay(network: string, port: number, target: string, to: number): Promise<void> {
     const { portRelay } = await compileNatives(testCache());
     const enter = ['nsenter', `--net=${network}`, '--'] as const;
     const relay = this.#start([...enter, portRelay, String(port), target, '127.0.0.1', String(to)]);
-    // It says where it leads once it listens.
+    // It prints a line once it listens.
     await once(relay.child.stderr, 'data');
   }
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll } from '@jest/globals';
 import { type NodeOptions, TestCluster, type TestNode, startNode } from '@kubus/harness';
 import { isReady } from '@kubus/kube-fixture';
 
-/** Port of the node's own HTTPS API in its network namespace. */
+/** TCP port of the node's own HTTPS API in its network namespace. */
 const NODE_API_PORT = 10_250;
 
 /** A node that is a member of a cluster. */
@@ -16,13 +16,13 @@ export interface ClusterNode {
   readonly cluster: TestCluster;
 }
 
-/** One such node for all tests of a file. It is Ready before the first test, and no object of the cluster after the last. */
+/** Starts one such node for all tests of a file. It is Ready before the first test, and its objects are deleted after the last. */
 export function sharedClusterNode(options: NodeOptions, onStart: (parts: ClusterNode) => Promise<void> | void): void {
   let cluster: TestCluster | undefined;
   let node: TestNode | undefined;
   let port: Promise<number> | undefined;
   beforeAll(async () => {
-    // The network of a private node is its own: the API server reaches its API through the tunnel.
+    // A private node has a network namespace of its own: the API server reaches its API through the tunnel.
     const kubelet = async () => {
       if (node === undefined) throw new Error('the node did not start');
       return { host: '127.0.0.1', port: await (port ??= node.tunnel.expose(NODE_API_PORT)) };
@@ -46,7 +46,7 @@ export function sharedClusterNode(options: NodeOptions, onStart: (parts: Cluster
   });
 }
 
-/** A cluster that stays has nothing of a node that is gone. */
+/** Deletes what a node leaves in a cluster that outlives the test. */
 async function removeObjects({ api }: TestCluster, nodeName: string): Promise<void> {
   for (const { metadata, spec } of await api.list('Pod')) {
     const { namespace = 'default', name } = metadata;
@@ -55,7 +55,7 @@ async function removeObjects({ api }: TestCluster, nodeName: string): Promise<vo
   await api.delete({ kind: 'Node', name: nodeName });
 }
 
-/** The node's API takes certificates of the cluster's authority. */
+/** Makes the node's API accept client certificates of the cluster's authority. */
 async function trust(node: TestNode, authority: string): Promise<void> {
   const clientCaFile = join(node.folder, 'client-ca.crt');
   await writeFile(clientCaFile, authority);
@@ -66,7 +66,7 @@ async function trust(node: TestNode, authority: string): Promise<void> {
   await node.restart('node-api-0');
 }
 
-/** What a kubectl command has said. */
+/** The result of a kubectl command. */
 export interface Said {
   readonly code: number | null;
   readonly stdout: string;
@@ -78,7 +78,7 @@ export async function kubectl(
   { kubeconfig, server }: Pick<TestCluster, 'kubeconfig' | 'server'>,
   args: readonly string[],
 ): Promise<Said> {
-  // The test API server describes no fields by which kubectl could check what it sends.
+  // The test API server serves no OpenAPI document with which kubectl could validate.
   const own = server !== undefined && args[0] === 'apply' ? ['--validate=false'] : [];
   const child = spawn('kubectl', ['--kubeconfig', kubeconfig, ...args, ...own], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -14,14 +14,14 @@ export class ClusterPods {
     this.#parts = parts;
   }
 
-  /** Binds a pod to the node, as a scheduler leaves it. */
+  /** Creates a pod that is bound to the node, as by a scheduler. */
   async create(manifest: object): Promise<void> {
     const { node, cluster } = this.#parts;
     const { spec, ...rest } = manifest as { spec: object };
     await cluster.api.create({ ...rest, spec: { ...spec, nodeName: node.name } });
   }
 
-  /** Binds a pod to the node, and waits until it is as wanted there. */
+  /** Creates a pod that is bound to the node, and waits until `isWanted` holds there. Default: until it is ready. */
   async run(
     name: string,
     spec: Partial<PodSpec>,
@@ -31,7 +31,7 @@ export class ClusterPods {
     return this.#parts.node.watch.waitForPod(name, isWanted);
   }
 
-  /** Deletes a pod, of which nothing is mounted any more then. */
+  /** Deletes a pod, waits for its end, and expects that nothing of it is mounted any more. */
   async remove({ ref }: WatchedPod): Promise<void> {
     const { node, cluster } = this.#parts;
     await cluster.api.delete({ kind: 'Pod', name: ref.name });
@@ -41,12 +41,12 @@ export class ClusterPods {
     expect(await this.mountsOf(ref.uid)).toEqual([]);
   }
 
-  /** What is mounted on the node below the pod's folder: the paths there. */
+  /** The relative paths of mounts below the pod's folder. */
   mountsOf(uid: string): Promise<string[]> {
     return this.mountsBelow(join('pods', uid));
   }
 
-  /** What is mounted below that folder of the node's folder for pods: the paths there, each as often as it is mounted. */
+  /** The relative paths of mounts below a folder in the node's folder for pods, each as often as it is mounted. */
   async mountsBelow(folder: string): Promise<string[]> {
     const beginning = `${join(this.#parts.node.dir.pods, folder)}/`;
     const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
@@ -54,7 +54,7 @@ export class ClusterPods {
     return targets.filter((target) => target.startsWith(beginning)).map((target) => target.slice(beginning.length));
   }
 
-  /** What a shell line says in a container, line by line. */
+  /** The output of a shell line in a container, line by line. */
   async inside(name: string, container: string, line: string): Promise<string[]> {
     const { stdout } = await this.#parts.node.kubus('exec', name, '-c', container, '--', ...shell(line));
     return stdout.trim().split('\n');

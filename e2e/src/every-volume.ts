@@ -6,13 +6,13 @@ import type { Cluster } from '@kubus/kube-fixture';
 import type { ClusterClaims, DriverVolume } from './cluster-claims.ts';
 import { container, shell } from './pods.ts';
 
-/** The driver of the volumes of pods that have every kind of them. */
+/** The name of the CSI driver. */
 export const DRIVER = 'every.example';
-/** The volume of its claim. */
+/** The volume of the driver's claim. */
 export const CLAIMED: DriverVolume = { driver: DRIVER, volumeHandle: 'claimed' };
 
 const CLAIMS = ['by-host-path', 'by-local', 'by-csi'] as const;
-/** Objects that volumes are made of, with what they have under `key`. */
+/** Objects that volumes are made from, with the value of their `key`. */
 const SECRET = 'kept secret';
 const CONFIG = 'configured';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -38,10 +38,10 @@ const volumes: Volume[] = [
   ...CLAIMS.map((claimName) => ({ name: claimName, persistentVolumeClaim: { claimName } })),
 ];
 
-/** Where the container finds what it can write: its volumes and the parts of them. */
+/** Where the container has writable volumes and parts of volumes. */
 const writable = ['/disk', '/memory', '/part', '/named', '/host', '/inline', ...CLAIMS.map((name) => `/${name}`)];
 
-/** Says what it finds, and writes where it can, once in each of its lives. */
+/** Prints what it finds, and writes where it can, once per start. */
 const main = container({
   name: 'main',
   env: [{ name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
@@ -56,13 +56,13 @@ const main = container({
   ],
 });
 
-/** What a pod has that uses every kind of volume; `folder` is of the machine. */
+/** The spec of a pod with every kind of volume; `folder` is a folder of the machine. */
 export function everyVolume(folder: string): Partial<PodSpec> {
   const host: Volume = { name: 'host', hostPath: { path: join(folder, 'host'), type: 'Directory' } };
   return { serviceAccountName: 'every', volumes: [host, ...volumes], containers: [main] };
 }
 
-/** Makes what the volumes of such pods are made of. */
+/** Creates the sources of such pods' volumes. */
 export async function makeSources(
   cluster: Cluster,
   claims: ClusterClaims,
@@ -95,12 +95,12 @@ export const readLine = [
   ...writable.map((path) => `cat ${path}/$POD`),
 ].join('\n');
 
-/** What {@link readLine} prints when everything is as it should be and the container has had one life. */
+/** The output of {@link readLine} when every volume is right and the container was started once. */
 export function whatIsRead(pod: string): string[] {
   return [SECRET, CONFIG, pod, SECRET, '1', ...writable.map(() => 'started')];
 }
 
-/** What is mounted in the folder of such a pod, sorted. */
+/** The mounts in the folder of such a pod, sorted. */
 export const mountsOfPod: readonly string[] = [
   ...['by-csi/mount', 'inline/mount'].map((path) => `volumes/kubernetes.io~csi/${path}`),
   'volumes/kubernetes.io~downward-api/downward',
@@ -111,10 +111,10 @@ export const mountsOfPod: readonly string[] = [
   ...[volumes.length + 1, volumes.length + 2].map((index) => `volume-subpaths/disk/main/${index}`),
 ].sort();
 
-/** What is mounted for such pods together. */
+/** The mount that such pods share. */
 export const stagingMount = `kubernetes.io/csi/${DRIVER}/${createHash('sha256').update(CLAIMED.volumeHandle).digest('hex')}/globalmount`;
 
-/** What these pods have written where it stays, by file. */
+/** What these pods have written into persistent volumes. */
 export async function writtenBy(pods: readonly string[], folders: readonly string[]): Promise<string[]> {
   const files = folders.flatMap((folder) => pods.map((pod) => join(folder, pod)));
   return Promise.all(files.map((file) => readFile(file, 'utf8')));

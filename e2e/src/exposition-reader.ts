@@ -1,4 +1,4 @@
-/** A metric as a scraper reads it. */
+/** A metric family as a scraper reads it. */
 export interface ReadFamily {
   readonly type: string;
   /** The labels of each sample, and its value. `le` of a histogram's buckets is taken out. */
@@ -9,11 +9,13 @@ const NAME = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/;
 const TYPES = ['counter', 'gauge', 'histogram', 'summary', 'untyped'];
 
 /**
- * Reads Prometheus' text format 0.0.4 as strictly as it is written down: each metric has its help and its type, once and
- * before its samples, no two samples have the same labels, and the buckets of a histogram grow up to its count. Throws else.
+ * Reads Prometheus' text format 0.0.4 strictly: each metric has its help and its type, once and before its samples, no two samples
+ * have the same labels, and the buckets of a histogram grow up to its count.
+ *
+ * @throws Error with the first line that breaks a rule.
  */
 export function readExposition(text: string): Map<string, ReadFamily> {
-  if (text !== '' && !text.endsWith('\n')) throw new Error('the last line has no end');
+  if (text !== '' && !text.endsWith('\n')) throw new Error('the last line has no line feed');
   const families = new Map<string, ReadFamily>();
   const histograms = new Histograms();
   const seen = new Set<string>();
@@ -22,11 +24,12 @@ export function readExposition(text: string): Map<string, ReadFamily> {
   for (const line of text.split('\n').slice(0, -1)) {
     const [, word = '', name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? [];
     if (word === 'HELP') {
-      if (!NAME.test(name) || families.has(name)) throw new Error(`not a new metric: ${line}`);
+      if (!NAME.test(name) || families.has(name))
+        throw new Error(`metric occurs twice, or its name is invalid: ${line}`);
       helped = name;
     } else if (word === 'TYPE') {
       if (name !== helped || !TYPES.includes(rest) || families.has(name))
-        throw new Error(`not after its help: ${line}`);
+        throw new Error(`TYPE does not follow its HELP: ${line}`);
       families.set(name, { type: rest, samples: [] });
       current = name;
     } else {
@@ -35,10 +38,10 @@ export function readExposition(text: string): Map<string, ReadFamily> {
       const suffix = sample.name.slice(current.length);
       const suffixes = family?.type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
       if (family === undefined || !sample.name.startsWith(current) || !suffixes.includes(suffix)) {
-        throw new Error(`not of the metric ${current}: ${line}`);
+        throw new Error(`sample is not of metric ${current}: ${line}`);
       }
       const key = JSON.stringify([sample.name, Object.entries(sample.labels).sort()]);
-      if (seen.has(key)) throw new Error(`twice: ${line}`);
+      if (seen.has(key)) throw new Error(`sample occurs twice: ${line}`);
       seen.add(key);
       const { le: _, ...labels } = sample.labels;
       if (suffix !== '') histograms.take(current, suffix, sample);
@@ -63,11 +66,11 @@ function readSample(line: string): ReadSample {
   while (pair.lastIndex < inner.length) {
     const found = pair.exec(inner);
     const [, label = '', escaped = ''] = found ?? [];
-    if (found === null || label in labels) throw new Error(`not a sample: ${line}`);
+    if (found === null || label in labels) throw new Error(`invalid sample: ${line}`);
     labels[label] = escaped.replaceAll(/\\(.)/g, (_, char: string) => (char === 'n' ? '\n' : char));
   }
   const number = value === '+Inf' ? Infinity : value === '-Inf' ? -Infinity : value === 'NaN' ? NaN : Number(value);
-  if (name === '' || (Number.isNaN(number) && value !== 'NaN')) throw new Error(`not a sample: ${line}`);
+  if (name === '' || (Number.isNaN(number) && value !== 'NaN')) throw new Error(`invalid sample: ${line}`);
   return { name, labels, value: number };
 }
 
@@ -92,7 +95,8 @@ class Histograms {
         return le > before && value >= less;
       });
       const [last, all] = buckets.at(-1) ?? [];
-      if (!grows || last !== Infinity || all !== count || sum === undefined) throw new Error(`no histogram: ${key}`);
+      if (!grows || last !== Infinity || all !== count || sum === undefined)
+        throw new Error(`invalid histogram: ${key}`);
     }
   }
 }

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { type TestNode, checkout } from '@kubus/harness';
 
 /**
- * Keeps what a person needs in order to find out why a test on a node failed: every message as JSON lines, the logs of
- * all its processes, containerd's event log, the present state. Returns the folder; one of an earlier failure is replaced.
+ * Keeps what is needed to find out why a test on a node failed: every message as JSON lines, the logs of all processes,
+ * containerd's event log, the present state. Returns the folder; replaces that of an earlier failure.
  */
 export async function recordFailure(node: TestNode, name: string, account: string): Promise<string> {
   const folder = join(checkout, '.kubus/failures', name);

@@ -12,7 +12,7 @@ export class TestHub {
   readonly folder: string;
   readonly url: string;
   readonly ca: string;
-  /** Where nodes come to. */
+  /** The port for leaf nodes. */
   readonly leafPort: number;
   #server: RunningCommand | undefined;
 
@@ -40,7 +40,7 @@ export class TestHub {
     this.leafPort = leafPort;
   }
 
-  /** What `kubus up` finds in its environment. */
+  /** The environment in which `kubus up` joins the hub. */
   get ofNode(): Record<string, string> {
     return {
       KUBUS_HUB: `tls://localhost:${this.leafPort}`,
@@ -57,7 +57,7 @@ export class TestHub {
     return (await readFile(this.credentials(user), 'utf8')).trim().split(':')[1] ?? '';
   }
 
-  /** Starts it, with what it had before. */
+  /** Starts the server, with the streams that it had before. */
   async serve(): Promise<void> {
     const { folder } = this;
     const args = [join(folder, 'kept'), join(folder, 'cert.pem'), join(folder, 'key.pem')];
@@ -78,7 +78,7 @@ export class TestHub {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** As whoever reads the events. */
+  /** Connects as a reader of the events. */
   async connect(): Promise<NatsConnection> {
     const user = 'reader';
     return connect({ servers: this.url, user, pass: await this.password(user), tls: { caFile: this.ca } });

@@ -1,5 +1,5 @@
-/** What the inspector tells by itself, or answers. */
-interface Told {
+/** An event or an answer of the inspector. */
+interface Received {
   readonly id?: number;
   readonly method?: string;
   readonly params?: Record<string, unknown>;
@@ -7,10 +7,10 @@ interface Told {
   readonly error?: { readonly message: string };
 }
 
-/** A debugger of a Node process, over the WebSocket of its inspector (Chrome DevTools protocol). */
+/** A debugger of a Node.js process, over the WebSocket of its inspector (Chrome DevTools protocol). */
 export class Inspector {
   readonly #socket: WebSocket;
-  readonly #told: Told[] = [];
+  readonly #received: Received[] = [];
   readonly #waiting = new Set<() => void>();
   #calls = 0;
 
@@ -29,7 +29,7 @@ export class Inspector {
   private constructor(socket: WebSocket) {
     this.#socket = socket;
     socket.addEventListener('message', ({ data }) => {
-      this.#told.push(JSON.parse(String(data)) as Told);
+      this.#received.push(JSON.parse(String(data)) as Received);
       for (const look of this.#waiting) look();
     });
   }
@@ -38,17 +38,17 @@ export class Inspector {
   async call(method: string, params: object = {}): Promise<Record<string, unknown>> {
     const id = ++this.#calls;
     this.#socket.send(JSON.stringify({ id, method, params }));
-    const { result, error } = await this.#first((told) => told.id === id);
+    const { result, error } = await this.#first((one) => one.id === id);
     if (result === undefined) throw new Error(`${method}: ${error?.message ?? 'no answer'}`);
     return result;
   }
 
-  /** The first event of that name which is as wanted, also when it has come already. */
+  /** The first event of that name that matches; events that came earlier count. */
   async event(
     method: string,
     isWanted: (params: Record<string, unknown>) => boolean = () => true,
   ): Promise<Record<string, unknown>> {
-    const { params = {} } = await this.#first((told) => told.method === method && isWanted(told.params ?? {}));
+    const { params = {} } = await this.#first((one) => one.method === method && isWanted(one.params ?? {}));
     return params;
   }
 
@@ -56,10 +56,10 @@ export class Inspector {
     this.#socket.close();
   }
 
-  #first(isIt: (told: Told) => boolean): Promise<Told> {
+  #first(isIt: (one: Received) => boolean): Promise<Received> {
     return new Promise((resolve) => {
       const look = () => {
-        const found = this.#told.find(isIt);
+        const found = this.#received.find(isIt);
         if (found === undefined) return;
         this.#waiting.delete(look);
         resolve(found);

@@ -2,18 +2,18 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { NodeMessage, TestNode } from '@kubus/harness';
 import type { PlannedKill } from './kill-plan.ts';
 
-/** How long a planned kill waits for its command before it is done without one, in milliseconds. */
+/** How long a planned kill waits for its command before it happens without one, in milliseconds. */
 const COMMAND_MS = 5_000;
 
 export interface KillPhase<Victim extends string> {
   readonly node: TestNode;
   readonly kills: readonly PlannedKill<Victim>[];
-  /** What is done meanwhile. */
+  /** The actions on the pods meanwhile. */
   readonly actions: readonly (() => Promise<void>)[];
   readonly kill: (victim: Victim) => Promise<void>;
 }
 
-/** Does the actions, in even parts before each of the kills. */
+/** Does the actions, in equal parts before each of the kills. */
 export async function runPhase<Victim extends string>(phase: KillPhase<Victim>): Promise<void> {
   const { node, kills, actions } = phase;
   for (const [index, { victim, command, delayMs }] of kills.entries()) {

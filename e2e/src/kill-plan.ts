@@ -1,15 +1,15 @@
-import { Random } from '@kubus/simulation';
+import { Random } from '@kubus/ports';
 
 export interface PlannedKill<Victim extends string> {
   readonly victim: Victim;
-  /** Which command for a pod is waited for first, counted from now; undefined: none. */
+  /** The number of commands for a pod to wait for first; undefined: none. */
   readonly command: number | undefined;
-  /** Then waits this many milliseconds. */
+  /** How long to wait after that, in milliseconds. */
   readonly delayMs: number;
 }
 
 export interface KillPlanOptions<Phase extends string, Victim extends string> {
-  /** What is done to the pods while processes are killed. */
+  /** The actions on the pods while processes are killed. */
   readonly phases: readonly Phase[];
   readonly victims: readonly Victim[];
   /** How many of each phase come shortly after a command for a pod. */

@@ -1,8 +1,8 @@
 import { type WatchedPod, isReady } from '@kubus/harness';
 import { container, pod, podRunning, shell } from './pods.ts';
 
-/** How a pod lives: it stays, runs its course once, or ends and is started again for ever. */
-export type Life = 'stays' | 'once' | 'again';
+/** The behaviour of a pod: it keeps running, runs to completion once, or ends and is restarted for ever. */
+type Life = 'stays' | 'once' | 'again';
 
 export interface KillPod {
   readonly name: string;
@@ -11,10 +11,10 @@ export interface KillPod {
   readonly manifest: object;
 }
 
-/** A probe that never fails by itself: a container that it has restarted was restarted by a kill. */
-const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, failureThreshold: 1 };
+/** A probe that never fails on its own, even on a busy machine: if it restarts a container, a kill was the reason. */
+const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30, failureThreshold: 1 };
 
-/** A handler that takes long enough to be killed over. */
+/** A hook that takes long enough for a kill to happen meanwhile. */
 const nap = { exec: { command: ['sleep', '0.3'] } };
 
 /** The twenty pods of the kill test. */
@@ -77,13 +77,13 @@ function again(name: string, line: string, restartPolicy: string): KillPod {
   return { name, life: 'again', containers: ['main'], manifest: pod(name, { restartPolicy, containers }) };
 }
 
-/** How containerd says that a container ended over whose start, or over whose end, it was killed itself. */
+/** containerd's reasons for a container that started or ended while containerd was being killed. */
 const LOST_REASONS = ['StartError', 'Unknown'];
 
 /**
- * Whether the node has a pod as it should be. A container over whose start containerd was killed has not run, and counts as
- * ended; one over whose end it was killed has ended in a way that nobody knows. How often each has run is told by
- * containerd's own account.
+ * Whether a pod on the node is as it should be. A container whose start was interrupted by a kill of containerd has not
+ * run, and
+ * counts as ended; one whose end was interrupted has an unknown exit. How often each has run is in containerd's event log.
  *
  * @param ended how often the test itself has ended each of its containers.
  */

@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks';
 import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
-import { Random } from '@kubus/simulation';
+import { Random } from '@kubus/ports';
 import { podCommands, runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills, shuffled } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
 import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
 
-/** What is killed: every service, of those that share the pods two instances, what they talk over, and the runtime. */
+/** The killed processes: every service (two instances of those that share the pods), NATS and the runtime. */
 export const victims = [
   'config-sources-0',
   'sync-loop-0',
@@ -22,11 +22,11 @@ export const victims = [
 ] as const;
 type Victim = (typeof victims)[number];
 
-/** What is done to the pods while processes are killed. */
+/** The actions on the pods while processes are killed. */
 export const phases = ['create', 'restart', 'delete'] as const;
 type Phase = (typeof phases)[number];
 
-/** A kill as it happened. */
+/** A kill that has happened. */
 export interface Kill {
   readonly phase: Phase;
   readonly victim: Victim;
@@ -35,11 +35,11 @@ export interface Kill {
   readonly at: number;
 }
 
-/** One seed of the kill test on one node: what was done, and what came of it. */
+/** One seed of the kill test on one node: what was done, and its result. */
 export class KillRun {
   readonly seed: number;
   readonly kills: Kill[] = [];
-  /** How long after its last kill each phase had every service back and every pod as it should be, in milliseconds. */
+  /** How long after the last kill of each phase every service served and every pod was as it should be, in milliseconds. */
   readonly settledAfter = new Map<Phase, number>();
   readonly #node: TestNode;
   readonly #random: Random;
@@ -52,7 +52,7 @@ export class KillRun {
     this.#random = new Random(seed).fork();
   }
 
-  /** Creates every pod, ends some of their containers, deletes every pod, and kills all the while. */
+  /** Creates every pod, ends some of their containers, deletes every pod, and kills processes meanwhile. */
   async run(): Promise<void> {
     const plan = planKills(this.seed, { phases, victims, afterCommands: 8 });
     const node = this.#node;
@@ -88,7 +88,7 @@ export class KillRun {
       const wanted = killPods.find(({ name }) => `${name}-${node}` === pod);
       if (wanted === undefined) return undefined;
       if (wanted.life === 'again') return { runs: undefined };
-      // One that has done its work is to do it again when nobody knows that it has.
+      // An init container whose end is not known has to run again.
       const repeated = container === 'init' ? lost.filter((run) => run.pod === pod && run.container === container) : [];
       return { runs: this.#ended.has(`${wanted.name}/${container}`) ? 2 : 1, repeated: repeated.length };
     });
@@ -100,7 +100,7 @@ export class KillRun {
     return message && { message, ms: at - message.at };
   }
 
-  /** Does the phase's actions, and kills meanwhile. */
+  /** Does the phase's actions, and kills processes meanwhile. */
   #phase(
     phase: Phase,
     kills: readonly PlannedKill<Victim>[],
@@ -113,15 +113,16 @@ export class KillRun {
     return runPhase({ node: this.#node, kills, actions, kill });
   }
 
-  /** Ends a container behind the node's back, as a crash of its program does. */
+  /** Ends a container without the node's doing, like a crash of its program. */
   async #endContainer({ name }: KillPod, container: string): Promise<void> {
-    // containerd may just have been killed. What ends while it recovers, it never tells of and calls running for ever (1.6).
+    // containerd may just have been killed. It never reports what ends while it recovers, and lists it as running for
+    // ever (1.6).
     await poll('containerd', () => this.#node.cri('Version', {}).catch(() => undefined));
     await this.#node.events.settled();
     const [view] = this.#node.watch.podsNamed(name);
     const run = view?.runtime?.containers.find((one) => one.name === container && one.state === 'running');
     if (run === undefined)
-      throw new Error(`container ${container} of ${name} does not run:\n${this.#node.watch.describe()}`);
+      throw new Error(`container ${container} of ${name} is not running:\n${this.#node.watch.describe()}`);
     this.#ended.add(`${name}/${container}`);
     await this.#node.ctr('tasks', 'kill', '--signal', 'SIGKILL', run.id);
   }
@@ -144,7 +145,7 @@ export class KillRun {
     return view !== undefined && others.length === 0 && isRight(pod, view, ended);
   }
 
-  /** A life that was not killed has announced itself. Those that are no services do not: they are back when they are heard. */
+  /** Whether a process that was not killed has announced itself. NATS and containerd do not announce themselves. */
   #isBack(victim: Victim): boolean {
     if (victim === 'nats-server' || victim === 'containerd') return true;
     const pid = this.#node.watch.instance(victim)?.pid;

@@ -4,13 +4,13 @@ import { runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills } from './kill-plan.ts';
 import type { NamedPod } from './many-pods.ts';
 
-/** Ends what hangs: pods over kills take as long as the machine needs, in milliseconds. */
+/** Limit of hanging waits in milliseconds. */
 export const STORIES_MS = 300_000;
 
 export interface KillStories {
   readonly node: TestNode;
   readonly seed: number;
-  /** What is killed once while the pods come, and once while they go. */
+  /** What is killed once while the pods are created, and once while they are deleted. */
   readonly victims: readonly string[];
   /** How many of these kills come shortly after a command for a pod. */
   readonly afterCommands: number;
@@ -25,10 +25,10 @@ export interface Outage {
   readonly to: number;
 }
 
-/** These announce themselves to nobody: they are back when they are heard. */
+/** These do not announce themselves. */
 const silent: readonly string[] = ['nats-server', 'containerd'];
 
-/** Makes all pods and takes them away again, and kills all the while. Tells when NATS was away. */
+/** Creates all pods and deletes them again, and kills processes meanwhile. Returns when NATS was away. */
 export async function killStories({ node, seed, victims, pods, ...how }: KillStories): Promise<Outage[]> {
   const { watch } = node;
   const plan = planKills(seed, { phases: ['create', 'delete'], victims, afterCommands: how.afterCommands });
@@ -42,9 +42,10 @@ export async function killStories({ node, seed, victims, pods, ...how }: KillSto
   const settled = (what: string, right: () => boolean) =>
     watch.until(what, () => (right() ? true : undefined), STORIES_MS);
   const kill = async (victim: string) => {
-    // What ends while containerd recovers, it never tells of and calls running for ever (1.6).
+    // containerd never reports what ends while it recovers, and lists it as running for ever (1.6).
     const brief = made.filter(({ isBrief }) => isBrief);
-    if (victim === 'containerd') await settled('what ends by itself has ended', () => brief.every(isRight));
+    if (victim === 'containerd')
+      await settled('every container that ends by itself has ended', () => brief.every(isRight));
     const from = now();
     killed.add((await node.kill(victim)).pid);
     if (victim === 'nats-server') outages.push(untilHeard(node).then((to) => ({ from, to })));
@@ -72,7 +73,7 @@ export async function killStories({ node, seed, victims, pods, ...how }: KillSto
   return Promise.all(outages);
 }
 
-/** Resolves when NATS was away and is heard again, with that moment. */
+/** Resolves when NATS was away and answers again, with that moment. */
 async function untilHeard({ watch }: TestNode): Promise<number> {
   await watch.until('NATS is away', () => (watch.connected ? undefined : true), STORIES_MS);
   await watch.until('NATS is back', () => (watch.connected ? true : undefined), STORIES_MS);

@@ -23,12 +23,6 @@ import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the service manager was told, and in the name of which process. */
-export interface Notification {
-  readonly pid: number;
-  readonly text: string;
-}
-
 /** A machine with a container runtime, on which `kubus kubelet` is started as a service manager does it. */
 export class KubeletMachine {
   readonly runtime: TestRuntime;
@@ -62,7 +56,7 @@ export class KubeletMachine {
     return path;
   }
 
-  /** Writes what the agent needs to know of this machine, and these further fields, as its configuration; returns its flags. */
+  /** Writes the agent's configuration for this machine, with these further fields; returns the agent's flags. */
   async configure(fields: object = {}): Promise<string[]> {
     const { dir, socket } = this.runtime;
     const config = await this.write('kubelet.yaml', {
@@ -84,7 +78,7 @@ export class KubeletMachine {
     ];
   }
 
-  /** `kubus kubelet` with these flags, on this machine and with a service manager. */
+  /** Starts `kubus kubelet` with these flags, on this machine and with a service manager. */
   kubelet(...flags: string[]): RunningCommand {
     const [program, ...args] = this.runtime.inside([
       process.execPath,
@@ -102,7 +96,7 @@ export class KubeletMachine {
     return agent;
   }
 
-  /** Makes a port of the test's own loopback reachable in the machine's network, under the same number. */
+  /** Makes a TCP port of the test's own loopback reachable in the machine's network, under the same number. */
   async reach(port: number): Promise<void> {
     const { portRelay: relay } = await compileNatives(testCache());
     const [program, ...args] = this.runtime.inside([
@@ -114,25 +108,25 @@ export class KubeletMachine {
     ]);
     const running = startCommand(program, args, {});
     this.#agents.push(running);
-    // It says where it leads once it listens.
+    // It prints a line once it listens.
     await once(running.child.stderr, 'data');
   }
 
-  /** What the service manager has been told by a process so far. */
+  /** The notifications of a process so far. */
   notifications(pid: number | undefined): string[] {
     const lines = this.#manager.written.stdout.split('\n').map((line) => /^(\d+) (.*)$/.exec(line));
     return lines.flatMap((match) => (match !== null && Number(match[1]) === pid ? [match[2] ?? ''] : []));
   }
 
-  /** Resolves when the service manager is told `text` in the name of the agent; throws when the agent ends before. */
-  async told(agent: RunningCommand, text: string): Promise<void> {
-    await poll(`the service manager hears ${text}`, () => {
+  /** Resolves when the agent has notified the service manager of `text`; throws when the agent ends before. */
+  async notified(agent: RunningCommand, text: string): Promise<void> {
+    await poll(`notification ${text}`, () => {
       if (agent.child.exitCode !== null) throw new Error(`the agent ended without ${text}:\n${agent.written.stderr}`);
       return Promise.resolve(this.notifications(agent.child.pid).includes(text) || undefined);
     });
   }
 
-  /** The id of the running container of that name in a pod, as soon as there is one. */
+  /** The ID of a running container of a pod whose name begins so, as soon as one exists. */
   containerOf(pod: string): Promise<string> {
     return poll(`a container of ${pod}`, async () => {
       const { containers = [] } = await callCriOnce(this.runtime.socket, 'ListContainers', {
@@ -142,7 +136,7 @@ export class KubeletMachine {
     });
   }
 
-  /** Ends the agents, as far as they have not ended, and removes everything. */
+  /** Ends the agents that still run, and removes everything. */
   async remove(): Promise<void> {
     for (const agent of this.#agents) await agent.end();
     const root = join(this.folder, 'kubelet/kubus');
@@ -152,12 +146,12 @@ export class KubeletMachine {
   }
 }
 
-/** Near the root of the test's folder: paths of sockets are short. */
+/** A folder near the root of the test's folder, since paths of sockets have to be short. */
 function machineFolder(dir: NodeDir): string {
   return join(dir.root, '../../machine');
 }
 
-/** The same for the runtime itself and for cni-bridge: they share the addresses. */
+/** The network of the runtime itself and of cni-bridge, which share the addresses. */
 function network(dir: NodeDir): string {
   return podNetwork({ dataDir: dir.cni.data, subnet: POD_CIDR });
 }

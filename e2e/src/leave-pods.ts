@@ -6,7 +6,7 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AgentPlace, LeftContainer, LeftPod } from './left-pods.ts';
 
-/** As much of a manifest as an agent needs to make its containers anew. */
+/** The part of a manifest that an agent needs to create its containers again. */
 export interface LeftManifest {
   readonly spec: {
     readonly containers: readonly LeftSpec[];
@@ -22,7 +22,7 @@ interface LeftSpec {
   readonly securityContext?: { readonly privileged?: boolean };
 }
 
-/** The agent's root folder as the reference makes it: a mount of its own, in which mounts of containers can be seen. */
+/** Creates the agent's root folder like the reference: a mount of its own, with shared propagation. */
 export async function leaveRootFolder({ folder }: AgentPlace): Promise<void> {
   const root = join(folder, 'kubelet');
   await mkdir(root, { recursive: true });
@@ -30,7 +30,7 @@ export async function leaveRootFolder({ folder }: AgentPlace): Promise<void> {
   await runCommand(['mount', '--make-rshared', root]);
 }
 
-/** Makes what the reference kubelet had made for a pod: its files and mounts, its sandbox and its containers, running or ended. */
+/** Creates what the reference kubelet had created for a pod: its files and mounts, its sandbox and its containers, running or ended. */
 export async function leavePod(
   place: AgentPlace,
   manifest: LeftManifest,
@@ -86,7 +86,7 @@ function exited({ runtime }: AgentPlace, containerId: string): Promise<unknown> 
   });
 }
 
-/** The pod's files as the reference has them: volumes of memory are mounts, and so are parts of volumes that are mounted. */
+/** Creates the pod's files like the reference: volumes in memory are mounts, and so are mounted sub-paths. */
 async function makeFiles(
   place: AgentPlace,
   uid: string,
@@ -116,7 +116,7 @@ async function mountMemory(folder: string): Promise<void> {
   await runCommand(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]);
 }
 
-/** As the reference's atomic writer leaves it: the files stand in a folder of their own, to which a link leads. */
+/** Writes files like the reference's atomic writer: into a folder of their own, to which a link leads. */
 async function writeFacts(folder: string): Promise<void> {
   await mountMemory(folder);
   const version = '..2026_01_02_03_04_05.3624819426';

@@ -4,7 +4,7 @@ import { callCriOnce } from '@kubus/node-images';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Where an agent works: what is different on each machine stands below these. */
+/** The folders of an agent; they differ from machine to machine. */
 export interface AgentPlace {
   readonly runtime: Pick<TestRuntime, 'socket' | 'ctr' | 'dir'>;
   /** Holds the agent's root folder `kubelet`, its `manifests` and its `logs/pods`. */
@@ -13,7 +13,7 @@ export interface AgentPlace {
 
 type Texts = Readonly<Record<string, string>>;
 
-export interface LeftMount {
+interface LeftMount {
   readonly containerPath: string;
   readonly hostPath: string;
   readonly readonly: boolean;
@@ -29,11 +29,11 @@ export interface LeftContainer {
   readonly annotations: Texts;
   readonly log: string;
   readonly mounts: readonly LeftMount[];
-  /** Of which the container's own is a child. */
+  /** The parent of the container's cgroup. */
   readonly cgroup: string;
 }
 
-/** What an agent makes for a pod that outlives the agent. */
+/** What an agent creates for a pod and leaves when it ends. */
 export interface LeftPod {
   readonly sandbox: {
     readonly state: string;
@@ -47,12 +47,12 @@ export interface LeftPod {
     readonly pid: string;
   };
   readonly containers: readonly LeftContainer[];
-  /** Folders of volumes, of parts of them that are mounted and of how containers ended, below the pod's own. */
+  /** Folders of volumes, of mounted sub-paths and of termination logs, below the pod's own. */
   readonly folders: readonly string[];
 }
 
-/** What stands for what no two machines and runs have in common. */
-export const PLACEHOLDER = {
+/** Stands for a value that differs between machines and runs. */
+const PLACEHOLDER = {
   machine: '<machine>',
   cgroup: '<cgroup>',
   uid: '<uid>',
@@ -61,7 +61,7 @@ export const PLACEHOLDER = {
 } as const;
 const SEEN = 'kubernetes.io/config.seen';
 
-/** What is there of every pod, by the name of the pod; with {@link PLACEHOLDER}s, so that it can be compared. */
+/** What exists of every pod, by the name of the pod; with {@link PLACEHOLDER}s, so that it can be compared. */
 export async function readLeftPods(place: AgentPlace): Promise<Record<string, LeftPod>> {
   const { socket } = place.runtime;
   const { items = [] } = await callCriOnce(socket, 'ListPodSandbox', {});
@@ -85,12 +85,12 @@ export async function readLeftPods(place: AgentPlace): Promise<Record<string, Le
   return Object.fromEntries(pods);
 }
 
-/** Without what an agent says of itself and of the moment. */
+/** Removes annotations about the agent itself and about times. */
 function comparable({ [SANDBOX_CAUSE]: _cause, ...annotations }: Texts): Texts {
   return annotations[SEEN] === undefined ? annotations : { ...annotations, [SEEN]: PLACEHOLDER.seen };
 }
 
-/** The same with what this machine has instead of the placeholders. */
+/** Replaces the placeholders by this machine's values. */
 export function fillPlaceholders<T>(left: T, { folder, runtime }: AgentPlace, uid: string): T {
   const text = JSON.stringify(left)
     .replaceAll(PLACEHOLDER.machine, folder)

@@ -2,23 +2,24 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestNode } from '@kubus/harness';
 import { cgroupTree } from '@kubus/cgroup';
-import { mountsUnder, runCommand } from '@kubus/launcher';
+import { mountsBelow } from '@kubus/filesystem';
+import { runCommand } from '@kubus/launcher';
 
 /** Files of host-local that are not an address in use. */
 const notAnAddress = /^(lock|last_reserved_ip\.\d+)$/;
 
 /**
- * What a node that runs and should have no pods still has of some, one line each: sandboxes, containers, tasks, network
- * namespaces, addresses, mounts, cgroups, records, logs.
+ * What a running node without pods still has of earlier ones, one line each: sandboxes, containers, tasks, network namespaces,
+ * addresses, mounts, cgroups, records, logs.
  */
 export async function leftoversOfPods(node: TestNode): Promise<string[]> {
   const { dir } = node;
   const { items = [] } = await node.cri('ListPodSandbox', {});
   const { containers = [] } = await node.cri('ListContainers', {});
-  // The folder of states may be a mount of its own, and that of the pods is one, so that mounts appear through it.
+  // The state folder may be a mount of its own, and the folder of the pods is one, for mount propagation.
   const own = [dir.state('.'), dir.pods];
-  const mounts = (await mountsUnder(dir.root)).filter(({ target }) => !own.includes(target));
-  const namespaces = (await mountsUnder(dir.run)).filter(
+  const mounts = (await mountsBelow(dir.root)).filter(({ target }) => !own.includes(target));
+  const namespaces = (await mountsBelow(dir.run)).filter(
     ({ target }) => target !== dir.networkNamespace && target !== dir.machineNamespace,
   );
   const cgroups = (await cgroupTree(dir.cgroupRoot)).filter((folder) => /\/pod[^/]+(\/|$)/.test(folder));
@@ -34,7 +35,7 @@ export async function leftoversOfPods(node: TestNode): Promise<string[]> {
     ...(await filesBelow(join(dir.state('pod-workers'), 'pods'))),
     ...(await filesBelow(join(dir.state('cni-bridge'), 'attachments'))),
     ...(await filesBelow(dir.podLogs)),
-    // Where plugins register themselves, and where what pods have is told, are the node's own.
+    // The sockets of device registration and of PodResources are the node's own.
     ...(await filesBelow(dir.pods)).filter((path) => !path.endsWith('/kubelet.sock')),
   ];
 }

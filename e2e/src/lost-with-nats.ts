@@ -1,7 +1,8 @@
-import { type StoredMessage, recordedMessage } from '@kubus/causality';
+import type { StoredMessage } from '@kubus/bus';
+import { recordedMessage } from '@kubus/causality';
 import type { Outage } from './kill-stories.ts';
 
-/** A recorded message of a publisher's life. */
+/** A recorded message of one publisher in one epoch. */
 interface Recorded {
   readonly number: number;
   /** When it was published, and when the broker had stored it, milliseconds since the Unix epoch. */
@@ -10,9 +11,9 @@ interface Recorded {
 }
 
 /**
- * Tells of a message that is not recorded whether NATS took it with it: it was published when NATS was being killed or was
- * away. Then what its publisher said right before it was said before NATS was back, and what it said right after it was
- * stored after the kill.
+ * Returns a function that decides whether a message that is not recorded was lost with NATS: published while NATS was being killed
+ * or was away. Then its publisher's previous message was published before NATS was back, and its next one was stored after
+ * the kill.
  */
 export function lostWithNats(messages: readonly StoredMessage[], outages: readonly Outage[]): (id: string) => boolean {
   const lives = new Map<string, Recorded[]>();

@@ -4,17 +4,17 @@ import { container, pod, podRunning, shell } from './pods.ts';
 export interface NamedPod {
   readonly name: string;
   readonly manifest: object;
-  /** It does its work once; all others stay. */
+  /** It runs to its end once; all others keep running. */
   readonly ends: boolean;
-  /** One of its containers ends by itself. */
+  /** One of its containers exits on its own. */
   readonly isBrief: boolean;
 }
 
-/** On a machine with much to do it takes its time. */
+/** Its timeout allows for a busy machine. */
 const succeeds = { exec: { command: ['true'] }, periodSeconds: 1, timeoutSeconds: 30 };
 const nap = { exec: { command: ['sleep', '0.2'] } };
 
-/** Ways in which a pod can be, each of which has messages of its own. */
+/** Kinds of pods, each of which causes messages of its own. */
 const makers: readonly ((name: string) => Omit<NamedPod, 'isBrief'>)[] = [
   (name) => ({ name, manifest: pod(name), ends: false }),
   (name) => ({
@@ -41,7 +41,7 @@ const makers: readonly ((name: string) => Omit<NamedPod, 'isBrief'>)[] = [
   (name) => ({ name, manifest: pod(name, { hostNetwork: true }), ends: false }),
 ];
 
-/** That many pods, of every way in turn. */
+/** That many pods, of each kind in turn. */
 export function manyPods(count: number): NamedPod[] {
   return Array.from({ length: count }, (_, index) => {
     const make = makers[index % makers.length];

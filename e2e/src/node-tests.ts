@@ -7,9 +7,9 @@ import { leftoversOfPods } from './leftovers.ts';
 export type NodeTest = (name: string, body: (node: TestNode) => Promise<void>) => void;
 
 /**
- * Starts one node for all tests of a file, and takes it down after them: it must leave nothing behind. Each test ends with
- * the removal of its manifests and of every trace of their pods. One that fails says where the node's messages and logs
- * of that moment are.
+ * Starts one node for all tests of a file, and takes it down after them: it must leave nothing behind. After each test its
+ * manifests are removed, and the test fails when anything is left of their pods. A failure names the folder that has the
+ * node's messages and logs.
  */
 export function sharedNode(file: string, options: NodeOptions = {}): NodeTest {
   let node: TestNode | undefined;
@@ -34,7 +34,7 @@ export function sharedNode(file: string, options: NodeOptions = {}): NodeTest {
   };
 }
 
-/** What stays for good: a network that could not be removed the first time is removed a moment later. */
+/** What stays: a network that could not be removed at first is removed by a later attempt. */
 async function lastLeftovers(node: TestNode): Promise<string[]> {
   let left: string[] = [];
   const isEmpty = async () => ((left = await leftoversOfPods(node)).length === 0 ? true : undefined);

@@ -1,6 +1,6 @@
 import { type TestNode, kubusProgram, nodeEnvironment, startCommand } from '@kubus/harness';
 
-/** `kubus observatory` over files or a node, and a way to ask it. */
+/** Starts `kubus observatory` for a file or the node, and returns a client of its API. */
 export async function openObservatory(node: TestNode, ...args: string[]) {
   const env = nodeEnvironment(node.folder);
   const command = startCommand(process.execPath, [kubusProgram, 'observatory', '--port', '0', ...args], env);

@@ -4,7 +4,7 @@ import { busyboxReference } from '@kubus/node-images';
 /** The image that every node has besides the pause image. */
 export const image = busyboxReference;
 
-/** Runs until it is asked to end, and then ends at once. */
+/** Runs until SIGTERM, and then ends at once. */
 export const staying = shell('trap "exit 0" TERM; echo started; while :; do sleep 3600 & wait $!; done');
 
 /** A shell line as a container's command. */
@@ -16,12 +16,12 @@ export interface ContainerOptions extends Partial<Container> {
   readonly name: string;
 }
 
-/** A container of the busybox image that stays, unless told otherwise. */
+/** A container of the busybox image that keeps running. */
 export function container(options: ContainerOptions): Container {
   return { image, command: staying, ...options };
 }
 
-/** A pod with the container `main`, or those given. It asks for no cluster's name service: the test's node has none. */
+/** A pod with the container `main`, or those given. It does not use cluster DNS, which a test's node does not have. */
 export function pod(name: string, spec: Partial<PodSpec> = {}): object {
   return {
     apiVersion: 'v1',

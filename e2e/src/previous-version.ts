@@ -1,5 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -10,14 +9,14 @@ import { programFolders } from './installation.ts';
 
 const run = promisify(execFile);
 
-/** Where the built programs of the version before this one lie, or why they can not be had. */
+/** The path of the built programs of the previous version, or the reason why they are not available. */
 export type PreviousVersion = { readonly folder: string } | { readonly missing: string };
 
 /**
- * The built programs of the version before this one, from the repository's own history. What it takes is told on standard
- * error; what was built once is kept in the cache of tests.
+ * The built programs of the previous version, from the repository's own history. Its steps are written to
+ * standard error; what was built once is kept in the cache of tests.
  *
- * @throws Error when that version can not be built.
+ * @throws Error when that version cannot be built.
  */
 export async function findPreviousVersion(): Promise<PreviousVersion> {
   const folder = join(testCache(), 'versions', previousCommit);
@@ -31,21 +30,21 @@ export async function findPreviousVersion(): Promise<PreviousVersion> {
   await mkdir(dirname(folder), { recursive: true });
   const tree = await mkdtemp(`${folder}-`);
   try {
-    await step(`taking ${commit} out of the history`, exportCommit(tree));
-    // What is not in the store of packages comes from the registry.
+    await step(`taking ${commit} out of the history`, checkOut(tree));
+    // Packages that are not in the store come from the registry.
     const install = run('pnpm', ['install', '--frozen-lockfile', '--prefer-offline'], { cwd: tree });
     const missing = await step(
       'installing its packages',
       install.then(() => undefined, reason),
     );
-    if (missing !== undefined) return { missing: `the packages of ${commit} can not be installed: ${missing}` };
+    if (missing !== undefined) return { missing: `the packages of ${commit} cannot be installed: ${missing}` };
     await step('building its programs', build(tree));
     const built = join(tree, 'built');
     const isNoMap = (file: string) => !file.endsWith('.map');
     for (const path of programFolders) {
       await cp(join(tree, path), join(built, path), { recursive: true, filter: isNoMap });
     }
-    // Another process may have been faster: what it built is the same.
+    // Another process may have built it meanwhile: the result is the same.
     await rename(built, folder).catch(async (error: unknown) => {
       if (!(await isThere(folder))) throw error;
     });
@@ -55,31 +54,29 @@ export async function findPreviousVersion(): Promise<PreviousVersion> {
   }
 }
 
-async function exportCommit(tree: string): Promise<void> {
-  const archive = spawn('git', ['-C', checkout, 'archive', previousCommit], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const tar = spawn('tar', ['--extract', '--directory', tree], { stdio: [archive.stdout, 'ignore', 'inherit'] });
-  const codes = await Promise.all([archive, tar].map(async (child) => (await once(child, 'exit'))[0] as unknown));
-  if (codes.some((code) => code !== 0)) throw new Error(`git archive and tar ended with ${codes.join(' and ')}`);
+/** A clone, not an archive: outside a repository turbo reads every file of node_modules. It changes nothing in this one. */
+async function checkOut(tree: string): Promise<void> {
+  await run('git', ['clone', '--quiet', '--shared', '--no-checkout', checkout, tree]);
+  await run('git', ['-C', tree, 'checkout', '--quiet', '--detach', previousCommit]);
 }
 
-/** Builds what the services and the launcher are, and nothing else. */
+/** Builds as that version builds itself. */
 async function build(tree: string): Promise<void> {
-  const names = programFolders.map((path) => `--filter=./${dirname(path)}`);
-  await run(join(tree, 'node_modules/.bin/turbo'), ['run', 'build', '--output-logs=errors-only', ...names], {
+  await run('pnpm', ['build', '--output-logs=errors-only'], {
     cwd: tree,
     env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' },
   });
 }
 
 async function step<T>(what: string, work: Promise<T>): Promise<T> {
-  process.stderr.write(`The version before: ${what} ... `);
+  process.stderr.write(`The previous version: ${what} ... `);
   const began = performance.now();
   const result = await work;
   process.stderr.write(`${((performance.now() - began) / 1000).toFixed(0)} s\n`);
   return result;
 }
 
-/** The last line of what a program said when it failed. */
+/** The last line that a failed program has written. */
 function reason(error: unknown): string {
   const { stderr = '', stdout = '' } = error as { stderr?: string; stdout?: string };
   return `${stdout}${stderr}`.trim().split('\n').at(-1) || toError(error).message;

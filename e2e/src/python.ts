@@ -3,21 +3,21 @@ import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the programs in Python are that take part in a node. */
-export const pythonExamples = join(checkout, 'examples/python');
+/** The folder of the Python examples. */
+const pythonExamples = join(checkout, 'examples/python');
 
-/** A Python that can run them, or why there is none. */
+/** A Python that can run the examples, or why there is none. */
 export type Python =
   { readonly command: (script: string, ...args: string[]) => string[] } | { readonly missing: string };
 
-/** Says which Python it is, which decides what is installed for it, and ends with an error where it is too old. */
+/** Prints its version, which decides what is installed for it; ends with an error when it is too old. */
 const versionProgram =
   'import sys; print(sys.version); sys.exit("Python 3.10 or later is needed" if sys.version_info < (3, 10) else 0)';
 
 /** Finds Python, and installs the packages that the examples need below `.kubus`, with what pip is configured to use. */
 export async function findPython(): Promise<Python> {
   const version = await ran('python3', ['-c', versionProgram]);
-  if (version.failure !== undefined) return { missing: `python3 can not be run: ${version.failure}` };
+  if (version.failure !== undefined) return { missing: `python3 cannot be run: ${version.failure}` };
   const requirements = join(pythonExamples, 'requirements.txt');
   const hash = createHash('sha256')
     .update(version.stdout)
@@ -31,20 +31,21 @@ export async function findPython(): Promise<Python> {
   if (!there) {
     const part = `${packages}.${process.pid}`;
     await mkdir(join(packages, '..'), { recursive: true });
-    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--target', part];
-    const { failure } = await ran('python3', [...pip, '-r', requirements]);
+    // Where the index of packages cannot be reached, the default of five retries takes ten seconds a package before pip looks elsewhere.
+    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--retries', '1', '--disable-pip-version-check'];
+    const { failure } = await ran('python3', [...pip, '--target', part, '-r', requirements]);
     if (failure !== undefined) {
       await rm(part, { recursive: true, force: true });
-      return { missing: `python3 can not install ${requirements}: ${failure}` };
+      return { missing: `python3 cannot install ${requirements}: ${failure}` };
     }
-    // Another test may have been faster; what it has installed is the same.
+    // Another test may have installed it meanwhile: the result is the same.
     await rename(part, packages).catch(() => rm(part, { recursive: true, force: true }));
   }
   const environment = [`PYTHONPATH=${packages}`, 'PYTHONDONTWRITEBYTECODE=1'];
   return { command: (script, ...args) => ['env', ...environment, 'python3', join(pythonExamples, script), ...args] };
 }
 
-/** What a program says, and the last line of what it says on its failure. */
+/** The output of a program; throws with its last line when it fails. */
 async function ran(program: string, args: readonly string[]): Promise<{ stdout: string; failure: string | undefined }> {
   try {
     const { code, stdout, stderr } = await startCommand(program, args, {}).outcome;

@@ -2,8 +2,7 @@ import { readJsonLines, replay } from '@kubus/replay';
 import { readFileSync } from 'node:fs';
 
 /**
- * Replays a recording in a process that has nothing else: whatever would tell it the time, wait or draw a number fails.
- * Started with an empty environment and no network, it prints the reports.
+ * Replays a recording in a process that has nothing else: reading the time, waiting and random numbers fail. Started with an empty environment and no network, it prints the reports.
  *
  *     node replay-alone.ts FILE
  */

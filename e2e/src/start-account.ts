@@ -1,6 +1,6 @@
 import type { ContainerRuns, LabelledRuns } from '@kubus/harness';
 
-/** One run of a container or sandbox, by containerd's own account. */
+/** One run of a container or sandbox, from containerd's event log. */
 export interface Run extends ContainerRuns {
   readonly podUid: string;
   readonly pod: string;
@@ -19,18 +19,18 @@ export function runsOf(labelled: readonly LabelledRuns[]): Run[] {
 }
 
 export interface ExpectedStarts {
-  /** How many runs a container must have had; undefined: as many as its back-off allows. */
+  /** How many runs a container must have had; undefined for as many as its back-off allows. */
   readonly runs: number | undefined;
-  /** So many of them may have been repeated. */
+  /** How many of them may have been repeated. */
   readonly repeated?: number;
 }
 
-/** How long after a container's end containerd may not have written it down yet, in milliseconds. */
+/** How long after a container's end containerd may not have stored it yet, in milliseconds. */
 const LOST_END_MS = 1_000;
 
 /**
- * The runs whose end containerd may have forgotten when it was killed: it deletes the task of a container that has ended before
- * it writes down how, and then says of it that it ended in an unknown way (exit code 255).
+ * The runs whose end containerd may have lost when it was killed: it deletes the task of a container that has ended before it
+ * stores how, and reports an unknown exit (code 255) afterwards.
  *
  * @param kills when containerd was killed, milliseconds since the Unix epoch.
  */
@@ -38,13 +38,13 @@ export function lostEnds(runs: readonly Run[], kills: readonly number[]): Run[] 
   return runs.filter(({ exitedAt = Infinity }) => kills.some((at) => exitedAt <= at && at < exitedAt + LOST_END_MS));
 }
 
-/** The first restart comes at once, then waits double from here, in milliseconds (kubelet behaviour 1.5). */
+/** The first restart is immediate; later delays double from here, in milliseconds (behaviour:container-actions). */
 const FIRST_BACK_OFF_MS = 10_000;
-/** The wait counts from the end that the runtime writes down; its event about it comes a little later. */
+/** The wait counts from the end that the runtime has stored; its event comes a little later, in milliseconds. */
 const EVENT_DELAY_MS = 500;
 
 /**
- * What is wrong with the starts of one node, one line each: a second start of the same container, more containers or
+ * Errors in the starts of one node, one line each: a second start of the same container, more containers or
  * sandboxes than there should be, two at the same time, a restart before its time.
  *
  * @param expected what a pod (by the name in its manifest) and its container should have had.
@@ -66,7 +66,7 @@ export function startFaults(
       continue;
     }
     const wanted = expected(pod, container);
-    if (wanted === undefined) faults.push(`nobody wanted ${pod}/${container} (${key})`);
+    if (wanted === undefined) faults.push(`unexpected container ${pod}/${container} (${key})`);
     else if (
       wanted.runs !== undefined &&
       (group.length < wanted.runs || group.length > wanted.runs + (wanted.repeated ?? 0))

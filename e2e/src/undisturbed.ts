@@ -1,18 +1,18 @@
 import type { TestNode } from '@kubus/harness';
 import { container, pod, shell } from './pods.ts';
 
-/** What of a pod changes when somebody disturbs it. */
+/** The state of a pod that changes when it is affected. */
 export interface PodState {
   readonly name: string;
   readonly uid: string;
   readonly phase: string | undefined;
-  /** When it has become ready, or has ceased to be. */
+  /** When the condition Ready last changed. */
   readonly readySince: string | null | undefined;
-  /** Of each container: its id, how often it was started again, and whether it is ready. */
+  /** Of each container: its ID, how often it was restarted, and whether it is ready. */
   readonly containers: readonly (readonly [id: string | undefined, restarts: number, ready: boolean])[];
 }
 
-/** How the pods of these names are now, as the node tells. */
+/** The present state of the pods of these names. */
 export function podStates(node: TestNode, names: readonly string[]): PodState[] {
   return names.flatMap((name) =>
     node.watch.podsNamed(name).map(({ ref, status }) => ({
@@ -29,7 +29,7 @@ export function podStates(node: TestNode, names: readonly string[]): PodState[] 
 
 const PORT = 8080;
 
-/** A pod that serves what is in a volume of its own; its probes ask whether it does. */
+/** A pod with an HTTP server for a file in a volume; its probes request that file. */
 export function servingPod(name: string): object {
   const httpGet = { path: '/said', port: PORT };
   const probe = { httpGet, periodSeconds: 1, timeoutSeconds: 30 };
@@ -48,8 +48,9 @@ export function servingPod(name: string): object {
 }
 
 /**
- * A pod that asks a {@link servingPod} over and over, and counts: files in /asked have one line for each request that was
- * answered, and that was not. It depends on nothing of the node but the network between the two pods.
+ * A pod that sends requests to a {@link servingPod} without end, and counts: files in /asked have one line for each
+ * request that
+ * was answered, and that was not. It depends on nothing of the node but the network between the two pods.
  *
  * @param ip the address of the pod that serves
  */
@@ -69,10 +70,10 @@ export function askingPod(name: string, ip: string): object {
   });
 }
 
-/** What a container of an {@link askingPod} runs to tell how many requests were answered, and how many were not. */
+/** The command with which a container of an {@link askingPod} prints how many requests were answered, and how many were not. */
 export const askedSoFar = shell('cd /asked; for one in answered failed; do cat $one 2>/dev/null | wc -l; done');
 
-/** What {@link askedSoFar} has said. */
+/** Parses the output of {@link askedSoFar}. */
 export function readAsked(said: string): { answered: number; failed: number } {
   const [answered = NaN, failed = NaN] = said.trim().split('\n').map(Number);
   return { answered, failed };

@@ -15,17 +15,17 @@ import {
 import { type MachineSnapshot, type NodeDir, isRunning, readRecords, takeSnapshot } from '@kubus/launcher';
 import { callCriOnce } from '@kubus/node-images';
 
-/** A node as its user has it: through the command `./kubus` alone. It is not there until `up`. */
+/** A node as a user has it: controlled by `./kubus` only. It exists from `up` on. */
 export class UserNode {
   readonly dir: NodeDir;
   readonly #folder: string;
-  /** Every container and sandbox that it has had when it was asked. */
+  /** Every container and sandbox that was ever listed. */
   readonly #seen = new Set<string>();
 
   static async prepare(): Promise<UserNode> {
     await sweepTestFolders();
     const node = new UserNode(await makeTestFolder());
-    // The first command in a fresh checkout prepares it, and tells of it among its output.
+    // The first command in a fresh checkout prepares it, which adds lines to its output.
     await node.kubus('down');
     return node;
   }
@@ -44,7 +44,7 @@ export class UserNode {
     return this.start(...args).outcome;
   }
 
-  /** As {@link kubus}, for a command that goes on. */
+  /** As {@link kubus}, for a command that keeps running. */
   start(...args: string[]): RunningCommand {
     return startCommand(join(checkout, 'kubus'), args, nodeEnvironment(this.#folder));
   }
@@ -66,7 +66,7 @@ export class UserNode {
     return new Map(running.map(({ id = '', labels }) => [nameOf(labels), id]));
   }
 
-  /** The running containers of those examples that do not end by themselves. */
+  /** The running containers of the examples that keep running. */
   async stayingContainers(): Promise<Map<string, string>> {
     const running = await this.runningContainers();
     return new Map([...running].filter(([name]) => !name.startsWith('once-')));
@@ -75,14 +75,14 @@ export class UserNode {
   /** SIGKILL to processes of the node, by name. Resolves when they have ended. */
   async killAll(...names: string[]): Promise<void> {
     const records = (await readRecords(this.dir.processes)).filter(({ what }) => names.includes(what));
-    if (records.length !== names.length) throw new Error(`not all of ${names.join(', ')} run`);
+    if (records.length !== names.length) throw new Error(`not all of ${names.join(', ')} are running`);
     for (const { pid } of records) process.kill(pid, 'SIGKILL');
     for (const record of records) {
       await poll(`end of ${record.what}`, async () => ((await isRunning(record)) ? undefined : true));
     }
   }
 
-  /** What is on the machine: all its links and firewall rules, and whatever else is of this node. */
+  /** What is on the machine: all its links and firewall rules, and everything else of this node. */
   async snapshot(): Promise<MachineSnapshot> {
     const machine = await takeSnapshot({ folders: [] });
     const own = await takeNodeSnapshot(this.dir, [...this.#seen]);

@@ -5,8 +5,8 @@ import type { TestNode } from '@kubus/harness';
 import { hasErrno } from '@kubus/ports';
 
 /**
- * Where one of these texts stands in what a node says or keeps: its messages, their record, the logs, the states, the
- * command lines of its processes and their metrics. What the runtime keeps is not looked at: it has to have them.
+ * Where one of these texts occurs in what a node publishes or keeps: its messages, their record, the logs, the state folder, the
+ * command lines of its processes and their metrics. The runtime's own files are left out: they have to have them.
  */
 export async function placesOf(node: TestNode, texts: readonly string[]): Promise<string[]> {
   const has = (content: string | Buffer) => texts.some((text) => content.includes(text));
@@ -16,7 +16,7 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
   const found = messages.map(({ message }) => `message ${message.subject}`);
   for (const file of await filesOf(node)) if (has(await contentOf(file))) found.push(`file ${file}`);
   for (const record of await readRecords(node.dir.processes)) {
-    // One that has been killed is on record until its next life has begun.
+    // The record of a killed process stays until the process has been restarted.
     if (!(await isRunning(record))) continue;
     const { what, pid } = record;
     if (has(await readFile(`/proc/${pid}/cmdline`))) found.push(`command line of ${what}`);
@@ -26,7 +26,7 @@ export async function placesOf(node: TestNode, texts: readonly string[]): Promis
   return found;
 }
 
-/** Empty for a file that has gone since it was found. */
+/** Empty for a file that was removed since it was found. */
 async function contentOf(file: string): Promise<string | Buffer> {
   try {
     return await readFile(file);
@@ -36,7 +36,7 @@ async function contentOf(file: string): Promise<string | Buffer> {
   }
 }
 
-/** What the node has written but for its runtime. */
+/** The files of the node, without those of its runtime. */
 async function filesOf(node: TestNode): Promise<string[]> {
   const { config, logs, podLogs, pods, root, state } = node.dir;
   const folders = [config, logs, podLogs, pods, state('.'), join(root, 'nats')];

@@ -6,7 +6,7 @@ import { cgroupMounts, cgroupTree } from '@kubus/cgroup';
 import type { PodCondition, ResourceList, ResourceRequirements } from '@kubus/contracts';
 import { type ApiSource, type TestNode, type WatchedPod, isReady } from '@kubus/harness';
 import { sharedApiNode } from '../src/api-node.ts';
-import { containerStatus, toldMessages, toldReasons } from '../src/pod-facts.ts';
+import { containerStatus, eventMessages, eventReasons } from '../src/pod-facts.ts';
 import { container, pod } from '../src/pods.ts';
 
 const MEBIBYTE = 1024 * 1024;
@@ -16,7 +16,7 @@ let api: ApiSource;
 
 sharedApiNode(async (parts) => {
   ({ node, api } = parts);
-  // One CPU is left for pods, whatever the machine has.
+  // One CPU is allocatable for pods on any machine.
   const kept = `${availableParallelism() - 1}`;
   await node.reconfigure((config) => ({ ...config, reserved: { ...config.reserved, system: { cpu: kept } } }));
   await node.restart('sync-loop-0');
@@ -37,7 +37,7 @@ function resizeConditions({ status }: WatchedPod): PodCondition[] {
   return (status?.conditions ?? []).filter(({ type }) => type.startsWith('PodResize'));
 }
 
-/** What the kernel holds a cgroup to, by the last part of its path: microseconds of CPU in 100 ms, and bytes. */
+/** The limits of a cgroup in the kernel, by the last part of its path: microseconds of CPU in 100 ms, and bytes. */
 async function kernelLimits(name: string): Promise<{ cpu: number; memory: number }> {
   const { version, controllers } = await cgroupMounts();
   const folders = await cgroupTree(node.dir.cgroupRoot);
@@ -51,7 +51,7 @@ async function kernelLimits(name: string): Promise<{ cpu: number; memory: number
     : { cpu: await read('cpu', 'cpu.max'), memory: await read('memory', 'memory.max') };
 }
 
-test('a pod that does not fit has failed for good, and what runs stays, whatever restarts', async () => {
+test('a pod that does not fit fails for good, and running pods stay, whichever service restarts', async () => {
   create('first', { requests: { cpu: '500m' } });
   const first = await node.watch.waitForPod('first');
   create('second', { requests: { cpu: '600m' } });
@@ -67,20 +67,20 @@ test('a pod that does not fit has failed for good, and what runs stays, whatever
     startTime: expect.any(String),
     observedGeneration: 1,
   });
-  expect(toldReasons(node, second)).toEqual(['Warning OutOfcpu']);
-  expect(toldMessages(node, second, 'OutOfcpu')).toEqual([message]);
+  expect(eventReasons(node, second)).toEqual(['Warning OutOfcpu']);
+  expect(eventMessages(node, second, 'OutOfcpu')).toEqual([message]);
 
   for (const service of ['sync-loop-0', 'pod-workers-0']) await node.restart(service);
-  // A decision of the new life: what has been rejected holds nothing, what runs does.
+  // A decision after the restart: rejected pods use no resources, running ones do.
   create('third', { requests: { cpu: '500m' } });
   await node.watch.waitForPod('third');
   expect((await node.watch.waitForPod('second', isRejected)).status).toEqual(second.status);
-  expect(toldMessages(node, second, 'OutOfcpu')).toEqual([message]);
+  expect(eventMessages(node, second, 'OutOfcpu')).toEqual([message]);
   const still = await node.watch.waitForPod('first');
   expect(containerStatus(still)).toEqual(containerStatus(first));
 });
 
-test('a resize is given in place, waits while others hold what it needs, and keeps the class of the pod', async () => {
+test('a resize is done in place, is deferred while other pods use the resources, and keeps the QoS class of the pod', async () => {
   const other = create('other', { requests: { cpu: '600m' } });
   const resources = (cpu: string, memory: string, requests: ResourceList = { cpu: '100m', memory: '32Mi' }) => ({
     limits: { cpu, memory },
@@ -91,7 +91,7 @@ test('a resize is given in place, waits while others hold what it needs, and kee
   const id = began?.containerID?.split('//')[1] ?? '';
   await node.watch.waitForPod('other');
 
-  /** Waits until the pod has what its last resize asked for; returns what the kernel holds its container to. */
+  /** Waits until the pod has the resources of its last resize; returns the kernel's limits of its container. */
   const given = async (cpu: string, memory: string) => {
     const one = await node.watch.waitForPod('sized', (now) => {
       const { limits } = containerStatus(now)?.resources ?? {};
@@ -109,7 +109,7 @@ test('a resize is given in place, waits while others hold what it needs, and kee
   api.resize(uid, 'main', resources('300m', '128Mi'));
   expect(await given('300m', '128Mi')).toEqual({ cpu: 30_000, memory: 128 * MEBIBYTE });
 
-  /** Waits until the pod says why it does not get what was asked for last. */
+  /** Waits until the pod's status has the reason why its last resize is not done. */
   const pending = async (reason: string) => {
     const one = await node.watch.waitForPod('sized', (now) => resizeConditions(now)[0]?.reason === reason, reason);
     expect(await kernelLimits(id)).toEqual({ cpu: 30_000, memory: 128 * MEBIBYTE });
@@ -136,7 +136,7 @@ test('a resize is given in place, waits while others hold what it needs, and kee
   await api.delete(other);
   expect(await given('900m', '96Mi')).toEqual({ cpu: 90_000, memory: 96 * MEBIBYTE });
   const sized = await node.watch.waitForPod('sized');
-  expect(toldReasons(node, sized).filter((reason) => reason.includes('Resize'))).toEqual([
+  expect(eventReasons(node, sized).filter((reason) => reason.includes('Resize'))).toEqual([
     'Normal ResizeStarted',
     'Normal ResizeCompleted',
     'Warning ResizeInfeasible',

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, Pod, PodSpec } from '@kubus/contracts';
 import { type ApiSource, type ObjectCache, type TestNode, type WatchedPod, isReady, poll } from '@kubus/harness';
 import { sharedApiNode } from '../src/api-node.ts';
-import { containerStatus, terminated, toldMessages } from '../src/pod-facts.ts';
+import { containerStatus, terminated, eventMessages } from '../src/pod-facts.ts';
 import { container, image, pod, podRunning, shell, staying } from '../src/pods.ts';
 import { type Run, runsOf } from '../src/start-account.ts';
 
@@ -16,14 +16,14 @@ sharedApiNode((parts) => {
   ({ node, api, objects } = parts);
 });
 
-/** Stores a pod, and waits until it is as wanted. */
+/** Stores a pod, and waits until it is as expected. */
 async function run(name: string, spec: Partial<PodSpec>, isWanted: (one: WatchedPod) => boolean = isReady) {
   const { uid } = api.create(JSON.stringify(pod(name, spec))).metadata;
   return { uid, pod: await node.watch.waitForPod(name, isWanted) };
 }
 
 test('a variable from a file that an init container has written is in the container, and in no message', async () => {
-  // Put together where it is written: it stands in no manifest.
+  // Built in the container: it is in no manifest.
   const written = 'marked-file';
   const write = shell(`printf "TOKEN='%s-%s'\\n" marked file > /env/a`);
   const volumeMounts = [{ name: 'env', mountPath: '/env' }];
@@ -56,7 +56,7 @@ test('a variable from a file that an init container has written is in the contai
   for (const name of ['from-file', 'no-key']) await node.watch.waitForNoPod(name);
 });
 
-test('a pod that writes more into a volume than it may is evicted, and what it has written goes', async () => {
+test('a pod that writes more into a volume than its limit is evicted, and its files are removed', async () => {
   const { uid, pod: evicted } = await run(
     'greedy',
     {
@@ -73,7 +73,7 @@ test('a pod that writes more into a volume than it may is evicted, and what it h
   );
   const message = 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". ';
   expect(evicted.status).toMatchObject({ reason: 'Evicted', message });
-  expect(toldMessages(node, evicted, 'Evicted')).toEqual([message]);
+  expect(eventMessages(node, evicted, 'Evicted')).toEqual([message]);
   const volumes = join(node.dir.pods, 'pods', uid, 'volumes');
   await poll('the removal of its volumes', () => Promise.resolve(existsSync(volumes) ? undefined : true));
   await api.delete(uid);
@@ -81,14 +81,14 @@ test('a pod that writes more into a volume than it may is evicted, and what it h
 });
 
 describe('a RuntimeClass', () => {
-  test('runs a pod with its handler, in the pods’ network; one that does not exist is waited for', async () => {
+  test('runs a pod with its handler, in the pod network; a pod waits for a missing RuntimeClass', async () => {
     const { uid, pod: waiting } = await run(
       'classy',
       { runtimeClassName: 'own', overhead: { memory: '8Mi' } },
-      (one) => toldMessages(node, one, 'FailedCreatePodSandBox').length > 0,
+      (one) => eventMessages(node, one, 'FailedCreatePodSandBox').length > 0,
     );
-    // A pass that another fact begins may tell it once more.
-    expect([...new Set(toldMessages(node, waiting, 'FailedCreatePodSandBox'))]).toEqual([
+    // A sync caused by another fact may publish it once more.
+    expect([...new Set(eventMessages(node, waiting, 'FailedCreatePodSandBox'))]).toEqual([
       'Failed to create pod sandbox: runtimeclass.node.k8s.io "own" not found',
     ]);
     objects.putRuntimeClass({ name: 'own', handler: 'runc' });
@@ -130,7 +130,7 @@ test('an ephemeral container joins a running pod once, with the processes of its
   await node.kubus('exec', 'debugged', '-c', 'debugger', '--', 'touch', '/end');
   await node.watch.waitForPod('debugged', (one) => ephemeral(one, 'debugger')?.state?.terminated?.exitCode === 3);
   await node.restart('pod-workers-0');
-  // The one that comes next shows that the worker of the new life has looked at the pod.
+  // The next one shows that the restarted worker has synced the pod.
   api.addEphemeralContainer(uid, { name: 'next', image, command: staying });
   const last = await node.watch.waitForPod('debugged', (one) => ephemeral(one, 'next')?.state?.running !== undefined);
   expect(ephemeral(last, 'debugger')).toMatchObject({ containerID: first?.containerID, restartCount: 0 });
@@ -142,7 +142,7 @@ test('an ephemeral container joins a running pod once, with the processes of its
   await node.watch.waitForNoPod('debugged');
 });
 
-test('a static pod lives beside pods of the API, follows its file, and goes without them', async () => {
+test('a static pod lives beside pods of the API, follows its file, and is removed without them', async () => {
   const ready = (uid: string) =>
     node.watch.until(`pod ${uid} is ready`, () =>
       [node.watch.pod(uid)].find((one) => one !== undefined && isReady(one)),
@@ -177,15 +177,15 @@ test('a static pod lives beside pods of the API, follows its file, and goes with
   await Promise.all(others.map(gone));
 });
 
-describe('a pod that does not end by itself', () => {
-  /** One that is deleted with much more time than any test has. */
+describe('a pod that ignores SIGTERM', () => {
+  /** One that is deleted with a grace period much longer than the test. */
   const stubborn = (name: string, finalizers: string[] = []) => {
     const { spec } = podRunning(name, 'trap "" TERM; while :; do sleep 0.1; done') as Pod;
     const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name, finalizers }, spec };
     return api.create(JSON.stringify({ ...manifest, spec: { ...spec, terminationGracePeriodSeconds: 3_600 } })).metadata
       .uid;
   };
-  /** The seconds that the runtime was told to wait before it kills, and when it was told. */
+  /** The grace period in seconds of the StopContainer command, and its time. */
   const stops = (uid: string) =>
     node.watch.messages
       .ofType('runtime.cmd.StopContainer')
@@ -195,7 +195,7 @@ describe('a pod that does not end by itself', () => {
         seconds: (JSON.parse(message.data) as { params: { timeout?: string } }).params.timeout,
       }));
 
-  test('and is given less time while it ends is killed by the shorter one', async () => {
+  test('is killed after a shorter grace period that is set while it terminates', async () => {
     const uid = stubborn('shortened');
     await node.watch.waitForPod('shortened');
     const deleted = api.delete(uid);
@@ -211,7 +211,7 @@ describe('a pod that does not end by itself', () => {
     await node.watch.waitForNoPod('shortened');
   });
 
-  test('and is given no time is killed after the least that every container has', async () => {
+  test('is killed after the minimum grace period if it has none', async () => {
     const uid = stubborn('hurried', ['example.test/kept']);
     await node.watch.waitForPod('hurried');
     const ended = node.watch.waitForPod('hurried', (one) => terminated(one) !== undefined);

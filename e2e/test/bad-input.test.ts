@@ -9,17 +9,17 @@ import { identitiesFolder, isRunning, recordOf, runCommand } from '@kubus/launch
 import { headers as natsHeaders } from '@nats-io/nats-core';
 import { healthOf, problemsOf } from '../src/health.ts';
 import { sharedNode } from '../src/node-tests.ts';
-import { containerStatus, toldMessages } from '../src/pod-facts.ts';
+import { containerStatus, eventMessages } from '../src/pod-facts.ts';
 import { pod } from '../src/pods.ts';
 
 const onNode = sharedNode('bad-input', {
-  // What the services keep has a small disk of its own, which can be filled.
+  // The state folder is on a small disk of its own, which can be filled.
   prepare: async (dir) => {
     await runCommand(['mount', '-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'state', dir.state('.')]);
   },
 });
 
-/** Starts a pod that has to outlive what follows; the result checks that nothing has happened to it. */
+/** Starts a pod that must survive the test; the returned function checks that it was not affected. */
 async function bystander(node: TestNode, during: string): Promise<() => Promise<void>> {
   const name = `during-${during}`;
   await node.writeManifest(`${name}.json`, pod(name));
@@ -32,7 +32,7 @@ async function bystander(node: TestNode, during: string): Promise<() => Promise<
   };
 }
 
-/** Makes the services see another runtime socket, a path that a test can fill as it likes. */
+/** Gives the services another runtime socket, which the test controls. */
 async function useSocket(node: TestNode, socket: string): Promise<void> {
   await node.reconfigure((config) => ({ ...config, runtime: { ...config.runtime, socket } }));
 }
@@ -41,7 +41,7 @@ async function waitHealthy(node: TestNode): Promise<void> {
   await poll('a healthy node', async () => ((await healthOf(node)).healthy ? true : undefined));
 }
 
-onNode('a manifest that no message can carry is told of, and nothing else is touched', async (node) => {
+onNode('a manifest that is too large for a message is reported, and nothing else is touched', async (node) => {
   const check = await bystander(node, 'large');
   const before = await node.process('config-sources-0');
   const value = 'x'.repeat(9 * 1024 * 1024);
@@ -60,7 +60,7 @@ onNode('a manifest that no message can carry is told of, and nothing else is tou
   await check();
 });
 
-onNode('a message that is not what its subject says is refused, counted and kept', async (node) => {
+onNode('a message that does not match its subject is refused, counted and kept', async (node) => {
   const check = await bystander(node, 'garbage');
   const [desired] = node.watch.messages.ofType('config.fact.file').slice(-1);
   if (desired === undefined) throw new Error('no fact of config-sources was seen');
@@ -74,14 +74,14 @@ onNode('a message that is not what its subject says is refused, counted and kept
   const before = await refusals();
   const pid = (await node.process('sync-loop-0'))?.pid;
   try {
-    // Each as a later version, or a reader would not even look at it.
+    // Each with a later version, since a reader ignores older ones.
     const headersOf = (version: string) => {
       const headers = natsHeaders();
       for (const [name, value] of Object.entries(desired.message.headers)) headers.set(name, value);
       headers.set('Kubus-Version', version);
       return headers;
     };
-    // Facts are stored under one subject, and seen by everybody under another one.
+    // Facts are stored under one subject, and received under another one.
     const key = `config.fact.file.${'0'.repeat(32)}`;
     const subject = storeSubject(node.name, key);
     connection.publish(subject, 'neither headers nor JSON');
@@ -109,56 +109,53 @@ onNode('a message that is not what its subject says is refused, counted and kept
   await check();
 });
 
-onNode(
-  'a runtime socket that is missing, or that never answers, is told of; what waits goes on later',
-  async (node) => {
-    const check = await bystander(node, 'silence');
-    const socket = join(node.folder, 'r.sock');
-    let silent: Server | undefined;
-    const held = new Set<Socket>();
-    const endSilence = () => {
-      silent?.close();
-      for (const one of held) one.destroy();
-    };
-    try {
-      await useSocket(node, socket);
-      for (const hangs of [false, true]) {
-        if (hangs) {
-          silent = createServer((one) => held.add(one.on('error', () => one.destroy())));
-          silent.listen(socket);
-          await once(silent, 'listening');
-        }
-        await node.restart('cri-bridge-0');
-        const { healthy, runtime } = await poll('a runtime that is not ready', async () => {
-          const health = await healthOf(node);
-          return health.runtime?.ready === false ? health : undefined;
-        });
-        expect([healthy, runtime?.message]).toEqual([false, expect.stringMatching(hangs ? /./ : /ENOENT .*\/r\.sock/)]);
-        expect(await problemsOf(node, 'cri-bridge-0')).toContain('the container runtime can not be reached');
-        const name = hangs ? 'after-silence' : 'after-absence';
-        await node.writeManifest(`${name}.json`, pod(name));
-        const waiting = await node.watch.waitForPod(name, ({ worker }) => worker?.error !== undefined);
-        expect(waiting.worker?.error).toContain('the container runtime is not ready');
-        expect((await node.kubus('describe', 'pod', name)).stdout).toContain('the container runtime is not ready');
-        endSilence();
-        await rm(socket, { force: true });
-        await symlink(node.dir.socket('containerd'), socket);
-        await node.watch.waitForPod(name);
-        await waitHealthy(node);
-        await rm(socket);
+onNode('a runtime socket that is missing or never answers is reported; waiting pods continue later', async (node) => {
+  const check = await bystander(node, 'silence');
+  const socket = join(node.folder, 'r.sock');
+  let silent: Server | undefined;
+  const held = new Set<Socket>();
+  const endSilence = () => {
+    silent?.close();
+    for (const one of held) one.destroy();
+  };
+  try {
+    await useSocket(node, socket);
+    for (const hangs of [false, true]) {
+      if (hangs) {
+        silent = createServer((one) => held.add(one.on('error', () => one.destroy())));
+        silent.listen(socket);
+        await once(silent, 'listening');
       }
-    } finally {
+      await node.restart('cri-bridge-0');
+      const { healthy, runtime } = await poll('a runtime that is not ready', async () => {
+        const health = await healthOf(node);
+        return health.runtime?.ready === false ? health : undefined;
+      });
+      expect([healthy, runtime?.message]).toEqual([false, expect.stringMatching(hangs ? /./ : /ENOENT .*\/r\.sock/)]);
+      expect(await problemsOf(node, 'cri-bridge-0')).toContain('the container runtime cannot be reached');
+      const name = hangs ? 'after-silence' : 'after-absence';
+      await node.writeManifest(`${name}.json`, pod(name));
+      const waiting = await node.watch.waitForPod(name, ({ worker }) => worker?.error !== undefined);
+      expect(waiting.worker?.error).toContain('the container runtime is not ready');
+      expect((await node.kubus('describe', 'pod', name)).stdout).toContain('the container runtime is not ready');
       endSilence();
       await rm(socket, { force: true });
-      await useSocket(node, node.dir.socket('containerd'));
-      await node.restart('cri-bridge-0');
+      await symlink(node.dir.socket('containerd'), socket);
+      await node.watch.waitForPod(name);
+      await waitHealthy(node);
+      await rm(socket);
     }
-    await waitHealthy(node);
-    await check();
-  },
-);
+  } finally {
+    endSilence();
+    await rm(socket, { force: true });
+    await useSocket(node, node.dir.socket('containerd'));
+    await node.restart('cri-bridge-0');
+  }
+  await waitHealthy(node);
+  await check();
+});
 
-onNode('a runtime that hangs is told of; what waits goes on when it answers again', async (node) => {
+onNode('a runtime that hangs is reported; waiting pods continue when it answers again', async (node) => {
   const check = await bystander(node, 'hanging');
   const containerd = await node.kill('containerd', 'SIGSTOP');
   try {
@@ -178,7 +175,7 @@ onNode('a runtime that hangs is told of; what waits goes on when it answers agai
 });
 
 onNode(
-  'a CNI plugin that is missing, or that never returns, is told of; the pods run once it is mended',
+  'a CNI plugin that is missing, or that never returns, is reported; the pods run once it is fixed',
   async (node) => {
     const check = await bystander(node, 'plugins');
     const plugins = join(node.folder, 'plugins');
@@ -191,7 +188,7 @@ onNode(
       network: { ...config.network, pluginDirs: [...config.network.pluginDirs, plugins], pluginTimeoutMs: 1_000 },
     }));
     await node.restart('cni-bridge-0');
-    // The node's own network, but for the name of its plugin.
+    // The node's own network with another plugin name.
     const own = await readFile(join(node.dir.cni.networks, '10-pods.conflist'), 'utf8');
     // The first file in the order of names is the network in use.
     const file = (type: string) => join(node.dir.cni.networks, `00-${type}.conflist`);
@@ -209,7 +206,7 @@ onNode(
         );
         await node.writeManifest(`${type}.json`, pod(`cni-${type}`));
         const waiting = await node.watch.waitForPod(`cni-${type}`, ({ worker }) => worker?.error !== undefined);
-        expect(toldMessages(node, waiting, 'FailedCreatePodSandBox')[0]).toMatch(texts[type]);
+        expect(eventMessages(node, waiting, 'FailedCreatePodSandBox')[0]).toMatch(texts[type]);
         expect((await node.kubus('describe', 'pod', `cni-${type}`)).stdout).toMatch(texts[type]);
         await rm(file(type));
       }
@@ -230,7 +227,7 @@ onNode(
   },
 );
 
-onNode('a full state folder is told of; nothing is lost once there is room again', async (node) => {
+onNode('a full state folder is reported; nothing is lost once it has space again', async (node) => {
   const check = await bystander(node, 'full');
   const filler = join(node.dir.state('.'), 'filler');
   await runCommand(['sh', '-c', `cat /dev/zero > '${filler}' 2>/dev/null || true`]);

@@ -1,13 +1,6 @@
+import { HEADER, type StoredMessage } from '@kubus/bus';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { HEADER } from '@kubus/bus';
-import {
-  type CausalFinding,
-  type StoredMessage,
-  briefOf,
-  checkCausality,
-  payloadOf,
-  podTimeline,
-} from '@kubus/causality';
+import { type CausalFinding, briefOf, checkCausality, payloadOf, podTimeline } from '@kubus/causality';
 import {
   bareType,
   desiredPods,
@@ -19,30 +12,31 @@ import {
   typeOf,
 } from '@kubus/contracts';
 import { type TestNode, startNode } from '@kubus/harness';
-import { Random } from '@kubus/simulation';
+import { Random } from '@kubus/ports';
 import { type ClusterNode, sharedClusterNode } from '../src/cluster-node.ts';
 import { ClusterPods } from '../src/cluster-pods.ts';
 import { recordFailure } from '../src/failure-record.ts';
 import { type KillStories, type Outage, STORIES_MS, killStories } from '../src/kill-stories.ts';
 import { lostWithNats } from '../src/lost-with-nats.ts';
 import { manyPods } from '../src/many-pods.ts';
+import { isSoak, testSeed } from '../src/test-size.ts';
 
-const SEED = Number(process.env['KUBUS_E2E_SEED'] ?? 1);
+const SEED = testSeed('causality');
 
-/** Every service that a pod on any node has to do with, and what they talk over and to. */
+/** The services of a pod on any node, NATS and the runtime. */
 const everyNodes = [
   ...(['config-sources-0', 'sync-loop-0', 'pod-workers-0', 'prober-0'] as const),
   ...(['volume-manager-0', 'cri-bridge-0', 'cni-bridge-0', 'nats-server', 'containerd'] as const),
 ];
 
-/** What a node has said in its whole life. */
+/** All messages of a node. */
 interface Said {
   readonly node: TestNode;
   readonly messages: readonly StoredMessage[];
   readonly outages: readonly Outage[];
 }
 
-/** Pods live and die on a node over kills. */
+/** Pods run and end on a node whose processes are killed. */
 async function liveAndDie(how: Omit<KillStories, 'seed'>): Promise<Said> {
   const { node } = how;
   try {
@@ -54,7 +48,7 @@ async function liveAndDie(how: Omit<KillStories, 'seed'>): Promise<Said> {
   }
 }
 
-/** What is wrong with the causes of what was said, but for causes that NATS took with it when it was killed. */
+/** The violations of causality in the messages, except causes that were lost with NATS when it was killed. */
 function wrongCauses({ messages, outages }: Pick<Said, 'messages' | 'outages'>): CausalFinding[] {
   const isLost = lostWithNats(messages, outages);
   return [...checkCausality(messages, serviceContracts)].filter(
@@ -62,7 +56,7 @@ function wrongCauses({ messages, outages }: Pick<Said, 'messages' | 'outages'>):
   );
 }
 
-/** What is wrong, for people; kept with all that was said if anything is. */
+/** The violations as text; if there are any, all messages are kept with them. */
 async function findingsOf(said: Said): Promise<string[]> {
   const { node } = said;
   const findings = wrongCauses(said);
@@ -70,8 +64,8 @@ async function findingsOf(said: Said): Promise<string[]> {
   return findings.map(({ kind, text }) => `${kind}: ${text}`);
 }
 
-describe('a node by itself', () => {
-  const pods = manyPods(50);
+describe('a standalone node', () => {
+  const pods = manyPods(isSoak ? 50 : 18);
   let node: TestNode | undefined;
   let said: Said;
   let messages: readonly StoredMessage[];
@@ -93,7 +87,7 @@ describe('a node by itself', () => {
   afterAll(() => node?.stop(), 120_000);
 
   test('every message but the roots has its causes in the record, received before it was published, and allowed', async () => {
-    expect(messages.length).toBeGreaterThan(2_000);
+    expect(messages.length).toBeGreaterThan(40 * pods.length);
     expect(said.outages).toHaveLength(2);
     expect(await findingsOf(said)).toEqual([]);
   });
@@ -101,12 +95,12 @@ describe('a node by itself', () => {
   describe('a message that has lost its causes is found', () => {
     const roots = new Set(possibleRoots.map(({ type }) => bareType(typeOf(type))));
 
-    test('whichever it is, of a type that always has one', () => {
+    test('for any message of a type that always has a cause', () => {
       const random = new Random(SEED);
       const seen = new Set<string>();
       const candidates = messages.filter((stored) => {
         const { id = '', type = '', causes = [], kind } = briefOf(stored) ?? {};
-        // Of what was stored twice, the other one still tells.
+        // Messages that were stored twice have another copy.
         if (causes.length === 0 || seen.has(id) || (kind !== 'reply' && roots.has(bareType(type)))) return false;
         seen.add(id);
         return true;
@@ -117,14 +111,14 @@ describe('a node by itself', () => {
         ),
       );
       const once = candidates.filter((stored) => !twice.has(briefOf(stored)?.id ?? ''));
-      expect(once.length).toBeGreaterThan(1_000);
+      expect(once.length).toBeGreaterThan(20 * pods.length);
       const cut = new Set(Array.from({ length: 20 }, () => random.pick(once)));
       const damaged = messages.map((stored) => (cut.has(stored) ? withoutCauses(stored) : stored));
       const found = wrongCauses({ ...said, messages: damaged }).map(({ kind, message }) => `${kind} ${message}`);
       expect(found.sort()).toEqual([...cut].map((stored) => `undeclared-root ${briefOf(stored)?.id ?? ''}`).sort());
     });
 
-    test('and so is a message that is missing, unless NATS was being killed or away just then', () => {
+    test('a missing message is found, except during an outage of NATS', () => {
       const random = new Random(SEED);
       const causes = new Set(messages.flatMap((stored) => briefOf(stored)?.causes ?? []));
       const candidates = messages.filter((stored) => causes.has(briefOf(stored)?.id ?? ''));
@@ -139,7 +133,7 @@ describe('a node by itself', () => {
     function withoutCauses(stored: StoredMessage): StoredMessage {
       const {
         [HEADER.causes]: _causes,
-        [HEADER.heard]: _heard,
+        [HEADER.received]: _heard,
         [HEADER.began]: _began,
         ...headers
       } = stored.message.headers;
@@ -147,7 +141,7 @@ describe('a node by itself', () => {
     }
   });
 
-  test('the steps of each critical path add up to the latency that its ends have', () => {
+  test('the steps of each critical path add up to the latency between its ends', () => {
     const byPod = Map.groupBy(messages, ({ message }) => message.headers[HEADER.pod]);
     const nobodys = byPod.get(undefined) ?? [];
     const timelines = [...byPod]
@@ -155,21 +149,27 @@ describe('a node by itself', () => {
       .filter(({ pod }) => pod.name !== '');
     expect(timelines.length).toBe(pods.length);
     const paths = timelines.flatMap(({ paths: all }) => all);
-    for (const what of ['start', 'stop'] as const) {
-      expect(paths.filter((path) => path.what === what).length).toBe(pods.length);
-    }
+    const count = (what: 'start' | 'stop') => paths.filter((path) => path.what === what).length;
+    expect(count('start')).toBe(pods.length);
+    // A manifest that is removed during an outage of NATS is only missing in the completion mark: such a stop has no
+    // start in the record.
+    const removed = timelines.filter(({ messages: own }) =>
+      own.some(({ type, summary }) => type.startsWith('config.fact.file/') && summary === 'removed'),
+    );
+    expect(removed.length).toBeGreaterThan(0);
+    expect(count('stop')).toBe(removed.length);
     const times = new Map(messages.map(({ seq, message }) => [seq, Date.parse(message.headers[HEADER.time] ?? '')]));
     for (const { from, to, segments } of paths) {
       const sum = segments.reduce((whole, { busMs, queueMs, workMs }) => whole + busMs + queueMs + workMs, 0);
       const measured = (times.get(to.seq) ?? NaN) - (times.get(from.seq) ?? NaN);
-      // Both ends are cut to milliseconds here.
+      // Both ends are truncated to milliseconds.
       expect(Math.abs(sum - measured)).toBeLessThanOrEqual(1);
     }
   });
 });
 
 describe('a node of a cluster', () => {
-  const pods = manyPods(12);
+  const pods = manyPods(isSoak ? 12 : 6);
   let said: Said;
 
   sharedClusterNode({}, async ({ node, cluster }: ClusterNode) => {
@@ -185,12 +185,12 @@ describe('a node of a cluster', () => {
   });
 
   test('every message but the roots has its causes in the record, received before it was published, and allowed', async () => {
-    expect(said.messages.length).toBeGreaterThan(500);
+    expect(said.messages.length).toBeGreaterThan(40 * pods.length);
     expect(said.outages).toHaveLength(2);
     expect(await findingsOf(said)).toEqual([]);
   });
 
-  test('what was written to the API server has its causes back to what the API server told', () => {
+  test('writes to the API server have causes back to the events of the API server', () => {
     const briefs = new Map(
       said.messages.flatMap((stored) => {
         const brief = briefOf(stored);

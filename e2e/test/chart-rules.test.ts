@@ -46,7 +46,7 @@ function put(kind: string, name: string, content: object): void {
   api.create({ apiVersion: 'v1', kind, metadata: { name }, ...content });
 }
 
-test('a node with the rights of the ServiceAccount that the chart makes is refused nothing', async () => {
+test('a node with the RBAC rules of the chart’s ServiceAccount has no request refused', async () => {
   await node.writeManifest('static.json', pod('static', { containers: [container({ name: 'main' })] }));
   await node.watch.waitForPod('bound', isReady);
   await node.watch.waitForPod(`static-${node.name}`, isReady);

@@ -24,7 +24,7 @@ async function ok(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Creates a pod that is bound to the node, as a scheduler leaves it. */
+/** Creates a pod that is bound to the node, as by a scheduler. */
 async function create(manifest: object): Promise<KubeObject> {
   const { spec, ...rest } = manifest as { spec: object };
   return cluster.create({ ...rest, spec: { ...spec, nodeName: node.name } });
@@ -39,7 +39,7 @@ async function deletePod(name: string): Promise<void> {
   await cluster.waitGone({ kind: 'Pod', name });
 }
 
-test('the node is there for schedulers and people, with a lease that is renewed', async () => {
+test('the Node object is ready, with a lease that is renewed', async () => {
   const object = await cluster.waitFor({ kind: 'Node', name: node.name }, isReady);
   expect(object.metadata.labels).toMatchObject({ 'kubernetes.io/hostname': node.name, 'kubernetes.io/os': 'linux' });
   expect(object.status?.['addresses']).toContainEqual({ type: 'InternalIP', address: '192.0.2.1' });
@@ -76,7 +76,7 @@ test('kubectl applies, waits for, shows, reads and deletes a pod', async () => {
   );
 });
 
-test('kubectl debug looks into a pod with an ephemeral container', async () => {
+test('kubectl debug inspects a pod with an ephemeral container', async () => {
   await create(pod('looked-at', { shareProcessNamespace: true }));
   await cluster.waitFor({ kind: 'Pod', name: 'looked-at' }, isReady);
   const { image = '' } = container({ name: 'x' });
@@ -101,7 +101,7 @@ test('kubectl debug looks into a pod with an ephemeral container', async () => {
   await deletePod('looked-at');
 });
 
-test('kubectl drain empties the node, and uncordon lets pods come again', async () => {
+test('kubectl drain empties the node, and uncordon admits pods again', async () => {
   await create(pod('drained'));
   await cluster.waitFor({ kind: 'Pod', name: 'drained' }, isReady);
   await ok('drain', node.name, '--ignore-daemonsets', '--force', '--timeout=60s');
@@ -115,7 +115,7 @@ else defineDeploymentTest();
 
 /** The test API server has no controllers. */
 function defineDeploymentTest(): void {
-  test('the pods of a Deployment roll out, change and go', async () => {
+  test('the pods of a Deployment roll out, change and are removed', async () => {
     const { image = '' } = container({ name: 'x' });
     await ok('create', 'deployment', 'rolled', `--image=${image}`, '--replicas=3', '--', 'sleep', '3600');
     await ok('rollout', 'status', 'deployment/rolled', '--timeout=60s');
@@ -129,7 +129,7 @@ function defineDeploymentTest(): void {
   });
 }
 
-test('a static pod has a mirror that comes again, and goes with it', async () => {
+test('a static pod has a mirror pod that is created again, and removed with it', async () => {
   await node.writeManifest('static.json', pod('fixed'));
   const name = { kind: 'Pod', name: `fixed-${node.name}` };
   const mirror = await cluster.waitFor(name, isReady);
@@ -165,7 +165,7 @@ test('values of Secrets and ConfigMaps reach the container', async () => {
   await deletePod('values');
 });
 
-test('every service and the API server end in the middle of everything, and it comes to be as the cluster wants it', async () => {
+test('the node reaches the desired state although every service and the API server are restarted', async () => {
   const names = Array.from({ length: 6 }, (_, index) => `busy-${index}`);
   const crashing = podRunning('crashing', 'sleep 1; exit 3');
   await Promise.all([...names.map((name) => create(pod(name))), create(crashing)]);
@@ -184,9 +184,9 @@ test('every service and the API server end in the middle of everything, and it c
   await Promise.all([...names.map((name) => cluster.waitGone({ kind: 'Pod', name })), deletePod('crashing')]);
 });
 
-/** A real API server is nobody's to stop. */
+/** A real API server must not be stopped. */
 function defineOutageTest(): void {
-  test('without its API server the node goes on, and tells it all afterwards', async () => {
+  test('without its API server the node continues, and reports everything afterwards', async () => {
     const server = joined.server as TestApiServer;
     const line = 'n=$(cat /tmp/n 2>/dev/null || echo 0); trap "exit 1" TERM; while :; do sleep 3600 & wait $!; done';
     await create(podRunning('going-on', line));
@@ -196,7 +196,7 @@ function defineOutageTest(): void {
     );
     const [goingOn, leaving] = before.map(({ metadata }) => metadata.uid);
     await server.pause();
-    // A container that ends is started again, a service that ends comes again, and nothing that runs is touched.
+    // A container that ends is restarted, a service that ends is restarted, and running ones are not affected.
     await node.kubus('exec', 'going-on', '--', 'sh', '-c', 'kill -TERM 1');
     await node.watch.until('it has restarted', () =>
       node.watch.pod(goingOn ?? '')?.status?.containerStatuses?.[0]?.restartCount === 1 ? true : undefined,

@@ -2,14 +2,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findDocker, nodeImages, poll } from '@kubus/harness';
 import { type KubeObject, isReady, nodeUser } from '@kubus/kube-fixture';
-import { toError } from '@kubus/ports';
-import { Random } from '@kubus/simulation';
+import { Random, toError } from '@kubus/ports';
 import { readFile } from 'node:fs/promises';
 import { ChartRelease, NAMESPACE, type ReleasePod, putObject } from '../src/chart-release.ts';
 import { deniedByRules } from '../src/chart-rules.ts';
 import { ClusterMachine } from '../src/cluster-machine.ts';
 import { kubectl } from '../src/cluster-node.ts';
 import { container, pod, shell } from '../src/pods.ts';
+import { isSoak, someOf, testSeed } from '../src/test-size.ts';
+
+const seed = testSeed('containers-cluster');
+/** An upgrade replaces the whole agent: the quick form has one of the two. */
+const upgrades = someOf(['kubeconfig', 'bootstrap'] as const, 1, seed);
+const upgradeTest = (mode: (typeof upgrades)[number]) => (upgrades.includes(mode) ? test : test.skip);
 
 const releases: ChartRelease[] = [];
 const programs = await findDocker();
@@ -51,7 +56,7 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
 
   beforeAll(async () => {
     put('Namespace', { name: NAMESPACE });
-    // What a cluster has in each namespace, and what its administrator gives to the node's API.
+    // Objects that a cluster has in each namespace, and the permissions of the node's API.
     const data = { 'ca.crt': api.authority.certificate };
     for (const name of ['kube-root-ca.crt', 'client-ca']) put('ConfigMap', { namespace: NAMESPACE, name }, { data });
     await release.apply(values);
@@ -64,16 +69,16 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
 
   const put = (kind: string, metadata: object, content: object = {}) =>
     putObject(api, { apiVersion: 'v1', kind, metadata, ...content });
-  /** Runs kubectl as the administrator; it has to succeed. */
+  /** Runs kubectl as the administrator. */
+  const run = (...args: string[]) => kubectl({ kubeconfig: machine.kubeconfig, server: api }, args);
+  /** As {@link run}; it has to succeed. */
   const ok = async (...args: string[]) => {
-    const said = await kubectl({ kubeconfig: machine.kubeconfig, server: api }, args);
+    const said = await run(...args);
     expect({ args, ...said }).toMatchObject({ code: 0 });
     return said.stdout;
   };
-  /** A pod on the second node, which tolerates what keeps others from it. */
+  /** A pod on the second node, with a toleration of its taint. */
   const create = async (name: string, spec: object = {}) => {
-    // A test that is tried once more finds what its first try has left.
-    if (api.get({ kind: 'Pod', name }) !== undefined) await remove(name);
     const manifest = pod(name, { tolerations: [{ key: 'kubus.dev/guest', operator: 'Exists' }], ...spec });
     const { spec: whole, ...rest } = manifest as { spec: object };
     api.create({ ...rest, spec: { ...whole, nodeName: guest } });
@@ -83,7 +88,7 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     api.delete({ kind: 'Pod', name });
     await api.waitGone({ kind: 'Pod', name });
   };
-  /** What shows whether somebody has disturbed a pod of the second node: its containers, their processes, their restarts. */
+  /** The state that shows whether a pod of the second node was affected: its containers, their processes, their restarts. */
   const traces = async (name: string) => {
     const { status } = await api.waitFor({ kind: 'Pod', name }, isReady);
     const containers = (status as { containerStatuses: { containerID: string; restartCount: number }[] })
@@ -96,15 +101,21 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
       })),
     );
   };
-  /** Resolves when the second node does all that it is for. */
+  /** Resolves when the second node works completely. */
   const serves = async (name: string) => {
     await agent.waitFor(isReady);
+    // Its readiness probe may not have noticed the kill of a service yet: exec needs node-api.
+    const check = ['--container', 'node-api', '--', 'kubus', 'service', 'node-api', '--check'];
+    await poll('a ready node-api', async () => {
+      const { code } = await run('exec', '--namespace', NAMESPACE, agent.name, ...check);
+      return code === 0 ? true : undefined;
+    });
     await create(name);
     expect(await ok('exec', name, '--', 'echo', 'there')).toBe('there\n');
     await remove(name);
   };
 
-  /** `helm upgrade` to the kubeconfig of a Secret, and the pod that it makes; returns how many requests there had been before. */
+  /** `helm upgrade` to the kubeconfig of a Secret, and the pod that it creates; returns the number of earlier requests. */
   const upgrade = async (mode: 'kubeconfig' | 'bootstrap', kubeconfig: string) => {
     const data = { kubeconfig: (await readFile(kubeconfig)).toString('base64') };
     put('Secret', { namespace: NAMESPACE, name: `guest-${mode}` }, { data });
@@ -149,7 +160,7 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(await machine.engine.onMachine('cat', '/proc/mounts')).not.toContain('~secret/password');
   });
 
-  test('is refused nothing with the rules that the chart makes for its ServiceAccount', () => {
+  test('has no request refused with the RBAC rules of the chart', () => {
     const asked = api.requests.filter(({ user }) => user === release.account);
     expect(asked.length).toBeGreaterThan(0);
     expect(asked.filter(({ status }) => status === 403).map(({ verb, path }) => `${verb} ${path}`)).toEqual([]);
@@ -162,12 +173,12 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     await check.remove();
   });
 
-  test('goes on when its services are killed, each started again in its container', async () => {
+  test('survives kills of its services, each restarted in its container', async () => {
     const before = await traces('stays');
     const containers = await agent.containers();
     const served = containers.filter(({ name }) => name !== 'nats');
-    const random = new Random(Number(process.env['KUBUS_TEST_SEED'] ?? 1)).fork();
-    for (let kills = 1; kills <= 2 * served.length; kills++) {
+    const random = new Random(seed).fork();
+    for (let kills = 1; kills <= (isSoak ? 2 * served.length : 3); kills++) {
       const { name, id } = random.pick(served);
       const keeper = (await machine.processOf(id)) ?? 0;
       const pid = await poll(`a process of ${name}`, () => machine.engine.keptBy(keeper));
@@ -182,9 +193,9 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(await agent.containers()).toEqual(containers);
   });
 
-  test('goes on when process 1 of each container is killed, which the kubelet starts again', async () => {
+  test('survives kills of process 1 of each container, which the kubelet restarts', async () => {
     const before = await traces('stays');
-    for (const { name, id, restarts } of await agent.containers()) {
+    for (const { name, id, restarts } of someOf(await agent.containers(), 1, seed)) {
       await machine.engine.onMachine('kill', '-KILL', String(await machine.processOf(id)));
       await agent.waitForContainer(name, (next) => next.running && next.restarts === restarts + 1);
     }
@@ -192,9 +203,9 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(await traces('stays')).toEqual(before);
   });
 
-  test('goes on when its containers end one after the other, and wait for the kubelet', async () => {
+  test('survives the end of one container after the other, each restarted by the kubelet', async () => {
     const before = await traces('stays');
-    for (const { name, id } of await agent.containers()) {
+    for (const { name, id } of someOf(await agent.containers(), 1, seed + 1)) {
       await machine.engine.onMachine('kill', '-TERM', String(await machine.processOf(id)));
       await agent.waitForContainer(name, (next) => !next.running || next.id !== id);
     }
@@ -202,12 +213,12 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(await traces('stays')).toEqual(before);
   });
 
-  test('goes on as another user, by `helm upgrade` to the kubeconfig of a Secret', async () => {
+  upgradeTest('kubeconfig')('continues as another user, by `helm upgrade` to the kubeconfig of a Secret', async () => {
     const before = await traces('stays');
     const asked = await upgrade('kubeconfig', await api.kubeconfig(nodeUser(guest), 'certificate'));
     await serves('after-upgrade');
     expect(await traces('stays')).toEqual(before);
-    // Its shim is one of a container that is gone.
+    // Its shim was started by a container that no longer exists.
     expect(await ok('exec', 'stays', '--', 'echo', 'still there')).toBe('still there\n');
     const user = `system:node:${guest}`;
     const own = api.requests.slice(asked).filter((one) => one.user === user || one.user === release.account);
@@ -215,32 +226,39 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(own.filter(({ status }) => status === 403).map(({ verb, path }) => `${verb} ${path}`)).toEqual([]);
   });
 
-  test('asks for a certificate of its own, by `helm upgrade` to the bootstrap kubeconfig of a Secret', async () => {
-    const before = await traces('stays');
-    const stranger = { username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated'] };
-    const asked = await upgrade('bootstrap', await api.kubeconfig(stranger));
-    await serves('after-bootstrap');
-    expect(await traces('stays')).toEqual(before);
-    const users = (what: RegExp) =>
-      new Set(api.requests.slice(asked).flatMap(({ path, user }) => (what.test(path) ? [user] : [])));
-    expect(users(/certificatesigningrequests/)).toContain(stranger.username);
-    expect(users(/\/(pods|configmaps|leases)/)).not.toContain(stranger.username);
-    expect(users(/\/leases/)).toContain(`system:node:${guest}`);
-    expect(users(/./)).not.toContain(release.account);
-    const credentials = `/var/lib/kubus/${machine.guest}/credentials`;
-    const modes = await machine.engine.onMachine(
-      'stat',
-      '--format',
-      '%a %u %g',
-      credentials,
-      `${credentials}/kubeconfig`,
-    );
-    expect(modes).toBe('2750 0 65532\n640 0 65532\n');
-    // A pod that was there before all upgrades ends as any other.
-    await create('stays');
-    expect(await machine.engine.onMachine('cat', '/proc/mounts')).not.toContain(before[0]?.containerID.slice(-64));
-    expect(await traces('stays')).not.toEqual(before);
-  });
+  upgradeTest('bootstrap')(
+    'requests a certificate of its own, by `helm upgrade` to the bootstrap kubeconfig of a Secret',
+    async () => {
+      const before = await traces('stays');
+      const stranger = {
+        username: 'system:bootstrap:abcdef',
+        groups: ['system:bootstrappers', 'system:authenticated'],
+      };
+      const asked = await upgrade('bootstrap', await api.kubeconfig(stranger));
+      await serves('after-bootstrap');
+      expect(await traces('stays')).toEqual(before);
+      const users = (what: RegExp) =>
+        new Set(api.requests.slice(asked).flatMap(({ path, user }) => (what.test(path) ? [user] : [])));
+      expect(users(/certificatesigningrequests/)).toContain(stranger.username);
+      expect(users(/\/(pods|configmaps|leases)/)).not.toContain(stranger.username);
+      expect(users(/\/leases/)).toContain(`system:node:${guest}`);
+      expect(users(/./)).not.toContain(release.account);
+      const credentials = `/var/lib/kubus/${machine.guest}/credentials`;
+      const modes = await machine.engine.onMachine(
+        'stat',
+        '--format',
+        '%a %u %g',
+        credentials,
+        `${credentials}/kubeconfig`,
+      );
+      expect(modes).toBe('2750 0 65532\n640 0 65532\n');
+      // A pod from before all upgrades ends like any other.
+      await remove('stays');
+      await create('stays');
+      expect(await machine.engine.onMachine('cat', '/proc/mounts')).not.toContain(before[0]?.containerID.slice(-64));
+      expect(await traces('stays')).not.toEqual(before);
+    },
+  );
 
   test('refuses the runtime of the machine’s kubelet, with a sentence in its log', async () => {
     const other = new ChartRelease(machine, 'other');
@@ -252,31 +270,35 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     const refused = other.createPod();
     const install = await refused.waitForContainer('install', ({ exitCode }) => exitCode !== undefined);
     expect(install.exitCode).toBe(1);
-    // The next run's log is empty at first.
+    // The log of the next run is empty at first.
     await poll('the sentence', async () => {
       const log = await ok('logs', '--namespace', NAMESPACE, refused.name, '--container', 'install');
       return (
-        /Another agent uses the runtime at \/run\/containerd\/containerd.sock: it has made the pod kubus\//.exec(log) ??
-        undefined
+        /Another agent uses the runtime at \/run\/containerd\/containerd.sock: it has created the pod kubus\//.exec(
+          log,
+        ) ?? undefined
       );
     });
     await refused.remove();
   });
 
-  test('fails `helm test` where the node does not run, or was never there, and says so', async () => {
-    await agent.remove();
+  test('fails `helm test` where the node is not running, or never existed, and gives the reason', async () => {
+    // Without its agent the node is unavailable for a while: in the long form only.
+    if (isSoak) await agent.remove();
     const never = new ChartRelease(machine, 'never');
     await never.apply({ ...images, cluster: values.cluster });
-    for (const [one, line] of [
-      [release, 'the service does not answer'],
-      [never, 'there is no node'],
-    ] as const) {
+    const cases = [
+      ...(isSoak ? ([[release, 'the service does not answer']] as const) : []),
+      [never, 'node.json does not exist: run "kubus install" first'],
+    ] as const;
+    for (const [one, line] of cases) {
       const check = one.createTestPod();
       const { status } = await check.waitFor(hasEnded);
       expect(status).toMatchObject({ phase: 'Failed' });
       expect(await ok('logs', '--namespace', NAMESPACE, check.name, '--container', 'sync-loop')).toContain(line);
       await check.remove();
     }
+    if (!isSoak) return;
     agent = release.createPod();
     await serves('after-absence');
   });

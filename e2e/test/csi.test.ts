@@ -7,7 +7,7 @@ import { type Cluster, type JsonObject, type KubeObject, isReady } from '@kubus/
 import { ClusterClaims, type DriverVolume, uniqueName } from '../src/cluster-claims.ts';
 import { sharedClusterNode } from '../src/cluster-node.ts';
 import { ClusterPods } from '../src/cluster-pods.ts';
-import { toldMessages } from '../src/pod-facts.ts';
+import { eventMessages } from '../src/pod-facts.ts';
 import { container } from '../src/pods.ts';
 
 const DISKS = 'disks.example';
@@ -22,7 +22,7 @@ let claims: ClusterClaims;
 let disks: TestCsiDriver;
 const drivers: TestCsiDriver[] = [];
 
-// A driver keeps folders of the node in use: it goes before the node.
+// A driver keeps folders of the node in use: it is ended before the node.
 afterAll(async () => {
   for (const driver of drivers) await driver.remove();
   for (const name of [DISKS, ATTACHED]) await cluster.delete({ kind: 'CSIDriver', name });
@@ -57,7 +57,7 @@ async function startDriver(name: string, options: Partial<CsiDriverSetup>): Prom
   return driver;
 }
 
-/** The drivers that the cluster knows the node to have. */
+/** The drivers in the node's CSINode. */
 function driversOf({ spec }: KubeObject): JsonObject[] {
   return (spec?.['drivers'] ?? []) as JsonObject[];
 }
@@ -66,13 +66,13 @@ function volumesInUse({ status }: KubeObject): unknown {
   return status?.['volumesInUse'] ?? [];
 }
 
-/** Of a pod that has this volume at `/all`. */
+/** The spec of a pod with this volume at `/all`. */
 function having(volume: Omit<Volume, 'name'>): Partial<PodSpec> {
   const main = container({ name: 'main', volumeMounts: [{ name: 'data', mountPath: '/all' }] });
   return { volumes: [{ name: 'data', ...volume }], containers: [main] };
 }
 
-/** What the driver has of a file of its volume. */
+/** The content of a file in the driver's volume. */
 function fileOf(driver: TestCsiDriver, volumeHandle: string, file: string): Promise<string> {
   return readFile(join(driver.setup.folder, 'volumes', volumeHandle, file), 'utf8');
 }
@@ -94,7 +94,7 @@ test('a driver is in the CSINode, and in the Node’s annotation and labels', as
   expect(about.metadata['ownerReferences']).toMatchObject([{ kind: 'Node', name: node.name, uid: metadata.uid }]);
 });
 
-test('the volume of a claim is shared by its pods, staged once, and gone after the last', async () => {
+test('the volume of a claim is shared by its pods, staged once, and unstaged after the last', async () => {
   const volume: DriverVolume = { driver: DISKS, volumeHandle: 'shared' };
   await claims.make('shared', { csi: volume });
   const claimed = having({ persistentVolumeClaim: { claimName: 'shared' } });
@@ -106,12 +106,12 @@ test('the volume of a claim is shared by its pods, staged once, and gone after t
   await pods.remove(first);
   expect(await pods.inside('second', 'main', 'cat /all/file')).toEqual(['through the driver']);
   await pods.remove(second);
-  const told = ['stage', 'publish', 'publish', 'unpublish', 'unpublish', 'unstage'];
-  expect(callsFor(disks, 'shared')).toEqual(told);
+  const expected = ['stage', 'publish', 'publish', 'unpublish', 'unpublish', 'unstage'];
+  expect(callsFor(disks, 'shared')).toEqual(expected);
   await claims.release('shared');
 });
 
-test('an inline volume comes and goes with its pod, which the driver is told of', async () => {
+test('an inline volume is created and removed with its pod, whose name the driver receives', async () => {
   const one = await pods.run('inline', having({ csi: { driver: DISKS, volumeAttributes: { size: 'small' } } }));
   expect(await pods.inside('inline', 'main', 'echo mine >/all/file; cat /all/file')).toEqual(['mine']);
   const { request } = disks.calls.findLast(({ method }) => method === 'publish') ?? {};
@@ -127,12 +127,12 @@ test('an inline volume comes and goes with its pod, which the driver is told of'
   expect(callsFor(disks, handle)).toEqual(['publish', 'unpublish']);
 });
 
-test('a volume that has been made larger is so in the pod that has it, and in the status of its claim', async () => {
+test('an expanded volume is larger in its pod, and in the status of its claim', async () => {
   await claims.make('growing', { csi: { driver: DISKS, volumeHandle: 'growing' } });
   const one = await pods.run('growing', having({ persistentVolumeClaim: { claimName: 'growing' } }));
   await cluster.patch({ kind: 'PersistentVolume', name: 'growing' }, { spec: { capacity: { storage: '2Mi' } } });
   await claims.says('growing', { conditions: [{ type: 'FileSystemResizePending', status: 'True' }] });
-  // Claims can not be watched by a node: they are read from time to time, and first of all in each life of the cache.
+  // Claims cannot be watched by a node: they are read periodically, and at each start of the cache.
   await node.restart('object-cache-0');
   const claim = await cluster.waitFor({ kind: 'PersistentVolumeClaim', name: 'growing' }, ({ status }) => {
     return (status?.['capacity'] as JsonObject | undefined)?.['storage'] !== '1Mi';
@@ -140,15 +140,15 @@ test('a volume that has been made larger is so in the pod that has it, and in th
   expect(claim.status?.['capacity']).toEqual({ storage: '2Mi' });
   expect(claim.status?.['conditions'] ?? []).toEqual([]);
   expect(callsFor(disks, 'growing')).toEqual(['stage', 'publish', 'expand']);
-  // Told after the claim has its size.
-  const successes = () => toldMessages(node, one, 'FileSystemResizeSuccessful').length;
-  await node.watch.until('the success is told', () => (successes() > 0 ? true : undefined));
+  // Published after the claim has its size.
+  const successes = () => eventMessages(node, one, 'FileSystemResizeSuccessful').length;
+  await node.watch.until('the success is reported', () => (successes() > 0 ? true : undefined));
   expect(successes()).toBe(1);
   await pods.remove(one);
   await claims.release('growing');
 });
 
-test('a pod waits until its volume is attached, and the Node says how long it uses it', async () => {
+test('a pod waits until its volume is attached, and the Node lists it while it is in use', async () => {
   const volume: DriverVolume = { driver: ATTACHED, volumeHandle: 'remote' };
   const about = { kind: 'Node', name: node.name };
   await claims.describe(ATTACHED, { attachRequired: true });
@@ -171,13 +171,13 @@ test('a pod waits until its volume is attached, and the Node says how long it us
   await claims.release('remote');
 });
 
-test('a driver that has left is not in the CSINode any more', async () => {
+test('a driver that has ended is removed from the CSINode', async () => {
   for (const driver of drivers) await driver.stop();
   await cluster.waitFor({ kind: 'CSINode', name: node.name }, (one) => driversOf(one).length === 0);
   const { metadata } = await cluster.waitFor(
     { kind: 'Node', name: node.name },
     ({ metadata: { annotations } }) => annotations?.[NODE_IDS] === undefined,
   );
-  // Volumes of the driver may still lie there: the place stays told.
+  // Volumes of the driver may still be there: its path stays published.
   expect(metadata.labels).toMatchObject({ [ZONE]: 'cellar' });
 });

@@ -3,11 +3,11 @@ import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { PodSpec, ResourceList } from '@kubus/contracts';
 import { type TestNode, TestDevicePlugin, type WatchedPod } from '@kubus/harness';
 import type { Cluster, KubeObject } from '@kubus/kube-fixture';
-import { callPlugin } from '@kubus/plugin-registration';
+import { callPlugin } from '@kubus/node-plugins';
 import { PodResourcesListerService } from '@kubus/proto/pod-resources-grpc';
 import { sharedClusterNode } from '../src/cluster-node.ts';
 import { ClusterPods } from '../src/cluster-pods.ts';
-import { toldReasons } from '../src/pod-facts.ts';
+import { eventReasons } from '../src/pod-facts.ts';
 import { container } from '../src/pods.ts';
 
 const RESOURCE = 'example.com/device';
@@ -19,7 +19,7 @@ let pods: ClusterPods;
 let plugin: TestDevicePlugin;
 const plugins: TestDevicePlugin[] = [];
 
-// A plugin has its socket in a folder of the node: it goes before the node.
+// A plugin has its socket in a folder of the node: it is ended before the node.
 afterAll(async () => {
   for (const one of plugins) await one.remove();
 });
@@ -49,7 +49,7 @@ async function startPlugin(
   return one;
 }
 
-/** Resolves when the Node tells that many devices: all, and those that pods may have. */
+/** Resolves when the Node object has this capacity and allocatable number of devices. */
 async function untilNodeHas(resource: string, capacity: number, allocatable: number): Promise<void> {
   const of = (list: unknown) => (list as ResourceList | undefined)?.[resource];
   await cluster.waitFor({ kind: 'Node', name: node.name }, ({ status }: KubeObject) => {
@@ -57,7 +57,7 @@ async function untilNodeHas(resource: string, capacity: number, allocatable: num
   });
 }
 
-/** Of a pod whose container has so many devices. */
+/** The spec of a pod whose container requests a number of devices. */
 function having(count: number, resource = RESOURCE): Partial<PodSpec> {
   const amounts = { [resource]: String(count) };
   return { containers: [container({ name: 'main', resources: { limits: amounts, requests: amounts } })] };
@@ -65,13 +65,13 @@ function having(count: number, resource = RESOURCE): Partial<PodSpec> {
 
 const hasFailed = ({ status }: WatchedPod) => status?.phase === 'Failed';
 
-/** The devices that a container has been told it has. */
+/** The devices in a container's environment. */
 async function devicesOf(name: string): Promise<string[]> {
-  const [told = ''] = await pods.inside(name, 'main', 'echo $TEST_DEVICES');
-  return told.split(',');
+  const [listed = ''] = await pods.inside(name, 'main', 'echo $TEST_DEVICES');
+  return listed.split(',');
 }
 
-/** What the pod resources API says of the devices of a pod's container. */
+/** The devices of a pod's container in the pod resources API. */
 async function listedDevices(podName: string): Promise<readonly string[]> {
   const callee = { socket: join(node.dir.pods, 'pod-resources', 'kubelet.sock'), limitMs: 10_000 };
   const { podResources } = await callPlugin(callee, PodResourcesListerService.get, {
@@ -81,7 +81,7 @@ async function listedDevices(podName: string): Promise<readonly string[]> {
   return (podResources?.containers ?? []).flatMap(({ devices }) => devices.flatMap(({ deviceIds }) => deviceIds));
 }
 
-test('the Node has the devices of a plugin, and a pod gets what goes with them at each start', async () => {
+test('the Node has the devices of a plugin, and a pod gets their settings at each start', async () => {
   await untilNodeHas(RESOURCE, 2, 2);
   const one = await pods.run('one', having(1));
   const [device = ''] = await devicesOf('one');
@@ -95,7 +95,7 @@ test('the Node has the devices of a plugin, and a pod gets what goes with them a
   expect(made?.annotations?.['test.kubus/devices']).toBe(device);
   expect(await listedDevices('one')).toEqual([device]);
 
-  // The same ones at its next start, of which the plugin hears.
+  // The same devices at its next start, of which the plugin is notified.
   await pods.inside('one', 'main', 'kill 1').catch(() => undefined);
   await node.watch.waitForPod('one', ({ status }) => {
     const [main] = status?.containerStatuses ?? [];
@@ -106,7 +106,7 @@ test('the Node has the devices of a plugin, and a pod gets what goes with them a
   expect(await plugin.requests('preStart')).toHaveLength(2);
 });
 
-test('pods that are too many, and pods that a plugin gives nothing, have failed for good', async () => {
+test('pods for which no device is left, and pods whose allocation a plugin refuses, fail for good', async () => {
   await pods.run('both', having(2));
   const many = await pods.run('many', having(1), hasFailed);
   const short = `requested number of devices unavailable for ${RESOURCE}. Requested: 1, Available: 0`;
@@ -115,7 +115,7 @@ test('pods that are too many, and pods that a plugin gives nothing, have failed 
     reason: 'UnexpectedAdmissionError',
     message: `Pod was rejected: ${tooMany}`,
   });
-  expect(toldReasons(node, many)).toEqual(['Warning UnexpectedAdmissionError']);
+  expect(eventReasons(node, many)).toEqual(['Warning UnexpectedAdmissionError']);
   const other = await startPlugin(OTHER, ['o'], { registry: join(node.dir.pods, 'plugins_registry') });
   await untilNodeHas(OTHER, 1, 1);
   await other.disturb({ method: 'allocate', what: 'fail' });
@@ -125,21 +125,23 @@ test('pods that are too many, and pods that a plugin gives nothing, have failed 
     reason: 'UnexpectedAdmissionError',
     message: `Pod was rejected: Allocate failed due to ${why}, which is unexpected`,
   });
-  expect(toldReasons(node, refused)).toEqual(['Warning UnexpectedAdmissionError']);
-  // Nothing was kept of that: the device is free.
+  expect(eventReasons(node, refused)).toEqual(['Warning UnexpectedAdmissionError']);
+  // Nothing was allocated: the device is free.
   await pods.run('next', having(1, OTHER));
   expect(await devicesOf('next')).toEqual(['o']);
 });
 
-test('sick devices can not be had, and those of a plugin that has gone neither; what runs stays', async () => {
+test('unhealthy devices are not allocated, nor are those of a plugin that has ended; running pods stay', async () => {
   const one = await pods.run('one', having(1));
   await plugin.setDevices([{ id: 'one', healthy: false }, { id: 'two' }]);
   await untilNodeHas(RESOURCE, 2, 1);
   const [device = ''] = await devicesOf('one');
   const health = device === 'one' ? 'Unhealthy' : 'Healthy';
   await node.watch.waitForPod('one', ({ status }) => {
-    const [told] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
-    return told?.name === RESOURCE && told.resources?.[0]?.resourceID === device && told.resources[0].health === health;
+    const [listed] = status?.containerStatuses?.[0]?.allocatedResourcesStatus ?? [];
+    return (
+      listed?.name === RESOURCE && listed.resources?.[0]?.resourceID === device && listed.resources[0].health === health
+    );
   });
   await plugin.setDevices([{ id: 'one' }, { id: 'two' }]);
   await untilNodeHas(RESOURCE, 2, 2);
@@ -152,14 +154,14 @@ test('sick devices can not be had, and those of a plugin that has gone neither; 
   expect(node.watch.pod(one.ref.uid)?.status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);
 });
 
-test('devices stay with their pod whatever is killed, and are free when it has ended', async () => {
+test('devices stay with their pod whichever process is killed, and are free when it has ended', async () => {
   const one = await pods.run('one', having(1));
   const [device = ''] = await devicesOf('one');
   const [other] = ['one', 'two'].filter((id) => id !== device);
   const lives = plugin.registrations.length;
   for (const instance of ['node-agent-0', 'sync-loop-0', 'pod-workers-0']) await node.restart(instance);
   await plugin.until(() => plugin.registrations.length > lives);
-  // While the plugin says nothing, the pod waits that asks for its device.
+  // While the plugin does not answer, the pod that requests its device waits.
   const two = await pods.run('two', having(1));
   expect(await devicesOf('two')).toEqual([other]);
   expect(node.watch.pod(one.ref.uid)?.status?.containerStatuses).toMatchObject([{ restartCount: 0, ready: true }]);

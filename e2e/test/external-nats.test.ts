@@ -10,7 +10,7 @@ import { Authority } from '@kubus/kube-fixture';
 import { type NodeDir, natsFolder } from '@kubus/launcher';
 import { pod } from '../src/pods.ts';
 
-/** A NATS server of the machine, on its loopback, as `kubus identities` sets it up. */
+/** A NATS server of the machine, on its loopback, with the configuration of `kubus identities`. */
 let folder: string;
 let server: ChildProcess | undefined;
 let port = -1;
@@ -63,7 +63,7 @@ async function reloadServer(): Promise<void> {
   await reloaded;
 }
 
-/** How a server is spoken to by TLS: options of `kubus identities`, and the file of the authority. */
+/** TLS settings of a server: options of `kubus identities`, and the file of the CA. */
 interface Tls {
   readonly options: readonly string[];
   readonly ca: string;
@@ -80,11 +80,11 @@ async function makeTls(): Promise<Tls> {
   return { options, ca: await file('ca.pem', authority.certificate) };
 }
 
-/** The commands of a user: identities, a server that has read them, and up. */
+/** The commands of a user: create identities, start a server with them, and up. */
 async function startOnServer(tls?: Tls): Promise<TestNode> {
   const environment = { KUBUS_NATS_FOLDER: join(folder, 'nats') };
   const prepare = async ({ node }: NodeDir) => {
-    const program = join(checkout, 'packages/cli/dist/main.mjs');
+    const program = join(checkout, 'packages/tools/cli/dist/main.mjs');
     const made = await startCommand(
       process.execPath,
       [program, '--node', node, 'identities', ...(tls?.options ?? [])],
@@ -117,7 +117,7 @@ async function streamsOf(node: string): Promise<number> {
   }
 }
 
-test('two nodes run their pods over one server that dies, comes back empty, and outlives them', async () => {
+test('two nodes run their pods over one server that is killed and restarts empty', async () => {
   const [one, other] = [await startOnServer(), await startOnServer()];
   for (const node of [one, other]) {
     await node.writeManifest('before.json', pod('before'));
@@ -142,15 +142,15 @@ test('two nodes run their pods over one server that dies, comes back empty, and 
   expect([await streamsOf(one.name), await streamsOf(other.name)]).toEqual([0, 2]);
 });
 
-test('a node speaks TLS with a server that it knows by its certificate', async () => {
+test('a node uses TLS with a server whose certificate it trusts', async () => {
   const node = await startOnServer(await makeTls());
   await node.writeManifest('apart.json', pod('apart'));
   await node.watch.waitForPod('apart', isReady, 'ready');
   expect((await node.kubus('status')).code).toBe(0);
 });
 
-test('a node that the server does not know is not started, and says why', async () => {
-  const program = join(checkout, 'packages/cli/dist/main.mjs');
+test('a node without an identity on the server is not started, with the reason', async () => {
+  const program = join(checkout, 'packages/tools/cli/dist/main.mjs');
   const up = (url: string, natsFolderPath: string) => {
     const args = ['--node', 'nowhere', 'up', '--nats', url, '--nats-folder', natsFolderPath];
     const environment = { KUBUS_LIB_DIR: join(folder, 'lib'), KUBUS_RUN_DIR: join(folder, 'run') };
@@ -159,7 +159,7 @@ test('a node that the server does not know is not started, and says why', async 
   const without = await up('nats://127.0.0.1:1', join(folder, 'none'));
   expect(without.code).toBe(1);
   expect(without.stderr).toMatch(
-    /^kubus: Node nowhere lacks config-sources-0, .* in \S+: make them with "kubus identities".*\n$/,
+    /^kubus: Node nowhere has no keys for config-sources-0, .* in \S+: create them with "kubus identities".*\n$/,
   );
   const refused = await startCommand(process.execPath, [program, '--node', 'nowhere', 'identities'], {
     KUBUS_NATS_FOLDER: join(folder, 'unread'),
@@ -168,7 +168,7 @@ test('a node that the server does not know is not started, and says why', async 
   const unreachable = await up('nats://127.0.0.1:1', join(folder, 'unread'));
   expect(unreachable.code).toBe(1);
   expect(unreachable.stderr).toMatch(
-    /^kubus: NATS at nats:\/\/127\.0\.0\.1:1 can not be reached \(.*\): start it.*\n$/,
+    /^kubus: NATS at nats:\/\/127\.0\.0\.1:1 cannot be reached \(.*\): start the server.*\n$/,
   );
   const elsewhere = await up('http://127.0.0.1:1', join(folder, 'unread'));
   expect(elsewhere.stderr).toMatch(/^kubus: "http:.*use nats:/);

@@ -10,21 +10,21 @@ import { container, pod, shell } from '../src/pods.ts';
 import { type Python, findPython } from '../src/python.ts';
 
 const python = await findPython();
-// Jest does not name the tests of a file in which none runs.
+// Jest does not list the tests of a file if all are skipped.
 if ('missing' in python) process.stderr.write(`foreign.test.ts is skipped: ${python.missing}\n`);
 const onNode: NodeTest =
   'missing' in python
     ? (name) => test.skip(`${name}: ${python.missing}`, () => undefined)
     : sharedNode('foreign', { elsewhere: ['prober'] });
 
-/** The published contract, and what was said. */
+/** The published contract, and the recorded messages. */
 let folder = '';
 beforeAll(async () => {
   if ('missing' in python) return;
   folder = await mkdtemp(join(tmpdir(), 'kubus-contract-'));
   const made = await startCommand(
     process.execPath,
-    [join(checkout, 'packages/contract-document/src/main.ts'), join(folder, 'contract')],
+    [join(checkout, 'packages/tools/contract-document/src/main.ts'), join(folder, 'contract')],
     {},
   ).outcome;
   expect([made.code, made.stderr]).toEqual([0, '']);
@@ -37,20 +37,20 @@ function commandOf(script: string, ...args: string[]): string[] {
   return (python as Exclude<Python, { missing: string }>).command(script, ...args);
 }
 
-/** The prober in Python as the node's own, which the launcher does not start. */
+/** The prober in Python instead of the bundled one, which the launcher does not start. */
 async function startProber(node: TestNode): Promise<RunningCommand> {
   const prober = node.startKubus('inside', '--', ...commandOf('prober.py'));
   await prober.waitForOutput(/^serving$/m);
   return prober;
 }
 
-/** Kills Python itself, not what has started it. */
+/** Kills Python itself, not its parent. */
 async function killProber(node: TestNode): Promise<void> {
   const { pid } = await node.watch.until('the prober', () => node.watch.instance('prober-0'));
   process.kill(pid, 'SIGKILL');
 }
 
-/** A server that says that it is well once the file is there. */
+/** A server that reports SERVING once the file exists. */
 const server = shell('mkdir /www && cd /www && echo well > health && exec httpd -f -p 8080');
 
 async function writeProbed(node: TestNode): Promise<void> {
@@ -68,13 +68,13 @@ async function writeProbed(node: TestNode): Promise<void> {
 
 const GRPC_PORT = 9_091;
 
-/** A pod in the node's network that is asked how a service is. */
+/** A pod in the node's network with a gRPC probe. */
 function grpcProbed(name: string, service: string): object {
   const readinessProbe = { grpc: { port: GRPC_PORT, service }, periodSeconds: 1, timeoutSeconds: 10 };
   return pod(name, { hostNetwork: true, containers: [container({ name: 'main', readinessProbe })] });
 }
 
-/** Which run of its container each of those pods has. */
+/** The current container run of each of those pods. */
 function runs(node: TestNode): unknown[] {
   return ['exec', 'http'].map((name) => {
     const [one] = node.watch.podsNamed(name);
@@ -83,73 +83,78 @@ function runs(node: TestNode): unknown[] {
   });
 }
 
-onNode('a prober in Python makes pods ready, has containers restarted, and can die unnoticed', async (node) => {
-  const follower = node.startKubus('inside', '--', ...commandOf('follow_pods.py', join(folder, 'contract')));
-  const probers: RunningCommand[] = [];
-  try {
-    await follower.waitForOutput(/^following$/m);
-    probers.push(await startProber(node));
-    await writeProbed(node);
-    const livenessProbe = { exec: { command: ['cat', '/tmp/no-such-file'] }, periodSeconds: 1, failureThreshold: 2 };
-    const ill = pod('ill', { containers: [container({ name: 'main', livenessProbe })] });
-    await node.writeManifest('ill.json', ill);
-    for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
-    const again = (one: Parameters<typeof containerStatus>[0]) => (containerStatus(one)?.restartCount ?? 0) > 0;
-    await node.watch.waitForPod('ill', again, 'restarted');
-    await follower.waitForOutput(/default\/exec-\S+ Started: [^]*default\/ill-\S+ Unhealthy: Liveness probe failed: /);
-    await follower.waitForOutput(/default\/http\S* Running Ready/);
-    await node.removeManifest('ill.json');
+onNode(
+  'a prober in Python makes pods ready, causes restarts, and can be killed without affecting pods',
+  async (node) => {
+    const follower = node.startKubus('inside', '--', ...commandOf('follow_pods.py', join(folder, 'contract')));
+    const probers: RunningCommand[] = [];
+    try {
+      await follower.waitForOutput(/^following$/m);
+      probers.push(await startProber(node));
+      await writeProbed(node);
+      const livenessProbe = { exec: { command: ['cat', '/tmp/no-such-file'] }, periodSeconds: 1, failureThreshold: 2 };
+      const ill = pod('ill', { containers: [container({ name: 'main', livenessProbe })] });
+      await node.writeManifest('ill.json', ill);
+      for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
+      const again = (one: Parameters<typeof containerStatus>[0]) => (containerStatus(one)?.restartCount ?? 0) > 0;
+      await node.watch.waitForPod('ill', again, 'restarted');
+      await follower.waitForOutput(
+        /default\/exec-\S+ Started: [^]*default\/ill-\S+ Unhealthy: Liveness probe failed: /,
+      );
+      await follower.waitForOutput(/default\/http\S* Running Ready/);
+      await node.removeManifest('ill.json');
 
-    // A server of the node's own network, which its pods there are asked for.
-    const health = node.startKubus('inside', '--', ...commandOf('../../e2e/src/grpc_server.py', String(GRPC_PORT)));
-    probers.push(health);
-    await health.waitForOutput(/^serving$/m);
-    await node.writeManifest('grpc.json', grpcProbed('grpc', ''));
-    await node.writeManifest('grpc-ill.json', grpcProbed('grpc-ill', 'ill'));
-    await node.watch.waitForPod('grpc', isReady, 'ready');
-    await follower.waitForOutput(
-      /default\/grpc-ill-\S+ Unhealthy: Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)/,
-    );
-    expect(node.watch.podsNamed('grpc-ill').map(isReady)).toEqual([false]);
-    for (const name of ['grpc', 'grpc-ill']) await node.removeManifest(`${name}.json`);
+      // A server in the node's network that answers probes of host-network pods.
+      const health = node.startKubus('inside', '--', ...commandOf('../../e2e/src/grpc_server.py', String(GRPC_PORT)));
+      probers.push(health);
+      await health.waitForOutput(/^serving$/m);
+      await node.writeManifest('grpc.json', grpcProbed('grpc', ''));
+      await node.writeManifest('grpc-ill.json', grpcProbed('grpc-ill', 'ill'));
+      await node.watch.waitForPod('grpc', isReady, 'ready');
+      await follower.waitForOutput(
+        /default\/grpc-ill-\S+ Unhealthy: Readiness probe failed: service unhealthy \(responded with "NOT_SERVING"\)/,
+      );
+      expect(node.watch.podsNamed('grpc-ill').map(isReady)).toEqual([false]);
+      for (const name of ['grpc', 'grpc-ill']) await node.removeManifest(`${name}.json`);
 
-    const before = runs(node);
-    await killProber(node);
-    await probers[0]?.outcome;
-    probers.push(await startProber(node));
-    // Its first words of a new pod come after those of all that it knows already.
-    const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
-    const late = container({ name: 'main', command: server, readinessProbe });
-    await node.writeManifest('late.json', pod('late', { containers: [late] }));
-    await node.watch.waitForPod('late', isReady, 'ready');
-    expect(runs(node)).toEqual(before);
-    for (const name of ['exec', 'http']) {
-      const lines = follower.written.stdout.split('\n').filter((line) => line.startsWith(`default/${name}-`));
-      const said = lines.filter((line) => / Running( Ready)?$/.test(line));
-      const once = said.findIndex((line) => line.endsWith(' Ready'));
-      expect(once).toBeGreaterThanOrEqual(0);
-      // From then on it was never anything else.
-      expect(said.slice(once).filter((line) => !line.endsWith(' Ready'))).toEqual([]);
+      const before = runs(node);
+      await killProber(node);
+      await probers[0]?.outcome;
+      probers.push(await startProber(node));
+      // Its first results of a new pod follow those of all pods that it already knows.
+      const readinessProbe = { tcpSocket: { port: 8080 }, periodSeconds: 1 };
+      const late = container({ name: 'main', command: server, readinessProbe });
+      await node.writeManifest('late.json', pod('late', { containers: [late] }));
+      await node.watch.waitForPod('late', isReady, 'ready');
+      expect(runs(node)).toEqual(before);
+      for (const name of ['exec', 'http']) {
+        const lines = follower.written.stdout.split('\n').filter((line) => line.startsWith(`default/${name}-`));
+        const said = lines.filter((line) => / Running( Ready)?$/.test(line));
+        const once = said.findIndex((line) => line.endsWith(' Ready'));
+        expect(once).toBeGreaterThanOrEqual(0);
+        // From then on it did not change.
+        expect(said.slice(once).filter((line) => !line.endsWith(' Ready'))).toEqual([]);
+      }
+      expect(follower.written.stderr).not.toContain('refused');
+
+      // A reader that starts with an empty bucket has only the results that the prober publishes again.
+      await node.replaced(await node.kill('nats-server'));
+      await node.restart('pod-workers-0');
+      await node.writeManifest('later.json', pod('later', { containers: [late] }));
+      await node.watch.waitForPod('later', isReady, 'ready');
+      expect(runs(node)).toEqual(before);
+    } finally {
+      for (const command of [...probers, follower]) await command.end();
     }
-    expect(follower.written.stderr).not.toContain('refused');
+  },
+);
 
-    // Whoever starts on an empty bucket knows of probes only what the prober says again.
-    await node.replaced(await node.kill('nats-server'));
-    await node.restart('pod-workers-0');
-    await node.writeManifest('later.json', pod('later', { containers: [late] }));
-    await node.watch.waitForPod('later', isReady, 'ready');
-    expect(runs(node)).toEqual(before);
-  } finally {
-    for (const command of [...probers, follower]) await command.end();
-  }
-});
-
-onNode('every message of a node fits the published contract, as another language reads it', async (node) => {
+onNode('every message of a node is valid by the published contract, checked in Python', async (node) => {
   const tail = node.startKubus('tail', '-o', 'json');
   let prober: RunningCommand | undefined;
   try {
     prober = await startProber(node);
-    // What the prober says of itself, another time: from here on everything is in the file.
+    // The prober's own announcement, published again: from here on everything is in the file.
     expect((await node.kubus('restart', 'cni-bridge')).code).toBe(0);
     await tail.waitForOutput(/"service\.fact\.instance\/1"/);
     await writeProbed(node);
@@ -167,7 +172,7 @@ onNode('every message of a node fits the published contract, as another language
     await tail.waitForOutput(/"probe\.event\.recorded\/1"/);
     expect((await node.kubus('exec', `after-${node.name}`, '--', 'true')).code).toBe(0);
     expect((await node.kubus('top', 'pods')).code).toBe(0);
-    // A container that ends while nothing is done for its pod: the runtime is the first to say so.
+    // A container that ends while its pod is idle: the runtime reports it first.
     const ending = container({ name: 'main', command: ['sh', '-c', 'until [ -e /end ]; do sleep 0.1; done'] });
     await node.writeManifest('ending.json', pod('ending', { containers: [ending], restartPolicy: 'Never' }));
     await node.watch.waitForPod('ending', isReady, 'ready');
@@ -194,7 +199,7 @@ onNode('every message of a node fits the published contract, as another language
   const { code, stdout, stderr } = await validate(file);
   expect([code, stderr, code === 0 ? '' : stdout]).toEqual([0, '', '']);
 
-  // The check bites.
+  // The check is effective.
   const [line = ''] = lines.filter(
     (text) => text.includes('"worker.fact.status/1"') && !text.includes('Kubus-Removed'),
   );
@@ -216,7 +221,7 @@ onNode('every message of a node fits the published contract, as another language
   for (const number of [1, 2, 3, 4]) expect(found.stdout).toContain(`line ${number}: `);
 });
 
-onNode('a program takes the place of a bundled service, and gives it back', async (node) => {
+onNode('a program replaces a bundled service until it ends', async (node) => {
   const replaced = node.startKubus('replace', 'prober', '--', ...commandOf('prober.py'));
   try {
     await replaced.waitForOutput(/^serving$/m);
@@ -225,10 +230,10 @@ onNode('a program takes the place of a bundled service, and gives it back', asyn
     const own = node.watch.instance('prober-0');
     const before = node.watch.messages.all.length;
     const { code, stderr } = await replaced.end();
-    expect([code, stderr]).toEqual([0, expect.stringContaining('the bundled prober-0 serves again')]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the bundled prober-0 is ready again')]);
     expect(node.watch.instance('prober-0')?.epoch).toBeGreaterThan(own?.epoch ?? Infinity);
     for (const name of ['exec', 'http']) await node.watch.waitForPod(name, isReady, 'ready');
-    // It goes on from what the program has said. Its word of a new pod comes after those of all that it has taken up.
+    // It continues with the results of the program. Its results of a new pod follow those of all pods that it has taken over.
     const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
     await node.writeManifest('new.json', pod('new', { containers: [container({ name: 'main', readinessProbe })] }));
     await node.watch.waitForPod('new', isReady, 'ready');

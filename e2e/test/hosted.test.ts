@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.remove());
 
-/** The processes in which the services run, and whether all of them are well. */
+/** The processes of the services, and whether all of them are healthy. */
 async function services(): Promise<{ healthy: boolean; pids: Set<number>; names: string[] }> {
   const { stdout } = await node.kubus('status', '-o', 'json');
   const status = JSON.parse(stdout) as { healthy: boolean; services: { instance: string; pid?: number }[] };
@@ -22,7 +22,7 @@ async function services(): Promise<{ healthy: boolean; pids: Set<number>; names:
   };
 }
 
-test('all services run in one process, whose end no container notices', async () => {
+test('all services run in one process, whose end affects no container', async () => {
   expect((await node.up('--hosted').outcome).code).toBe(0);
   const before = await services();
   expect([before.healthy, before.pids.size]).toEqual([true, 1]);
@@ -41,10 +41,10 @@ test('all services run in one process, whose end no container notices', async ()
 
 test('a service is restarted with the others; one of several instances is a process of its own', async () => {
   const refused = await node.kubus('restart', 'sync-loop');
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('"services" is its name') });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('use "services"') });
   const restarted = await node.kubus('restart', 'services');
   expect(restarted.code).toBe(0);
-  for (const service of nodeServices) expect(restarted.stdout).toContain(`${service}-0 serves again`);
+  for (const service of nodeServices) expect(restarted.stdout).toContain(`${service}-0 is ready again`);
   expect((await node.kubus('scale', 'prober', '2')).stdout).toBe('prober runs as prober-0, prober-1\n');
   expect((await services()).pids.size).toBe(2);
 });

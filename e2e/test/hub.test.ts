@@ -18,7 +18,7 @@ import { pod } from '../src/pods.ts';
 import { findPython } from '../src/python.ts';
 
 const python = await findPython();
-// Jest does not name the tests of a file in which none runs.
+// Jest does not list the tests of a file if all are skipped.
 if ('missing' in python) process.stderr.write(`hub.test.ts is skipped: ${python.missing}\n`);
 
 let hub: TestHub;
@@ -73,7 +73,7 @@ class Collector {
     return lines.map((line) => eventSchema.parse(JSON.parse(line)));
   }
 
-  /** Resolves when the start of a pod's container on a node has been told. */
+  /** Resolves when the start of a pod's container on a node has been received. */
   async started(node: string, name: string): Promise<void> {
     await poll(`${name} of ${node} at the hub`, () => {
       const { child, written } = this.#command;
@@ -92,7 +92,7 @@ async function runPod(node: TestNode, name: string): Promise<void> {
 
 const test2 = 'missing' in python ? test.skip : test;
 
-test2('the events of two nodes meet at one hub, whatever dies, and nothing goes the other way', async () => {
+test2('the events of two nodes meet at one hub, whichever process is killed, and nothing flows back', async () => {
   const [one, other] = [await startAtHub(), await startAtHub()];
   const both = [one, other];
   const reader = await hub.connect();
@@ -132,17 +132,17 @@ test2('the events of two nodes meet at one hub, whatever dies, and nothing goes 
   for (const { subject, headers } of events) {
     expect(subjectMatches(`kubus.${headers['Kubus-Node']}.*.event.*.*`, subject)).toBe(true);
   }
-  // What the reader has heard besides is the hub's own, and what it has said itself.
+  // Other received messages are the hub's own and those of the reader itself.
   const own = ['kubus.*.*.event.*.*', 'kubus.*.runtime.cmd.StopPodSandbox.forged'];
   const known = [...own, '$JS.API.>', '$JS.EVENT.>', '$JS.*.API.>', '$JSC.R.*', '_INBOX.>', 'kubus-hub.>'];
   expect(overheard.filter((subject) => !known.some((pattern) => subjectMatches(pattern, subject)))).toEqual([]);
   expect((await one.kubus('status')).code).toBe(0);
 });
 
-test2('a node in the place of the kubelet takes its events to a hub', async () => {
+test2('a node instead of the kubelet that sends its events to a hub', async () => {
   const machine = await KubeletMachine.start();
   try {
-    // A name with a dot is another one in subjects and in the names of streams.
+    // A name with a dot is escaped in subjects and in the names of streams.
     const name = 'machine.example';
     await machine.reach(hub.leafPort);
     await machine.write('manifests/hello.json', pod('hello'));
@@ -156,7 +156,7 @@ test2('a node in the place of the kubelet takes its events to a hub', async () =
     expect(without.code).toBe(1);
     expect(without.stderr).toMatch(/--hub tls:\S+ needs --hub-credentials FILE/);
     const agent = machine.kubelet(...flags, `--hub-ca=${hub.ca}`, `--hub-credentials=${hub.credentials('node')}`);
-    await machine.told(agent, 'READY=1');
+    await machine.notified(agent, 'READY=1');
     const collector = new Collector([name]);
     await collector.started(name, 'hello');
     expect(agent.written.stderr).not.toContain(await hub.password('node'));
@@ -165,7 +165,7 @@ test2('a node in the place of the kubelet takes its events to a hub', async () =
   }
 });
 
-test('a hub that can not be used is said in one line, and nothing is started', async () => {
+test('an unusable hub is reported in one line, and nothing is started', async () => {
   const { KUBUS_HUB: url = '', KUBUS_HUB_CREDENTIALS: credentials = '' } = hub.ofNode;
   const up = (...args: string[]) => {
     const environment = { KUBUS_LIB_DIR: join(hub.folder, 'lib'), KUBUS_RUN_DIR: join(hub.folder, 'run') };
@@ -179,8 +179,8 @@ test('a hub that can not be used is said in one line, and nothing is started', a
   };
   await refused(/^kubus: --hub tls:\S+ needs --hub-credentials FILE/, '--hub', url);
   await refused(/^kubus: "http:.*use nats-leaf:/, '--hub', 'http://localhost', '--hub-credentials', credentials);
-  await refused(/^kubus: --hub-credentials \/none can not be read: ENOENT/, '--hub', url, '--hub-credentials', '/none');
+  await refused(/^kubus: --hub-credentials \/none cannot be read: ENOENT/, '--hub', url, '--hub-credentials', '/none');
   const wide = join(hub.folder, 'cert.pem');
   await chmod(wide, 0o644);
-  await refused(/cert\.pem can be read by others \(mode 644\): use chmod 600/, '--hub', url, '--hub-credentials', wide);
+  await refused(/cert\.pem is readable by others \(mode 644\): run chmod 600/, '--hub', url, '--hub-credentials', wide);
 });

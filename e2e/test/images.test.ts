@@ -5,7 +5,7 @@ import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin } 
 import { buildBusybox, busyboxReference } from '@kubus/node-images';
 import { rawMessages } from '../src/bus-texts.ts';
 import { sharedNode } from '../src/node-tests.ts';
-import { containerStatus, toldMessages, toldReasons, waitingReason, waitingReasons } from '../src/pod-facts.ts';
+import { containerStatus, eventMessages, eventReasons, waitingReason, waitingReasons } from '../src/pod-facts.ts';
 import { container, pod } from '../src/pods.ts';
 
 type ImagesConfig = Awaited<ReturnType<TestNode['config']>>['images'];
@@ -14,13 +14,13 @@ const onNode = sharedNode('images');
 
 interface Registries {
   readonly open: TestRegistry;
-  /** Wants a login. */
+  /** Requires a login. */
   readonly guarded: TestRegistry;
 }
 
 let started: Promise<Registries> | undefined;
 
-/** The file's registries, started with its first test. They end with the node. */
+/** The registries of this file, started with its first test. They end with the node. */
 function registries(node: TestNode): Promise<Registries> {
   const start = async () => {
     const open = await TestRegistry.start(node, { port: 5000, login: false });
@@ -30,10 +30,10 @@ function registries(node: TestNode): Promise<Registries> {
   return (started ??= start());
 }
 
-/** Puts an image of its own there; returns the name that a pod asks for. */
+/** Pushes a unique image; returns its name for a pod. */
 async function push(node: TestNode, registry: TestRegistry, repository: string, tag: string): Promise<string> {
   const reference = `${registry.host}/${repository}:${tag}`;
-  // The label makes it an image that has nothing to do with the others.
+  // The label makes the image different from the others.
   const image = await buildBusybox({ reference, labels: { reference } }, node.folder);
   return registry.push(image, repository, tag);
 }
@@ -47,7 +47,7 @@ function message(one: WatchedPod): string {
   return containerStatus(one)?.state?.waiting?.message ?? '';
 }
 
-/** Changes the image side of the node's configuration, with a new life of cri-bridge. */
+/** Changes the image settings of the node's configuration, and restarts cri-bridge. */
 async function reconfigure(node: TestNode, change: Partial<ImagesConfig>): Promise<void> {
   await node.reconfigure((config) => ({ ...config, images: { ...config.images, ...change } }));
   await node.restart('cri-bridge-0');
@@ -57,32 +57,32 @@ async function imageIds(node: TestNode): Promise<string[]> {
   return ((await node.cri('ListImages', {})).images ?? []).flatMap(({ repoTags = [] }) => repoTags);
 }
 
-onNode('an image of a registry is pulled when the policy says so, and used when it is there', async (node) => {
+onNode('an image of a registry is pulled when the policy asks for it, and used when it is present', async (node) => {
   const { open } = await registries(node);
   const name = await push(node, open, 'team/app', 'latest');
   await node.writeManifest('first.json', podOf('first', `${open.host}/team/app`, 'IfNotPresent'));
   const first = await node.watch.waitForPod('first');
   expect(containerStatus(first)?.imageID).toContain('sha256:');
   const asked = `${open.host}/team/app`;
-  expect(toldMessages(node, first, 'Pulling')).toEqual([`Pulling image "${asked}"`]);
+  expect(eventMessages(node, first, 'Pulling')).toEqual([`Pulling image "${asked}"`]);
   const size = `Image size: \\d+ bytes\\.`;
   const pulled = new RegExp(`^Successfully pulled image "${asked}" in \\S+ \\(\\S+ including waiting\\)\\. ${size}$`);
-  expect(toldMessages(node, first, 'Pulled').join()).toMatch(pulled);
+  expect(eventMessages(node, first, 'Pulled').join()).toMatch(pulled);
 
   await node.writeManifest('second.json', podOf('second', name, 'IfNotPresent'));
   await node.writeManifest('third.json', podOf('third', name, 'Always'));
   await node.writeManifest('never.json', podOf('never', `${open.host}/team/absent:1`, 'Never'));
   await node.writeManifest('invalid.json', podOf('invalid', 'Not A Valid//Name'));
-  expect(toldMessages(node, await node.watch.waitForPod('second'), 'Pulled')).toEqual([
+  expect(eventMessages(node, await node.watch.waitForPod('second'), 'Pulled')).toEqual([
     `Container image "${name}" already present on machine and can be accessed by the pod`,
   ]);
   const third = await node.watch.waitForPod('third');
-  expect(toldReasons(node, third).slice(0, 2)).toEqual(['Normal Pulling', 'Normal Pulled']);
+  expect(eventReasons(node, third).slice(0, 2)).toEqual(['Normal Pulling', 'Normal Pulled']);
 
   const never = await node.watch.waitForPod('never', (one) => waitingReason(one) === 'ErrImageNeverPull');
   const absent = `Container image "${open.host}/team/absent:1" is not present with pull policy of Never`;
   expect(message(never)).toBe(absent);
-  expect(toldMessages(node, never, 'Failed')).toContain('Error: ErrImageNeverPull');
+  expect(eventMessages(node, never, 'Failed')).toContain('Error: ErrImageNeverPull');
   const invalid = await node.watch.waitForPod('invalid', (one) => waitingReason(one) === 'InvalidImageName');
   expect(message(invalid)).toMatch(/: invalid reference format: repository name \(\/Name\) must be lowercase$/);
   expect(node.watch.imagePulls).toEqual([]);
@@ -103,7 +103,7 @@ onNode('a pull that fails backs off with what went wrong, and succeeds once it c
   );
   expect(message(absent)).toMatch(notFound);
   expect(waitingReasons(node, absent)).toEqual(['ContainerCreating', 'ErrImagePull', 'ImagePullBackOff']);
-  expect(toldReasons(node, absent)).toEqual(
+  expect(eventReasons(node, absent)).toEqual(
     expect.arrayContaining(['Normal Pulling', 'Warning Failed', 'Normal BackOff']),
   );
   expect(message(await backedOff('secret'))).toMatch(/ErrImagePull: .*(no basic auth credentials|401 Unauthorized)/);
@@ -118,7 +118,7 @@ onNode('a pull that fails backs off with what went wrong, and succeeds once it c
   await rm(join(root, 'config.json'));
 });
 
-onNode('a credential provider gives the login, which is told to nobody else', async (node) => {
+onNode('a credential provider gives the login, which is published nowhere', async (node) => {
   const { guarded } = await registries(node);
   const name = await push(node, guarded, 'private/plugged', '1');
   const folder = join(node.folder, 'providers');
@@ -145,7 +145,7 @@ onNode('a credential provider gives the login, which is told to nobody else', as
   await node.watch.waitForPod('one');
   await node.writeManifest('two.json', podOf('two', name, 'Always'));
   await node.watch.waitForPod('two');
-  // Asked once: the answer is for the registry, for an hour.
+  // Called once: the response is valid for the registry for an hour.
   expect(JSON.parse(await readFile(join(folder, 'asked'), 'utf8'))).toEqual({
     ...{ kind: 'CredentialProviderRequest', apiVersion, image: `${guarded.host}/private/plugged` },
   });
@@ -199,7 +199,7 @@ onNode('pulls wait for each other, as many at once as allowed, and the bus shows
   );
 });
 
-onNode('images that nobody uses go when the disk is too full, and the others stay', async (node) => {
+onNode('unused images are removed when the disk is too full, and the others stay', async (node) => {
   const { open } = await registries(node);
   const used = await push(node, open, 'team/used', '1');
   await node.writeManifest('used.json', podOf('used', used));
@@ -207,11 +207,13 @@ onNode('images that nobody uses go when the disk is too full, and the others sta
   expect(await imageIds(node)).toContain(`${open.host}/team/app:latest`);
   const { gc } = (await node.config()).images;
   await reconfigure(node, { gc: { ...gc, highPercent: 1, lowPercent: 0, minAgeMs: 0 } });
-  const told = await node.watch.until('an event', () =>
+  const recorded = await node.watch.until('an event', () =>
     node.watch.messages.nodeEvents().find(({ reason }) => reason === 'FreeDiskSpaceFailed'),
   );
-  expect(told).toMatchObject({ node: node.dir.node, type: 'Warning', count: 1 });
-  expect(told.message).toMatch(/^Insufficient free disk space on the node's image filesystem \(\d+% of .* used\)\./);
+  expect(recorded).toMatchObject({ node: node.dir.node, type: 'Warning', count: 1 });
+  expect(recorded.message).toMatch(
+    /^Insufficient free disk space on the node's image filesystem \(\d+% of .* used\)\./,
+  );
   const listed = await node.kubus('events', '--for', `node/${node.dir.node}`);
   expect(listed.stdout).toMatch(
     new RegExp(`^\\w+ +Warning +FreeDiskSpaceFailed +Node/${node.dir.node} +Insufficient free disk space`, 'm'),

@@ -3,17 +3,17 @@ import { type TestNode, startNode } from '@kubus/harness';
 import { recordFailure } from '../src/failure-record.ts';
 import { type Kill, KillRun, phases, victims } from '../src/kill-run.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
+import { replayAlone, saveRecord } from '../src/replayed-lives.ts';
+import { testSeeds } from '../src/test-size.ts';
 
-/** KUBUS_E2E_SEED: one or more seeds instead of the usual ones, such as `7` or `7,8,9`. */
-const chosen = process.env['KUBUS_E2E_SEED'];
-const seeds = (chosen ?? '1,2,3').split(',').map(Number);
+const seeds = testSeeds('kill', [1, 2, 3]);
 
 /**
- * Every pod has to be in its right state this long after the last kill of a phase, in milliseconds. A container that was
- * ended and over whose next start containerd was killed waits for a back-off of 10 s.
+ * Every pod has to reach its expected state this long after the last kill of a phase, in milliseconds: before the periodic sync
+ * of each minute could hide a lost message. Most of it is the work itself and a back-off of 10 s, on a busy machine.
  */
-const SETTLED_MS = 20_000;
-/** A kill counts as one during a command when it comes so shortly after it, in milliseconds. */
+const SETTLED_MS = 50_000;
+/** A kill counts as one during a command if it follows the command within this time, in milliseconds. */
 const AFTER_COMMAND_MS = 200;
 
 const done: KillRun[] = [];
@@ -24,24 +24,33 @@ afterEach(async () => {
   await started?.stop();
 });
 
-test.each(seeds)('twenty pods outlive the kills of seed %i', async (seed) => {
-  node = await startNode({ scale: { 'pod-workers': 2, prober: 2 } });
-  const run = new KillRun(node, seed);
-  try {
-    await run.run();
-    expect(await run.startFaults()).toEqual([]);
-    expect(await leftoversOfPods(node)).toEqual([]);
-    for (const [phase, ms] of run.settledAfter) expect([phase, Math.max(ms, SETTLED_MS)]).toEqual([phase, SETTLED_MS]);
-  } catch (error) {
-    const folder = await recordFailure(node, `kill-seed-${seed}`, accountOf(run));
-    throw new Error(`seed ${seed} failed; its messages and logs are in ${folder}\n${accountOf(run)}`, { cause: error });
-  }
-  done.push(run);
-  say(summaryOf(run));
-});
+test.each(seeds)(
+  'twenty pods survive the kills of seed %i, and a replay of the recording publishes the same messages',
+  async (seed) => {
+    node = await startNode({ journal: true, scale: { 'pod-workers': 2, prober: 2 } });
+    const run = new KillRun(node, seed);
+    try {
+      await run.run();
+      expect(await run.startFaults()).toEqual([]);
+      expect(await leftoversOfPods(node)).toEqual([]);
+      for (const [phase, ms] of run.settledAfter)
+        expect([phase, Math.max(ms, SETTLED_MS)]).toEqual([phase, SETTLED_MS]);
+      // Messages lost with NATS before they are stored may leave a gap, but no difference.
+      const reports = await replayAlone(node, await saveRecord(node));
+      expect(reports.reduce((sum, { equal }) => sum + equal, 0)).toBeGreaterThan(1_000);
+    } catch (error) {
+      const folder = await recordFailure(node, `kill-seed-${seed}`, accountOf(run));
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Error(`seed ${seed} failed: ${why}\nIts messages and logs are in ${folder}\n${accountOf(run)}`, {
+        cause: error,
+      });
+    }
+    done.push(run);
+    say(summaryOf(run));
+  },
+);
 
-test('there were enough kills of each process, and enough of them during commands', () => {
-  if (chosen !== undefined) return;
+test('each process was killed often enough, and often enough during commands', () => {
   const kills = done.flatMap((run) =>
     run.kills.map((kill) => ({ ...kill, ms: run.commandBefore(kill)?.ms ?? Infinity })),
   );
@@ -49,10 +58,11 @@ test('there were enough kills of each process, and enough of them during command
   say(
     `all seeds: ${kills.length} kills, ${duringCommands.length} within ${AFTER_COMMAND_MS} ms after a command for a pod`,
   );
-  expect(kills.length).toBeGreaterThanOrEqual(60);
+  expect(kills.length).toBeGreaterThanOrEqual(20 * seeds.length);
   expect(duringCommands.length).toBeGreaterThanOrEqual(kills.length / 2);
   for (const victim of victims) {
-    expect([victim, kills.filter((kill) => kill.victim === victim).length >= 8]).toEqual([victim, true]);
+    const enough = kills.filter((kill) => kill.victim === victim).length >= (8 / 3) * seeds.length;
+    expect([victim, enough]).toEqual([victim, true]);
   }
 });
 
@@ -62,7 +72,7 @@ function summaryOf(run: KillRun): string {
   return `seed ${run.seed}: ${run.kills.length} kills, ${during} of them during commands; settled after the last kill: ${settled.join(', ')}`;
 }
 
-/** Every kill in order: when, whom, and after which command. */
+/** Every kill in order: its time, its process, and the preceding command. */
 function accountOf(run: KillRun): string {
   const begin = run.kills[0]?.at ?? 0;
   const line = (kill: Kill) => {

@@ -40,11 +40,12 @@ function lines({ written }: RunningCommand): string[] {
   return written.stderr.trimEnd().split('\n');
 }
 
-test('runs the static pods of the configuration, and tells the service manager', async () => {
+test('runs the static pods of the configuration, and notifies the service manager', async () => {
   agent = machine.kubelet(...flags, '--runtime-handler=', '-v=4');
-  await machine.told(agent, 'READY=1');
+  await machine.notified(agent, 'READY=1');
+  expect(machine.notifications(agent.child.pid)[0]).toMatch(/^EXTEND_TIMEOUT_USEC=\d+$/);
   await machine.containerOf('hello-machine-1');
-  await machine.told(agent, 'WATCHDOG=1');
+  await machine.notified(agent, 'WATCHDOG=1');
 
   const own = join(machine.folder, 'kubelet/kubus/config');
   const node = JSON.parse(await readFile(join(own, 'node.json'), 'utf8')) as object;
@@ -70,14 +71,14 @@ test('writes every line as klog does, those of the services too', () => {
   }
 });
 
-test('ends cleanly at SIGTERM; started again it goes on with the same container, and has pods through cni-bridge', async () => {
+test('ends cleanly at SIGTERM; restarted it continues with the same container, and runs pods through cni-bridge', async () => {
   const container = await machine.containerOf('hello-machine-1');
   expect((await agent.end()).code).toBe(0);
   expect(machine.notifications(agent.child.pid).at(-1)).toBe('STOPPING=1');
   expect(await machine.containerOf('hello-machine-1')).toBe(container);
 
   const again = machine.kubelet(...flags, '--logging-format=json');
-  await machine.told(again, 'READY=1');
+  await machine.notified(again, 'READY=1');
   await machine.write('manifests/bridged.yaml', pod('bridged'));
   await machine.containerOf('bridged-machine-1');
   expect(await machine.containerOf('hello-machine-1')).toBe(container);
@@ -85,20 +86,20 @@ test('ends cleanly at SIGTERM; started again it goes on with the same container,
   for (const entry of entries) {
     expect(entry).toMatchObject({ ts: expect.any(Number), caller: expect.any(String), msg: expect.any(String) });
   }
-  expect(entries).toContainEqual(expect.objectContaining({ network: 'of cni-bridge, through the handler kubus' }));
+  expect(entries).toContainEqual(expect.objectContaining({ network: 'set up by cni-bridge, runtime handler kubus' }));
 
   const second = await machine.kubelet(...flags).outcome;
-  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is held by another process') });
+  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('is locked by another process') });
 
-  // Killed, it leaves its services behind for the next one to replace.
+  // When it is killed, it leaves its services behind, which the next one replaces.
   await again.end('SIGKILL');
   const third = machine.kubelet(...flags);
-  await machine.told(third, 'READY=1');
+  await machine.notified(third, 'READY=1');
   expect(await machine.containerOf('hello-machine-1')).toBe(container);
   expect((await third.end('SIGINT')).code).toBe(0);
 });
 
-test('joins a cluster with a certificate that it has asked for, and has the cluster’s pods', async () => {
+test('joins a cluster with a certificate that it has requested, and runs the cluster’s pods', async () => {
   const server = await TestApiServer.start({ approve: () => true });
   try {
     await machine.reach(server.port);
@@ -110,7 +111,7 @@ test('joins a cluster with a certificate that it has asked for, and has the clus
       `--kubeconfig=${kubeconfig}`,
       '--node-labels=rack=7',
     );
-    await machine.told(agent, 'READY=1');
+    await machine.notified(agent, 'READY=1');
     const { metadata } = await server.waitFor({ kind: 'Node', name: 'machine-1' }, isReady);
     expect(metadata.labels).toMatchObject({ rack: '7' });
     expect((await stat(kubeconfig)).mode & 0o777).toBe(0o600);

@@ -6,7 +6,7 @@ import { sharedNode } from '../src/node-tests.ts';
 import { containerStatus } from '../src/pod-facts.ts';
 import { container, pod, shell } from '../src/pods.ts';
 
-/** Left by a pod of an earlier time; long ago, so that nobody can just be beginning with it. */
+/** Left by an earlier pod, long enough ago that no pod can be starting with it. */
 const orphan = 'default_gone_00000000-0000-0000-0000-000000000000';
 const longAgo = new Date('2020-01-01T00:00:00Z');
 
@@ -21,66 +21,69 @@ const onNode = sharedNode('logs', {
   },
 });
 
-/** Lines that are written at a time; with the runtime's part of each line more than a log may have. */
+/** Number of lines in one round: with the runtime's prefix of each line, more than the size limit of a log. */
 const ROUND = 1_000;
 const ROUNDS = 6;
 const logs = { maxSize: 64 * 1024, maxFiles: 4, monitorEveryMs: 200, workers: 1 };
 
-/** Line number `index`. With its end it divides what the runtime reads at once, so that no line is cut in two. */
+/** Line number `index`. Its length divides the runtime's read size, so that no line is split. */
 const text = (index: number) => `${String(index).padStart(63, '0')}\n`;
 const texts = (first: number, last: number) =>
   Array.from({ length: last - first + 1 }, (_, index) => text(first + index)).join('');
 
-/** Writes a round of lines for each word that it is told, and fails when it is told `end`. */
-const writer = `mkfifo /tell; i=0; while read -r word < /tell; do
+/** Writes a round of lines for each word it reads, and fails when it reads `end`. */
+const writer = `mkfifo /input; i=0; while read -r word < /input; do
   [ "$word" = end ] && exit 3
   left=${ROUND}; while [ $left -gt 0 ]; do i=$((i + 1)); left=$((left - 1)); printf '%063d\\n' $i; done
 done`;
 
-onNode('a log is rotated while it is followed, no line is lost, and everything goes with the pod', async (node) => {
-  await node.reconfigure((config) => ({ ...config, logs }));
-  await node.restart('pod-workers-0');
-  const containers = [container({ name: 'main', command: shell(writer) }), container({ name: 'other' })];
-  await node.writeManifest('writer.json', pod('writer', { containers }));
-  const { ref } = await node.watch.waitForPod('writer');
-  const folder = join(node.dir.podLogs, `${ref.namespace}_${ref.name}_${ref.uid}`, 'main');
-  const tell = async (word: string) => {
-    const { code } = await node.kubus('exec', 'writer', '-c', 'main', '--', 'sh', '-c', `echo ${word} > /tell`);
-    expect(code).toBe(0);
-  };
+onNode(
+  'a log is rotated while it is followed, no line is lost, and all its files are removed with the pod',
+  async (node) => {
+    await node.reconfigure((config) => ({ ...config, logs }));
+    await node.restart('pod-workers-0');
+    const containers = [container({ name: 'main', command: shell(writer) }), container({ name: 'other' })];
+    await node.writeManifest('writer.json', pod('writer', { containers }));
+    const { ref } = await node.watch.waitForPod('writer');
+    const folder = join(node.dir.podLogs, `${ref.namespace}_${ref.name}_${ref.uid}`, 'main');
+    const send = async (word: string) => {
+      const { code } = await node.kubus('exec', 'writer', '-c', 'main', '--', 'sh', '-c', `echo ${word} > /input`);
+      expect(code).toBe(0);
+    };
 
-  const following = node.startKubus('logs', '-f', 'writer', 'main');
-  try {
-    let newest = '';
-    for (let round = 1; round <= ROUNDS; round++) {
-      await tell('more');
-      newest = await poll(`rotation ${round}`, async () => {
-        const last = (await rotatedFiles(folder)).at(-1)?.replace('.gz', '') ?? '';
-        return last > newest ? last : undefined;
+    const following = node.startKubus('logs', '-f', 'writer', 'main');
+    try {
+      let newest = '';
+      for (let round = 1; round <= ROUNDS; round++) {
+        await send('more');
+        newest = await poll(`rotation ${round}`, async () => {
+          const last = (await rotatedFiles(folder)).at(-1)?.replace('.gz', '') ?? '';
+          return last > newest ? last : undefined;
+        });
+      }
+      await following.waitForOutput(new RegExp(text(ROUND * ROUNDS)));
+      // Besides the log, two compressed files and the last rotated one.
+      await poll('the files that the log may have', async () => {
+        const endings = (await rotatedFiles(folder)).map((file) => file.replace(/^.*\d{8}-\d{6}/, ''));
+        return endings.join() === '.gz,.gz,' ? true : undefined;
       });
+
+      await send('end');
+      expect(await following.outcome).toEqual({ code: 0, stdout: texts(1, ROUND * ROUNDS), stderr: '' });
+    } finally {
+      await following.end();
     }
-    await following.waitForOutput(new RegExp(text(ROUND * ROUNDS)));
-    // Beside the log two compressed files, and the one that was rotated last.
-    await poll('the files that the log may have', async () => {
-      const endings = (await rotatedFiles(folder)).map((file) => file.replace(/^.*\d{8}-\d{6}/, ''));
-      return endings.join() === '.gz,.gz,' ? true : undefined;
-    });
 
-    await tell('end');
-    expect(await following.outcome).toEqual({ code: 0, stdout: texts(1, ROUND * ROUNDS), stderr: '' });
-  } finally {
-    await following.end();
-  }
+    await node.watch.waitForPod('writer', (one) => isReady(one) && containerStatus(one, 'main')?.restartCount === 1);
+    await checkViews(node);
+    await node.removeManifest('writer.json');
+    await node.watch.waitForNoPod('writer');
+    const left = async () => [...(await readdir(node.dir.podLogs)), ...(await readdir(node.dir.logLinks))];
+    await poll('nothing of any log is left', async () => ((await left()).length === 0 ? true : undefined));
+  },
+);
 
-  await node.watch.waitForPod('writer', (one) => isReady(one) && containerStatus(one, 'main')?.restartCount === 1);
-  await checkViews(node);
-  await node.removeManifest('writer.json');
-  await node.watch.waitForNoPod('writer');
-  const left = async () => [...(await readdir(node.dir.podLogs)), ...(await readdir(node.dir.logLinks))];
-  await poll('nothing of any log is left', async () => ((await left()).length === 0 ? true : undefined));
-});
-
-/** What kubectl's options show of the run that has ended and of the one that has begun. */
+/** The output of kubectl's options for the previous and the current run. */
 async function checkViews(node: TestNode): Promise<void> {
   const last = ROUND * ROUNDS;
   const shown = async (...options: string[]) => {
@@ -88,7 +91,7 @@ async function checkViews(node: TestNode): Promise<void> {
     expect([code, stderr]).toEqual([0, '']);
     return stdout;
   };
-  // What is too old is gone, whole files at a time; what is left reaches far beyond the newest file.
+  // Old lines are removed, in whole files; the remaining ones reach far back beyond the newest file.
   const kept = (await shown('main', '-p')).length / text(0).length;
   expect(kept).toBeGreaterThan(ROUND);
   expect(kept).toBeLessThan(last);

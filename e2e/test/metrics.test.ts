@@ -1,4 +1,4 @@
-// The metrics of a node that is a member of a cluster, beside those that the reference serves.
+// The metrics of a node that is a member of a cluster, compared with those of the reference.
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { isReady } from '@kubus/kube-fixture';
 import { type TestCluster, type TestNode, poll } from '@kubus/harness';
@@ -28,28 +28,28 @@ async function serve(path: string): Promise<Map<string, ReadFamily>> {
   return readExposition(await text(answer));
 }
 
-/** Metrics of the reference that there are none of here, by the beginnings of their names, and why. */
+/** Metrics of the reference that Kubus does not have, by name prefix, with the reason. */
 const LEFT_OUT: readonly (readonly [names: RegExp, why: string])[] = [
   [/^go_/, 'of Go’s runtime'],
-  [/^(aggregator_discovery|apiserver)_/, 'of an API server’s library, which nothing here is made of'],
-  [/^workqueue_/, 'of the queues of Go’s client: here every pod has a queue of its own'],
+  [/^(aggregator_discovery|apiserver)_/, 'of an API server’s library, which Kubus does not use'],
+  [/^workqueue_/, 'of the queues of Go’s client: here every pod has its own queue'],
   [
     /^(cardinality_enforcement_.*|disabled_metrics_total|hidden_metrics_total|registered_metrics_total)$/,
     'of the library that writes the reference’s metrics',
   ],
   [/^rest_client_(exec_plugin|transport)_/, 'of the caches and plugins of Go’s client'],
   [/^process_network_/, 'of a network namespace, which the node’s processes share'],
-  [/^kubelet_imagemanager_inmemory_/, 'of caches that are bounded; here everything that is on disk is in memory'],
-  [/^kubelet_pleg_discard_events$/, 'nothing is discarded: what is known of a pod is a state, not a queue'],
+  [/^kubelet_imagemanager_inmemory_/, 'of bounded caches; here everything on disk is in memory too'],
+  [/^kubelet_pleg_discard_events$/, 'nothing is discarded: a pod has a state, not a queue'],
   [/^kubelet_cri_losing_support$/, 'every runtime that speaks CRI v1 is supported'],
   [/^kubelet_graceful_shutdown_/, 'the node does not delay the machine’s shutdown'],
-  [/^kubelet_(cpu|memory|topology)_manager_/, 'the node gives no CPUs or memory away exclusively'],
+  [/^kubelet_(cpu|memory|topology)_manager_/, 'the node allocates no exclusive CPUs or memory'],
   [/^kubelet_pod_watch_events_dropped_total$/, 'the node does not serve the pods API'],
-  [/^dra_/, 'the node does not serve claims of dynamic resources'],
-  [/^kubernetes_feature_enabled$/, 'which gates are on is decided before the node starts, see kubus kubelet --help'],
+  [/^dra_/, 'the node does not support dynamic resource claims'],
+  [/^kubernetes_feature_enabled$/, 'feature gates are set before the node starts, see kubus kubelet --help'],
   [
     /^(force_cleaned_failed_volume_operation|reconstruct_volume_operations)/,
-    'volumes are found again by what is mounted, without operations of their own',
+    'volumes are found by their mounts, without separate operations',
   ],
 ];
 
@@ -65,12 +65,11 @@ async function reference(file: string): Promise<{ name: string; type: string; la
   });
 }
 
-/** What of the reference's metrics is missing or has another type or other labels. */
+/** The metrics of the reference that are missing or have another type or other labels. */
 async function differences(file: string, served: ReadonlyMap<string, ReadFamily>): Promise<string[]> {
   return (await reference(file)).flatMap(({ name, type, labels }) => {
     const family = served.get(name);
-    if (reasonFor(name) !== undefined)
-      return family === undefined ? [] : [`${name} is served, and said to be left out`];
+    if (reasonFor(name) !== undefined) return family === undefined ? [] : [`${name} is served, but listed as omitted`];
     if (family === undefined) return [`${name} is missing`];
     if (family.type !== type) return [`${name} is a ${family.type}, not a ${type}`];
     const [first] = family.samples;
@@ -109,11 +108,11 @@ describe('the node', () => {
     ['/metrics', 'metrics.tsv'],
     ['/metrics/probes', 'metrics-probes.tsv'],
     ['/metrics/slis', 'metrics-slis.tsv'],
-  ])('%s has every metric of the reference’s with its type and labels, or says why not', async (path, file) => {
+  ])('%s has every metric of the reference with its type and labels, except documented ones', async (path, file) => {
     expect(await differences(file, await serve(path))).toEqual([]);
   });
 
-  test('counts what its pods have done', async () => {
+  test('counts the actions of its pods', async () => {
     const served = await serve('/metrics');
     const count = (name: string, labels: Record<string, string> = {}) =>
       served
@@ -132,25 +131,25 @@ describe('the node', () => {
     expect(count('rest_client_requests_total', { code: '200' })).toBeGreaterThan(0);
   });
 
-  test('measures how long pods take until the API server tells that they run', async () => {
+  test('measures how long pods take until the API server shows that they are running', async () => {
     const started = async () => (await serve('/metrics')).get('kubelet_pod_start_sli_duration_seconds')?.samples[0];
     await poll('a pod was measured', async () => ((await started())?.value ?? 0) > 0 || undefined);
   });
 
-  test('tells what it uses through the API server too', async () => {
+  test('reports its usage through the API server, too', async () => {
     const { code, stdout } = await kubectl(cluster, ['get', '--raw', `/api/v1/nodes/${node.name}/proxy/stats/summary`]);
     expect(code).toBe(0);
-    const told = JSON.parse(stdout) as { node: object; pods: { podRef: { name: string } }[] };
-    expect(told.node).toMatchObject({
+    const summary = JSON.parse(stdout) as { node: object; pods: { podRef: { name: string } }[] };
+    expect(summary.node).toMatchObject({
       nodeName: node.name,
       cpu: { usageCoreNanoSeconds: expect.any(Number) as unknown },
     });
-    expect(told.pods.find(({ podRef }) => podRef.name === 'web')).toMatchObject({
+    expect(summary.pods.find(({ podRef }) => podRef.name === 'web')).toMatchObject({
       ...{ podRef: { namespace: 'default' }, containers: [{ name: 'main' }], volume: [{ name: 'v' }] },
     });
   });
 
-  test('forgets the containers of a pod that is gone', async () => {
+  test('forgets the containers of a pod that was removed', async () => {
     const ofWeb = async () => {
       const families = [...(await serve('/metrics'))].filter(([, { samples }]) =>
         samples.some(({ labels }) => labels['pod'] === 'web'),

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
+import type { FaultsDocument, MessageDocument, MessagePage } from '@kubus/contracts/observatory';
 import { type TestNode, poll } from '@kubus/harness';
-import type { FaultsDocument, MessageDocument, MessagePage } from '@kubus/observatory-api';
 import { sharedNode } from '../src/node-tests.ts';
 import { openObservatory } from '../src/observatory-page.ts';
 import { pod } from '../src/pods.ts';
@@ -11,7 +11,7 @@ type Opened = Awaited<ReturnType<typeof openObservatory>>;
 
 const DELAY_MS = 400;
 
-/** Changes something, as the page does. */
+/** Sends a change as the page does. */
 async function change({ base, headers }: Opened, method: 'POST' | 'DELETE', path: string, body?: object) {
   const answer = await fetch(`${base}/api/v1${path}`, {
     method,
@@ -21,12 +21,12 @@ async function change({ base, headers }: Opened, method: 'POST' | 'DELETE', path
   return { status: answer.status, text: await answer.text() };
 }
 
-/** How long the start of the pod's container was on its way to cri-bridge, from what is recorded; milliseconds. */
+/** Bus time of the pod's StartContainer command to cri-bridge, from the recording; milliseconds. */
 async function startOnItsWay({ ask }: Opened, uid: string): Promise<number> {
   const messages = (type: string) => ask<MessagePage>(`/recordings/~live/messages?pod=${uid}&type=${type}`);
   return poll('the answer to StartContainer in the recording', async () => {
     const { messages: found } = await messages('runtime.cmd.StartContainer');
-    // What was asked first is what is answered first, also where it was asked again.
+    // The first request is answered first, also if it was sent again.
     const [asked] = found.filter(({ kind }) => kind === 'cmd');
     if (asked === undefined) return undefined;
     const { at, caused } = await ask<MessageDocument>(`/recordings/~live/messages/${asked.seq}`);
@@ -41,19 +41,17 @@ async function started(node: TestNode, name: string): Promise<string> {
 }
 
 onNode(
-  'a delay that is given over HTTP holds back a step of a pod, is counted, and is over when it is removed',
+  'a delay that is set over HTTP delays a step of a pod, is counted, and ends when it is removed',
   async (node) => {
     const page = await openObservatory(node);
     const faults = () => page.ask<FaultsDocument>('/faults');
     expect(await page.ask('/')).toMatchObject({ node: node.name, faults: true });
-    // A second try finds what the first one has left.
-    await change(page, 'DELETE', '/faults');
     const late = {
       id: 'late-starts',
       match: { subject: 'runtime.cmd.StartContainer.*', source: 'pod-workers' },
       what: { kind: 'delay', ms: DELAY_MS },
     };
-    // Nobody disturbs anything without the token.
+    // Without the token no fault can be injected.
     expect((await change({ ...page, headers: { authorization: 'Bearer x' } }, 'POST', '/faults', late)).status).toBe(
       401,
     );
@@ -74,8 +72,8 @@ onNode(
     const prompt = await started(node, 'prompt');
     await startOnItsWay(page, prompt);
     const acted = async (uid: string) => {
-      const told = await page.ask<MessagePage>(`/recordings/~live/messages?pod=${uid}&type=fault.event.faulted`);
-      return told.messages.length;
+      const list = await page.ask<MessagePage>(`/recordings/~live/messages?pod=${uid}&type=fault.event.faulted`);
+      return list.messages.length;
     };
     expect(await acted(delayed)).toBeGreaterThan(0);
     expect(await acted(prompt)).toBe(0);

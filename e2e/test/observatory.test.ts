@@ -1,5 +1,4 @@
 import { expect } from '@jest/globals';
-import { type TestNode, checkout, poll } from '@kubus/harness';
 import type {
   Comparison,
   LatencyDocument,
@@ -8,7 +7,8 @@ import type {
   PodTimeline,
   RecordingDocument,
   ServiceMap,
-} from '@kubus/observatory-api';
+} from '@kubus/contracts/observatory';
+import { type TestNode, checkout, poll } from '@kubus/harness';
 import { copyFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
@@ -31,7 +31,7 @@ async function done(node: TestNode, ...args: string[]): Promise<string> {
   return stdout;
 }
 
-onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere', async (node) => {
+onNode('the life of a pod is recorded, exported to a file, and read back unchanged', async (node) => {
   const status = JSON.parse((await node.kubus('status', '-o', 'json')).stdout) as {
     healthy: boolean;
     services: { instance: string; state: string }[];
@@ -44,7 +44,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   await node.removeManifest('a.json');
   await node.watch.waitForNoPod('recorded');
   const page = await openObservatory(node);
-  // What is on its way to the recording is in it before it ends.
+  // Messages in flight are in the recording before it ends.
   await poll('the end of the pod in the recording', async () => {
     const pods = await page.ask<PodSummary[]>('/recordings/life/pods');
     return pods.find(({ uid, worker }) => uid === ref.uid && worker === 'finished');
@@ -68,10 +68,10 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   expect(timeline.paths.map(({ what }) => what).sort()).toEqual(['start', 'stop']);
   const own = await page.ask<PodTimeline>(`/recordings/life/pods/${ref.uid}`);
   expect(timeline).toEqual(own);
-  // What the list says without reading every message is what the story says.
+  // The list, which does not read every message, agrees with the story.
   const listed = await files.ask<PodSummary[]>('/recordings/other/pods');
   expect(listed).toContainEqual(timeline.pod);
-  // The same from a file as from the node, and what it says is what the story says.
+  // The file gives the same result as the node, and agrees with the story.
   for (const path of ['latency?what=start', 'latency?what=stop', 'map']) {
     expect([path, await files.ask(`/recordings/other/${path}`)]).toEqual([
       path,
@@ -87,7 +87,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   expect(commands.messages.map(({ type }) => type)).toContain('runtime.cmd.RunPodSandbox/1');
 
   const traced = await node.kubus('trace', 'pod', ref.name, '--recording', file, '--critical');
-  expect(traced).toMatchObject({ code: 0, stdout: expect.stringContaining('start, together') });
+  expect(traced).toMatchObject({ code: 0, stdout: expect.stringContaining('total start') });
   const compared = await node.kubus('diff', file, `${other}/${ref.name}`, '-o', 'json');
   expect([compared.code, compared.stderr]).toEqual([0, '']);
   const { left, right, steps } = JSON.parse(compared.stdout) as Comparison;
@@ -102,7 +102,7 @@ onNode('a pod’s life is recorded, goes out as a file and is the same elsewhere
   await Promise.all([files.end(), page.end()]);
 });
 
-onNode('the page’s address answers its token alone, and events come through it', async (node) => {
+onNode('the page’s address requires its token, and streams events', async (node) => {
   const { base, headers, end } = await openObservatory(node);
   expect((await fetch(`${base}/api/v1/recordings`)).status).toBe(401);
   expect((await fetch(`${base}/api/v1/recordings`, { headers: { authorization: 'Bearer x' } })).status).toBe(401);
@@ -124,15 +124,15 @@ onNode('the page’s address answers its token alone, and events come through it
   await end();
 });
 
-onNode('what can not be done says why', async (node) => {
+onNode('an impossible request is refused with the reason', async (node) => {
   const refused = async (text: string, ...args: string[]) => {
     expect(await node.kubus(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining(text) });
   };
   await refused('must be 1 to 63', 'record', 'start', '../x');
   await refused('there is no recording "none"', 'record', 'stop', 'none');
   await refused('there is no recording "none"', 'record', 'export', 'none', join(node.folder, 'none.kubus'));
-  await refused('is no recording', 'record', 'import', join(checkout, 'README.md'), '--name', 'readme');
-  await refused('there is no such file', 'observatory', join(node.folder, 'none.kubus'));
+  await refused('is not a recording', 'record', 'import', join(checkout, 'README.md'), '--name', 'readme');
+  await refused('does not exist', 'observatory', join(node.folder, 'none.kubus'));
   const file = join(node.folder, 'live.kubus');
   await done(node, 'export', file);
   const files = await openObservatory(node, file);

@@ -33,7 +33,7 @@ const exceptions: readonly RecordException[] = [
 
 /** The folder of the host that scenarios mount. */
 const HOST_FOLDER = '/tmp/kubus-scenario';
-/** A busy machine may take so many times as long as the reference took until a scenario has settled. */
+/** The factor by which a busy machine may take longer than the reference until a scenario has settled. */
 const PATIENCE = 5;
 /** Scenarios that run at the same time. */
 const AT_ONCE = 4;
@@ -61,7 +61,7 @@ sharedClusterNode({}, async (parts) => {
     const ports = [{ name: 'https', port: 443, protocol: 'TCP' }];
     await cluster.api.create({ apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: '10.96.0.1', ports } });
   }
-  // Those that take longest come first.
+  // The longest ones first.
   const queue = [...scenarios].sort((a, b) => b.settleSeconds - a.settleSeconds);
   const player = async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -74,14 +74,14 @@ sharedClusterNode({}, async (parts) => {
 });
 
 /**
- * Has the node run a scenario's pod until its record, as the API server has it, is the reference's, or long enough for that.
- * Returns where the two differ. The pod is gone afterwards: deleted as the scenario has it, else at once.
+ * Runs a scenario's pod on the node until its record at the API server equals that of the reference, or until a time limit.
+ * Returns the differences. The pod is removed afterwards: as the scenario defines it, else at once.
  */
 async function play({ node, cluster: { api, server } }: ClusterNode, scenario: Scenario): Promise<string[]> {
   const { name, deletes, settleSeconds, golden } = scenario;
   const namespace = `s-${name}`;
   await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
-  // The test API server has no controller that makes it.
+  // The test API server has no controller that creates it.
   if (server !== undefined) {
     await api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } });
   }
@@ -102,19 +102,19 @@ async function play({ node, cluster: { api, server } }: ClusterNode, scenario: S
   const pod = { kind: 'Pod', namespace, name: created.metadata.name };
   const scope = scopeOf(node, namespace, { [HOST_FOLDER]: hostFolder });
   const events = async () => eventRecord(await toldBy(api, namespace, uid), scope);
-  const told = async () => ({
+  const readRecord = async () => ({
     status: statusRecord((await api.get(pod))?.status, scope),
     events: await events(),
   });
 
   const awaited = deletes ? ['.status'] : ['.status', '.events'];
   const settled = async () => {
-    const record = await told();
+    const record = await readRecord();
     const differences = recordDifferences(golden, record, exceptions);
     return differences.some((line) => awaited.some((field) => line.startsWith(field))) ? undefined : record;
   };
   const changing = [pathOf({ ...pod, name: '' }), pathOf({ kind: 'Event', namespace, name: '' })];
-  const record = (await afterChange(api, changing, settled, settleSeconds * PATIENCE * 1000)) ?? (await told());
+  const record = (await afterChange(api, changing, settled, settleSeconds * PATIENCE * 1000)) ?? (await readRecord());
   const runtime = await runtimeRecord(node, uid, scope);
   if (!deletes) {
     await api.delete(pod, { gracePeriodSeconds: 0 });
@@ -137,7 +137,7 @@ async function play({ node, cluster: { api, server } }: ClusterNode, scenario: S
 }
 
 /**
- * What `look` gives, as soon as it gives something; it looks again after each change in the collections. Undefined after
+ * The result of `look` as soon as it is defined; called again after each change in the collections. Undefined after
  * `limitMs`.
  */
 async function afterChange<T>(
@@ -176,7 +176,7 @@ async function toldBy(api: Cluster, namespace: string, uid: string): Promise<Tol
     .map(({ type, reason, message, involvedObject: { fieldPath } }) => ({ type, reason, message, fieldPath }));
 }
 
-test.each(scenarios.map(({ name }) => name))('%s is as the reference has it', async (name) => {
+test.each(scenarios.map(({ name }) => name))('%s matches the reference', async (name) => {
   const differences = await outcomes.get(name)?.promise;
   if (stage !== undefined && differences?.length !== 0) {
     await recordFailure(stage.node, `scenario-${name}`, differences?.join('\n') ?? '');
@@ -184,7 +184,7 @@ test.each(scenarios.map(({ name }) => name))('%s is as the reference has it', as
   expect(differences).toEqual([]);
 });
 
-test('nothing is left of the pods', async () => {
+test('the pods leave nothing behind', async () => {
   await playing;
   if (stage === undefined) throw new Error('the node did not start');
   const { node } = stage;

@@ -5,11 +5,11 @@ import type { Pod, PodSpec } from '@kubus/contracts';
 import { type TestNode, TestRegistry, type WatchedPod, isReady, registryLogin, startNode } from '@kubus/harness';
 import { TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { buildBusybox } from '@kubus/node-images';
-import { containerStatus, terminated, toldMessages, waitingReason } from '../src/pod-facts.ts';
+import { containerStatus, terminated, eventMessages, waitingReason } from '../src/pod-facts.ts';
 import { container, pod, staying } from '../src/pods.ts';
 import { placesOf } from '../src/value-search.ts';
 
-/** What stands nowhere but in an object of the API server, as its value and as a Secret has it. */
+/** A value that exists only in an object of the API server, as plain text and as in a Secret. */
 const marks = {
   key: 'marked-key-7f3a1c',
   all: 'marked-all-92be05',
@@ -39,7 +39,7 @@ function put(kind: string, name: string, content: object): void {
   api.create({ apiVersion: 'v1', kind, metadata: { name }, ...content });
 }
 
-/** Binds a pod to the node, and waits until it is as wanted there. */
+/** Binds a pod to the node, and waits until it is as expected there. */
 async function run(
   name: string,
   spec: Partial<PodSpec>,
@@ -57,13 +57,13 @@ const pullSecret = (name: string, text: string) =>
     data: { '.dockerconfigjson': base64(text) },
   });
 
-/** An image of its own in the registry; returns its name. */
+/** Pushes a unique image to the registry; returns its name. */
 async function push(repository: string): Promise<string> {
   const reference = `${registry.host}/${repository}:1`;
   return registry.push(await buildBusybox({ reference, labels: { reference } }, node.folder), repository, '1');
 }
 
-/** Everything that the node has told the API server. */
+/** Everything that the node has sent to the API server. */
 function toldToTheApi(): string {
   return JSON.stringify(['Pod', 'Event', 'Node'].map((kind) => api.list(kind)));
 }
@@ -76,7 +76,7 @@ async function expectNowhere(...texts: string[]): Promise<void> {
 
 const variables = async (name: string) => (await node.kubus('exec', name, '--', 'env')).stdout.split('\n');
 
-test('values are in the containers that ask for them as soon as they are there, and in nothing that the node says or keeps', async () => {
+test('secret values reach the containers that use them as soon as they exist, and nothing that the node publishes or keeps', async () => {
   put('Service', 'kubernetes', { spec: { clusterIP: '10.96.0.1', ports: [{ port: 443 }] } });
   put('ConfigMap', 'settings', { data: { MODE: marks.config } });
   put('Secret', 'all', { data: { more: base64(marks.all) } });
@@ -92,7 +92,7 @@ test('values are in the containers that ask for them as soon as they are there, 
     (one) => waitingReason(one) === 'CreateContainerConfigError',
   );
   expect(containerStatus(refused)?.state?.waiting?.message).toBe('secret "key" not found');
-  expect(toldMessages(node, refused, 'Failed')).toContain('Error: secret "key" not found');
+  expect(eventMessages(node, refused, 'Failed')).toContain('Error: secret "key" not found');
   put('Secret', 'key', { data: { token: base64(marks.key) } });
   await node.watch.waitForPod('using');
   const wanted = [
@@ -105,7 +105,7 @@ test('values are in the containers that ask for them as soon as they are there, 
   const { stdout } = await node.kubus('exec', 'using', '--', 'cat', '/proc/1/cmdline');
   expect(stdout).toContain(`${marks.key}\0${marks.config}`);
 
-  // Lives that have asked for nothing yet, and a container that restarts while the API server is away.
+  // Restarted services without cached values, and a container that restarts during an outage of the API server.
   await node.restart('cri-bridge-0');
   await node.restart('pod-workers-0');
   await api.pause();
@@ -113,7 +113,7 @@ test('values are in the containers that ask for them as soon as they are there, 
   await node.watch.waitForPod('using', (one) => isReady(one) && containerStatus(one)?.restartCount === 1);
   expect(await variables('using')).toEqual(expect.arrayContaining(wanted));
   await api.resume();
-  // A new life of object-cache reads all of it anew.
+  // A restarted object-cache reads everything again.
   await node.restart('object-cache-0');
   await run('later', { containers: [container({ name: 'main', env })] });
   expect(await variables('later')).toContain(`TOKEN=${marks.key}`);
@@ -121,14 +121,14 @@ test('values are in the containers that ask for them as soon as they are there, 
   const said = node.watch.messages.all.map(({ message }) => message.data);
   expect(said.some((text) => text.includes('"objects":[{"kind":"Secret"'))).toBe(true);
   await expectNowhere(marks.key, marks.all, marks.config);
-  // The search finds what is there, wherever that is.
+  // The search is effective: it finds existing values anywhere.
   const kinds = (await placesOf(node, ['using', 'node.json', 'kubus_bus_published_total'])).map(
     (found) => found.split(' ')[0],
   );
   expect([...new Set(kinds)].sort()).toEqual(['command', 'file', 'message', 'metrics']);
 });
 
-test('credentials of pull Secrets open an image, and stay where they are; so does what is no credential', async () => {
+test('credentials of pull Secrets give access to an image, and are published nowhere; nor is an invalid one', async () => {
   const name = await push('private/app');
   pullSecret('login', JSON.stringify(logins(password)));
   pullSecret('broken', `{"auths": ${marks.broken}`);
@@ -138,13 +138,13 @@ test('credentials of pull Secrets open an image, and stay where they are; so doe
   });
   const broken = await run('broken', pulling('broken'), (one) => waitingReason(one) === 'ErrImagePull');
   expect(containerStatus(broken)?.state?.waiting?.message).toContain(
-    'Secret default/broken is no docker configuration',
+    'Secret default/broken is not a docker configuration',
   );
   await run('pulled', pulling('login'));
   await expectNowhere(password, marks.broken, `${username}:${password}`);
 });
 
-test('a credential provider is given a token of the pod, which nobody else hears of', async () => {
+test('a credential provider receives a token of the pod, which is published nowhere', async () => {
   const name = await push('private/plugged');
   const folder = join(node.folder, 'providers');
   await mkdir(folder);
@@ -195,7 +195,7 @@ test('a credential provider is given a token of the pod, which nobody else hears
     sub: 'system:serviceaccount:default:puller',
     'kubernetes.io': { pod: { name: 'plugged', uid: ref.uid } },
   });
-  // What the account has opened, a pod with another account does not get.
+  // Access of one service account is not given to a pod with another one.
   put('ServiceAccount', 'other', {});
   const isRefused = (one: WatchedPod) => waitingReason(one) === 'ErrImagePull';
   api.inject({
@@ -207,7 +207,7 @@ test('a credential provider is given a token of the pod, which nobody else hears
   await expectNowhere(token, password);
 });
 
-test('what the runtime says of a command that is made of a value is told without it', async () => {
+test('a runtime error about a command that contains a secret value is published without the value', async () => {
   const mark = 'marked-command-08ac4f';
   put('Secret', 'command', { data: { program: base64(mark) } });
   const env = [{ name: 'PROGRAM', valueFrom: { secretKeyRef: { name: 'command', key: 'program' } } }];

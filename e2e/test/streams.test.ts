@@ -64,7 +64,7 @@ function startInTerminal(...args: string[]) {
   return child;
 }
 
-/** Connects with the node by a WebSocket, which is the runtime's to speak; it ends after the test. */
+/** Connects to the node by a WebSocket, which the runtime serves; it ends after the test. */
 async function connect(path: string, query: [name: string, value: string][], ...protocols: string[]) {
   const url = `${path}?${new URLSearchParams(query).toString()}`;
   const socket = await ChannelSocket.open(apiSocket(node.dir), url, protocols);
@@ -87,7 +87,7 @@ async function sha256(source: AsyncIterable<unknown>): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Nothing of the node's API is open any more. */
+/** No connection of the node's API is open any more. */
 const nothingOpen = () =>
   poll('nothing is open', async () => {
     const { body } = await node.http('node-api-0', 'metrics');
@@ -95,13 +95,13 @@ const nothingOpen = () =>
   });
 
 describe('a command', () => {
-  test('has its output, its errors apart, and its exit code', async () => {
+  test('has its output, its errors separately, and its exit code', async () => {
     const said = await kubectl(cluster, ['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 3']);
     expect(said).toMatchObject({ code: 3, stdout: 'out\n' });
     expect(said.stderr).toContain('err\n');
   });
 
-  test('gets and gives random bytes exactly', async () => {
+  test('receives and sends random bytes exactly', async () => {
     const bytes = randomBytes(8 * MB);
     const child = start('exec', '-i', 'web', '--', 'cat');
     child.stdin.end(bytes);
@@ -109,7 +109,7 @@ describe('a command', () => {
     expect(createHash('sha256').update(back).digest('hex')).toBe(createHash('sha256').update(bytes).digest('hex'));
   });
 
-  test('in a terminal is spoken with', async () => {
+  test('in a terminal is interactive', async () => {
     const child = startInTerminal('exec', '-it', 'web', '--', 'sh');
     const said = text(child.stdout);
     child.stdin.write('tty; echo sum $((40 + 2)); exit 5\n');
@@ -129,7 +129,7 @@ describe('a command', () => {
     });
   });
 
-  test('of twenty at once, each has its own answer', async () => {
+  test('run twenty times at once has its own output each time', async () => {
     const runs = Array.from({ length: 20 }, (_, index) =>
       kubectl(cluster, ['exec', 'web', '--', 'echo', String(index)]),
     );
@@ -137,7 +137,7 @@ describe('a command', () => {
     expect(said.map(({ stdout }) => stdout)).toEqual(Array.from({ length: 20 }, (_, index) => `${index}\n`));
   });
 
-  test('that can not be run is told as such', async () => {
+  test('that cannot be run is reported as such', async () => {
     expect(await kubectl(cluster, ['exec', 'web', '--', 'no-such-program'])).toMatchObject({ code: 1 });
     expect((await kubectl(cluster, ['exec', 'web', '-c', 'none', '--', 'ls'])).stderr).toContain('none');
   });
@@ -147,14 +147,14 @@ test('100 MB are copied in and out unchanged', async () => {
   const file = join(folder, 'big');
   await writeFile(file, randomBytes(100 * MB));
   const sum = await sha256(createReadStream(file));
-  expect(await kubectl(cluster, ['cp', file, 'web:/www/big'])).toMatchObject({ code: 0 });
+  expect(await kubectl(cluster, ['cp', file, 'web:/www/big'])).toMatchObject({ code: 0, stderr: '' });
   const inside = await kubectl(cluster, ['exec', 'web', '--', 'sha256sum', '/www/big']);
   expect(inside.stdout).toContain(sum);
-  expect(await kubectl(cluster, ['cp', 'web:/www/big', `${file}-back`])).toMatchObject({ code: 0 });
+  expect(await kubectl(cluster, ['cp', 'web:/www/big', `${file}-back`])).toMatchObject({ code: 0, stderr: '' });
   expect(await sha256(createReadStream(`${file}-back`))).toBe(sum);
 });
 
-test('a port is forwarded, to many at once', async () => {
+test('a port is forwarded for many connections at once', async () => {
   await kubectl(cluster, ['exec', 'web', '--', 'sh', '-c', 'head -c 3000000 /dev/urandom > /www/some']);
   const { stdout } = await kubectl(cluster, ['exec', 'web', '--', 'sha256sum', '/www/some']);
   const child = start('port-forward', 'pod/web', ':8080');
@@ -171,7 +171,7 @@ test('a port is forwarded, to many at once', async () => {
   await nothingOpen();
 });
 
-test('what runs already is attached to', async () => {
+test('attach reaches a process that is already running', async () => {
   await create('talking', 'while read line; do echo "heard $line"; done', { stdin: true });
   const child = start('attach', '-i', 'talking');
   const lines = createInterface(child.stdout);
@@ -181,7 +181,7 @@ test('what runs already is attached to', async () => {
   await nothingOpen();
 });
 
-test('a pod is run in a terminal, and gone when its command is over', async () => {
+test('kubectl run in a terminal deletes the pod when its command has ended', async () => {
   const flags = ['-it', '--rm', '--restart=Never', `--image=${busyboxReference}`];
   const child = startInTerminal(
     'run',
@@ -203,7 +203,7 @@ test('a pod is run in a terminal, and gone when its command is over', async () =
 describe('over a WebSocket', () => {
   const [V4, V5] = ['v4.channel.k8s.io', 'v5.channel.k8s.io'];
 
-  test('a command gets and gives random bytes exactly, its errors apart, and its exit code', async () => {
+  test('a command receives and sends random bytes exactly, its errors separately, and its exit code', async () => {
     const bytes = randomBytes(4 * MB);
     const script = `head -c ${bytes.length}; echo err >&2; exit 7`;
     const socket = await connectExec(script, ['input', 'output', 'error'], V4);
@@ -218,7 +218,7 @@ describe('over a WebSocket', () => {
     await nothingOpen();
   });
 
-  test('a terminal has the size that it is told', async () => {
+  test('a terminal has the size that is sent', async () => {
     const size = 'until [ "$(stty size)" = "44 90" ]; do sleep 0.1; done; echo sized';
     const socket = await connectExec(`${size}; read -r word; echo "got $word"`, ['input', 'output', 'tty'], V4);
     const saw = (pattern: RegExp) => socket.until(() => pattern.test(socket.received(channels.stdout).toString()));
@@ -230,7 +230,7 @@ describe('over a WebSocket', () => {
     expect(JSON.parse(socket.received(channels.error).toString())).toMatchObject({ status: 'Success' });
   });
 
-  test('what runs already is attached to', async () => {
+  test('attach reaches a process that is already running', async () => {
     await create('heard', 'while read line; do echo "heard $line"; echo "not $line" >&2; done', { stdin: true });
     const streams = ['input', 'output', 'error'].map((one): [string, string] => [one, '1']);
     const socket = await connect('/attach/default/heard/main', streams, V4);
@@ -240,13 +240,13 @@ describe('over a WebSocket', () => {
     await Promise.all([saw(channels.stdout, 'heard one\n'), saw(channels.stderr, 'not one\n')]);
     socket.destroy();
     await nothingOpen();
-    // Who comes later is heard, too.
+    // A client that connects later receives it, too.
     const next = await connect('/attach/default/heard/main', streams, V4);
     await next.send(channels.stdin, Buffer.from('two\n'));
     await next.until(() => next.received(channels.stdout).toString() === 'heard two\n');
   });
 
-  test('the protocol is the one that the runtime speaks, and no other is claimed', async () => {
+  test('the protocol is that of the runtime, and no other is announced', async () => {
     const both = await connectExec('echo out', ['output'], V5, V4);
     await both.ended();
     expect(both.received(channels.stdout).toString()).toBe('out\n');
@@ -258,8 +258,8 @@ describe('over a WebSocket', () => {
     expect(await newest).toMatch(both.protocol === V5 ? V5 : /Unexpected server response: 403/);
   });
 
-  test('a port is forwarded, and what fails there is told', async () => {
-    // Of each port the even channel carries bytes, and the odd one its error; both begin with its number.
+  test('a port is forwarded, and failures there are reported', async () => {
+    // The even channel of each port carries bytes, the odd one its error; both start with its number.
     const bytes = randomBytes(3 * MB);
     const socket = await connect(
       '/portForward/default/web',

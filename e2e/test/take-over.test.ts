@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningCommand, poll } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
 import { callCriOnce } from '@kubus/node-images';
-import { decodeManifest, staticPod } from '@kubus/pod-manifest';
+import { decodeManifest, staticPod } from '@kubus/pod-source';
 import { readFileSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +11,10 @@ import { type LeftManifest, leavePod, leaveRootFolder } from '../src/leave-pods.
 import { type LeftPod, fillPlaceholders, readLeftPods } from '../src/left-pods.ts';
 import { pod } from '../src/pods.ts';
 
-/** What the reference kubelet v1.36 had made of these manifests, read from its runtime when it had ended with {@link readLeftPods}. */
+/**
+ * The pods of the reference kubelet v1.36 for these manifests, read from its runtime with {@link readLeftPods} after it
+ * had ended.
+ */
 const reference = JSON.parse(readFileSync(join(import.meta.dirname, 'reference/left-pods.json'), 'utf8')) as {
   node: string;
   pods: Record<string, { manifest: LeftManifest; left: LeftPod }>;
@@ -19,7 +22,7 @@ const reference = JSON.parse(readFileSync(join(import.meta.dirname, 'reference/l
 const { node } = reference;
 const pods = Object.entries(reference.pods);
 
-/** State of the reference that is nobody else's: files that it wants to find as it has left them. */
+/** State files of the reference, which must not change. */
 const STATE = {
   cpu_manager_state: '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
   memory_manager_state: '{"policyName":"None","machineState":{},"checksum":1}',
@@ -53,13 +56,13 @@ function uidOf(name: string, manifest: object): string {
   return staticPod(decoded.pod, origin).metadata.uid;
 }
 
-/** What the node’s API says, as the API server asks it. */
+/** The response of the node’s API to the API server. */
 function ask(path: string, ...options: string[]): Promise<string> {
   const url = `https://127.0.0.1:10250${path}`;
   return runCommand(machine.runtime.inside(['curl', '--silent', '--insecure', '--fail', ...options, url]));
 }
 
-interface ToldPod {
+interface ReportedPod {
   metadata: { name: string; uid: string };
   status: {
     phase: string;
@@ -67,10 +70,10 @@ interface ToldPod {
   };
 }
 
-/** The pods as the node tells of them, once all have come as far as the reference had brought them. */
-function told(): Promise<Map<string, ToldPod>> {
+/** The pods in the node's API, once all have reached the state that they had under the reference. */
+function reportedPods(): Promise<Map<string, ReportedPod>> {
   return poll('the pods are as they were', async () => {
-    const list = JSON.parse(await ask('/pods')) as { items: ToldPod[] };
+    const list = JSON.parse(await ask('/pods')) as { items: ReportedPod[] };
     const known = new Map(list.items.map((one) => [one.metadata.name, one]));
     const done = pods.every(([name, { left }]) => {
       const { phase, containerStatuses = [] } = known.get(`${name}-${node}`)?.status ?? {};
@@ -90,7 +93,7 @@ function lastAttempt({ containers }: LeftPod, container: string): number {
   return Math.max(...containers.filter(({ name }) => name === container).map(({ attempt }) => attempt));
 }
 
-/** Every sandbox and container that is there: which it is, which run, when it was made and started. */
+/** Every sandbox and container with its ID, attempt, and times of creation and start. */
 async function runs(): Promise<string[]> {
   const { socket } = machine.runtime;
   const { items = [] } = await callCriOnce(socket, 'ListPodSandbox', {});
@@ -113,23 +116,23 @@ async function runs(): Promise<string[]> {
   return [...made, ...started].sort();
 }
 
-/** What is mounted below the pods' folders: a volume that was mounted once more would be there twice. */
+/** The mounts below the pods' folders: a volume that was mounted again would be listed twice. */
 async function mounts(): Promise<string[]> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
   return lines.filter((line) => line.includes(join(machine.folder, 'kubelet/pods')));
 }
 
-describe('what the reference kubelet has left', () => {
+describe('a pod left by the reference kubelet', () => {
   let before: { runs: string[]; mounts: string[] };
 
-  test('runs on, and is told of as the reference had', async () => {
+  test('keeps running, and is reported as the reference did', async () => {
     await leaveRootFolder(machine);
     for (const [name, { manifest, left }] of pods) {
       await machine.write(`manifests/${name}.yaml`, manifest);
       await leavePod(machine, manifest, fillPlaceholders(left, machine, uidOf(name, manifest)));
     }
     for (const [name, content] of Object.entries(STATE)) await machine.write(`kubelet/${name}`, content);
-    // What was left is what the reference leaves: the rest of the test speaks of it.
+    // Checks that the leftovers are those of the reference, on which the rest of the test depends.
     const left = await readLeftPods(machine);
     for (const [name, { left: expected }] of pods) {
       expect(left[`${name}-${node}`]).toEqual({ ...expected, folders: expect.any(Array) });
@@ -137,8 +140,8 @@ describe('what the reference kubelet has left', () => {
     before = { runs: await runs(), mounts: await mounts() };
 
     agent = machine.kubelet(...flags);
-    await machine.told(agent, 'READY=1');
-    const now = await told();
+    await machine.notified(agent, 'READY=1');
+    const now = await reportedPods();
     for (const [name, { manifest }] of pods) {
       expect(now.get(`${name}-${node}`)?.metadata.uid).toBe(uidOf(name, manifest));
     }
@@ -150,7 +153,7 @@ describe('what the reference kubelet has left', () => {
     ]);
   });
 
-  test('is neither restarted nor mounted anew, when other pods come too', async () => {
+  test('is neither restarted nor mounted again, even when other pods are added', async () => {
     await machine.write('manifests/late.yaml', pod('late'));
     const late = await machine.containerOf(`late-${node}`);
     const rest = (await runs()).filter((line) => !line.includes(`late-${node}`));
@@ -163,7 +166,7 @@ describe('what the reference kubelet has left', () => {
     await rm(manifestPath('late'));
   });
 
-  test('ends with its manifest, and leaves nothing mounted', async () => {
+  test('ends when its manifest is removed, and leaves nothing mounted', async () => {
     for (const [name] of pods) await rm(manifestPath(name));
     await poll('no containers and no mounts', async () => {
       const { containers = [] } = await callCriOnce(machine.runtime.socket, 'ListContainers', {});
@@ -172,16 +175,16 @@ describe('what the reference kubelet has left', () => {
   });
 });
 
-describe('what is made here', () => {
-  test('is what the reference would have made, so that it goes on with it', async () => {
+describe('a pod created by Kubus', () => {
+  test('matches what the reference would create, so that the reference can continue with it', async () => {
     for (const [name, { manifest }] of pods) await machine.write(`manifests/${name}.yaml`, manifest);
-    await told();
+    await reportedPods();
     expect((await agent.end()).code).toBe(0);
     const left = await readLeftPods(machine);
     for (const [name, { left: expected }] of pods) expect(left[`${name}-${node}`]).toEqual(expected);
   });
 
-  test('stays when the agent has ended, beside the reference’s own state as it was', async () => {
+  test('keeps running when the agent has ended, and the state of the reference is unchanged', async () => {
     for (const [name, content] of Object.entries(STATE)) {
       expect(await readFile(join(machine.folder, 'kubelet', name), 'utf8')).toBe(content);
     }

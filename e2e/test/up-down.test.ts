@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
 import { type MachineSnapshot, diffSnapshots, nodeServices } from '@kubus/launcher';
 import { parse } from 'yaml';
+import { readmeTranscript, shapeOf } from '../src/readme-transcript.ts';
 import { UserNode } from '../src/user-node.ts';
 
 // The tests of this file follow one node through what a user does with it, in this order.
 
 let node: UserNode;
 let before: MachineSnapshot;
+let upOutput = '';
 
 beforeAll(async () => {
   node = await UserNode.prepare();
@@ -14,11 +17,11 @@ beforeAll(async () => {
 });
 afterAll(() => node.remove());
 
-/** Takes the node down and expects the machine as it was before the node. */
+/** Takes the node down and expects the machine to be unchanged. */
 async function downAndClean(): Promise<void> {
   const { code, stdout, stderr } = await node.kubus('down');
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`node ${node.name} is gone`);
+  expect(stdout).toContain(`node ${node.name} is removed`);
   expect(diffSnapshots(before, await node.snapshot())).toEqual([]);
 }
 
@@ -30,10 +33,11 @@ test('before up, commands say how to start the node', async () => {
   ]);
 });
 
-test('up shows its steps, the pods on their way to Running, and where to look next', async () => {
+test('up shows its steps, the pods until they are Running, and the next steps', async () => {
   const { code, stdout } = await node.up().outcome;
+  upOutput = stdout;
   expect(code).toBe(0);
-  for (const step of ['starting NATS', 'starting containerd', 'importing the images', 'starting the services']) {
+  for (const step of ['starting NATS', 'starting containerd', 'importing images', 'starting the services']) {
     expect(stdout).toMatch(new RegExp(`^kubus: ${step} \\.\\.\\. \\d+\\.\\d s$`, 'm'));
   }
   expect(stdout).toMatch(/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE/m);
@@ -44,7 +48,7 @@ test('up shows its steps, the pods on their way to Running, and where to look ne
     expect(stdout).toMatch(new RegExp(`^default +${name}-${node.name} +0/${containers} +(Pending|ContainerC)`, 'm'));
     expect(stdout).toMatch(new RegExp(`^default +${name}-${node.name} +${containers}/${containers} +Running`, 'm'));
   }
-  expect(stdout).toContain('What to look at next:');
+  expect(stdout).toContain('Next steps:');
   const containers = [`hello-${node.name}/hello`, `web-${node.name}/client`, `web-${node.name}/server`];
   expect([...(await node.stayingContainers()).keys()].sort()).toEqual(containers);
 });
@@ -53,35 +57,21 @@ test('up again changes nothing', async () => {
   const containers = await node.stayingContainers();
   const { code, stdout } = await node.up().outcome;
   expect(code).toBe(0);
-  expect(stdout).toContain(`node ${node.name} runs already`);
+  expect(stdout).toContain(`node ${node.name} is already running`);
   expect(await node.stayingContainers()).toEqual(containers);
 });
 
-test('every command has help; wrong usage ends with 2', async () => {
+// The help of every command is tested in its own package, without a process for each.
+test('the program has help; wrong usage ends with 2', async () => {
   const { code, stdout } = await node.kubus('--help');
-  expect(code).toBe(0);
-  const [, list = ''] = stdout.split('Commands:\n');
-  const commands = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = '']) => name);
-  expect(commands).toEqual(
-    expect.arrayContaining('up down status get describe logs exec tail trace graph restart test'.split(' ')),
-  );
-  const asked = [
-    ...commands.map((name) => [name]),
-    ['get', 'pods'],
-    ['get', 'manifests'],
-    ['describe', 'pod'],
-    ['trace', 'pod'],
-  ];
-  // `kubus kubelet --help` reads as the reference's own.
-  for (const words of asked.filter(([name = '']) => !['help', 'kubelet'].includes(name))) {
-    const help = await node.kubus(...words, '--help');
-    expect([words, help.code, help.stdout.split('\n')[0]]).toEqual([words, 0, expect.stringMatching(/^Usage: /)]);
-  }
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Commands:\n(?: {2}.*\n)* {2}up /m)]);
+  const help = await node.kubus('get', 'pods', '--help');
+  expect([help.code, help.stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^Usage: /)]);
   expect((await node.kubus('nonsense')).code).toBe(2);
   expect((await node.kubus('get', 'pods', '--nonsense')).code).toBe(2);
 });
 
-test('status tells of every service, the runtime and the network', async () => {
+test('status shows every service, the runtime and the network', async () => {
   const text = await node.kubus('status');
   expect(text.code).toBe(0);
   for (const service of nodeServices) {
@@ -98,7 +88,7 @@ test('status tells of every service, the runtime and the network', async () => {
   }
 });
 
-test('get lists pods for people and for programs; names resolve with and without the node', async () => {
+test('get lists pods as a table and as JSON; names resolve with and without the node', async () => {
   const list = JSON.parse((await node.kubus('get', 'pods', '-o', 'json')).stdout) as { items: { metadata: object }[] };
   expect(list.items.map(({ metadata }) => metadata)).toEqual(
     ['hello', 'once', 'web'].map((name) => expect.objectContaining({ name: `${name}-${node.name}` })),
@@ -119,7 +109,18 @@ test('get lists pods for people and for programs; names resolve with and without
   expect(manifests.map(({ errors }) => errors)).toEqual([[], [], []]);
 });
 
-test('get --watch goes on with what changes', async () => {
+test('the quick start of the README prints what the README shows', async () => {
+  await poll('the end of once', async () =>
+    (await node.kubus('get', 'pods')).stdout.includes('Completed') ? true : undefined,
+  );
+  for (const { words, lines } of await readmeTranscript()) {
+    const printed = words[0] === 'up' ? upOutput : (await node.kubus(...words)).stdout;
+    const shapes = printed.split('\n').map((line) => shapeOf(line, node.name));
+    expect([words, shapes]).toEqual([words, expect.arrayContaining(lines.map((line) => shapeOf(line, 'node0')))]);
+  }
+});
+
+test('get --watch follows changes', async () => {
   const watching = node.start('get', 'pods', '--watch');
   try {
     await watching.waitForOutput(/^web-/m);
@@ -148,7 +149,7 @@ test('describe, logs and exec look into a pod', async () => {
   expect((await node.kubus('exec', 'once', '--', 'true')).code).toBe(1);
 });
 
-test('trace shows what led to what, graph who says what, tail what is said', async () => {
+test('trace shows causes, graph shows which service publishes what, tail shows messages', async () => {
   const trace = await node.kubus('trace', 'pod', 'hello');
   expect(trace.code).toBe(0);
   const line = (text: string) => trace.stdout.split('\n').find((one) => one.includes(text)) ?? '';
@@ -171,7 +172,7 @@ test('trace shows what led to what, graph who says what, tail what is said', asy
   const tail = node.start('tail', '-o', 'json', 'runtime');
   try {
     const heard = tail.waitForOutput(/^\{.*runtime\.cmd\.Exec\..*\}$/m);
-    // Until it is heard, since nobody tells when the tail has begun to listen.
+    // Repeated until it is received, since tail does not report when it has subscribed.
     const ended = heard.then(() => true);
     while (!(await Promise.race([ended, node.kubus('exec', 'hello', '--', 'true').then(() => false)])));
     const [text] = await heard;
@@ -183,13 +184,13 @@ test('trace shows what led to what, graph who says what, tail what is said', asy
   }
 });
 
-test('restart ends a service and waits until it serves again; pods go on', async () => {
+test('restart ends a service and waits until it is ready again; pods keep running', async () => {
   const containers = await node.stayingContainers();
   for (const service of nodeServices) {
     const { code, stdout } = await node.kubus('restart', service);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringMatching(new RegExp(`^${service}-0 serves again after [\\d.]+ s\\n$`)),
+      expect.stringMatching(new RegExp(`^${service}-0 is ready again after [\\d.]+ s\\n$`)),
     ]);
   }
   expect(await node.stayingContainers()).toEqual(containers);
@@ -200,7 +201,7 @@ test('down leaves the machine as it was; down again changes nothing', async () =
   await node.runningContainers();
   await downAndClean();
   const again = await node.kubus('down');
-  expect(again).toEqual({ code: 0, stdout: `node ${node.name} is not there\n`, stderr: '' });
+  expect(again).toEqual({ code: 0, stdout: `node ${node.name} does not exist\n`, stderr: '' });
 });
 
 test('a killed launcher: up keeps the containers, down cleans up', async () => {
@@ -231,7 +232,7 @@ test('up --foreground stays, shows changes, and takes the node down at Ctrl-C', 
     await node.runningContainers();
     const { code, stdout } = await up.end('SIGINT');
     expect(code).toBe(0);
-    expect(stdout).toContain(`node ${node.name} is gone`);
+    expect(stdout).toContain(`node ${node.name} is removed`);
     expect(diffSnapshots(before, await node.snapshot())).toEqual([]);
   } finally {
     await up.end('SIGKILL');

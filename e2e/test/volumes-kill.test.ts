@@ -24,9 +24,9 @@ import { runPhase } from '../src/kill-phase.ts';
 import { type PlannedKill, planKills } from '../src/kill-plan.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 import { pod } from '../src/pods.ts';
+import { testSeed } from '../src/test-size.ts';
 
-/** KUBUS_E2E_SEED: another seed than the usual one. */
-const seed = Number(process.env['KUBUS_E2E_SEED'] ?? 1);
+const seed = testSeed('volumes-kill');
 
 const services = [
   'volume-manager-0',
@@ -48,7 +48,7 @@ let pods: ClusterPods;
 let claims: ClusterClaims;
 let driver: TestCsiDriver | undefined;
 
-// The driver keeps folders of the node in use: it goes before the node.
+// The driver keeps folders of the node in use: it is ended before the node.
 afterAll(async () => {
   await driver?.remove();
   await cluster.delete({ kind: 'CSIDriver', name: DRIVER });
@@ -60,7 +60,7 @@ sharedClusterNode({}, (parts) => {
   claims = new ClusterClaims(parts);
 });
 
-test(`six pods with every kind of volume come and go as they should, whoever is killed meanwhile (seed ${seed})`, async () => {
+test(`six pods with every kind of volume start and end correctly while processes are killed (seed ${seed})`, async () => {
   const kills: string[] = [];
   try {
     await comeAndGo(kills);
@@ -111,7 +111,7 @@ async function startDriver(): Promise<TestCsiDriver> {
   return driver;
 }
 
-/** Does something with every pod, and kills meanwhile. */
+/** Runs an action for every pod, and kills processes meanwhile. */
 async function phase(
   planned: readonly PlannedKill<Victim>[] = [],
   kills: string[],
@@ -132,7 +132,7 @@ async function phase(
 
 const killed = new Set<number>();
 
-/** Every life that was not killed has announced itself. */
+/** Every restarted process has announced itself. */
 async function everyServiceBack(): Promise<void> {
   await node.watch.until('every service', () => {
     const pids = services.map((service) => node.watch.instance(service)?.pid);
@@ -140,7 +140,7 @@ async function everyServiceBack(): Promise<void> {
   });
 }
 
-/** Resolves with the pod's UID, once it is ready on the node and for the cluster. No container has had a second life. */
+/** Resolves with the pod's UID, once it is ready on the node and in the cluster. No container was restarted. */
 async function untilRight(name: string): Promise<string> {
   const { ref, status } = await node.watch.waitForPod(name, isReady);
   expect(status?.containerStatuses?.map(({ restartCount }) => restartCount)).toEqual([0]);
@@ -148,7 +148,7 @@ async function untilRight(name: string): Promise<string> {
   return ref.uid;
 }
 
-/** What stays for good: a network that could not be removed the first time is removed a moment later. */
+/** Permanent leftovers only: a network that could not be removed at first is removed by a later attempt. */
 async function lastLeftovers(): Promise<string[]> {
   let left: string[] = [];
   const isEmpty = async () => ((left = await leftoversOfPods(node)).length === 0 ? true : undefined);

@@ -7,7 +7,7 @@ import type { Cluster } from '@kubus/kube-fixture';
 import { ClusterClaims } from '../src/cluster-claims.ts';
 import { sharedClusterNode } from '../src/cluster-node.ts';
 import { ClusterPods } from '../src/cluster-pods.ts';
-import { containerStatus, toldMessages, waitingReason } from '../src/pod-facts.ts';
+import { containerStatus, eventMessages, waitingReason } from '../src/pod-facts.ts';
 import { container, image, shell } from '../src/pods.ts';
 import { placesOf } from '../src/value-search.ts';
 
@@ -26,8 +26,8 @@ sharedClusterNode({}, (started) => {
 const data = { name: 'data', emptyDir: {} };
 const whole = [{ name: 'data', mountPath: '/all' }];
 
-describe('parts of volumes', () => {
-  test('are what a container sees, also where their names come from a ConfigMap', async () => {
+describe('subpaths of volumes', () => {
+  test('are visible in a container, also with names from a ConfigMap', async () => {
     const metadata = { name: 'where' };
     await cluster.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { folder: 'of/map' } });
     const first = container({
@@ -69,19 +69,19 @@ describe('parts of volumes', () => {
     await pods.remove(one);
   });
 
-  test('that lead out of the volume are not to be had', async () => {
+  test('that lead out of the volume are refused', async () => {
     const first = container({ name: 'first', command: shell('ln -s /etc /all/out'), volumeMounts: whole });
     const main = container({ name: 'main', volumeMounts: [{ name: 'data', mountPath: '/in', subPath: 'out' }] });
     const isRefused = (one: WatchedPod) => waitingReason(one) === 'CreateContainerConfigError';
     const one = await pods.run('escape', { volumes: [data], initContainers: [first], containers: [main] }, isRefused);
     const message = 'failed to prepare subPath for volumeMount "data" of container "main"';
-    expect(toldMessages(node, one, 'Failed')).toContain(`Error: ${message}`);
+    expect(eventMessages(node, one, 'Failed')).toContain(`Error: ${message}`);
     expect(containerStatus(one)?.state).toEqual({ waiting: { reason: 'CreateContainerConfigError', message } });
     await pods.remove(one);
   });
 });
 
-test('what a container mounts, those see that asked for it, and nobody any more when the pod is gone', async () => {
+test('mounts of a container are visible as its mount propagation requests, and are removed with the pod', async () => {
   const containers = ['None', 'HostToContainer', 'Bidirectional'].map((mountPropagation) =>
     container({
       name: mountPropagation.toLowerCase(),
@@ -98,7 +98,7 @@ test('what a container mounts, those see that asked for it, and nobody any more 
   await pods.remove(one);
 });
 
-test('an image is there as a volume, where the runtime has that, and the container says why it is not', async () => {
+test('an image is mounted as a volume if the runtime supports it; otherwise the container status has the reason', async () => {
   const { runtimeVersion = '' } = await node.cri('Version', {});
   const [major = 0, minor = 0] = runtimeVersion.replace('v', '').split('.').map(Number);
   const isAble = major > 2 || (major === 2 && minor >= 1);
@@ -118,7 +118,7 @@ test('an image is there as a volume, where the runtime has that, and the contain
   await pods.remove(one);
 });
 
-/** What stands nowhere but in a Secret. */
+/** A value that exists only in a Secret. */
 const VALUE = 'marked-volume-c0ffee';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
@@ -126,13 +126,13 @@ async function put(kind: string, name: string, content: object): Promise<void> {
   await cluster.create({ apiVersion: 'v1', kind, metadata: { name }, ...content });
 }
 
-/** Of a pod whose container has each of these volumes at `/<its name>`. */
+/** The spec of a pod whose container has each of these volumes at `/<its name>`. */
 function mounting(volumes: NonNullable<PodSpec['volumes']>, spec: Partial<PodSpec> = {}): Partial<PodSpec> {
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
   return { volumes, containers: [container({ name: 'main', volumeMounts })], ...spec };
 }
 
-/** What a shell line says in the container `main`. */
+/** The output of a shell line in the container `main`. */
 async function said(name: string, line: string): Promise<string> {
   return (await pods.inside(name, 'main', line)).join('\n');
 }
@@ -155,7 +155,7 @@ describe('files that the node writes', () => {
     },
   ];
 
-  test('are in the container with their content, rights and owners, and nowhere else', async () => {
+  test('are in the container with their content, modes and owners, and nowhere else', async () => {
     await put('Secret', 'sec', { data: { key: base64(VALUE) } });
     await put('ConfigMap', 'conf', { data: { text: 'hello' }, binaryData: { blob: base64('binary') } });
     await put('ServiceAccount', 'robot', {});
@@ -185,7 +185,7 @@ describe('files that the node writes', () => {
     expect(places.filter(isInMemory)).toHaveLength(2);
   });
 
-  test('change in the container when their object or the pod does', async () => {
+  test('change in the container when their object or the pod changes', async () => {
     await cluster.patch({ kind: 'Secret', name: 'sec' }, { data: { key: base64('changed') } });
     await cluster.patch({ kind: 'Pod', name: 'files' }, { metadata: { labels: { color: 'blue' } } });
     const seen = (file: string, text: string) =>
@@ -197,11 +197,11 @@ describe('files that the node writes', () => {
   });
 });
 
-describe('an object that is not there', () => {
-  test('is told of, and the pod starts when it comes', async () => {
+describe('an object that does not exist', () => {
+  test('is reported, and the pod starts once it exists', async () => {
     const message = 'MountVolume.SetUp failed for volume "late" : secret "late" not found';
     const isTold = (one: WatchedPod) =>
-      waitingReason(one) === 'ContainerCreating' && toldMessages(node, one, 'FailedMount').includes(message);
+      waitingReason(one) === 'ContainerCreating' && eventMessages(node, one, 'FailedMount').includes(message);
     await pods.run('waiting', mounting([{ name: 'late', secret: { secretName: 'late' } }]), isTold);
     await put('Secret', 'late', { data: { key: base64('there') } });
     const one = await node.watch.waitForPod('waiting');
@@ -217,7 +217,7 @@ describe('claims', () => {
   });
   const folderOf = (path: string) => ({ hostPath: { path, type: 'DirectoryOrCreate' } });
 
-  test('bring their volumes to pods, which wait with the reason until there is one', async () => {
+  test('give pods their volumes; until they are bound, pods wait with the reason', async () => {
     const folder = join(node.folder, 'claimed');
     await claims.create('later');
     const problem = 'error processing PVC default/later: PVC is not bound';
@@ -225,7 +225,7 @@ describe('claims', () => {
     const said = `Unable to attach or mount volumes: ${volumes}: ${problem}`;
     const writing = await pods.run('writing', claimed('later'), () => true);
     await node.watch.until('why it waits', () =>
-      toldMessages(node, writing, 'FailedMount').includes(said) ? true : undefined,
+      eventMessages(node, writing, 'FailedMount').includes(said) ? true : undefined,
     );
     await claims.bind('later', folderOf(folder));
     await node.watch.waitForPod('writing', isReady);
@@ -238,7 +238,7 @@ describe('claims', () => {
     await claims.release('later');
   });
 
-  test('that are made for a pod are its own', async () => {
+  test('that are generated for a pod belong to it', async () => {
     const storage = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
     const volumeClaimTemplate = { spec: { ...storage, resources: { requests: { storage: '1Mi' } } } };
     const spec = { ...claimed(''), volumes: [{ name: 'data', ephemeral: { volumeClaimTemplate } }] };

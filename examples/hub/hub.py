@@ -1,9 +1,9 @@
-"""Collects the events of nodes on a hub, and prints each as it comes.
+"""Collects the events of nodes on a hub, and prints each as it arrives.
 
     python3 examples/hub/hub.py --credentials .kubus/hub/reader.credentials node0 node1
 
-The hub's stream `EVENTS` takes what each node keeps for it, from the oldest event that neither has forgotten; nodes of an
-earlier call stay in it. A node that is not there is waited for.
+The hub's stream `EVENTS` sources the events that each node keeps for it, oldest first; nodes of earlier calls remain sources. The
+program waits for a node that is not connected.
 """
 
 import argparse
@@ -20,22 +20,22 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 STREAM = "EVENTS"
-# What the hub keeps; the oldest goes first.
+# The size of the hub's stream; the oldest events are dropped first.
 STREAM_BYTES = 1024**3
-# How long the hub may take to answer, and when it is asked again.
+# How long the hub may take to answer, and the time between two attempts, in seconds.
 ANSWER_S = 3.0
 AGAIN_S = 1.0
-# How often nodes are looked for: new ones, and those that were made anew.
+# How often the program looks for new and recreated nodes, in seconds.
 LOOK_S = 5.0
-# A hub that was killed may have lost its last events, and takes them again under other numbers: after that so many are
-# looked at once more, and those that were shown already are left out.
+# A hub that was killed may have lost its last events and sources them again under other sequence numbers: after a restart so many events
+# are read again, and those that were already shown are skipped.
 OVERLAP = 1000
-# How many events are asked for at once, and how long the hub may wait for the first one.
+# The number of events in one request, and how long the hub waits for the first one, in seconds.
 BATCH = 100
 WAIT_S = 2.0
 
 
-def tell(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -53,16 +53,16 @@ class Hub:
         return json.loads(answer.data)
 
     async def collect(self, nodes: list[str]) -> None:
-        """Lets the hub's stream take the events of these nodes, for ever."""
+        """Keeps these nodes as sources of the hub's stream, for ever."""
         while True:
             try:
                 await self._update([source for node in nodes if (source := await self._source(node)) is not None])
             except (NatsError, asyncio.TimeoutError) as error:
-                tell(f"the hub does not answer: {error!r}")
+                log(f"the hub does not answer: {error!r}")
             await asyncio.sleep(LOOK_S)
 
     async def _source(self, node: str) -> dict[str, Any] | None:
-        """Where a node keeps its events. A node that was made anew has another stream."""
+        """The stream of a node's events as a source; None when the node is not connected. A recreated node has another stream."""
         api = f"$JS.{node.replace('.', '_')}.API"
         try:
             streams = (await self._ask("STREAM.NAMES", prefix=api))["streams"] or []
@@ -70,7 +70,7 @@ class Hub:
             streams = []
         if streams == []:
             if node not in self._away:
-                tell(f"{node} is away")
+                log(f"{node} is not connected")
             self._away.add(node)
             return None
         self._away.discard(node)
@@ -94,13 +94,13 @@ class Hub:
         }
         answer = await self._ask(f"STREAM.{'CREATE' if present is None else 'UPDATE'}.{STREAM}", config)
         if "error" in answer:
-            tell(f"the hub refuses its stream: {answer['error']['description']}")
+            log(f"cannot create or update the hub's stream: {answer['error']['description']}")
             return
         for one in added:
-            tell(f"the hub takes {one['name']}")
+            log(f"the hub now collects {one['name']}")
 
     async def follow(self, first: int, as_json: bool) -> None:
-        """Prints every event from that number on, for ever. The hub may be started again meanwhile."""
+        """Prints every event from that sequence number on, for ever, also across restarts of the hub."""
         following = first
         while True:
             try:
@@ -113,7 +113,7 @@ class Hub:
                 await asyncio.sleep(AGAIN_S)
 
     def _is_new(self, headers: dict[str, str]) -> bool:
-        """Whether that event was not among the last ones: its node, who has told it, and its number there."""
+        """Whether the event was not shown yet, by its node, publisher, epoch and number."""
         event = tuple(headers.get(f"Kubus-{name}", "") for name in ("Node", "Source", "Epoch", "Seq"))
         if event in self._shown:
             return False
@@ -123,7 +123,7 @@ class Hub:
         return True
 
     async def _stored(self, first: int) -> AsyncIterator[Msg]:
-        """Every event from that number on. Raises NatsError, asyncio.TimeoutError when the hub has gone."""
+        """Every event from that sequence number on. Raises NatsError, asyncio.TimeoutError when the hub is not reachable."""
         config = {
             "deliver_policy": "by_start_sequence",
             "opt_start_seq": first,
@@ -141,7 +141,7 @@ class Hub:
                     for message in await consumer.fetch(BATCH, timeout=WAIT_S):
                         yield message
                 except asyncio.TimeoutError:
-                    # Either nothing has happened, or the consumer is gone with the hub.
+                    # Either there are no new events, or the consumer was lost with the hub.
                     await consumer.consumer_info()
         finally:
             await consumer.unsubscribe()
@@ -155,7 +155,7 @@ def show(subject: str, headers: dict[str, str], data: bytes, as_json: bool) -> N
     _, _, area, _, name, key = subject.split(".")
     about = json.dumps(payload)
     if isinstance(payload, dict) and "reason" in payload:
-        # What people are told, of a pod or of the node.
+        # A Kubernetes event of a pod or of the node.
         ref = payload.get("ref")
         of = f"{ref['namespace']}/{ref['name']} " if ref else ""
         about = f"{of}{payload['reason']}: {payload['message']}"
@@ -166,15 +166,15 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description="Collects the events of nodes on a hub, and prints them.")
     parser.add_argument("nodes", nargs="+", metavar="NODE")
     parser.add_argument("--server", default="nats://127.0.0.1:4222", help="nats://HOST:PORT or tls://HOST:PORT")
-    parser.add_argument("--ca", help="authorities that a tls:// hub is known by, PEM; else the system's")
+    parser.add_argument("--ca", help="CA certificates of a tls:// hub (PEM); default: the system's")
     parser.add_argument("--credentials", required=True, type=Path, help="file with USER:PASSWORD")
-    parser.add_argument("--from", dest="first", type=int, default=1, help="number of the first event in the hub's stream")
+    parser.add_argument("--from", dest="first", type=int, default=1, help="sequence number of the first event in the hub's stream")
     parser.add_argument("--json", action="store_true", help="one object a line: subject, headers, payload")
     options = parser.parse_args()
     user, _, password = options.credentials.read_text().strip().partition(":")
 
     async def lost(_error: Exception) -> None:
-        """The client reconnects by itself."""
+        """The client reconnects automatically."""
 
     client = Client()
     await client.connect(

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts a hub whose passwords and events are kept in FOLDER. With a certificate and its key (PEM) other machines reach it.
+# Starts a hub; its passwords and events are kept in FOLDER. With a certificate and its key (PEM) it is reachable from other machines.
 #
 #   start.sh FOLDER [CERTIFICATE KEY]
 set -eu
@@ -10,7 +10,7 @@ folder=${1:?usage: start.sh FOLDER [CERTIFICATE KEY]}
 mkdir -p "$folder"
 for user in node reader; do
   file=$folder/$user.credentials
-  # A letter first: the server would take digits for a number.
+  # The first character is a letter: the server would parse digits as a number.
   [ -e "$file" ] || echo "$user:k$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >"$file"
 done
 NODE_PASSWORD=$(cut -d: -f2 "$folder/node.credentials")

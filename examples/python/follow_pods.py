@@ -1,8 +1,8 @@
-"""Prints what becomes of the pods of a node: their phases and the events that are told of them.
+"""Prints the phases and the Kubernetes events of the pods of a node.
 
     kubus inside -- python3 examples/python/follow_pods.py [CONTRACT]
 
-With the folder that `pnpm contract` writes, each message is validated first.
+CONTRACT is the folder that `pnpm contract` writes; with it, each message is validated first.
 """
 
 import asyncio
@@ -13,31 +13,31 @@ from pathlib import Path
 
 from fact import Fact
 from kubus_bus import Bus
-from message import Heard
+from message import Message
 from schemas import Schemas
 
-# How long a message may be on another way than those that were published after it.
+# How long a message may arrive after later ones of the same publisher, in seconds.
 LATE_S = 5.0
 
 
 class Gaps:
-    """Running numbers of publishers that have not been heard of: messages that were lost."""
+    """Finds lost messages: sequence numbers of a publisher that were not received."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
         self._missing: set[tuple[str, int]] = set()
 
-    def take(self, message: Heard) -> None:
+    def take(self, message: Message) -> None:
         publisher, number = message.id.rsplit(".", 1)
         last = self._last.get(publisher)
         self._missing.discard((publisher, int(number)))
         if last is not None:
             for missing in range(last + 1, int(number)):
                 self._missing.add((publisher, missing))
-                asyncio.get_running_loop().call_later(LATE_S, self._tell, publisher, missing)
+                asyncio.get_running_loop().call_later(LATE_S, self._report, publisher, missing)
         self._last[publisher] = max(last or 0, int(number))
 
-    def _tell(self, publisher: str, number: int) -> None:
+    def _report(self, publisher: str, number: int) -> None:
         if (publisher, number) in self._missing:
             self._missing.discard((publisher, number))
             print(f"lost: message {number} of {publisher}", file=sys.stderr, flush=True)
@@ -51,23 +51,23 @@ class Follower:
         self._shown: dict[str, str] = {}
 
     async def start(self) -> None:
-        await self._bus.listen(">", self._heard)
+        await self._bus.listen(">", self._received)
         self._statuses = await self._bus.read("worker", "status", self._changed)
         for uid in [*self._statuses.values]:
             self._changed(uid)
 
-    def _is_valid(self, message: Heard) -> bool:
+    def _is_valid(self, message: Message) -> bool:
         wrong = [] if self._schemas is None else self._schemas.errors(message.subject, message.headers, message.payload)
         for error in wrong:
             print(f"refused: {message.subject}: {error}", file=sys.stderr, flush=True)
         return wrong == []
 
-    def _heard(self, message: Heard) -> None:
+    def _received(self, message: Message) -> None:
         self._gaps.take(message)
         tokens = message.subject.split(".")
         if tokens[3:5] == ["event", "recorded"] and self._is_valid(message):
             event = message.payload
-            # The node itself is in no namespace.
+            # A Node has no namespace.
             name = "/".join(event["ref"][one] for one in ("namespace", "name") if one in event["ref"])
             print(f"{name} {event['reason']}: {event['message']}", flush=True)
 
@@ -75,7 +75,7 @@ class Follower:
         message = self._statuses.values.get(uid)
         if message is None:
             if uid in self._shown:
-                print(f"{self._shown.pop(uid)} is gone", flush=True)
+                print(f"{self._shown.pop(uid)} is removed", flush=True)
         elif self._is_valid(message):
             ref, status = message.payload["ref"], message.payload["status"]
             ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", []))

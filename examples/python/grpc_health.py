@@ -1,11 +1,11 @@
-"""Asks a server how it is, by the gRPC health checking protocol (grpc.health.v1)."""
+"""A client of the gRPC health checking protocol (grpc.health.v1)."""
 
 import grpc
 
 CHECK = "/grpc.health.v1.Health/Check"
 STATUSES = ("UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN")
 
-# In the clear and straight to the pod, on a connection of its own.
+# Without TLS and without a proxy, on a separate connection.
 OPTIONS = (("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1))
 
 
@@ -14,7 +14,7 @@ async def health(host: str, port: int, service: str, limit: float) -> str:
     target = f"ipv6:[{host}]:{port}" if ":" in host else f"ipv4:{host}:{port}"
     async with grpc.aio.insecure_channel(target, OPTIONS) as channel:
         check = channel.unary_unary(CHECK, request_serializer=request, response_deserializer=status)
-        # One that does not listen yet is tried again until the time is over.
+        # A server that does not listen yet is tried again until the time limit.
         return await check(service, timeout=limit, wait_for_ready=True)
 
 

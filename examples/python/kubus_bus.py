@@ -1,6 +1,6 @@
 """The protocol of a Kubus node, as its published contract describes it: facts, commands and events over NATS.
 
-Nothing of Kubus is used but the contract: the AsyncAPI document's text and the JSON Schemas of the payloads.
+It uses only the contract: the text of the AsyncAPI document and the JSON Schemas of the payloads.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from fact import Fact
-from message import Heard, encode_token, heard, now
+from message import Message, encode_token, now, received_message
 from nkey import UserKey
 
 ASK_AGAIN_S = 15.0
 FIRST_ASK_S = 1.0
-# How long the broker may take to answer, and when it is asked again.
+# How long the broker may take to answer, and the delay before the next attempt.
 ANSWER_S = 5.0
 AGAIN_S = 0.2
 
@@ -36,23 +36,23 @@ class CommandFailed(Exception):
 
 
 class NotReady(Exception):
-    """The broker has not got what it is asked for, yet."""
+    """The broker does not have the requested stream yet."""
 
 
 class Reader:
-    """The way of one fact to its reader."""
+    """Delivers one fact to its reader."""
 
-    def __init__(self, bus: "Bus", name: str, changed: Callable[[str], Any], whole: Callable[[str], Any]) -> None:
+    def __init__(self, bus: "Bus", name: str, changed: Callable[[str], Any], completed: Callable[[str], Any]) -> None:
         self.fact, self.fact_name = Fact(), name
-        self._bus, self._changed, self._whole = bus, changed, whole
+        self._bus, self._changed, self._completed = bus, changed, completed
         self._loaded = False
-        self._untold: set[str] = set()
+        self._pending: set[str] = set()
 
     async def deliver(self, message: Msg) -> None:
-        self._take(heard(message))
+        self._take(received_message(message))
 
     async def load(self) -> None:
-        """Nothing is told, and no mark is applied, before all that is stored is here."""
+        """Reports nothing and applies no mark until all stored values have been received."""
         self._loaded = False
         while True:
             try:
@@ -61,27 +61,27 @@ class Reader:
             except (NotReady, NatsError, asyncio.TimeoutError):
                 await asyncio.sleep(AGAIN_S)
         self._loaded = True
-        self._tell()
+        self._notify()
 
-    def _take(self, message: Heard) -> None:
+    def _take(self, message: Message) -> None:
         if message.subject.split(".")[-2] == "=complete":
             self.fact.mark(message)
         elif self.fact.take(message):
-            self._untold.add(message.key)
+            self._pending.add(message.key)
         if self._loaded:
-            self._tell()
+            self._notify()
 
-    def _tell(self) -> None:
-        gone, whole = self.fact.settle()
-        changed, self._untold = self._untold.union(gone), set()
+    def _notify(self) -> None:
+        removed, completed = self.fact.settle()
+        changed, self._pending = self._pending.union(removed), set()
         for key in changed:
             self._changed(key)
-        for source in whole:
-            self._whole(source)
+        for source in completed:
+            self._completed(source)
 
 
 class Bus:
-    """One instance's way to the bus of its node."""
+    """The connection of one instance to the bus of its node."""
 
     def __init__(self, *, url: str, node: str, service: str, instance: str, epoch: int, identities: Path) -> None:
         self.node, self.service, self.instance, self.epoch = node, service, instance, epoch
@@ -97,7 +97,7 @@ class Bus:
         self._readers: list[Reader] = []
         self._again: asyncio.Future[None] | None = None
         # By `<area>.cmd.<name> <number>`.
-        self._pending: dict[str, asyncio.Future[Heard]] = {}
+        self._pending: dict[str, asyncio.Future[Message]] = {}
         self._numbers: dict[str, int] = {}
         self._open: dict[str, set[int]] = {}
 
@@ -123,7 +123,7 @@ class Bus:
 
     # ---- headers
 
-    def stamp(self, kind: str, pod: str | None, causes: list[Heard]) -> dict[str, str]:
+    def stamp(self, kind: str, pod: str | None, causes: list[Message]) -> dict[str, str]:
         """The headers of the next message."""
         self._seq += 1
         trace = causes[0].headers["traceparent"].split("-")[1] if causes else secrets.token_hex(16)
@@ -140,21 +140,21 @@ class Bus:
             headers["Kubus-Pod"] = pod
         if causes:
             headers["Kubus-Causes"] = ",".join(dict.fromkeys(cause.id for cause in causes))
-            headers["Kubus-Heard"] = causes[0].heard
+            headers["Kubus-Heard"] = causes[0].received_at
         return headers
 
     # ---- events
 
-    async def publish(self, area: str, name: str, key: str, payload: Any, pod: str, causes: list[Heard]) -> None:
+    async def publish(self, area: str, name: str, key: str, payload: Any, pod: str, causes: list[Message]) -> None:
         subject = f"kubus.{encode_token(self.node)}.{area}.event.{name}.{encode_token(key)}"
         headers = self.stamp(f"{area}.event.{name}/1", pod, causes)
         await self._client.publish(subject, json.dumps(payload).encode(), headers=headers)
 
-    async def listen(self, pattern: str, on_message: Callable[[Heard], Any]) -> None:
-        """Everything that is said under a pattern below the node, from now on."""
+    async def listen(self, pattern: str, on_message: Callable[[Message], Any]) -> None:
+        """Subscribes to all messages under a pattern below the node, from now on."""
 
         async def deliver(message: Msg) -> None:
-            on_message(heard(message))
+            on_message(received_message(message))
 
         await self._client.subscribe(f"kubus.{encode_token(self.node)}.{pattern}", cb=deliver)
 
@@ -169,20 +169,20 @@ class Bus:
         area: str,
         name: str,
         changed: Callable[[str], Any] = lambda _key: None,
-        whole: Callable[[str], Any] = lambda _source: None,
+        completed: Callable[[str], Any] = lambda _source: None,
     ) -> Fact:
-        """Follows a fact, and returns when all that is stored is known.
+        """Follows a fact, and returns when all stored values have been received.
 
-        `changed` is called for each key that changed or is gone, `whole` when an owner has told its whole set.
+        `changed` is called for each changed or removed key, `completed` when an owner has published its complete set.
         """
-        reader = Reader(self, f"{area}.fact.{name}", changed, whole)
+        reader = Reader(self, f"{area}.fact.{name}", changed, completed)
         await self._client.subscribe(f"kubus.{encode_token(self.node)}.{reader.fact_name}.>", cb=reader.deliver)
         self._readers.append(reader)
         await reader.load()
         return reader.fact
 
-    async def load(self, fact_name: str, take: Callable[[Heard], None]) -> None:
-        """Has all that is stored of a fact delivered, and returns when it has been."""
+    async def load(self, fact_name: str, take: Callable[[Message], None]) -> None:
+        """Loads all stored values of a fact, and returns when they have been delivered."""
         name = f"{self.instance}-{secrets.token_hex(4)}"
         inbox = f"_INBOX.{self.instance}.{name}"
         stored = f"$KV.{self._bucket}."
@@ -190,11 +190,11 @@ class Bus:
 
         async def deliver(message: Msg) -> None:
             nonlocal received
-            # What comes to the inbox keeps the subject under which it was stored; a heartbeat has none.
+            # A stored message keeps its subject; a heartbeat has none.
             if message.subject.startswith(stored):
-                one = heard(message)
+                one = received_message(message)
                 subject = f"kubus.{encode_token(self.node)}.{message.subject[len(stored):]}"
-                take(Heard(subject, one.headers, one.payload, one.heard))
+                take(Message(subject, one.headers, one.payload, one.received_at))
                 received += 1
                 counted.set()
 
@@ -218,7 +218,7 @@ class Bus:
             )
             created = json.loads(answer.data)
             if "error" in created:
-                raise NotReady(f"the facts {fact_name} can not be read: {created['error']['description']}")
+                raise NotReady(f"the facts {fact_name} cannot be read: {created['error']['description']}")
             while received < created["num_pending"]:
                 counted.clear()
                 await asyncio.wait_for(counted.wait(), ANSWER_S)
@@ -233,10 +233,10 @@ class Bus:
         payload: Any,
         *,
         pod: str | None = None,
-        causes: list[Heard] | None = None,
+        causes: list[Message] | None = None,
         term: int | None = None,
     ) -> None:
-        """Stores a fact that this instance owns; `payload` None takes it out."""
+        """Stores a fact that this instance owns; `payload` None removes it."""
         self._version += 1
         headers = self.stamp(f"{area}.fact.{name}/1", pod, causes or [])
         headers["Kubus-Version"] = str(self._version)
@@ -254,7 +254,7 @@ class Bus:
             del entries[token]
 
     async def complete(self, area: str, name: str) -> None:
-        """All keys of a fact that this instance has are told."""
+        """Publishes the completion mark: all keys of this instance have been published."""
         fact = f"{area}.fact.{name}"
         self._complete.add(fact)
         self._version += 1
@@ -265,7 +265,7 @@ class Bus:
         await self._store(f"{fact}.=complete.{encode_token(self.instance)}", json.dumps({"keys": keys}), headers)
 
     async def announce(self, version: str) -> None:
-        """Tells the others that this instance serves."""
+        """Announces that this instance serves."""
         about = {
             "service": self.service,
             "epoch": self.epoch,
@@ -277,7 +277,7 @@ class Bus:
         await self.complete("service", "instance")
 
     async def _store(self, key: str, data: str, headers: dict[str, str]) -> None:
-        """Until the broker says that it has it: right after its start it may have no bucket yet."""
+        """Stores a value until the broker acknowledges it: right after its start it may have no bucket yet."""
         # One after the other, so that no older value follows a newer one.
         async with self._storing:
             while True:
@@ -293,10 +293,10 @@ class Bus:
                 await asyncio.sleep(AGAIN_S)
 
     async def _reconnected(self) -> None:
-        self._again = asyncio.ensure_future(self._say_again())
+        self._again = asyncio.ensure_future(self._publish_again())
 
-    async def _say_again(self) -> None:
-        """The bucket may have come back empty: owners say all again, and readers look at all of it anew."""
+    async def _publish_again(self) -> None:
+        """The bucket may be empty after a restart: owners publish all facts again, and readers reload them."""
         for fact, entries in self._owned.items():
             for key, (data, headers) in [*entries.items()]:
                 await self._store(f"{fact}.{key}", data, headers)
@@ -308,16 +308,16 @@ class Bus:
 
     # ---- commands
 
-    async def call(self, area: str, name: str, key: str, request: Any, causes: list[Heard]) -> Heard:
-        """Has a command carried out that needs no hold, however often it takes to ask.
+    async def call(self, area: str, name: str, key: str, request: Any, causes: list[Message]) -> Message:
+        """Runs a command that needs no fencing token. It is sent again until it is answered.
 
-        Raises CommandFailed with what the server says.
+        Raises CommandFailed with the error of the server.
         """
         kind = f"{area}.cmd.{name}"
         number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
         still_open = self._open.setdefault(kind, set())
         still_open.add(number)
-        end: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
+        end: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._pending[f"{kind} {number}"] = end
         subject = f"kubus.{encode_token(self.node)}.{kind}.{encode_token(key)}"
         reply = f"kubus.{encode_token(self.node)}.reply.{self.service}.{self.instance}.{encode_token(key)}"
@@ -336,14 +336,14 @@ class Bus:
             del self._pending[f"{kind} {number}"]
 
     async def _replied(self, message: Msg) -> None:
-        reply = heard(message)
+        reply = received_message(message)
         status = reply.headers.get("Kubus-Status")
         if status in ("accepted", "attached"):
             return
         kind = reply.headers["Kubus-Type"].rsplit("/", 1)[0].replace(".reply.", ".cmd.")
-        hold, number, _ = reply.headers["Kubus-Command"].split(".")
+        token, number, _ = reply.headers["Kubus-Command"].split(".")
         end = self._pending.get(f"{kind} {number}")
-        if end is None or end.done() or int(hold) != self.epoch:
+        if end is None or end.done() or int(token) != self.epoch:
             return
         if status == "done":
             end.set_result(reply)
@@ -352,4 +352,4 @@ class Bus:
 
     @staticmethod
     async def _ignore(_error: Exception) -> None:
-        """The client reconnects by itself."""
+        """The client reconnects automatically."""

@@ -29,13 +29,13 @@ def now() -> str:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A message that may be the cause of others."""
+class Message:
+    """A received message; it may be the cause of others."""
 
     subject: str
     headers: dict[str, str]
     payload: Any
-    heard: str
+    received_at: str
 
     @property
     def id(self) -> str:
@@ -46,7 +46,7 @@ class Heard:
         return decode_token(self.subject.rsplit(".", 1)[1])
 
 
-def heard(message: Msg) -> Heard:
+def received_message(message: Msg) -> Message:
     headers = dict(message.headers or {})
     payload = json.loads(message.data) if message.data else None
-    return Heard(message.subject, headers, payload, now())
+    return Message(message.subject, headers, payload, now())

@@ -16,8 +16,8 @@ class UserKey:
         text = seed_file.read_text().strip()
         raw = base64.b32decode(text + "=" * (-len(text) % 8))
         if raw[-2:] != _checksum(raw[:-2]):
-            raise ValueError(f"{seed_file} holds no key of NATS: its checksum is wrong")
-        # Two bytes say what it is a seed of.
+            raise ValueError(f"{seed_file} does not contain a NATS key: its checksum is wrong")
+        # The first two bytes are the prefix: a seed, of a user.
         self._key = SigningKey(raw[2:-2])
 
     @property
@@ -26,7 +26,7 @@ class UserKey:
         return base64.b32encode(body + _checksum(body)).decode().rstrip("=")
 
     def sign(self, nonce: str) -> bytes:
-        """What the server wants to see of a connection: its nonce, signed."""
+        """The signature of the server's nonce, with which a connection is authenticated."""
         return base64.b64encode(self._key.sign(nonce.encode()).signature)
 
 

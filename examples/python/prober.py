@@ -1,4 +1,4 @@
-"""Takes the place of Kubus's `prober`: startup, liveness and readiness probes in Python.
+"""Replaces the `prober` of Kubus: startup, liveness and readiness probes in Python.
 
     kubus replace prober -- python3 examples/python/prober.py
 
@@ -23,15 +23,15 @@ import grpc
 from fact import Fact
 from grpc_health import health
 from kubus_bus import Bus, CommandFailed
-from message import Heard, now
+from message import Message, now
 from slot import Slot
 
 KINDS = ("startup", "liveness", "readiness")
-# What a probe says before its first verdict.
+# The result of a probe before its first verdict.
 INITIAL = {"startup": "unknown", "liveness": "success", "readiness": "failure"}
 
-# A result, what there is to say of it, and what it depended on.
-Attempt = tuple[str, str, list[Heard]]
+# A result, its message, and its causes.
+Attempt = tuple[str, str, list[Message]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Target:
 
 
 class Verdicts:
-    """What the probes of each pod say: payloads of `probe.fact.results`, kept over a restart in a file."""
+    """The probe results of each pod: payloads of `probe.fact.results`, kept in a file across restarts."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -64,7 +64,7 @@ class Verdicts:
         pod["containers"].setdefault(target.run, {})[target.kind] = result
 
     def keep(self, uid: str, runs: set[str]) -> None:
-        """Forgets runs that are no more."""
+        """Forgets runs that no longer exist."""
         pod = self.pods.get(uid)
         if pod is not None:
             pod["containers"] = {run: said for run, said in pod["containers"].items() if run in runs}
@@ -72,7 +72,7 @@ class Verdicts:
                 del self.pods[uid]
 
     def write(self) -> None:
-        """Before it is told: whoever was told must not hear otherwise after a restart."""
+        """Called before results are published: a restart must not contradict a published result."""
         new = self._file.with_suffix(".new")
         new.write_text(json.dumps(self.pods))
         new.replace(self._file)
@@ -82,8 +82,8 @@ class Prober:
     def __init__(self, bus: Bus, verdicts: Verdicts, node_ip: str) -> None:
         self._bus, self._verdicts, self._node_ip = bus, verdicts, node_ip
         self._loops: dict[Target, asyncio.Task[None]] = {}
-        self._told: dict[str, str] = {}
-        self._telling: set[asyncio.Future[None]] = set()
+        self._published: dict[str, str] = {}
+        self._publishing: set[asyncio.Future[None]] = set()
         self._term = 0
         self._started = False
         self._works = self._runtimes = self._shares = Fact()
@@ -91,19 +91,19 @@ class Prober:
     async def start(self) -> None:
         self._shares = await self._bus.read("node", "share", self._shared)
         self._shared(self._bus.service)
-        # What an earlier life said stands: the bundled prober's word too, if its bucket still has it.
+        # Results of an earlier run stay valid, including those of the bundled prober if the bucket still has them.
         before = await self._bus.read("probe", "results")
         for uid, message in before.values.items():
             if message.headers["Kubus-Source"] == self._bus.instance:
                 self._verdicts.pods.setdefault(uid, message.payload)
         for uid in self._verdicts.pods:
-            await self._tell(uid, [])
+            await self._publish(uid, [])
         await self._bus.complete("probe", "results")
-        self._works = await self._bus.read("sync", "pod", self._look, self._forget)
-        self._runtimes = await self._bus.read("runtime", "pod", self._look)
+        self._works = await self._bus.read("sync", "pod", self._update, self._forget)
+        self._runtimes = await self._bus.read("runtime", "pod", self._update)
         self._started = True
         for uid in {*self._works.values, *self._verdicts.pods}:
-            self._look(uid)
+            self._update(uid)
         self._forget("")
         await self._bus.announce("python")
 
@@ -114,43 +114,43 @@ class Prober:
             return
         instances, term = share.payload["instances"], share.payload["term"]
         if instances != [self._bus.instance]:
-            sys.exit(f"the pods are shared by {', '.join(instances)}: this prober has to be the only one")
+            sys.exit(f"the pods are shared by {', '.join(instances)}: this prober must be the only one")
         if term > self._term:
-            # What is said under an earlier term counts no more.
+            # Values published under an earlier term are ignored by readers.
             self._term = term
-            for uid in [*self._told]:
-                self._told.pop(uid)
-                self._say(uid, [share])
+            for uid in [*self._published]:
+                self._published.pop(uid)
+                self._schedule_publish(uid, [share])
 
     def _forget(self, _owner: str) -> None:
-        """The set of pods is whole: those that ended while nobody probed them are no more."""
+        """The set of pods is complete: forget pods that ended while no prober was running."""
         for uid in [*self._verdicts.pods]:
-            if self._started and self._works.has_whole and uid not in self._works.values:
+            if self._started and self._works.has_complete_set and uid not in self._works.values:
                 self._verdicts.keep(uid, set())
-                self._say(uid, [])
+                self._schedule_publish(uid, [])
 
-    def _look(self, uid: str) -> None:
-        """A pod, or what the runtime has of it, has changed."""
+    def _update(self, uid: str) -> None:
+        """A pod or its pod state has changed."""
         if not self._started:
             return
         work, runtime = self._works.values.get(uid), self._runtimes.values.get(uid)
         wanted = dict(self._targets(uid, work, runtime))
         for target in [one for one in self._loops if one.uid == uid and one not in wanted]:
             self._loops.pop(target).cancel()
-        # Without them, what an earlier life has said stands until they are heard of.
+        # Without them, earlier results stay valid until they are received.
         if work is None or runtime is None:
-            if work is None and self._works.has_whole:
+            if work is None and self._works.has_complete_set:
                 self._verdicts.keep(uid, set())
-                self._say(uid, [])
+                self._schedule_publish(uid, [])
             return
         self._verdicts.keep(uid, {target.run for target in wanted})
         for target, probe in wanted.items():
             self._verdicts.judge(target, work.payload["ref"], self._verdicts.of(target))
             if target not in self._loops:
                 self._loops[target] = asyncio.ensure_future(self._probe(target, probe))
-        self._say(uid, [runtime, work])
+        self._schedule_publish(uid, [runtime, work])
 
-    def _targets(self, uid: str, work: Heard | None, runtime: Heard | None):
+    def _targets(self, uid: str, work: Message | None, runtime: Message | None):
         pod = (work.payload.get("pod") if work else None) or {}
         ending = work is None or work.payload["work"] == "kill" or pod.get("metadata", {}).get("deletionTimestamp")
         if runtime is None or ending:
@@ -181,24 +181,24 @@ class Prober:
                 count = count + 1 if result == last else 1
                 last = result
                 if result == "failure":
-                    await self._complain(target, message, causes)
+                    await self._report_failure(target, message, causes)
                 if count >= wanted[result] and self._verdicts.of(target) != result:
                     self._verdicts.judge(target, self._works.values[target.uid].payload["ref"], result)
-                    self._say(target.uid, causes)
+                    self._schedule_publish(target.uid, causes)
             await asyncio.sleep(max(0.0, period - (time.monotonic() - began)))
 
     def _is_decided(self, target: Target) -> bool:
-        """A container starts once, and one that failed is restarted: then nothing more is asked of this run."""
+        """A container starts once, and a failed one is restarted: then this run needs no more probes."""
         verdict = self._verdicts.of(target)
         return (target.kind == "startup" and verdict != "unknown") or (target.kind == "liveness" and verdict == "failure")
 
     def _is_its_turn(self, target: Target) -> bool:
-        """Whether a container has started decides on its other probes."""
+        """The other probes of a container run only after its startup probe has succeeded."""
         startup = Target(target.uid, target.container, target.run, "startup")
         return target.kind == "startup" or startup not in self._loops or self._verdicts.of(startup) == "success"
 
     async def _attempt(self, target: Target, probe: dict[str, Any]) -> Attempt | None:
-        """None where nobody could be asked: that says nothing about the container."""
+        """None if the probe could not be run: that is no verdict about the container."""
         limit = float(probe.get("timeoutSeconds") or 1)
         causes = [self._runtimes.values[target.uid], self._works.values[target.uid]]
         if probe.get("exec"):
@@ -227,9 +227,9 @@ class Prober:
         except grpc.RpcError as error:
             return "failure", f"error: health rpc probe failed: {error.details()}", causes
         except (OSError, asyncio.TimeoutError) as error:
-            return "failure", str(error) or "the time is over", causes
+            return "failure", str(error) or "timed out", causes
 
-    async def _exec(self, target: Target, command: list[str], limit: float, causes: list[Heard]) -> Attempt | None:
+    async def _exec(self, target: Target, command: list[str], limit: float, causes: list[Message]) -> Attempt | None:
         request = {"params": {"containerId": target.run, "cmd": command, "timeout": str(int(limit))}}
         try:
             reply = await self._bus.call("runtime", "ExecSync", target.uid, request, causes)
@@ -240,7 +240,7 @@ class Prober:
         result = "success" if response.get("exitCode", 0) == 0 else "failure"
         return result, said.decode(errors="replace"), [reply]
 
-    async def _complain(self, target: Target, message: str, causes: list[Heard]) -> None:
+    async def _report_failure(self, target: Target, message: str, causes: list[Message]) -> None:
         work = self._works.values[target.uid].payload
         event = {
             "ref": work["ref"],
@@ -275,29 +275,29 @@ class Prober:
         container = next(one for one in pod["spec"]["containers"] if one["name"] == target.container)
         return next(one["containerPort"] for one in container.get("ports", []) if one.get("name") == port)
 
-    def _say(self, uid: str, causes: list[Heard]) -> None:
-        telling = asyncio.ensure_future(self._tell(uid, causes))
-        self._telling.add(telling)
-        telling.add_done_callback(self._telling.discard)
+    def _schedule_publish(self, uid: str, causes: list[Message]) -> None:
+        publishing = asyncio.ensure_future(self._publish(uid, causes))
+        self._publishing.add(publishing)
+        publishing.add_done_callback(self._publishing.discard)
 
-    async def _tell(self, uid: str, causes: list[Heard]) -> None:
-        """Says what the probes of a pod say, if that has changed."""
+    async def _publish(self, uid: str, causes: list[Message]) -> None:
+        """Publishes the probe results of a pod if they have changed."""
         results = self._verdicts.pods.get(uid)
         text = json.dumps(results)
-        if self._told.get(uid, "null") == text:
+        if self._published.get(uid, "null") == text:
             return
-        self._told[uid] = text
+        self._published[uid] = text
         if results is None:
-            del self._told[uid]
+            del self._published[uid]
         self._verdicts.write()
         term = self._term or None
         await self._bus.put("probe", "results", uid, json.loads(text), pod=uid, causes=causes, term=term)
 
 
-# Certificates of pods are not looked at, and a proxy of the machine leads elsewhere.
-anyhow = ssl.create_default_context()
-anyhow.check_hostname, anyhow.verify_mode = False, ssl.CERT_NONE
-opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=anyhow))
+# Certificates of pods are not verified, and proxies are not used.
+unverified = ssl.create_default_context()
+unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=unverified))
 
 
 def http_status(url: str, headers: dict[str, str], limit: float) -> int:

@@ -21,7 +21,7 @@ class Schemas:
         self._registry: Registry = Registry().with_resource("contract", resource)
         self._messages: dict[str, Any] = self._document["components"]["messages"]
         self._validators: dict[str, Draft7Validator] = {}
-        # Each file has to stand for itself too.
+        # Each file has to be a valid schema of its own too.
         self.files = sorted((folder / "schemas").glob("*.json"))
         for file in self.files:
             Draft7Validator.check_schema(json.loads(file.read_text()))
@@ -32,14 +32,14 @@ class Schemas:
         return {message["name"] for message in self._messages.values()} - {"completion"}
 
     def errors(self, subject: str, headers: dict[str, str], payload: Any) -> list[str]:
-        """What is wrong with a message; empty when nothing is. `payload` is None for an empty one."""
+        """The errors of a message; empty when it is valid. `payload` is None for an empty one."""
         found = TYPE.fullmatch(headers.get("Kubus-Type", ""))
         if found is None:
-            return [f"the header Kubus-Type names no type: {headers.get('Kubus-Type')!r}"]
+            return [f"invalid Kubus-Type header: {headers.get('Kubus-Type')!r}"]
         area, kind, name, complete, version = found.groups()
         message = f"{area}.{kind}.{name}.v{version}"
         if message not in self._messages or (complete and kind != "fact"):
-            return [f"there is no message {found[0]}"]
+            return [f"unknown message type {found[0]}"]
         if complete:
             message = "completion"
         return [
@@ -55,25 +55,25 @@ class Schemas:
         else:
             fits = tokens[0] == "kubus" and tokens[2:5] == [area, kind, name] and len(tokens) == (7 if complete else 6)
             fits = fits and (not complete or tokens[5] == "=complete")
-        return [] if fits else [f"{subject} is no subject of {area}.{kind}.{name}"]
+        return [] if fits else [f"{subject} is not a subject of {area}.{kind}.{name}"]
 
     def _of_headers(self, message: str, kind: str, headers: dict[str, str]) -> list[str]:
         known = self._document["components"]["schemas"][f"{kind}.headers"]["properties"]
-        strange = [name for name in headers if name not in known and not name.startswith("Nats-")]
+        unknown = [name for name in headers if name not in known and not name.startswith("Nats-")]
         return [
-            *(f"there is no header {name}" for name in strange),
+            *(f"unknown header {name}" for name in unknown),
             *self._validate(f"#/components/messages/{message}/headers", headers),
         ]
 
     def _of_payload(self, message: str, kind: str, headers: dict[str, str], payload: Any) -> list[str]:
         empty = {"fact": "Kubus-Removed" in headers, "reply": headers.get("Kubus-Status") in ("accepted", "attached")}
         if empty.get(kind, False):
-            return [] if payload is None else ["there is a payload where none belongs"]
+            return [] if payload is None else ["the message must not have a payload"]
         if payload is None:
-            return ["there is no payload"]
+            return ["the payload is missing"]
         failed = headers.get("Kubus-Status") in ("failed", "refused")
         if kind == "reply":
-            # Which of the two it is, its status says.
+            # The status tells a result from a failure.
             return self._validate(f"#/components/messages/{message}/payload/anyOf/{1 if failed else 0}", payload)
         return self._validate(f"#/components/messages/{message}/payload", payload)
 

@@ -1,4 +1,4 @@
-"""A slot of a service, and the epoch of this life, as the contract's text has it: locks and a counter in SQLite files."""
+"""A slot of a service, and the epoch of this run, as the contract describes them: locks and a counter in SQLite files."""
 
 import sqlite3
 from pathlib import Path
@@ -9,7 +9,7 @@ class Slot:
 
     def __init__(self, folder: Path, number: int) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Kept open: the lock is held as long as the connection stands.
+        # Kept open: the lock lasts as long as the connection.
         self._lock = sqlite3.connect(folder / f"slot-{number}.lock", timeout=0, isolation_level=None)
         try:
             self._lock.execute("PRAGMA locking_mode = EXCLUSIVE")

@@ -1,10 +1,10 @@
-"""Validates recorded messages against the published contract, and tells which declared types did not occur.
+"""Validates recorded messages against the published contract, and lists the declared types that did not occur.
 
     kubus tail -o json > messages.jsonl
     python3 validate.py CONTRACT messages.jsonl [UNSEEN]
 
 CONTRACT is the folder that `pnpm contract` writes. UNSEEN is a JSON document: reasons, each with
-the types that do not have to occur for it. The exit code is 1 when a message is wrong, when a type is neither seen nor excused, or excused but not declared.
+the types that need not occur because of it. The exit code is 1 when a message is invalid, when a type is neither seen nor excused, or excused but not declared.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from schemas import Schemas
 
-# Beyond that, more of the same says nothing new.
+# The number of errors that are printed.
 SHOWN = 20
 
 
@@ -37,7 +37,7 @@ def main(contract: str, messages: str, unseen: str | None = None) -> int:
     for error in wrong[:SHOWN]:
         print(error)
     for one in missing:
-        print(f"not seen: {one}: {excused.get(one, 'NO REASON IS GIVEN')}")
+        print(f"not seen: {one}: {excused.get(one, 'NO REASON GIVEN')}")
     for one in undeclared:
         print(f"excused, but not declared: {one}")
     print(f"{count} messages, {len(wrong)} errors, {len(schemas.types) - len(missing)} of {len(schemas.types)} types seen")

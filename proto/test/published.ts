@@ -15,7 +15,7 @@ export function table(folder: string, name: 'fields' | 'enums' | 'methods'): str
 }
 
 /** Messages, those within messages too. */
-export function messagesOf({ messages }: DescFile): DescMessage[] {
+function messagesOf({ messages }: DescFile): DescMessage[] {
   const withNested = (message: DescMessage): DescMessage[] => [message, ...message.nestedMessages.flatMap(withNested)];
   return messages.flatMap(withNested);
 }

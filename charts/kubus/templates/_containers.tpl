@@ -1,4 +1,4 @@
-{{/* Which node a container belongs to. */}}
+{{/* The environment that names the node and its folders. */}}
 {{- define "kubus.nodeEnv" -}}
 - name: KUBUS_MACHINE
   valueFrom: { fieldRef: { fieldPath: spec.nodeName } }
@@ -8,7 +8,7 @@
   value: {{ include "kubus.folder" . }}
 {{- end -}}
 
-{{/* A mount of a volume of the machine, at its own path unless another one is given: dict of mount and root. */}}
+{{/* A volumeMount of a path of the machine, at the same path unless another one is given: dict of mount and root. */}}
 {{- define "kubus.mount" -}}
 {{- $volume := index (.root.Files.Get "files/containers.yaml" | fromYaml).volumes .mount.of | default dict -}}
 - name: {{ .mount.of }}
@@ -21,7 +21,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What is allowed to a container: dict of user, capabilities, privileged, writable. */}}
+{{/* The securityContext of a container: dict of user, capabilities, privileged, writable. */}}
 {{- define "kubus.securityContext" -}}
 {{- if .privileged -}}
 privileged: true
@@ -140,7 +140,7 @@ seccompProfile: { type: RuntimeDefault }
       readOnly: true
       {{- end }}
     {{- end }}
-    {{- /* Who asks for the node's credentials needs what it asks with, and nobody else. */}}
+    {{- /* With bootstrap, only node-agent gets the bootstrap kubeconfig. */}}
     {{- if and $service.credentials (include "kubus.member" $root) (or (eq $name "node-agent") (not (include "kubus.bootstraps" $root))) }}
     - name: cluster
       mountPath: /etc/kubus/cluster
@@ -182,7 +182,7 @@ seccompProfile: { type: RuntimeDefault }
 {{- end -}}
 {{- end -}}
 
-{{/* Volumes that mounts may name and these values do not have, as a YAML list. */}}
+{{/* Names of volumes that do not exist with these values, as a YAML list. */}}
 {{- define "kubus.optionalVolumes" -}}
 {{- $missing := list -}}
 {{- if not (or .Values.manifests.hostPath .Values.manifests.configMap) -}}{{- $missing = append $missing "manifests" -}}{{- end -}}

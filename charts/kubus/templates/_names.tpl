@@ -12,7 +12,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The name of the node's folders: the same on every machine, since paths of volumes can not hold the machine's name. */}}
+{{/* The name of the node's folders: the same on every machine, since paths of volumes cannot hold the machine's name. */}}
 {{- define "kubus.folder" -}}
 {{- default (include "kubus.fullname" . | trunc 32 | trimSuffix "-") .Values.node.folder -}}
 {{- end -}}
@@ -25,7 +25,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What never changes, so that a DaemonSet can be upgraded. */}}
+{{/* The selector labels; they must never change, since a DaemonSet's selector is immutable. */}}
 {{- define "kubus.selector" -}}
 app.kubernetes.io/name: {{ include "kubus.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -38,7 +38,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end -}}
 
-{{/* An image: what is said of it alone, then what is said for all; the version where nobody names a tag. */}}
+{{/* An image: its own values, then the common ones; the default tag is the version. */}}
 {{- define "kubus.image" -}}
 {{- $own := .own -}}
 {{- if not (or $own.repository $own.tag $own.digest) -}}{{- $own = .common -}}{{- end -}}

@@ -3,7 +3,7 @@
 {{- if ne .Values.cluster.mode "none" -}}true{{- end -}}
 {{- end -}}
 
-{{/* Whether the node asks for its credentials itself: "true" or nothing. */}}
+{{/* Whether the node requests its client certificate itself: "true" or nothing. */}}
 {{- define "kubus.bootstraps" -}}
 {{- if eq .Values.cluster.mode "bootstrap" -}}true{{- end -}}
 {{- end -}}
@@ -28,7 +28,7 @@
 {{- dict "services" $present | toYaml -}}
 {{- end -}}
 
-{{/* Merges one mapping into another as a JSON merge patch (RFC 7396), but for null, which is kept for `kubus install`. */}}
+{{/* Merges one mapping into another as a JSON merge patch (RFC 7396), except that null is kept for `kubus install`. */}}
 {{- define "kubus.mergePatch" -}}
 {{- $target := index . 0 -}}
 {{- range $key, $value := index . 1 -}}
@@ -40,7 +40,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What is merged over the node's configuration. */}}
+{{/* The overlay that is merged over the node's configuration. */}}
 {{- define "kubus.overlay" -}}
 {{- $overlay := dict
   "labels" (merge (dict "kubus.dev/guest" "true") .Values.node.labels)
@@ -81,7 +81,7 @@
 {{- toYaml $overlay -}}
 {{- end -}}
 
-{{/* How services reach NATS. */}}
+{{/* The URL of NATS. */}}
 {{- define "kubus.natsUrl" -}}
 {{- if .Values.nats.enabled -}}
 nats://127.0.0.1:{{ .Values.nats.port }}

@@ -6,7 +6,7 @@
     type: {{ index . 2 | quote }}
 {{- end -}}
 
-{{/* All volumes of the pod: what its containers mount, and nothing else. */}}
+{{/* All volumes of the pod: exactly those that its containers mount. */}}
 {{- define "kubus.volumes" -}}
 {{- $home := include "kubus.home" . -}}
 {{- $run := include "kubus.run" . -}}

@@ -11,58 +11,57 @@ import {
   type Operation,
   addressesOf,
   advance,
-  attachmentRecordSchema,
   isBusy,
   passesResultOn,
   recordKey,
-  restoreAttachment,
   toCniError,
 } from '@kubus/cni-config';
+import type { ConcurrencyLimit, Release } from '@kubus/flow';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
+import { isInterrupted, restoreAttachments } from './crash-recovery/interrupted-add-and-del.ts';
 import type { AttachmentView, BridgeEvents, Caller } from './options.ts';
 import { type PluginSteps, attachmentStep } from './plugin-steps.ts';
-import type { Release, Turns } from './turns.ts';
 
 export interface AttachmentsOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly journal: RecordStore;
   readonly steps: PluginSteps;
-  readonly turns: Turns;
-  /** Milliseconds after its ADD before an attachment may be collected. */
+  readonly concurrency: ConcurrencyLimit;
+  /** How old an attachment must be, in milliseconds since its ADD, before it may be collected. */
   readonly collectAfterMs: number;
   readonly onAttachment?: BridgeEvents['onAttachment'];
 }
 
-/** How many removed attachments are remembered; one that is forgotten costs another run of its chain. */
-const GONE_KEPT = 1000;
+/** How many removed attachments are remembered; a forgotten one costs another run of its chain. */
+const REMOVED_KEPT = 1000;
 
-/** What a round of checks found. */
+/** The result of checking attachments. */
 export interface Checks {
   readonly checked: number;
   readonly failed: readonly { readonly attachment: AttachmentView; readonly error: CniError }[];
 }
 
-/** What a round of removals did. */
+/** The result of removing attachments. */
 export interface Removals {
   readonly removed: number;
-  /** Removals that failed; their records stay, and the next round tries again. */
+  /** Failed removals; their records stay, and the next removal retries them. */
   readonly failed: readonly { readonly attachment: AttachmentView; readonly error: CniError }[];
 }
 
-/** One attachment's lane: its state, and what the operation under way holds. */
-interface Lane extends AttachmentKey {
+/** One attachment: its state, and what the running operation needs. */
+interface Attachment extends AttachmentKey {
   state: AttachmentState;
-  /** The turn that it has while it is worked on. */
-  turn?: Release | undefined;
-  /** The command whose chain is being run, and until when that must have ended. */
+  /** Set while an operation runs. */
+  release?: Release | undefined;
+  /** The command whose chain is running, and its deadline. */
   chain?: { readonly command: string; readonly deadline: number } | undefined;
-  /** The trace of who asked last, and when that was: milliseconds since the Unix epoch. */
+  /** Trace and time of the last request; milliseconds since the Unix epoch. */
   traceparent?: string | undefined;
   askedAt?: number | undefined;
-  /** Since when it has its turn. */
-  begunAt?: number | undefined;
-  /** Those who wait for an answer; the first runs the plugins. */
+  /** When the operation started, in milliseconds since the Unix epoch. */
+  withStartTime?: number | undefined;
+  /** Callers that wait for an answer; the first one runs the plugins. */
   readonly callers: Map<Ask, Caller>;
 }
 
@@ -72,25 +71,25 @@ interface Waiter {
 }
 
 /**
- * Every attachment of the node: what is decided by `advance` is done here, one operation at a time per attachment and a
+ * Every attachment of the node: carries out what `advance` decides, one operation at a time per attachment and a
  * bounded number of attachments at once.
  */
 export class Attachments {
   readonly #options: AttachmentsOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #attachments = new Map<string, Attachment>();
   readonly #waiters = new Map<Ask, Waiter>();
   /**
-   * The keys of attachments that were removed, after a DEL or a failed ADD, the oldest first. A key is looked at only while
-   * there is no record: a new ADD makes one, and without one again its removal has succeeded too.
+   * The keys of attachments that were removed, after a DEL or a failed ADD, the oldest first. A key is looked up only
+   * while there is no record: a new ADD writes one, and once that is deleted its removal has succeeded too.
    */
-  readonly #gone = new Set<string>();
+  readonly #removed = new Set<string>();
   #asks = 0;
 
   constructor(options: AttachmentsOptions) {
     this.#options = options;
   }
 
-  /** The result of the attachment's ADD, run now, under way or recorded. Rejects with a CniError. */
+  /** The result of the attachment's ADD: run now, already running, or recorded. Rejects with a CniError. */
   async add(request: AttachmentRequest, caller: Caller = {}): Promise<CniResult> {
     const result = await this.#ask(request, caller, (ask) => ({ kind: 'add', ask, request }));
     if (result === undefined) {
@@ -100,12 +99,13 @@ export class Attachments {
   }
 
   /**
-   * Removes the attachment; `unknown` says how when there is no record of it. Without a record nothing is run for one that
-   * this life has removed before: runtimes ask twice for each sandbox, and again after a failed ADD. Rejects with a CniError.
+   * Removes the attachment; `unknown` describes one without a record. Without a record, no plugin is run for an
+   * attachment that this process has already removed: runtimes send DEL twice for each sandbox, and again after a
+   * failed ADD. Rejects with a CniError.
    */
   async remove(key: AttachmentKey, unknown?: AttachmentRequest, caller: Caller = {}): Promise<void> {
-    const gone = this.#gone.has(recordKey(key));
-    await this.#ask(key, caller, (ask) => ({ kind: 'del', ask, unknown: gone ? undefined : unknown }));
+    const isRemoved = this.#removed.has(recordKey(key));
+    await this.#ask(key, caller, (ask) => ({ kind: 'del', ask, unknown: isRemoved ? undefined : unknown }));
   }
 
   /** Runs CHECK of the attachment's chain. Rejects with a CniError. */
@@ -114,56 +114,51 @@ export class Attachments {
   }
 
   /**
-   * Runs CHECK of every attachment that stands, where its network allows that and has it. One after the other: nobody
-   * waits for them, and ADDs are not to.
+   * Runs CHECK of every existing attachment whose network supports and allows it; one after the other, since no caller
+   * waits and ADDs must not be delayed.
    */
   async checkAll(): Promise<Checks> {
     const failed: { attachment: AttachmentView; error: CniError }[] = [];
     let checked = 0;
-    for (const lane of [...this.#lanes.values()]) {
-      if (!canBeChecked(lane.state)) continue;
+    for (const attachment of [...this.#attachments.values()]) {
+      if (!canBeChecked(attachment.state)) continue;
       try {
-        await this.check(lane);
+        await this.check(attachment);
         checked += 1;
       } catch (error) {
-        // One that is being removed now is nobody's worry.
-        if (lane.state.phase !== 'added') continue;
+        // An attachment that is being removed is not reported.
+        if (attachment.state.phase !== 'added') continue;
         checked += 1;
-        failed.push({ attachment: viewOf(lane), error: toCniError(error) });
+        failed.push({ attachment: viewOf(attachment), error: toCniError(error) });
       }
     }
     return { checked, failed };
   }
 
-  /** Every attachment that stands, is being made or removed, or could not be removed. */
+  /** Every attachment that exists, is being made or removed, or could not be removed. */
   list(): readonly AttachmentView[] {
-    return [...this.#lanes.values()].map(viewOf);
+    return [...this.#attachments.values()].map(viewOf);
   }
 
   /**
-   * Takes over what the journal holds and begins to remove what was not finished. Resolves when it is known; `removals`
-   * when the unfinished ones have been dealt with. To be called once, before anything else, when no plugin of an earlier
-   * life runs any more.
+   * Takes over the journal of the previous process and starts to remove what it did not finish. Resolves once the
+   * attachments are known; `removals` once the unfinished ones were processed. To be called once, before anything else,
+   * when no plugin of the previous process runs any more.
    */
   async recover(): Promise<{ readonly removals: Promise<Removals> }> {
     const { journal, logger } = this.#options;
-    for (const [key, value] of await journal.load()) {
-      const parsed = attachmentRecordSchema.safeParse(value);
-      if (!parsed.success) {
-        logger.error({ key, err: parsed.error }, 'a record of an attachment is not valid; it is left where it is');
-        continue;
-      }
-      const { containerId, ifname } = parsed.data;
-      const lane: Lane = { containerId, ifname, state: restoreAttachment(parsed.data), callers: new Map() };
-      this.#lanes.set(recordKey(lane), lane);
-      this.#options.onAttachment?.(viewOf(lane));
+    for (const restored of await restoreAttachments(journal, logger)) {
+      const attachment: Attachment = { ...restored, callers: new Map() };
+      this.#attachments.set(recordKey(attachment), attachment);
+      this.#options.onAttachment?.(viewOf(attachment));
     }
-    return { removals: this.#removeAll((lane) => lane.state.phase === 'unfinished') };
+    return { removals: this.#removeAll(isInterrupted) };
   }
 
   /**
-   * Removes the attachments of containers that are not in `liveContainerIds`, the runtime's list as it was at `listedAt`
-   * (milliseconds since the Unix epoch): those that had been made long enough before, and those that could not be removed.
+   * Removes the attachments of containers that are not in `liveContainerIds`, the runtime's list as it was at
+   * `listedAt` (milliseconds since the Unix epoch): those that are old enough, and those that could not be removed
+   * before.
    */
   collect(liveContainerIds: ReadonlySet<string>, listedAt: number): Promise<Removals> {
     const newest = listedAt - this.#options.collectAfterMs;
@@ -174,20 +169,20 @@ export class Attachments {
   }
 
   #remember(key: string): void {
-    this.#gone.add(key);
-    const [oldest] = this.#gone;
-    if (this.#gone.size > GONE_KEPT && oldest !== undefined) {
-      this.#gone.delete(oldest);
+    this.#removed.add(key);
+    const [oldest] = this.#removed;
+    if (this.#removed.size > REMOVED_KEPT && oldest !== undefined) {
+      this.#removed.delete(oldest);
     }
   }
 
-  async #removeAll(isWanted: (lane: Lane) => boolean): Promise<Removals> {
-    const wanted = [...this.#lanes.values()].filter(isWanted);
+  async #removeAll(isWanted: (attachment: Attachment) => boolean): Promise<Removals> {
+    const wanted = [...this.#attachments.values()].filter(isWanted);
     const errors = await Promise.all(
-      wanted.map((lane) =>
-        this.remove(lane).then(
+      wanted.map((attachment) =>
+        this.remove(attachment).then(
           () => undefined,
-          (error: unknown) => ({ attachment: viewOf(lane), error: toCniError(error) }),
+          (error: unknown) => ({ attachment: viewOf(attachment), error: toCniError(error) }),
         ),
       ),
     );
@@ -200,84 +195,89 @@ export class Attachments {
     const ask = this.#asks;
     return new Promise((resolve, reject) => {
       this.#waiters.set(ask, { resolve, reject });
-      const lane = this.#laneOf(key);
-      lane.traceparent = caller.traceparent;
-      lane.askedAt = this.#options.clock.now();
-      lane.callers.set(ask, caller);
-      this.#input(lane, input(ask));
+      const attachment = this.#attachmentOf(key);
+      attachment.traceparent = caller.traceparent;
+      attachment.askedAt = this.#options.clock.now();
+      attachment.callers.set(ask, caller);
+      this.#input(attachment, input(ask));
     });
   }
 
-  #laneOf({ containerId, ifname }: AttachmentKey): Lane {
+  #attachmentOf({ containerId, ifname }: AttachmentKey): Attachment {
     const key = recordKey({ containerId, ifname });
-    const lane = this.#lanes.get(key) ?? { containerId, ifname, state: { phase: 'absent' }, callers: new Map() };
-    this.#lanes.set(key, lane);
-    return lane;
+    const attachment = this.#attachments.get(key) ?? {
+      containerId,
+      ifname,
+      state: { phase: 'absent' },
+      callers: new Map(),
+    };
+    this.#attachments.set(key, attachment);
+    return attachment;
   }
 
-  #input(lane: Lane, input: AttachmentInput): void {
-    const before = lane.state.phase;
-    const { state, operation, answers } = advance(lane.state, input);
-    lane.state = state;
+  #input(attachment: Attachment, input: AttachmentInput): void {
+    const before = attachment.state.phase;
+    const { state, operation, answers } = advance(attachment.state, input);
+    attachment.state = state;
     if (operation !== undefined) {
-      void this.#operate(lane, operation);
+      void this.#operate(attachment, operation);
     }
     if (before === 'removing' && state.phase === 'absent' && input.kind === 'done') {
-      this.#remember(recordKey(lane));
+      this.#remember(recordKey(attachment));
     }
     if (!isBusy(state)) {
-      this.#rest(lane);
+      this.#rest(attachment);
     }
     if (state.phase !== before) {
-      this.#options.onAttachment?.(viewOf(lane));
+      this.#options.onAttachment?.(viewOf(attachment));
     }
     for (const answer of answers) {
-      lane.callers.delete(answer.ask);
+      attachment.callers.delete(answer.ask);
       this.#answer(answer);
     }
   }
 
-  /** Nothing is under way any more. */
-  #rest(lane: Lane): void {
-    lane.turn?.();
-    lane.turn = undefined;
-    lane.chain = undefined;
-    if (lane.state.phase === 'absent') {
-      this.#lanes.delete(recordKey(lane));
+  /** No operation is running. */
+  #rest(attachment: Attachment): void {
+    attachment.release?.();
+    attachment.release = undefined;
+    attachment.chain = undefined;
+    if (attachment.state.phase === 'absent') {
+      this.#attachments.delete(recordKey(attachment));
     }
   }
 
-  async #operate(lane: Lane, operation: Operation): Promise<void> {
-    if (lane.turn === undefined) {
-      lane.turn = await this.#options.turns.take();
-      lane.begunAt = this.#options.clock.now();
+  async #operate(attachment: Attachment, operation: Operation): Promise<void> {
+    if (attachment.release === undefined) {
+      attachment.release = await this.#options.concurrency.take();
+      attachment.withStartTime = this.#options.clock.now();
     }
     let outcome: AttachmentInput;
     try {
-      outcome = { kind: 'done', result: await this.#perform(lane, operation) };
+      outcome = { kind: 'done', result: await this.#perform(attachment, operation) };
     } catch (error) {
       outcome = { kind: 'failed', error: toCniError(error, CniCode.ioFailure) };
     }
-    this.#input(lane, outcome);
+    this.#input(attachment, outcome);
   }
 
-  async #perform(lane: Lane, operation: Operation): Promise<CniResult | undefined> {
+  async #perform(attachment: Attachment, operation: Operation): Promise<CniResult | undefined> {
     const { journal, steps } = this.#options;
     switch (operation.kind) {
       case 'record':
-        await journal.put(recordKey(lane), operation.record);
+        await journal.put(recordKey(attachment), operation.record);
         return undefined;
       case 'forget':
-        await journal.delete(recordKey(lane));
+        await journal.delete(recordKey(attachment));
         return undefined;
       case 'plugin': {
         const { command } = operation;
-        // The undo of an ADD gets the time of a chain of its own.
-        if (lane.chain?.command !== command) {
-          lane.chain = { command, deadline: steps.chainDeadline() };
+        // The undo of an ADD has a deadline of its own.
+        if (attachment.chain?.command !== command) {
+          attachment.chain = { command, deadline: steps.chainDeadline() };
         }
-        const [caller] = lane.callers.values();
-        return steps.run(attachmentStep(operation, lane), lane.chain.deadline, caller?.plugins);
+        const [caller] = attachment.callers.values();
+        return steps.run(attachmentStep(operation, attachment), attachment.chain.deadline, caller?.plugins);
       }
     }
   }
@@ -297,7 +297,7 @@ function canBeChecked(state: AttachmentState): boolean {
   return state.phase === 'added' && !state.record.network.disableCheck && passesResultOn(state.record.network);
 }
 
-function viewOf({ containerId, ifname, state }: Lane): AttachmentView {
+function viewOf({ containerId, ifname, state }: Attachment): AttachmentView {
   if (state.phase === 'absent') {
     return { containerId, ifname, phase: 'absent', ips: [] };
   }

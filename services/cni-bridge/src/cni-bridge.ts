@@ -24,6 +24,7 @@ import {
   versionAnswer,
 } from '@kubus/cni-config';
 import { SANDBOX_CAUSE } from '@kubus/contracts';
+import { ConcurrencyLimit } from '@kubus/flow';
 import { Attachments, type Checks, type Removals } from './attachments.ts';
 import { NetworkState } from './network-state.ts';
 import {
@@ -34,19 +35,18 @@ import {
   DEFAULT_LIMITS,
 } from './options.ts';
 import { PluginSteps, networkStep } from './plugin-steps.ts';
-import { Turns } from './turns.ts';
 
 /**
- * Runs the node's network for the container runtime: takes its CNI calls (as the shim passes them on) and runs the real
+ * Sets up pod networks for the container runtime: takes its CNI calls, as the shim forwards them, and runs the real
  * plugin chain on the host. Everything from outside is passed in.
  *
- * The order at start: `useFiles` with the configuration folder's files and `recover`, in any order; calls that come
+ * At the start call `useFiles` with the configuration folder's files and `recover`, in any order; calls that arrive
  * before both are done wait.
  */
 export class CniBridge {
   readonly #options: CniBridgeOptions;
   readonly #limits: BridgeLimits;
-  readonly #turns: Turns;
+  readonly #concurrency: ConcurrencyLimit;
   readonly #steps: PluginSteps;
   readonly #network: NetworkState;
   readonly #attachments: Attachments;
@@ -54,15 +54,15 @@ export class CniBridge {
   readonly #configured = Promise.withResolvers<undefined>();
   #podCidrs: readonly string[] = [];
   #collecting: Promise<unknown> = Promise.resolve();
-  /** What the last look at the attachments found wrong, by their keys. */
-  #wrong: ReadonlyMap<string, string> = new Map();
+  /** Problems found by the last check, by attachment key. */
+  #problems: ReadonlyMap<string, string> = new Map();
 
   constructor(options: CniBridgeOptions) {
     const { clock, logger, journal, plugins, events = {} } = options;
     this.#options = options;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     const { statusMs, collectAfterMs } = this.#limits;
-    this.#turns = new Turns(this.#limits.concurrent);
+    this.#concurrency = new ConcurrencyLimit(this.#limits.concurrent);
     this.#steps = new PluginSteps({ clock, plugins, limits: this.#limits, ...events });
     this.#network = new NetworkState({ clock, logger, steps: this.#steps, statusMs, ...events });
     this.#attachments = new Attachments({
@@ -70,7 +70,7 @@ export class CniBridge {
       logger,
       journal,
       steps: this.#steps,
-      turns: this.#turns,
+      concurrency: this.#concurrency,
       collectAfterMs,
       ...events,
     });
@@ -81,53 +81,53 @@ export class CniBridge {
     return this.#network.readiness;
   }
 
-  /** Every attachment that stands or is worked on. */
+  /** Every attachment that exists or has a running operation. */
   get attachments(): readonly AttachmentView[] {
     return this.#attachments.list();
   }
 
-  /** How many attachments are worked on, and how many wait for their turn. */
+  /** Numbers of attachments with a running operation, and of those that wait. */
   get load(): { readonly running: number; readonly waiting: number } {
-    return this.#turns.load;
+    return this.#concurrency.load;
   }
 
-  /** Takes the configuration folder's files: now, and whenever they change. Attachments keep what they were made with. */
+  /** Takes the configuration folder's files: at the start, and whenever they change. Existing attachments keep their configuration. */
   useFiles(files: readonly ConfigFile[]): void {
     this.#network.useFiles(files);
     this.#configured.resolve(undefined);
   }
 
   /**
-   * Takes the address ranges of the node's pods (Node `spec.podCIDRs`), for plugins that declare `ipRanges`. Attachments
-   * keep what they were made with.
+   * Takes the address ranges of the node's pods (Node `spec.podCIDRs`), for plugins that declare `ipRanges`. Existing
+   * attachments keep theirs.
    */
   usePodCidrs(podCidrs: readonly string[]): void {
     this.#podCidrs = podCidrs;
   }
 
   /**
-   * Ends the plugins that an earlier life left running, takes over its attachments, and begins to undo every ADD and to
-   * finish every DEL that was interrupted. Resolves when calls can be served; `removals` when the interrupted ones have
-   * been dealt with. Rejects when the journal cannot be read: nothing can be served then.
+   * Ends the plugins that the previous process left running, takes over its attachments, and starts to undo every
+   * interrupted ADD and to finish every interrupted DEL. Resolves when calls can be served; `removals` when the
+   * interrupted ones have been processed. Rejects when the journal cannot be read; no call can be served then.
    */
   async recover(): Promise<{ readonly removals: Promise<Removals> }> {
     const { plugins, logger } = this.#options;
     const strays = await plugins.endStrays();
     const { removals } = await this.#attachments.recover();
-    logger.info({ strays, attachments: this.attachments.length }, 'the attachments of the last run are taken over');
+    logger.info({ strays, attachments: this.attachments.length }, 'attachments of the previous process taken over');
     this.#network.setRecovered();
     this.#recovered.resolve(undefined);
     return { removals: this.#report(removals) };
   }
 
-  /** Takes no notice of time any more; operations under way go on. */
+  /** Stops all timers; running operations continue. */
   stop(): void {
     this.#network.stop();
   }
 
   /**
-   * Does a call of the runtime. Never throws: a failure is the answer that a plugin would print. `plugins` runs the
-   * plugins of this call, as long as the call waits; without it they run as those that no call waits for.
+   * Handles a call of the runtime. Never throws: a failure is the output that a plugin would print. `plugins` runs the
+   * plugins of this call while the call waits; default: the bridge's own runner.
    */
   async handle(invocation: Invocation, plugins?: Caller['plugins']): Promise<PluginOutput> {
     const caller = { traceparent: invocation.traceparent, plugins };
@@ -138,17 +138,16 @@ export class CniBridge {
       const { command, containerId, ifname, stdin, args } = invocation;
       this.#options.logger.warn(
         { command, containerId, ifname, ...podFields(args), cniCode: error.cniCode, details: error.details },
-        `a CNI call of the runtime failed: ${error.message}`,
+        `CNI call failed: ${error.message}`,
       );
       return { exitCode: 1, stdout: formatError(error, answerVersion(stdin)), stderr: '' };
     }
   }
 
   /**
-   * Removes the attachments of containers that the runtime no longer has, then lets the network's plugins do the same
-   * (GC, where their version has it). `listedAt` is when the runtime's list was taken, in milliseconds since the Unix
-   * epoch; attachments younger than the limit `collectAfterMs` are left alone. Removals that fail are tried again the next
-   * time.
+   * Removes the attachments of containers that the runtime no longer has, then runs GC of the network's plugins, if
+   * their version has it. `listedAt` is when the runtime's list was read, in milliseconds since the Unix epoch;
+   * attachments younger than `collectAfterMs` are left alone. Failed removals are retried by the next call.
    */
   collect(liveContainerIds: ReadonlySet<string>, listedAt: number): Promise<Removals> {
     const run = this.#collecting.then(async () => {
@@ -162,20 +161,20 @@ export class CniBridge {
   }
 
   /**
-   * Looks at every attachment with its plugins' CHECK, where the network has that and allows it, and tells what is wrong.
-   * Nothing is repaired: the pod's network is the runtime's to make anew. The log has what the last look did not find.
+   * Runs CHECK of every attachment, if the network supports and allows it, and reports problems. Nothing is repaired:
+   * the runtime has to create the pod's network again. Each problem is logged once.
    */
   async check(): Promise<Checks> {
     await this.#recovered.promise;
     const checks = await this.#attachments.checkAll();
-    const known = this.#wrong;
-    this.#wrong = new Map(checks.failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
+    const known = this.#problems;
+    this.#problems = new Map(checks.failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
     for (const { attachment, error } of checks.failed) {
       if (known.get(recordKey(attachment)) === error.message) continue;
       const { containerId, ifname } = attachment;
       this.#options.logger.warn(
         { containerId, ifname, ...viewFields(attachment), cniCode: error.cniCode, details: error.details },
-        `an attachment is not as it should be: ${error.message}`,
+        `attachment check failed: ${error.message}`,
       );
     }
     return checks;
@@ -193,7 +192,7 @@ export class CniBridge {
     }
   }
 
-  /** Calls that need the attachments of the last life and the configuration to be known. */
+  /** Runs calls that need the recovered attachments and the configuration. */
   async #doWhenReady(
     invocation: Invocation,
     call: Exclude<RuntimeCall, { command: 'VERSION' | 'STATUS' }>,
@@ -260,8 +259,8 @@ export class CniBridge {
   }
 
   /**
-   * The loopback network is the runtime's own: it runs the plugin with its own configuration, beside the pod's network. It
-   * holds nothing that could leak, so nothing is recorded; and without a namespace there is nothing to take down.
+   * The loopback network belongs to the runtime, which runs that plugin with its own configuration in addition to the
+   * pod's network. It cannot leak anything, so nothing is recorded; without a namespace there is nothing to remove.
    */
   async #runLoopback(
     invocation: Invocation,
@@ -274,23 +273,23 @@ export class CniBridge {
     }
     const subject = { type: LOOPBACK, command, network: LOOPBACK, containerId, ifname, pod: podOf(args), traceparent };
     const step = { subject, env: pluginEnv(command, invocation), stdin, read: ({ stdout }: PluginOutput) => stdout };
-    return this.#turns.run(() => this.#steps.run(step, this.#steps.chainDeadline(), plugins));
+    return this.#concurrency.run(() => this.#steps.run(step, this.#steps.chainDeadline(), plugins));
   }
 
-  /** Every plugin is asked, also when another failed (CNI SPEC.md, "GC"), while no attachment is being made. */
+  /** Runs GC of every plugin, even if another one failed (CNI SPEC.md, "GC"), while no attachment is being made. */
   async #collectInPlugins(): Promise<void> {
     const { config } = this.#network;
     if (config === undefined || config.disableGC || !knowsStatusAndGc(config)) {
       return;
     }
-    await this.#turns.runAlone(async () => {
+    await this.#concurrency.runAlone(async () => {
       const valid = this.attachments.map(({ containerId, ifname }) => ({ containerId, ifname }));
       const deadline = this.#steps.chainDeadline();
       for (const plugin of config.plugins) {
         try {
           await this.#steps.run(networkStep('GC', config, plugin, valid), deadline);
         } catch (error) {
-          this.#options.logger.warn({ type: plugin.type, err: error }, 'a plugin could not collect its garbage');
+          this.#options.logger.warn({ type: plugin.type, err: error }, 'GC of a plugin failed');
         }
       }
     });
@@ -300,15 +299,12 @@ export class CniBridge {
     const { logger } = this.#options;
     const { removed, failed } = await removals;
     if (removed > 0) {
-      logger.info({ removed }, 'attachments that nobody uses were removed');
+      logger.info({ removed }, 'unused attachments removed');
     }
     for (const { attachment, error } of failed) {
       const { containerId, ifname } = attachment;
       const fields = { containerId, ifname, cniCode: error.cniCode, details: error.details };
-      logger.warn(
-        { ...fields, ...viewFields(attachment) },
-        `an attachment that nobody uses could not be removed: ${error.message}`,
-      );
+      logger.warn({ ...fields, ...viewFields(attachment) }, `cannot remove an unused attachment: ${error.message}`);
     }
     return { removed, failed };
   }
@@ -325,7 +321,7 @@ function viewFields({ pod }: Pick<AttachmentView, 'pod'>): { pod?: string; podUi
   return pod === undefined ? {} : { pod: `${pod.namespace}/${pod.name}`, podUid: pod.uid };
 }
 
-/** The pod's annotations as containerd passes them on: by them a sandbox says what had it made. */
+/** The pod's annotations as containerd passes them: they name the command that created the sandbox. */
 const POD_ANNOTATIONS = 'io.kubernetes.cri.pod-annotations';
 
 function causeOfSandbox(capabilityArgs: AttachmentCall['capabilityArgs']): string | undefined {

@@ -1,13 +1,4 @@
-export { type Checks, type Removals } from './attachments.ts';
 export { CniBridge } from './cni-bridge.ts';
-export {
-  type AttachedPod,
-  type AttachmentView,
-  type BridgeEvents,
-  type BridgeLimits,
-  type CniBridgeOptions,
-  DEFAULT_LIMITS,
-  type PluginEvent,
-} from './options.ts';
-export { NetworkOnBus, type NetworkOnBusOptions } from './network-on-bus.ts';
+export { type AttachmentView, type BridgeLimits, type PluginEvent } from './options.ts';
+export { NetworkOnBus } from './network-on-bus.ts';
 export { cniBridge } from './service.ts';

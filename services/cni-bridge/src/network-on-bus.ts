@@ -16,9 +16,9 @@ import type { BridgeLimits, PluginEvent } from './options.ts';
 import { PluginCauses } from './plugin-causes.ts';
 import { PodNetworks } from './pod-networks.ts';
 
-/** How often what the runtime no longer has is looked for, and the other attachments are checked. */
+/** Milliseconds between runs of garbage collection and attachment checks. */
 const LOOK_MS = 600_000;
-/** The first wait before a removal that failed is tried again; each is twice the one before. */
+/** Milliseconds before the first retry of a failed removal; the delay doubles each time. */
 const FIRST_RETRY_MS = 1_000;
 const KEY = 'network';
 
@@ -29,13 +29,13 @@ export interface NetworkOnBusOptions {
   readonly journal: RecordStore;
   readonly plugins: PluginRunner;
   readonly limits: Partial<BridgeLimits>;
-  /** Address ranges of the node's pods where the Node has none. */
+  /** Address ranges of the node's pods, if the Node object has none. */
   readonly podCidrs?: readonly string[];
 }
 
 /**
- * The bridge on the bus: its readiness is a fact, the network of each pod another, each plugin run an event, and the runtime's pods tell which attachments
- * nobody holds any more.
+ * The bridge on the bus: publishes its readiness and each pod's network as facts and each plugin run as an event, and
+ * learns from the runtime's pods which attachments are unused.
  */
 export class NetworkOnBus {
   readonly bridge: CniBridge;
@@ -48,7 +48,7 @@ export class NetworkOnBus {
   #timer: Cancel | undefined;
   #retry: Cancel | undefined;
   #retryMs = FIRST_RETRY_MS;
-  /** Milliseconds since the Unix epoch: not before. */
+  /** No check runs before this time, in milliseconds since the Unix epoch. */
   #checkAt = 0;
   #stopped = false;
 
@@ -83,7 +83,7 @@ export class NetworkOnBus {
     this.#publishNetwork(this.bridge.network);
   }
 
-  /** See {@link CniBridge.recover}; from then on the networks of all pods are known. */
+  /** See {@link CniBridge.recover}; afterwards the networks of all pods are known. */
   async recover(): Promise<void> {
     await this.bridge.recover();
     this.#networks.complete();
@@ -105,7 +105,7 @@ export class NetworkOnBus {
     });
   }
 
-  /** A runtime that has given up a sandbox asks for no DEL any more, however its last one ended (containerd 2.1). */
+  /** A runtime sends no further DEL for a removed sandbox, however the last one ended (containerd 2.1). */
   #retryLater(): void {
     if (this.#retry !== undefined || this.#stopped) return;
     this.#retry = this.#clock.after(this.#retryMs, () => {
@@ -115,7 +115,7 @@ export class NetworkOnBus {
     });
   }
 
-  /** What can not be removed is in the log, and is tried again. */
+  /** Failed removals are logged and retried. */
   async #collect(): Promise<void> {
     const sandboxes = [...this.#pods.values()].flatMap((pod) => pod.sandboxes.map(({ id }) => id));
     await this.bridge.collect(new Set(sandboxes), this.#clock.now()).catch(() => undefined);
@@ -124,7 +124,7 @@ export class NetworkOnBus {
 
   async #look(): Promise<void> {
     await this.#collect();
-    // A restarted cri-bridge tells of all pods again; that is no reason to run all plugins.
+    // A restarted cri-bridge publishes all pods again; that is no reason to run all plugins.
     if (this.#stopped || this.#clock.now() < this.#checkAt) return;
     this.#checkAt = this.#clock.now() + LOOK_MS;
     this.#networks.checked(await this.bridge.check());
@@ -154,7 +154,7 @@ export class NetworkOnBus {
     };
     const causes = this.#causes.of(event);
     const cause = this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, payload, { causes });
-    this.#causes.told(event, cause);
+    this.#causes.published(event, cause);
     if (pod !== undefined) this.#networks.ran(pod.uid, { containerId, ifname }, cause);
   }
 }

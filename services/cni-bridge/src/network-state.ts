@@ -10,6 +10,7 @@ import {
   networkReadiness,
   toCniError,
 } from '@kubus/cni-config';
+import { isDeepEqual } from '@kubus/pod';
 import type { Cancel, Clock, Logger } from '@kubus/ports';
 import type { BridgeEvents } from './options.ts';
 import { type PluginSteps, networkStep } from './plugin-steps.ts';
@@ -18,18 +19,18 @@ export interface NetworkStateOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly steps: PluginSteps;
-  /** Milliseconds between two asks for the plugins' STATUS. */
+  /** Milliseconds between two STATUS calls of the plugins. */
   readonly statusMs: number;
   readonly onNetwork?: BridgeEvents['onNetwork'];
 }
 
-/** The network in use and whether pods can get it. */
+/** The network in use, and whether pods can get it. */
 export class NetworkState {
   readonly #options: NetworkStateOptions;
   #config: ChosenConfig = { network: undefined, broken: [] };
   #recovered = false;
   #status: CniError | undefined;
-  #told: string | undefined;
+  #published: string | undefined;
   #cancelStatus: Cancel | undefined;
   #stopped = false;
 
@@ -37,7 +38,7 @@ export class NetworkState {
     this.#options = options;
   }
 
-  /** The network that new attachments get. */
+  /** The network of new attachments. */
   get config(): NetworkConfig | undefined {
     return this.#config.network;
   }
@@ -46,7 +47,7 @@ export class NetworkState {
     return networkReadiness({ recovered: this.#recovered, config: this.#config, status: this.#status });
   }
 
-  /** Takes the configuration folder's files as they are now. */
+  /** Takes the current files of the configuration folder. */
   useFiles(files: readonly ConfigFile[]): void {
     const { logger } = this.#options;
     const before = this.#config;
@@ -58,17 +59,17 @@ export class NetworkState {
       }
     }
     const { network } = this.#config;
-    if (JSON.stringify(network) !== JSON.stringify(before.network)) {
-      logger.info({ network: network?.name, file: network?.file }, 'the network configuration has changed');
+    if (!isDeepEqual(network, before.network)) {
+      logger.info({ network: network?.name, file: network?.file }, 'network configuration changed');
       this.#askStatus(network);
     }
-    this.#tell();
+    this.#publish();
   }
 
-  /** The attachments of the last life are known: ADD can be served. */
+  /** The attachments of the previous process are known: ADD can be served. */
   setRecovered(): void {
     this.#recovered = true;
-    this.#tell();
+    this.#publish();
   }
 
   stop(): void {
@@ -76,7 +77,7 @@ export class NetworkState {
     this.#cancelStatus?.();
   }
 
-  /** Asks the plugins now and then from time to time, as long as this network is in use. */
+  /** Runs STATUS of the plugins now and periodically, while this network is in use. */
   #askStatus(network: NetworkConfig | undefined): void {
     this.#cancelStatus?.();
     this.#cancelStatus = undefined;
@@ -86,20 +87,20 @@ export class NetworkState {
     }
     this.#status = new CniError(
       CniCode.notAvailable,
-      `the plugins of network ${network.name} have not told their status yet`,
+      `the plugins of network ${network.name} have not reported their status yet`,
     );
     const ask = async () => {
       const status = await this.#statusOf(network);
       if (this.#config.network === network && !this.#stopped) {
         this.#status = status;
-        this.#tell();
+        this.#publish();
         this.#cancelStatus = this.#options.clock.after(this.#options.statusMs, () => void ask());
       }
     };
     void ask();
   }
 
-  /** What the first plugin says that is not available; undefined when all are. */
+  /** The first error of a plugin's STATUS; undefined when all plugins are available. */
   async #statusOf(network: NetworkConfig): Promise<CniError | undefined> {
     const { steps } = this.#options;
     const deadline = steps.chainDeadline();
@@ -113,11 +114,11 @@ export class NetworkState {
     }
   }
 
-  #tell(): void {
+  #publish(): void {
     const { readiness } = this;
-    const told = JSON.stringify(readiness);
-    if (told !== this.#told) {
-      this.#told = told;
+    const text = JSON.stringify(readiness);
+    if (text !== this.#published) {
+      this.#published = text;
       this.#options.onNetwork?.(readiness);
     }
   }

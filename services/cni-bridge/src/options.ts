@@ -9,24 +9,25 @@ import type {
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
 
 export interface BridgeLimits {
-  /** How many attachments are worked on at once; the others wait in the order of their calls. */
+  /** How many attachments may have a running operation; the others wait in the order of their calls. */
   readonly concurrent: number;
-  /** Milliseconds that one plugin may take. */
+  /** Limit of one plugin, in milliseconds. */
   readonly pluginMs: number;
-  /** Milliseconds that a whole chain may take, from its first plugin on. */
+  /** Limit of a whole chain, in milliseconds since its first plugin started. */
   readonly chainMs: number;
-  /** Milliseconds between two asks for the plugins' STATUS, where the network's version has it. */
+  /** Milliseconds between two STATUS calls, where the network's version has it. */
   readonly statusMs: number;
   /**
-   * Milliseconds after its ADD before an attachment may be collected. A runtime lists a sandbox only some time after its
-   * network was made, so this must be more than the longest creation of a sandbox (the kubelet gives it 4 min).
+   * How old an attachment must be before it may be collected, in milliseconds since its ADD. A runtime lists a sandbox
+   * only some time after its network was set up, so this must exceed the longest sandbox creation (the kubelet allows
+   * 4 min).
    */
   readonly collectAfterMs: number;
 }
 
 /**
- * A chain must end within the shim's 45 s, or the runtime is told "try again later" before the cause is known. Eight at
- * once: on two processors more take as long and need more memory, and much fewer wait for the kernel in turn.
+ * A chain must end within the shim's 45 s, or the runtime gets "try again later" before the cause is known. Eight at
+ * once: on two processors, more take as long and need more memory; with far fewer, each waits for the kernel in turn.
  */
 export const DEFAULT_LIMITS: BridgeLimits = {
   concurrent: 8,
@@ -36,18 +37,18 @@ export const DEFAULT_LIMITS: BridgeLimits = {
   collectAfterMs: 240_000,
 };
 
-/** The pod that an attachment belongs to, as the runtime told it. */
+/** The pod of an attachment, as the runtime names it. */
 export type AttachedPod = NonNullable<AttachmentRecord['pod']>;
 
-/** Who asks for something: the call of the runtime that is being done. */
+/** The call of the runtime that asks for an operation. */
 export interface Caller {
-  /** The trace that it belongs to. */
+  /** Its trace. */
   readonly traceparent?: string | undefined;
-  /** Runs the plugins of this call; the bridge's own runner does where there is none. */
+  /** Runs the plugins of this call; default: the bridge's own runner. */
   readonly plugins?: Pick<PluginRunner, 'run'> | undefined;
 }
 
-/** What a run of a plugin is about. */
+/** What a plugin run is about. */
 export interface PluginRun {
   readonly type: string;
   readonly command: CniCommand;
@@ -57,16 +58,16 @@ export interface PluginRun {
   readonly ifname?: string | undefined;
   readonly pod?: AttachedPod | undefined;
   readonly traceparent?: string | undefined;
-  /** The message because of which the sandbox is there, as that carries it. */
+  /** The message that caused the sandbox, from its annotation. */
   readonly causedBy?: string | undefined;
-  /** When it was asked for, and when its turn had come: milliseconds since the Unix epoch. */
+  /** When it was requested, and when its turn started, in milliseconds since the Unix epoch. */
   readonly askedAt?: number | undefined;
-  readonly begunAt?: number | undefined;
+  readonly withStartTime?: number | undefined;
 }
 
-/** Begin and end of a plugin's run. It never holds what the plugin was given. */
+/** Start and end of a plugin run. Never contains the plugin's input. */
 export type PluginEvent = PluginRun & {
-  /** Counts this bridge's runs: the same for `begin` and `end`. */
+  /** Number of the run: the same for `begin` and `end`. */
   readonly run: number;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
@@ -81,24 +82,24 @@ export type PluginEvent = PluginRun & {
       }
   );
 
-/** An attachment as others may see it. */
+/** The public state of an attachment. */
 export interface AttachmentView {
   readonly containerId: string;
   readonly ifname: string;
   readonly phase: AttachmentState['phase'];
-  /** What is known of it in every phase but `absent`. */
+  /** Known in every phase but `absent`. */
   readonly pod?: AttachedPod | undefined;
   readonly netns?: string | undefined;
   readonly network?: string | undefined;
   /** The plugins of its chain, the first one first. */
   readonly plugins?: readonly string[] | undefined;
-  /** When ADD was asked: milliseconds since the Unix epoch. */
+  /** When ADD was requested, in milliseconds since the Unix epoch. */
   readonly askedAt?: number | undefined;
-  /** The message because of which it was, as the sandbox carries it. */
+  /** The message that caused it, from the sandbox's annotation. */
   readonly causedBy?: string | undefined;
   /** The addresses of its interface; empty until ADD has succeeded. */
   readonly ips: readonly string[];
-  /** What its chain has made; absent until ADD has succeeded. */
+  /** The result of its chain; absent until ADD has succeeded. */
   readonly result?: CniResult | undefined;
   /** Why it could not be removed, in phase `unfinished`. */
   readonly error?: string | undefined;
@@ -108,7 +109,7 @@ export interface BridgeEvents {
   readonly onPlugin?: (event: PluginEvent) => void;
   /** Called when an attachment enters another phase; `absent` is the last one. */
   readonly onAttachment?: (attachment: AttachmentView) => void;
-  /** Called when the readiness, or the list of broken files, has changed. */
+  /** Called when the readiness or the list of broken files has changed. */
   readonly onNetwork?: (network: NetworkReadiness) => void;
 }
 

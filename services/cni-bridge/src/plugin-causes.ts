@@ -3,15 +3,15 @@ import { recordKey } from '@kubus/cni-config';
 import type { AttachmentView, PluginEvent } from './options.ts';
 
 /**
- * What led to the runs of plugins: to the first of a chain the message that had the sandbox made, to each other one the end of
- * the one before it, and to the end of a run its beginning.
+ * The causes of plugin runs: for the first plugin of a chain, the message that caused the sandbox; for each other
+ * plugin, the end of the one before it; for the end of a run, its start.
  */
 export class PluginCauses {
-  /** Runs under way, by their number. */
-  readonly #begun = new Map<number, Cause>();
-  /** By the attachment: the end of the last plugin of the chain under way. */
+  /** By number: the start messages of running plugins. */
+  readonly #started = new Map<number, Cause>();
+  /** By attachment: the end of the last plugin of the running chain. */
   readonly #ended = new Map<string, { readonly command: string; readonly cause: Cause }>();
-  /** By the container: what had it made. The runtime does not tell that to its own loopback plugin. */
+  /** By container: the cause of its sandbox, which the runtime does not pass to its own loopback plugin. */
   readonly #sandboxes = new Map<string, Cause>();
 
   /** An attachment has entered another phase. */
@@ -22,24 +22,27 @@ export class PluginCauses {
   }
 
   of(event: PluginEvent): Cause[] {
-    const begun = this.#begun.get(event.run);
-    if (begun !== undefined) return [begun];
-    const { causedBy, containerId = '', command, askedAt, begunAt } = event;
-    const told = causedBy === undefined ? undefined : parseCause(causedBy);
-    const cause = told === undefined ? this.#sandboxes.get(containerId) : { ...told, heard: askedAt, began: begunAt };
-    if (told !== undefined) this.#sandboxes.set(containerId, told);
+    const started = this.#started.get(event.run);
+    if (started !== undefined) return [started];
+    const { causedBy, containerId = '', command, askedAt, withStartTime } = event;
+    const ofSandbox = causedBy === undefined ? undefined : parseCause(causedBy);
+    if (ofSandbox !== undefined) this.#sandboxes.set(containerId, ofSandbox);
+    const cause =
+      ofSandbox === undefined
+        ? this.#sandboxes.get(containerId)
+        : { ...ofSandbox, heard: askedAt, began: withStartTime };
     const before = this.#ended.get(keyOf(event));
     const causes = before?.command === command ? [before.cause, cause] : [cause];
     return causes.filter((one) => one !== undefined);
   }
 
   /** A message about the run was published. */
-  told(event: PluginEvent, cause: Cause): void {
+  published(event: PluginEvent, cause: Cause): void {
     if (event.phase === 'begin') {
-      this.#begun.set(event.run, cause);
+      this.#started.set(event.run, cause);
       return;
     }
-    this.#begun.delete(event.run);
+    this.#started.delete(event.run);
     if (event.causedBy !== undefined) this.#ended.set(keyOf(event), { command: event.command, cause });
   }
 }

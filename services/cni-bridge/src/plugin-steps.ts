@@ -18,14 +18,14 @@ import {
 import type { Clock } from '@kubus/ports';
 import type { BridgeEvents, BridgeLimits, Caller, PluginRun } from './options.ts';
 
-/** One run of a plugin, and how to read what it prints when it succeeds. */
+/** One run of a plugin, and how to parse its output when it succeeds. */
 export interface PluginStep<Result> {
   readonly subject: PluginRun;
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
-  /** Throws a CniError when the output is not what the protocol asks for. */
+  /** Throws a CniError when the output violates the protocol. */
   readonly read: (output: PluginOutput) => Result;
-  /** The addresses that a result gives. */
+  /** The addresses in a result. */
   readonly ipsOf?: (result: Result) => readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface PluginStepsOptions {
   readonly onPlugin?: BridgeEvents['onPlugin'];
 }
 
-/** Runs single plugins: the time limits, the check of how they ended, and the events about it. */
+/** Runs single plugins: applies time limits, checks their results, and reports events about them. */
 export class PluginSteps {
   readonly #options: PluginStepsOptions;
   #runs = 0;
@@ -45,15 +45,15 @@ export class PluginSteps {
     this.#options = options;
   }
 
-  /** When a chain that begins now must have ended (milliseconds since the Unix epoch). */
+  /** The deadline of a chain that starts now, in milliseconds since the Unix epoch. */
   chainDeadline(): number {
     return this.#options.clock.now() + this.#options.limits.chainMs;
   }
 
   /**
-   * Runs a plugin, by `plugins` where the call at hand brings its own runner, and reads what it printed.
+   * Runs a plugin, by `plugins` if the call brings its own runner, and parses its output.
    *
-   * @throws CniError when it fails, or does not end before its own limit or the chain's `deadline`.
+   * @throws CniError when it fails, or does not end before its own limit or the chain's `deadline`
    */
   async run<Result>(
     step: PluginStep<Result>,
@@ -86,7 +86,7 @@ export class PluginSteps {
     const { limits } = this.#options;
     const { type, command, traceparent } = subject;
     if (leftMs <= 0) {
-      throw new CniError(CniCode.tryAgainLater, `the chain did not end within ${limits.chainMs / 1000} s`);
+      throw new CniError(CniCode.tryAgainLater, `the chain timed out after ${limits.chainMs / 1000} s`);
     }
     const output = await plugins.run({
       type,
@@ -99,10 +99,10 @@ export class PluginSteps {
   }
 }
 
-/** The run of one plugin of an attachment's chain; ADD gives a result, the other commands none. */
+/** The run of one plugin of an attachment's chain; ADD has a result, the other commands have none. */
 export function attachmentStep(
   { command, index, record, prevResult }: Extract<Operation, { kind: 'plugin' }>,
-  { traceparent, askedAt, begunAt }: Pick<PluginRun, 'traceparent' | 'askedAt' | 'begunAt'>,
+  { traceparent, askedAt, withStartTime }: Pick<PluginRun, 'traceparent' | 'askedAt' | 'withStartTime'>,
 ): PluginStep<CniResult | undefined> {
   const { network, capabilityArgs, containerId, ifname, pod, causedBy } = record;
   const plugin = network.plugins[index];
@@ -112,7 +112,7 @@ export function attachmentStep(
   return {
     subject: {
       ...{ type: plugin.type, command, network: network.name, containerId, ifname, pod },
-      ...{ traceparent, causedBy, askedAt, begunAt },
+      ...{ traceparent, causedBy, askedAt, withStartTime },
     },
     env: pluginEnv(command, record),
     stdin: pluginStdin({ network, plugin, capabilityArgs, prevResult }),
@@ -121,7 +121,7 @@ export function attachmentStep(
   };
 }
 
-/** The run of one plugin for its whole network: STATUS, or GC with the attachments that live. */
+/** The run of one plugin for its whole network: STATUS, or GC with the valid attachments. */
 export function networkStep(
   command: 'STATUS' | 'GC',
   network: NetworkConfig,

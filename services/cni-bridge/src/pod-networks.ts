@@ -5,31 +5,31 @@ import type { Checks } from './attachments.ts';
 import type { AttachedPod, AttachmentView } from './options.ts';
 
 interface Entry {
-  /** As it was when it last was not being made or removed. */
+  /** The last state in which the attachment was neither being made nor removed. */
   view?: AttachmentView;
-  /** The newest run of a plugin for it. */
+  /** The newest plugin run for the attachment. */
   cause?: Cause | undefined;
 }
 
 interface PodEntry {
   readonly ref: AttachedPod;
-  /** By the keys of their records. */
+  /** By attachment key. */
   readonly attachments: Map<string, Entry>;
-  told?: string;
+  published?: string;
 }
 
-/** What network each pod has, as a fact: put together from its attachments and what their checks have found. */
+/** Publishes each pod's network as a fact, from its attachments and the results of their checks. */
 export class PodNetworks {
   readonly #facts: FactOwner<PodNetwork>;
   readonly #pods = new Map<string, PodEntry>();
-  /** What the last look at all attachments found wrong, by their keys. */
-  #wrong: ReadonlyMap<string, string> = new Map();
+  /** Problems found by the last check, by attachment key. */
+  #problems: ReadonlyMap<string, string> = new Map();
 
   constructor(facts: FactOwner<PodNetwork>) {
     this.#facts = facts;
   }
 
-  /** An attachment has entered another phase. Those of nobody knows which pod are left out. */
+  /** An attachment has entered another phase. Attachments without a known pod are left out. */
   changed(view: AttachmentView): void {
     const { pod, phase } = view;
     const key = recordKey(view);
@@ -41,29 +41,29 @@ export class PodNetworks {
     const { attachments } = this.#podOf(pod);
     const entry = attachments.get(key) ?? {};
     attachments.set(key, entry);
-    // One that is being made is not there yet, and one that is being removed still is.
+    // An attachment that is being made is not published yet; one that is being removed still is.
     if (phase === 'adding' || phase === 'removing') return;
     entry.view = view;
-    // Of one that an earlier life has made, no run is known here.
+    // No plugin run of the previous process is known here.
     entry.cause ??= view.causedBy === undefined ? undefined : parseCause(view.causedBy);
     this.#publish(pod.uid, entry.cause);
   }
 
-  /** A plugin was run for an attachment: the cause of what is told of it next. */
+  /** A plugin was run for an attachment: the cause of its next fact. */
   ran(uid: string, key: AttachmentKey, cause: Cause): void {
     const entry = this.#pods.get(uid)?.attachments.get(recordKey(key));
     if (entry !== undefined) entry.cause = cause;
   }
 
-  /** All attachments were looked at. */
+  /** All attachments were checked. */
   checked({ failed }: Checks): void {
-    this.#wrong = new Map(failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
+    this.#problems = new Map(failed.map(({ attachment, error }) => [recordKey(attachment), error.message]));
     for (const [uid, { attachments }] of this.#pods) {
       this.#publish(uid, [...attachments.values()].findLast(({ cause }) => cause !== undefined)?.cause);
     }
   }
 
-  /** The attachments of the last life are known. */
+  /** The attachments of the previous process are known. */
   complete(): void {
     this.#facts.complete();
   }
@@ -89,10 +89,10 @@ export class PodNetworks {
     const entry = this.#pods.get(uid);
     if (entry === undefined) return;
     const views = [...entry.attachments.values()].flatMap(({ view }) => view ?? []);
-    const attachments = views.map((view) => attachmentOf(view, this.#wrong.get(recordKey(view))));
-    const told = JSON.stringify(attachments);
-    if (told === (entry.told ?? '[]')) return;
-    entry.told = told;
+    const attachments = views.map((view) => attachmentOf(view, this.#problems.get(recordKey(view))));
+    const text = JSON.stringify(attachments);
+    if (text === (entry.published ?? '[]')) return;
+    entry.published = text;
     const options = { pod: uid, causes: cause === undefined ? [] : [cause] };
     if (attachments.length === 0) this.#facts.remove(uid, options);
     else this.#facts.put(uid, { ref: entry.ref, attachments }, options);

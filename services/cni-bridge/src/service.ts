@@ -10,7 +10,7 @@ export const cniBridge: ServiceDefinition = {
     const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs, namespacesOf } = config.network;
     const plugins = new PluginHost({
       folders: pluginDirs,
-      // The state folder names this owner among all on the machine, and is the same after a restart.
+      // The state folder identifies this owner on the machine, and stays the same after a restart.
       ownerMark: stateDir,
       ...(namespacesOf !== undefined && inNamespacesOf(namespacesOf)),
     });
@@ -28,7 +28,7 @@ export const cniBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_cni_attachments',
-      help: 'Attachments being worked on, and waiting for their turn.',
+      help: 'Attachments with a running operation, and waiting for a turn.',
       collect: () => [
         { value: bridge.load.running, labels: { state: 'running' } },
         { value: bridge.load.waiting, labels: { state: 'waiting' } },
@@ -38,7 +38,7 @@ export const cniBridge: ServiceDefinition = {
     await network.recover();
     const server = new ShimServer({
       socketPath: socket,
-      // A shim has the namespaces of its runtime, which may be in a container, too.
+      // A shim shares the namespaces of its runtime, which may run in a container.
       handle: (call, shim) => bridge.handle(call, namespacesOf === undefined ? plugins.through(shim) : plugins),
       logger,
     });

@@ -1,13 +1,13 @@
-// A bridge in a process of its own, as the service runs it but for the bus: shim socket, host plugins, journal in files.
-// Reads one JSON command per line and writes one JSON line per answer and event; ends when its input does. A fault ends it
-// with SIGKILL before or after an operation on the journal.
+// A bridge in a process of its own, as the service runs it but without the bus: shim socket, host plugins, journal in
+// files. Reads one JSON command per line and writes one JSON line per answer and event; ends when its input ends. A
+// fault ends it with SIGKILL before or after an operation on the journal.
 import { createInterface } from 'node:readline';
 import { PluginHost, ShimServer, watchConfigFolder } from '@kubus/cni';
 import type { Logger, RecordStore } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { type BridgeLimits, CniBridge } from '../src/index.ts';
 
-/** What the process is started with, as JSON in its only argument. */
+/** The argument of the process, as JSON. */
 export interface BridgeSetup {
   readonly journal: string;
   readonly socket: string;
@@ -15,7 +15,7 @@ export interface BridgeSetup {
   readonly plugins: readonly string[];
   readonly mark: string;
   readonly limits?: Partial<BridgeLimits>;
-  /** Whether the bridge runs all plugins itself, as it does for shims that cannot. */
+  /** Whether the bridge runs all plugins itself, as it does for shims that cannot run them. */
   readonly plain?: boolean | undefined;
   /** When to end, for example "before put adding 0" or "after delete". */
   readonly fault?: string | undefined;
@@ -48,7 +48,7 @@ function breakAt(fault: string | undefined, place: string): void {
   }
 }
 
-/** The journal, with the places where a fault may be. */
+/** The journal, with the points at which a fault can occur. */
 function faulty(store: RecordStore, fault: string | undefined): RecordStore {
   return {
     load: () => store.load(),

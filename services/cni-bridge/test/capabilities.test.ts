@@ -1,4 +1,5 @@
-// What the runtime and the node pass to the real plugins that declare it, and what these make of it in the kernel.
+// What the runtime and the node pass to the real plugins that declare the capability, and what the plugins set up in
+// the kernel.
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,20 +16,20 @@ beforeAll(async () => {
 afterAll(() => node.close());
 
 const attached = new Map<string, Namespace>();
-// Also when a test has failed half way, so that the others tell only of themselves.
+// Also after a failed test, so that it does not affect the others.
 afterEach(async () => {
   for (const [id, sandbox] of attached) await node.call('DEL', id, sandbox.path);
   attached.clear();
 });
 
-/** Gives the node one network, and waits until the bridge has it. */
+/** Gives the node one network, and waits until the bridge uses it. */
 async function configure(name: string, ...plugins: object[]): Promise<void> {
   const from = bridge.said.length;
   node.configure('10-pods.conflist', { cniVersion: '1.0.0', name, plugins });
-  await bridge.hear(({ network }) => network?.network === name || undefined, from);
+  await bridge.waitFor(({ network }) => network?.network === name || undefined, from);
 }
 
-/** host-local without ranges of its own: they come from the node. */
+/** host-local without ranges of its own: the node provides them. */
 function ipam(): object {
   return { type: 'host-local', dataDir: join(node.folder, 'ipam') };
 }
@@ -37,7 +38,7 @@ function usePodCidrs(...podCidrs: string[]): Promise<readonly string[]> {
   return bridge.ask({ command: 'podCidrs', podCidrs }, (said) => said.podCidrs);
 }
 
-/** The addresses of a pod, asked for with what the runtime passes in. */
+/** The addresses of a pod that is attached with these capability arguments from the runtime. */
 async function attach(id: string, sandbox: Namespace, runtimeConfig: object = {}): Promise<string[]> {
   attached.set(id, sandbox);
   const { json } = await node.call('ADD', id, sandbox.path, { runtimeConfig });
@@ -45,8 +46,8 @@ async function attach(id: string, sandbox: Namespace, runtimeConfig: object = {}
   return (json.ips ?? []).map(({ address }) => address);
 }
 
-/** What a program in the pod that listens on port 80 says when it is called from the node under an address and port. */
-async function hearFrom(sandbox: Namespace, ...address: readonly [string, string]): Promise<string> {
+/** The output of a program in the pod that listens on port 80, called from the node under an address and port. */
+async function outputOf(sandbox: Namespace, ...address: readonly [string, string]): Promise<string> {
   const argv = [`--net=${sandbox.path}`, '--', 'sh', '-c', 'echo from the pod | exec busybox nc -l -p 80'];
   const server = spawn('nsenter', argv, { stdio: 'ignore' });
   const ended = once(server, 'exit');
@@ -59,7 +60,7 @@ async function hearFrom(sandbox: Namespace, ...address: readonly [string, string
   }
 }
 
-test('a pod has the address of each podCIDR, the MAC, the bandwidth, the firewall rules and the host port asked for', async () => {
+test('a pod gets an address of each podCIDR and the requested MAC, bandwidth, firewall rules and host port', async () => {
   await usePodCidrs('10.90.0.0/24', 'fd90::/64');
   await configure(
     'pods',
@@ -71,7 +72,7 @@ test('a pod has the address of each podCIDR, the MAC, the bandwidth, the firewal
   const sandbox = await node.makeSandbox();
   const addresses = await attach('c1', sandbox, {
     mac: '02:00:00:00:00:07',
-    // As containerd makes them of kubernetes.io/ingress-bandwidth and egress-bandwidth.
+    // As containerd derives them from kubernetes.io/ingress-bandwidth and egress-bandwidth.
     bandwidth: { ingressRate: 8_000_000, ingressBurst: 8_000_000, egressRate: 4_000_000, egressBurst: 4_000_000 },
     portMappings: [{ hostPort: 18080, containerPort: 80, protocol: 'tcp', hostIP: '' }],
   });
@@ -79,7 +80,7 @@ test('a pod has the address of each podCIDR, the MAC, the bandwidth, the firewal
   expect(sandbox.run('ip', 'link', 'show', 'eth0')).toContain('02:00:00:00:00:07');
   expect(shapers()).toEqual(['rate 4Mbit', 'rate 8Mbit']);
   expect(node.host.run('iptables-save', '-t', 'filter')).toContain('-A CNI-FORWARD -s 10.90.0.2/32 -j ACCEPT');
-  expect(await hearFrom(sandbox, '127.0.0.1', '18080')).toBe('from the pod');
+  expect(await outputOf(sandbox, '127.0.0.1', '18080')).toBe('from the pod');
 
   expect(await node.call('DEL', 'c1', sandbox.path)).toMatchObject({ exitCode: 0 });
   expect({ shapers: shapers(), leases: node.leases(), rules: node.podRules() }).toEqual({
@@ -90,12 +91,12 @@ test('a pod has the address of each podCIDR, the MAC, the bandwidth, the firewal
   expect(node.host.run('iptables-save', '-t', 'filter')).not.toContain('10.90.0.2');
 });
 
-/** The rates to which interfaces of the node are held. */
+/** The rates to which interfaces of the node are limited. */
 function shapers(): string[] {
   return [...node.host.run('tc', 'qdisc').matchAll(/tbf .*(rate \w+)/g)].map(([, rate = '']) => rate).sort();
 }
 
-test('CHECK of Debian’s portmap looks for the rules of an IPv4 address in IPv6 too: told, and the pod goes on', async () => {
+test('a failed CHECK is reported and leaves the pod’s network working (Debian’s portmap looks for IPv4 rules in IPv6)', async () => {
   await configure(
     'checked',
     { type: 'ptp', capabilities: { ipRanges: true }, ipam: ipam() },
@@ -107,10 +108,10 @@ test('CHECK of Debian’s portmap looks for the rules of an IPv4 address in IPv6
   const { checked, failed } = await bridge.ask({ command: 'check' }, ({ checks }) => checks);
   expect(checked).toBe(1);
   expect(failed).toEqual([expect.stringContaining('plugin portmap failed (CHECK): could not check ipv6 dnat')]);
-  expect(await hearFrom(sandbox, '127.0.0.1', '18080')).toBe('from the pod');
+  expect(await outputOf(sandbox, '127.0.0.1', '18080')).toBe('from the pod');
 });
 
-test('another podCIDR is for new pods; those that run keep their address and give it back', async () => {
+test('a changed podCIDR applies to new pods; running pods keep their address until DEL releases it', async () => {
   await usePodCidrs('10.91.0.0/24');
   await configure('routed', { type: 'ptp', capabilities: { ipRanges: true }, ipam: ipam() });
   const [old, young] = [await node.makeSandbox(), await node.makeSandbox()];

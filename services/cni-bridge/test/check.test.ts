@@ -4,8 +4,8 @@ import { RESULT, ScriptedBridge, until } from './scripted-bridge.ts';
 const works = `[ $CNI_COMMAND != ADD ] || echo '${RESULT}'`;
 const lost = `{ echo '{"cniVersion":"1.0.0","code":107,"msg":"lost"}'; exit 1; }`;
 
-describe('a look at all attachments', () => {
-  test('runs CHECK of each that stands, one after the other, and tells which is wrong', async () => {
+describe('checking all attachments', () => {
+  test('runs CHECK of each existing attachment in turn and reports the failed one', async () => {
     const node = await new ScriptedBridge().serve({
       first: `[ "$CNI_COMMAND $CNI_CONTAINERID" != 'CHECK c2' ] || ${lost}\n${works}`,
       second: works,
@@ -21,15 +21,15 @@ describe('a look at all attachments', () => {
       'CHECK second c1',
       'CHECK first c2',
     ]);
-    // It still stands, and the next look finds it again, but it is told once.
+    // It still exists and the next check finds the problem again, but it is logged only once.
     expect((await node.bridge.check()).failed).toHaveLength(1);
-    expect(node.logged.filter((line) => line.startsWith('an attachment is not as it should be'))).toEqual([
+    expect(node.logged.filter((line) => line.startsWith('attachment check failed'))).toEqual([
       expect.stringMatching(/plugin first failed \(CHECK\): lost .*"containerId":"c2".*"podUid":"u1"/),
     ]);
     expect((await node.call('DEL', 'c2')).exitCode).toBe(0);
   });
 
-  test('leaves out one that is being removed meanwhile', async () => {
+  test('skips an attachment that is removed during the check', async () => {
     const node = new ScriptedBridge();
     const gate = node.gate();
     await node.serve({ it: `[ $CNI_COMMAND != CHECK ] || ${gate.wait}\n${works}` });
@@ -44,8 +44,8 @@ describe('a look at all attachments', () => {
 
   test.each([
     ['before 0.4.0', { cniVersion: '0.3.1' }],
-    ['where it is switched off', { disableCheck: true }],
-  ])('runs nothing %s', async (_, network) => {
+    ['when disableCheck is set', { disableCheck: true }],
+  ])('runs no plugin %s', async (_, network) => {
     const node = await new ScriptedBridge().serve({ it: works }, network);
     await node.call('ADD', 'c1');
     expect(await node.bridge.check()).toEqual({ checked: 0, failed: [] });

@@ -7,8 +7,8 @@ import { RESULT, ScriptedBridge, until } from './scripted-bridge.ts';
 const works = `[ $CNI_COMMAND != ADD ] || echo '${RESULT}'`;
 const error = (code: number, msg: string) => `{ echo '{"cniVersion":"1.0.0","code":${code},"msg":"${msg}"}'; exit 1; }`;
 
-describe('a chain', () => {
-  test('hands the result on, and gives the last one', async () => {
+describe('a plugin chain', () => {
+  test('passes each result to the next plugin and returns the last one', async () => {
     const node = await new ScriptedBridge().serve({
       first: works,
       second: `[ $CNI_COMMAND != ADD ] || echo '{"cniVersion":"1.0.0","ips":[{"address":"10.88.0.6/16"}]}'`,
@@ -26,7 +26,7 @@ describe('a chain', () => {
     expect(node.records()).toEqual([]);
   });
 
-  test('tells of each run and each phase, and of nothing that a plugin was given', async () => {
+  test('reports each plugin run and each phase, without the plugins’ input', async () => {
     const node = await new ScriptedBridge().serve({ it: works });
     await node.call('ADD', 'c1', {
       traceparent: '00-a-b-01',
@@ -56,13 +56,18 @@ describe('a chain', () => {
   test.each([
     ['prints rubbish', 'echo rubbish', 6, 'the result is not JSON'],
     ['prints nothing', ':', 6, 'the result is not JSON'],
-    ['prints without end', 'yes', 6, 'plugin bad (ADD) printed more than 1048576 bytes'],
-    ['gives no address', `echo '{"cniVersion":"1.0.0"}'`, 999, 'the chain gave no address to interface eth0'],
-    ['fails with an error', error(100, 'no address left'), 100, 'plugin bad failed (ADD): no address left'],
-    ['fails without one', 'echo oops; exit 3', 999, 'plugin bad failed (ADD) with exit code 3 and without a CNI error'],
-    ['dies', 'kill -SEGV $$', 999, 'plugin bad (ADD) was ended by SIGSEGV'],
+    ['prints endless output', 'yes', 6, 'plugin bad (ADD) printed more than 1048576 bytes'],
+    ['returns no address', `echo '{"cniVersion":"1.0.0"}'`, 999, 'the chain gave no address to interface eth0'],
+    ['fails with an error message', error(100, 'no address left'), 100, 'plugin bad failed (ADD): no address left'],
+    [
+      'fails without an error message',
+      'echo oops; exit 3',
+      999,
+      'plugin bad failed (ADD) with exit code 3 and without a CNI error',
+    ],
+    ['dies', 'kill -SEGV $$', 999, 'plugin bad (ADD) was killed by SIGSEGV'],
     ['never returns', 'exec sleep 1000', 11, 'plugin bad (ADD) did not end within 1 s'],
-  ])('whose last plugin %s is undone', async (_, script, code, msg) => {
+  ])('is undone when its last plugin %s', async (_, script, code, msg) => {
     const node = await new ScriptedBridge({ pluginMs: 1000 }).serve({
       good: works,
       bad: `[ $CNI_COMMAND = ADD ] || exit 0\n${script}`,
@@ -77,19 +82,19 @@ describe('a chain', () => {
     expect(node.bridge.load).toEqual({ running: 0, waiting: 0 });
   });
 
-  test('whose plugin is missing says where it was looked for', async () => {
+  test('with a missing plugin fails with the paths that were searched', async () => {
     const node = await new ScriptedBridge().serve({ good: works }, { plugins: [{ type: 'good' }, { type: 'absent' }] });
     expect(await node.failure('ADD')).toMatchObject({
       code: 5,
       msg: `failed to find plugin "absent" in path [${node.path('plugins')}]`,
     });
-    // It has made nothing, so it is not needed to undo what the others have, nor for the DEL that follows.
+    // The missing plugin has made nothing, so neither the undo of the others nor the following DEL needs it.
     expect(node.records()).toEqual([]);
     expect((await node.call('DEL')).exitCode).toBe(0);
     expect(node.calls()).toEqual(['ADD good c1', 'DEL good c1']);
   });
 
-  test('gets no more time than the chain has, and its undo the same again', async () => {
+  test('ends at the chain’s time limit, and its undo gets the same time again', async () => {
     const node = await new ScriptedBridge({ pluginMs: 1_000_000, chainMs: 1000 }).serve({
       good: works,
       bad: '[ $CNI_COMMAND != ADD ] || exec sleep 1000',
@@ -103,7 +108,7 @@ describe('a chain', () => {
 });
 
 describe('calls for one attachment', () => {
-  test('join what is under way', async () => {
+  test('ADD joins an ADD that is already running', async () => {
     const node = new ScriptedBridge();
     const { wait, open } = node.gate();
     await node.serve({ it: `[ $CNI_COMMAND != ADD ] || ${wait}\n${works}` });
@@ -120,7 +125,7 @@ describe('calls for one attachment', () => {
     expect(node.calls()).toEqual(['ADD it c1']);
   });
 
-  test('DEL overtakes an ADD that has not ended', async () => {
+  test('DEL interrupts an unfinished ADD', async () => {
     const node = new ScriptedBridge();
     const { wait, open } = node.gate();
     await node.serve({ first: `[ $CNI_COMMAND != ADD ] || ${wait}\n${works}`, second: works });
@@ -128,12 +133,12 @@ describe('calls for one attachment', () => {
     await until(() => node.calls().length > 0);
     const deleting = node.call('DEL');
     open('c1');
-    expect(await adding).toMatchObject({ code: 11, msg: 'DEL was asked for in the meantime' });
+    expect(await adding).toMatchObject({ code: 11, msg: 'DEL was requested in the meantime' });
     expect(await deleting).toMatchObject({ exitCode: 0 });
     expect(node.calls()).toEqual(['ADD first c1', 'DEL first c1']);
   });
 
-  test('DEL of what nobody knows runs the chain, until it has succeeded', async () => {
+  test('DEL of an unknown attachment runs the chain until it has succeeded once', async () => {
     const node = await new ScriptedBridge().serve({ it: error(102, 'stays') });
     const prevResult = { cniVersion: '1.0.0', ips: [{ address: '10.88.0.9/16' }] };
     const stdin = JSON.stringify({ cniVersion: '1.0.0', prevResult });
@@ -145,7 +150,7 @@ describe('calls for one attachment', () => {
     expect(node.calls()).toEqual(['DEL it c1', 'DEL it c1']);
   });
 
-  test('DEL of what this life has removed runs nothing; the next life runs it once more', async () => {
+  test('DEL of an attachment that this process has removed runs nothing; after a restart the chain runs once more', async () => {
     const node = await new ScriptedBridge().serve({ it: works });
     for (const command of ['ADD', 'DEL', 'DEL', 'ADD', 'DEL', 'DEL']) {
       expect(await node.call(command)).toMatchObject({ exitCode: 0 });
@@ -158,7 +163,7 @@ describe('calls for one attachment', () => {
     expect(node.calls().slice(4)).toEqual(['DEL it c1']);
   });
 
-  test('DEL without any network is success, and says nothing about the attachment', async () => {
+  test('DEL without a configured network succeeds and does not count as a removal', async () => {
     const node = await new ScriptedBridge().serve({ it: works });
     node.configure();
     expect(await node.call('DEL')).toEqual({ exitCode: 0, stdout: '', stderr: '' });
@@ -167,14 +172,14 @@ describe('calls for one attachment', () => {
     expect(node.calls()).toEqual(['DEL it c1']);
   });
 
-  test('loopback without a namespace is taken down without a plugin', async () => {
+  test('DEL of loopback without a namespace runs no plugin', async () => {
     const node = await new ScriptedBridge().serve({ loopback: '' });
     await node.call('DEL', 'c1', { name: 'loopback', ifname: 'lo' });
     expect(await node.call('DEL', 'c1', { name: 'loopback', ifname: 'lo', netns: '' })).toMatchObject({ exitCode: 0 });
     expect(node.calls()).toEqual(['DEL loopback c1']);
   });
 
-  test('whose runner is lost half way fail, are undone by the bridge itself, and can be made again', async () => {
+  test('ADD fails and is undone by the bridge when its shim is killed, and can be repeated', async () => {
     const node = new ScriptedBridge();
     const { wait, open } = node.gate();
     await node.serve({
@@ -197,7 +202,7 @@ describe('calls for one attachment', () => {
   });
 });
 
-test('a bounded number of attachments is worked on at once; the others wait in order', async () => {
+test('a bounded number of attachments is processed at once; the others wait in order', async () => {
   const node = new ScriptedBridge({ concurrent: 2 });
   const { wait, open } = node.gate();
   await node.serve({ it: `${wait}\n${works}` });
@@ -215,7 +220,7 @@ test('a bounded number of attachments is worked on at once; the others wait in o
 });
 
 describe('a journal that cannot be written', () => {
-  test('refuses an ADD before anything has run, and a DEL before anything is gone', async () => {
+  test('fails an ADD before any plugin runs, and a DEL before anything is removed', async () => {
     const node = await new ScriptedBridge().serve({ it: works });
     rmSync(node.journal, { recursive: true });
     expect(await node.failure('ADD')).toMatchObject({ code: 5, msg: expect.stringContaining(node.journal) });
@@ -230,7 +235,7 @@ describe('a journal that cannot be written', () => {
     expect(node.calls()).toEqual(['ADD it c1', 'DEL it c1']);
   });
 
-  test('undoes what has been made when the result cannot be kept', async () => {
+  test('undoes an ADD when its result cannot be recorded', async () => {
     const node = new ScriptedBridge();
     await node.serve({ it: `[ $CNI_COMMAND != ADD ] || rm -r ${node.journal}\n${works}` });
     expect(await node.failure('ADD')).toMatchObject({ code: 5 });
@@ -257,16 +262,16 @@ describe('after a restart', () => {
     expect(node.calls()).toEqual(['ADD it c1']);
   });
 
-  test('a record that is not valid is named and left where it is', async () => {
+  test('an invalid record is logged by name and left in place', async () => {
     const node = new ScriptedBridge();
     writeFileSync(join(node.journal, 'c9=3Aeth0.json'), '{"version":2}');
     await node.serve({ it: works });
     expect(node.records()).toEqual([{ version: 2 }]);
-    expect(node.logged.some((line) => line.startsWith('a record of an attachment is not valid'))).toBe(true);
+    expect(node.logged.some((line) => line.startsWith('cannot parse the record of an attachment'))).toBe(true);
     expect(node.bridge.attachments).toEqual([]);
   });
 
-  test('a removal that fails is told, and tried again by the next collection', async () => {
+  test('a failed removal is reported and retried by the next collection', async () => {
     const node = await new ScriptedBridge().serve({ it: `[ $CNI_COMMAND = ADD ] || ${error(102, 'busy')}\n${works}` });
     await node.call('ADD');
     expect(await node.failure('DEL')).toMatchObject({ code: 102 });
@@ -282,7 +287,7 @@ describe('after a restart', () => {
 });
 
 describe('readiness', () => {
-  test('VERSION and STATUS are answered from the first moment', async () => {
+  test('VERSION and STATUS are answered before recovery', async () => {
     const node = new ScriptedBridge();
     expect(JSON.parse((await node.call('VERSION')).stdout)).toEqual({
       cniVersion: '1.0.0',
@@ -304,7 +309,7 @@ describe('readiness', () => {
     ]);
   });
 
-  test('the plugins’ STATUS counts where their version has it', async () => {
+  test('the plugins’ STATUS decides for versions that have it', async () => {
     const node = new ScriptedBridge({ statusMs: 10 });
     const answer = node.path('status');
     const script = `[ $CNI_COMMAND != STATUS ] || [ ! -e ${answer} ] || ${error(51, 'no controller')}\n${works}`;
@@ -321,8 +326,8 @@ describe('readiness', () => {
   });
 });
 
-describe('collection', () => {
-  test('asks the plugins too, where their version has it, with what lives', async () => {
+describe('garbage collection', () => {
+  test('runs the plugins’ GC with the valid attachments for versions that have it', async () => {
     const node = await new ScriptedBridge({ collectAfterMs: -1 }).serve(
       { first: `[ $CNI_COMMAND != GC ] || exit 1\n${works}`, second: works },
       { cniVersion: '1.1.0' },
@@ -347,8 +352,8 @@ describe('collection', () => {
 
   test.each([
     ['before 1.1.0', {}],
-    ['where it is switched off', { cniVersion: '1.1.0', disableGC: true }],
-  ])('does not ask the plugins %s', async (_, network) => {
+    ['when disableGC is set', { cniVersion: '1.1.0', disableGC: true }],
+  ])('does not run the plugins’ GC %s', async (_, network) => {
     const node = await new ScriptedBridge().serve({ it: works }, network);
     await node.bridge.collect(new Set(), Date.now());
     expect(node.calls().filter((call) => call.startsWith('GC'))).toEqual([]);

@@ -1,6 +1,6 @@
-// The bridge is killed at each step of an ADD and of a DEL, between its own operations and while a plugin runs, and
-// started again while the runtime's call still waits in the shim. Afterwards the addresses that are given away must be
-// those of the attachments that stand, and a pod that was there all the time must not have noticed.
+// The bridge is killed at each step of an ADD and of a DEL, between its own operations and while a plugin runs, and is
+// restarted while the runtime's call still waits in the shim. Afterwards the leased addresses must be those of the
+// existing attachments, and a pod that existed all the time must be unaffected.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ afterEach(async () => {
   [fault, `${fault}.pid`].forEach((file) => rmSync(file, { force: true }));
   await bridge.kill();
   if (Object.values(node.leases()).includes('victim')) {
-    // Only when a test has failed: the others shall tell of themselves.
+    // Only after a failed test, so that it does not affect the others.
     bridge = await node.startBridge();
     await node.call('DEL', 'victim', sandbox.path, mappings(18080));
     await bridge.kill();
@@ -53,8 +53,9 @@ afterEach(async () => {
 });
 
 /**
- * A plugin that ends one of its owners where it is told to, and goes on as the real one ("hang": not before it is fed).
- * The file of the fault tells the place and, in a second line, whom it ends: a process id, or nothing for its parent.
+ * A plugin that kills its owner where the fault says so, and then continues as the real one ("hang": only once it gets
+ * input). The fault's file contains the point and, in a second line, whom to kill: a process ID, or nothing for its
+ * parent.
  */
 function killer(type: string): string {
   const at = (when: string, then: string) =>
@@ -72,7 +73,7 @@ function mappings(hostPort: number) {
   return { runtimeConfig: { portMappings: [{ hostPort, containerPort: 80, protocol: 'tcp', hostIP: '' }] } };
 }
 
-/** Starts a bridge that will be killed: by its own journal, or by a plugin. */
+/** Starts a bridge that will be killed, by its own journal or by a plugin. */
 async function startWith(place: string, plain: boolean): Promise<void> {
   const inPlugin = /^(start|hang|end) /.test(place);
   bridge = await node.startBridge(inPlugin ? { plain } : { plain, fault: place });
@@ -81,13 +82,13 @@ async function startWith(place: string, plain: boolean): Promise<void> {
   }
 }
 
-/** Waits until the bridge has been killed there, and starts the next one. */
+/** Waits until the bridge has been killed, and starts the next one. */
 async function replace(): Promise<void> {
   await bridge.ended;
   expect(existsSync(fault)).toBe(false);
   bridge = await node.startBridge();
   if (existsSync(`${fault}.pid`)) {
-    // The plugin that its owner left behind no longer runs, or it could still make what the next owner has undone.
+    // The plugin that its owner left behind has ended; otherwise it could still create what the next owner has undone.
     expect(isRunning(readFileSync(`${fault}.pid`, 'utf8').trim())).toBe(false);
   }
 }
@@ -101,7 +102,7 @@ function isRunning(pid: string): boolean {
   }
 }
 
-/** The addresses that the bridge says are in use. */
+/** The addresses that the bridge reports as in use. */
 async function attached(): Promise<Record<string, string>> {
   const { attachments } = await bridge.state();
   expect(attachments.every(({ phase }) => phase === 'added')).toBe(true);
@@ -120,7 +121,7 @@ async function expectOnlyBystander(): Promise<void> {
 describe.each([
   ['in the shim', false],
   ['by the bridge', true],
-])('plugins are run %s: killed during ADD', (_, plain) => {
+])('ADD while the bridge is killed, plugins run %s', (_, plain) => {
   test.each([
     'before put adding 0',
     'after put adding 0',
@@ -149,15 +150,15 @@ describe.each([
     await expectOnlyBystander();
   });
 
-  test('and the runtime gives up: nothing is left', async () => {
+  test('leaves nothing behind when the runtime gives up afterwards', async () => {
     await startWith('end ADD bridge', plain);
-    // Long enough for the plugin that it is killed after, on a machine that has much to do.
+    // Long enough, even on a busy machine, for the plugin after which the bridge is killed.
     const answer = node.call('ADD', 'victim', sandbox.path, { ...mappings(18080), timeout: '3' });
     await bridge.ended;
     expect(await answer).toMatchObject({ exitCode: 1, json: { code: 11 } });
     expect(Object.values(node.leases()).sort()).toEqual(['bystander', 'victim']);
     bridge = await node.startBridge();
-    expect(await bridge.hear(({ recovered }) => recovered)).toEqual({ removed: 1, failed: 0 });
+    expect(await bridge.waitFor(({ recovered }) => recovered)).toEqual({ removed: 1, failed: 0 });
     await expectOnlyBystander();
   });
 });
@@ -165,7 +166,7 @@ describe.each([
 describe.each([
   ['in the shim', false],
   ['by the bridge', true],
-])('plugins are run %s: killed during DEL', (_, plain) => {
+])('DEL while the bridge is killed, plugins run %s', (_, plain) => {
   test.each([
     'before put deleting 2',
     'after put deleting 2',
@@ -187,7 +188,7 @@ describe.each([
   });
 });
 
-describe('the runtime kills the shim that runs', () => {
+describe('ADD while the runtime kills the running shim', () => {
   test.each([
     'start ADD bridge',
     'hang ADD bridge',
@@ -205,13 +206,13 @@ describe('the runtime kills the shim that runs', () => {
     const from = bridge.said.length;
     writeFileSync(fault, place);
     expect((await node.call(isDel ? 'DEL' : 'ADD', 'victim', sandbox.path, mappings(18080))).exitCode).toBe(null);
-    const lost = await bridge.hear(
+    const lost = await bridge.waitFor(
       ({ plugin }) => (plugin?.phase === 'end' && plugin.error ? plugin.error : undefined),
       from,
     );
     expect(lost).toMatchObject({ code: 11, message: expect.stringContaining('lost the shim that ran it') });
     expect(isRunning(readFileSync(`${fault}.pid`, 'utf8').trim())).toBe(false);
-    // Whatever the bridge is undoing of it, this comes after.
+    // Runs after whatever the bridge is undoing of it.
     expect(await node.call('DEL', 'victim', sandbox.path, mappings(18080))).toMatchObject({ exitCode: 0 });
     await expectOnlyBystander();
   });

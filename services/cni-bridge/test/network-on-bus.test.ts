@@ -1,4 +1,5 @@
-// When the bridge looks at its attachments, and what it tells of them: a bus inside of the test, plugins that only count.
+// When the bridge checks its attachments, and what it publishes about them: a bus within the test, plugins that only
+// count calls.
 import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
 import { type FactOwner, HEADER, decodeEnvelope, formatCause } from '@kubus/bus';
@@ -20,12 +21,12 @@ let clock: ManualClock;
 let broker: LocalBroker;
 let pods: FactOwner<RuntimePod>;
 let runs: string[];
-/** Plugin calls that fail, as they are noted in `runs`. */
+/** Plugin calls that fail, in the form in which `runs` records them. */
 let failing: ReadonlySet<string>;
-/** The pods' networks as others know them. */
+/** The pods' networks as other services know them. */
 let networks: Map<string, PodNetwork>;
 let network: NetworkOnBus;
-/** The bridge's place on the bus. */
+/** The bridge's connection to the bus. */
 let life: LocalMember;
 let journal: MemoryRecords;
 
@@ -72,7 +73,7 @@ beforeEach(async () => {
   runs.length = 0;
 });
 
-function tell(...sandboxes: string[]): void {
+function publishSandboxes(...sandboxes: string[]): void {
   const ref = { namespace: 'default', name: 'a', uid: 'a' };
   pods.put('a', {
     ref,
@@ -82,8 +83,8 @@ function tell(...sandboxes: string[]): void {
   });
 }
 
-test('once the runtime’s list is whole and every ten minutes: what is gone is removed, the rest checked', async () => {
-  tell('live', 'gone');
+test('once the runtime’s list is complete and every ten minutes, unused attachments are removed and the others checked', async () => {
+  publishSandboxes('live', 'gone');
   await clock.advance(TEN_MINUTES);
   expect(runs).toEqual([]);
 
@@ -92,7 +93,7 @@ test('once the runtime’s list is whole and every ten minutes: what is gone is 
   await settled();
   expect(runs.splice(0)).toEqual(['CHECK it live', 'CHECK it gone']);
 
-  tell('live');
+  publishSandboxes('live');
   await clock.advance(TEN_MINUTES);
   await settled();
   expect(runs.splice(0)).toEqual(['DEL it gone', 'CHECK it live']);
@@ -105,13 +106,13 @@ test('once the runtime’s list is whole and every ten minutes: what is gone is 
   expect(runs).toEqual([]);
 });
 
-test('a restarted cri-bridge tells of all pods again: what is gone is removed, but nothing is checked once more', async () => {
-  tell('live', 'gone');
+test('when a restarted cri-bridge publishes all pods again, unused attachments are removed without another check', async () => {
+  publishSandboxes('live', 'gone');
   pods.complete();
   await clock.advance(300_000);
   runs.length = 0;
   pods = broker.join('cri-bridge', clock, 2).bus.owner(runtimePod);
-  tell('live');
+  publishSandboxes('live');
   pods.complete();
   await clock.advance(0);
   await settled();
@@ -119,8 +120,8 @@ test('a restarted cri-bridge tells of all pods again: what is gone is removed, b
   network.stop();
 });
 
-test('the network of each pod is a fact: from its ADD to its DEL, with what a check has found', async () => {
-  tell('live', 'gone');
+test('each pod’s network is a fact from its ADD to its DEL, including problems found by a check', async () => {
+  publishSandboxes('live', 'gone');
   const attachment = {
     containerId: 'gone',
     ifname: 'eth0',
@@ -145,7 +146,7 @@ test('the network of each pod is a fact: from its ADD to its DEL, with what a ch
   expect(networks.get('gone')?.attachments).toEqual([{ ...attachment, problem: 'plugin it failed (CHECK): lost' }]);
   expect(networks.get('live')?.attachments[0]).not.toHaveProperty('problem');
 
-  tell('live');
+  publishSandboxes('live');
   await clock.advance(TEN_MINUTES);
   await settled();
   expect(networks.get('gone')?.attachments[0]?.problem).toBe('plugin it failed (DEL): lost');
@@ -156,7 +157,7 @@ test('the network of each pod is a fact: from its ADD to its DEL, with what a ch
   network.stop();
 });
 
-test('a restarted bridge knows the networks of its last life, and what went with that is gone', async () => {
+test('a restarted bridge publishes the networks of the previous process and removes facts of deleted ones', async () => {
   const { bus } = broker.join('cni-bridge', clock, 2);
   const runner: PluginRunner = { run: () => Promise.reject(new Error('none')), endStrays: () => Promise.resolve(0) };
   network.stop();
@@ -167,7 +168,7 @@ test('a restarted bridge knows the networks of its last life, and what went with
   expect([...networks.keys()]).toEqual(['live']);
 });
 
-test('plugins that ask for it get the podCIDRs of the Node, and those of the configuration where it has none', async () => {
+test('plugins that declare ipRanges get the Node’s podCIDRs, or those of the configuration if the Node has none', async () => {
   let given = '';
   const configured = new NetworkOnBus({
     ...{ bus: broker.join('cni-bridge', clock, 2).bus, clock, logger: silentLogger, journal: new MemoryRecords() },
@@ -226,24 +227,24 @@ test('plugins that ask for it get the podCIDRs of the Node, and those of the con
   configured.stop();
 });
 
-test('what is told of a sandbox’s network names the command that had the sandbox made, over restarts too', async () => {
+test('messages about a sandbox’s network name the command that created the sandbox as their cause, also after restarts', async () => {
   const command = { id: 'pod-workers-0.1.7', traceId: '1'.repeat(32), spanId: '2'.repeat(16) };
   const annotations = { [SANDBOX_CAUSE]: formatCause(command) };
   const call = {
-    ...{ containerId: 'told', netns: '/run/netns/a', ifname: 'eth0', path: '' },
-    args: 'K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-told;K8S_POD_UID=told',
+    ...{ containerId: 'traced', netns: '/run/netns/a', ifname: 'eth0', path: '' },
+    args: 'K8S_POD_NAMESPACE=default;K8S_POD_NAME=pod-traced;K8S_POD_UID=traced',
   };
   const withPod = JSON.stringify({
     cniVersion: '1.0.0',
     runtimeConfig: { 'io.kubernetes.cri.pod-annotations': annotations },
   });
-  const told = () =>
+  const messages = () =>
     broker.said
-      .filter(({ headers }) => headers[HEADER.pod] === 'told')
+      .filter(({ headers }) => headers[HEADER.pod] === 'traced')
       .map(({ headers }) => decodeEnvelope(headers))
       .map(({ type, causes, cause }) => ({ type, causes, id: cause.id, traceId: cause.traceId }));
   await network.bridge.handle({ ...call, command: 'ADD', stdin: withPod, name: 'kubus-cni' });
-  // The runtime's own loopback plugin is told nothing.
+  // The runtime passes no annotations to its own loopback plugin.
   await network.bridge.handle({
     ...call,
     command: 'ADD',
@@ -251,7 +252,7 @@ test('what is told of a sandbox’s network names the command that had the sandb
     stdin: '{"cniVersion":"1.0.0"}',
     name: 'loopback',
   });
-  const [begin, end, fact, loopback] = told();
+  const [begin, end, fact, loopback] = messages();
   expect(begin).toMatchObject({ type: 'network.event.plugin/1', causes: [command.id], traceId: command.traceId });
   expect(end).toMatchObject({ type: 'network.event.plugin/1', causes: [begin?.id], traceId: command.traceId });
   expect(fact).toMatchObject({ type: 'network.fact.pod/1', causes: [end?.id] });
@@ -270,7 +271,7 @@ test('what is told of a sandbox’s network names the command that had the sandb
   again.bridge.useFiles([{ name: '10.conflist', content }]);
   await again.recover();
   await again.bridge.handle({ ...call, command: 'DEL', stdin: '{"cniVersion":"1.0.0"}', name: 'kubus-cni' });
-  const [known, removal] = told();
+  const [known, removal] = messages();
   expect(known).toMatchObject({ type: 'network.fact.pod/1', causes: [command.id] });
   expect(removal).toMatchObject({ type: 'network.event.plugin/1', causes: [command.id] });
   again.stop();

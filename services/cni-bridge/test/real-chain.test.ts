@@ -1,4 +1,4 @@
-// The real plugins through the compiled shim, in network namespaces of the test's own.
+// The real plugins through the compiled shim, in network namespaces that belong to the test.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
   id = `c${count}`;
 });
 
-// Also when a test has failed half way, so that the others tell only of themselves.
+// Also after a failed test, so that it does not affect the others.
 afterEach(() => node.call('DEL', id, sandbox.path));
 
 interface Link {
@@ -48,10 +48,10 @@ function left() {
 }
 const nothing = { leases: [], journal: [], ports: [], rules: [] };
 
-describe('a pod', () => {
+describe('a pod’s attachment', () => {
   const portMappings = [{ hostPort: 18080, containerPort: 80, protocol: 'tcp', hostIP: '' }];
 
-  test('gets its network, and leaves nothing when it goes', async () => {
+  test('gets a network on ADD and leaves nothing after DEL', async () => {
     const from = bridge.said.length;
     const added = await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings, dns: { servers: [] } } });
     expect(added.exitCode).toBe(0);
@@ -90,7 +90,7 @@ describe('a pod', () => {
     expect(JSON.stringify(bridge.said.slice(from))).not.toContain('18080');
   });
 
-  test('that asks twice gets one address, in the version that each call asks for', async () => {
+  test('keeps one address over two ADDs, reported in the version that each call requests', async () => {
     const [first, second] = await Promise.all([
       node.call('ADD', id, sandbox.path),
       node.call('ADD', id, sandbox.path, { cniVersion: '0.2.0' }),
@@ -106,7 +106,7 @@ describe('a pod', () => {
     expect(Object.keys(node.leases())).toEqual([address]);
   });
 
-  test('can be checked, and what is wrong with it is told', async () => {
+  test('passes CHECK, and a problem is reported', async () => {
     await node.call('ADD', id, sandbox.path);
     expect(await node.call('CHECK', id, sandbox.path)).toMatchObject({ exitCode: 0, stdout: '' });
     sandbox.run('ip', 'address', 'flush', 'dev', 'eth0');
@@ -114,11 +114,11 @@ describe('a pod', () => {
     expect(json.msg).toContain('plugin bridge failed (CHECK): ');
   });
 
-  test('whose namespace is gone is removed all the same, and once more', async () => {
+  test('is removed when its namespace no longer exists, also by a second DEL', async () => {
     await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings } });
     await sandbox.end();
     expect(await node.call('DEL', id, '')).toMatchObject({ exitCode: 0 });
-    // The bridge plugin reads in the namespace which masquerade rules it made, so that it leaves those.
+    // The bridge plugin reads its masquerade rules from the namespace, so it leaves those.
     const rules = node.podRules().filter((rule) => rule.includes('DNAT'));
     expect({ ...left(), rules }).toEqual(nothing);
     node.host.run('iptables', '-t', 'nat', '-F');
@@ -127,7 +127,7 @@ describe('a pod', () => {
     expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0 });
   });
 
-  test('whose last plugin fails is undone from there down', async () => {
+  test('is undone from the last plugin backwards when the last plugin fails', async () => {
     node.script('tuning', `[ $CNI_COMMAND = DEL ] || { echo '{"cniVersion":"1.0.0","code":101,"msg":"no"}'; exit 1; }`);
     const failed = await node.call('ADD', id, sandbox.path, { runtimeConfig: { portMappings } });
     node.script('tuning', 'exec /usr/lib/cni/tuning');
@@ -137,19 +137,19 @@ describe('a pod', () => {
     expect(await node.call('ADD', id, sandbox.path)).toMatchObject({ exitCode: 0 });
   });
 
-  test('is removed with the configuration that it was made with', async () => {
+  test('is removed with the configuration that it was added with', async () => {
     await node.call('ADD', id, sandbox.path);
     node.configure('00-other.conflist', { cniVersion: '1.0.0', name: 'other', plugins: [{ type: 'missing' }] });
-    await bridge.hear(({ network }) => network?.network === 'other' || undefined);
+    await bridge.waitFor(({ network }) => network?.network === 'other' || undefined);
     expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0 });
     expect(left()).toEqual(nothing);
     const from = bridge.said.length;
     node.unconfigure('00-other.conflist');
-    await bridge.hear(({ network }) => network?.network === 'pods' || undefined, from);
+    await bridge.waitFor(({ network }) => network?.network === 'pods' || undefined, from);
   });
 });
 
-test('loopback is the runtime’s own network, run by the bridge with the configuration it brings', async () => {
+test('loopback, the runtime’s own network, is run with the configuration in the call', async () => {
   const stdin = { cniVersion: '0.3.1', name: 'cni-loopback', type: 'loopback' };
   sandbox.run('ip', 'link', 'set', 'lo', 'down');
   const added = await node.call('ADD', id, sandbox.path, { ifname: 'lo', name: 'loopback', stdin });
@@ -162,7 +162,7 @@ test('loopback is the runtime’s own network, run by the bridge with the config
   expect(sandbox.run('ip', 'link', 'show', 'lo')).toContain('state DOWN');
 });
 
-test('thirty pods at once get thirty addresses, a bounded number at a time', async () => {
+test('thirty concurrent pods get thirty addresses, a bounded number at a time', async () => {
   const sandboxes = await Promise.all(Array.from({ length: 30 }, () => node.makeSandbox()));
   const from = bridge.said.length;
   const answers = await Promise.all(sandboxes.map(({ path }, at) => node.call('ADD', `burst${at}`, path)));
@@ -178,7 +178,7 @@ test('thirty pods at once get thirty addresses, a bounded number at a time', asy
   expect(most).toBeGreaterThan(1);
   expect(most).toBeLessThanOrEqual(8);
 
-  // The runtime knows none of them any more, but they are younger than a sandbox may take to be listed.
+  // The runtime lists none of them any more, but they are younger than the time a sandbox may take to be listed.
   expect(await bridge.ask({ command: 'collect', live: [] }, ({ collected }) => collected)).toEqual({
     removed: 0,
     failed: 0,

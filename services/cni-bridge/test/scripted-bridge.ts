@@ -39,7 +39,7 @@ export class ScriptedBridge {
     made.push(this);
   }
 
-  /** Another bridge on the same journal, as after a restart; nothing is recovered yet. */
+  /** Another bridge on the same journal, as after a restart; not recovered yet. */
   restart(): CniBridge {
     const keep = (fields: object, message: string) => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
@@ -58,7 +58,10 @@ export class ScriptedBridge {
     return this.bridge;
   }
 
-  /** Ready to serve the chain: `scripts` by plugin name, in order. Each notes its call and keeps its input. */
+  /**
+   * Makes the bridge ready to serve the chain: `scripts` by plugin name, in order. Each records its call and its
+   * input.
+   */
   async serve(scripts: Record<string, string>, network: Record<string, unknown> = {}): Promise<this> {
     for (const [name, script] of Object.entries(scripts)) {
       this.script(name, script);
@@ -99,10 +102,13 @@ export class ScriptedBridge {
     });
   }
 
-  /** A call through a shim; resolves when the bridge has it. */
+  /** Starts a call through a shim; resolves when the bridge has received it. */
   async startShim(command: string, containerId: string): Promise<ChildProcess> {
     const shims = this.path('shims');
-    execFileSync(process.execPath, [join(import.meta.dirname, '../../../packages/cni/scripts/build-shim.mjs'), shims]);
+    execFileSync(process.execPath, [
+      join(import.meta.dirname, '../../../packages/adapters/cni/scripts/build-shim.mjs'),
+      shims,
+    ]);
     const socketPath = this.path('run/cni.sock');
     await linkShimSocket(shims, socketPath);
     const called = Promise.withResolvers<undefined>();
@@ -164,7 +170,7 @@ export class ScriptedBridge {
     return JSON.parse(readFileSync(`${this.path(plugin)}.${command}.stdin`, 'utf8'));
   }
 
-  /** Where scripts wait: a container's plugin goes on when the gate has been opened for it. */
+  /** Makes scripts wait: a container's plugin continues once the gate has been opened for it. */
   gate(): { readonly wait: string; readonly open: (containerId: string) => void } {
     const path = this.path('gate');
     return {
@@ -181,7 +187,7 @@ export class ScriptedBridge {
   }
 }
 
-/** Resolves when `condition` holds; what it looks at changes only while others run. */
+/** Resolves when `condition` holds; it can only change while other processes run. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 // A node for tests: a network namespace of its own, pods' namespaces, the real CNI plugins, the compiled shim, and the
-// bridge as a process. Namespaces are held by processes that end with this one, and no mount is made.
+// bridge as a process. Processes that end with this one hold the namespaces; nothing is mounted.
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ import type { CniCommand, NetworkReadiness } from '@kubus/cni-config';
 import type { AttachmentView, PluginEvent } from '../src/index.ts';
 import type { BridgeCommand, BridgeSetup } from './bridge-process.ts';
 
-/** Where Debian has the plugins. */
+/** Where Debian installs the plugins. */
 const REAL_PLUGINS = '/usr/lib/cni';
 
 export interface Said {
@@ -34,7 +34,7 @@ export interface Said {
 export interface ShimAnswer {
   readonly exitCode: number | null;
   readonly stdout: string;
-  /** What it printed, parsed. */
+  /** Its output, parsed. */
   readonly json: {
     readonly cniVersion?: string;
     readonly ips?: readonly { readonly address: string }[];
@@ -48,7 +48,7 @@ export class BridgeProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly said: Said[] = [];
   readonly ended: Promise<unknown>;
-  #heard = Promise.withResolvers<undefined>();
+  #changed = Promise.withResolvers<undefined>();
 
   constructor(child: ChildProcessWithoutNullStreams) {
     this.#child = child;
@@ -60,14 +60,17 @@ export class BridgeProcess {
     child.stderr.pipe(process.stderr);
   }
 
-  /** Resolves with the first thing said, from the beginning or from `from` on, of which `pick` makes something. */
-  async hear<Found>(pick: (said: Said) => Found | undefined, from = 0): Promise<Found> {
+  /**
+   * Resolves with the first value that `pick` returns for a line of output, from the first line or from line `from`
+   * on.
+   */
+  async waitFor<Found>(pick: (said: Said) => Found | undefined, from = 0): Promise<Found> {
     for (let at = from; ; at += 1) {
       while (at >= this.said.length) {
         if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-          throw new Error('the bridge has ended without saying it');
+          throw new Error('the bridge ended without the expected output');
         }
-        await this.#heard.promise;
+        await this.#changed.promise;
       }
       const said = this.said[at];
       const found = said && pick(said);
@@ -80,7 +83,7 @@ export class BridgeProcess {
   async ask<Found>(command: BridgeCommand, pick: (said: Said) => Found | undefined): Promise<Found> {
     const from = this.said.length;
     this.#child.stdin.write(`${JSON.stringify(command)}\n`);
-    return this.hear(pick, from);
+    return this.waitFor(pick, from);
   }
 
   get pid(): number {
@@ -97,9 +100,9 @@ export class BridgeProcess {
   }
 
   #wake(): void {
-    const heard = this.#heard;
-    this.#heard = Promise.withResolvers();
-    heard.resolve(undefined);
+    const changed = this.#changed;
+    this.#changed = Promise.withResolvers();
+    changed.resolve(undefined);
   }
 }
 
@@ -119,7 +122,7 @@ export class Namespace {
     return new Namespace(holder);
   }
 
-  /** What a program in the namespace prints. */
+  /** Runs a program in the namespace and returns its output. */
   run(...argv: readonly string[]): string {
     return execFileSync('nsenter', [`--net=${this.path}`, '--', ...argv], { encoding: 'utf8' });
   }
@@ -152,7 +155,7 @@ export class TestNode {
     for (const folder of ['configs', 'shim', 'plugins', 'ipam']) {
       mkdirSync(join(node.folder, folder));
     }
-    const build = join(import.meta.dirname, '../../../packages/cni/scripts/build-shim.mjs');
+    const build = join(import.meta.dirname, '../../../packages/adapters/cni/scripts/build-shim.mjs');
     execFileSync(process.execPath, [build, join(node.folder, 'shim')]);
     await linkShimSocket(join(node.folder, 'shim'), join(node.folder, 'run/cni.sock'));
     return node;
@@ -173,7 +176,7 @@ export class TestNode {
     rmSync(join(this.folder, 'configs', file));
   }
 
-  /** A plugin that is a shell script; one of the same name hides the real one. */
+  /** Creates a plugin that is a shell script; it hides a real one of the same name. */
   script(type: string, script: string): void {
     writeFileSync(join(this.folder, 'plugins', type), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   }
@@ -200,11 +203,11 @@ export class TestNode {
     });
     const bridge = new BridgeProcess(child);
     this.#bridges.push(bridge);
-    await bridge.hear(({ ready }) => ready);
+    await bridge.waitFor(({ ready }) => ready);
     return bridge;
   }
 
-  /** The namespace of a pod's sandbox. */
+  /** Creates the namespace of a pod's sandbox. */
   async makeSandbox(): Promise<Namespace> {
     const namespace = await Namespace.make();
     this.#namespaces.push(namespace);
@@ -244,7 +247,7 @@ export class TestNode {
     return { exitCode: shim.exitCode, stdout, json: JSON.parse(stdout || '{}') as ShimAnswer['json'] };
   }
 
-  /** What host-local has given away in a network: container id by address. */
+  /** The addresses that host-local has leased in a network: container ID by address. */
   leases(network = 'pods'): Record<string, string> {
     const folder = join(this.folder, 'ipam', network);
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => /^[0-9.]+$/.test(name)) : [];
@@ -264,7 +267,7 @@ export class TestNode {
     return links.map(({ ifname }) => ifname ?? '').filter((name) => name !== '');
   }
 
-  /** The chains and rules of the node's firewall that concern single containers. */
+  /** The chains and rules of the node's firewall that belong to single containers. */
   podRules(): string[] {
     const rules = this.host.run('iptables-save', '-t', 'nat').split('\n');
     return rules.filter((rule) => /CNI-DN-|CNI-[0-9a-f]{24}/.test(rule));

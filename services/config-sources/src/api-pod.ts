@@ -1,10 +1,10 @@
 import { CONFIG_SEEN, type ManifestReport, type Pod, type PodRef, podSchema } from '@kubus/contracts';
 import * as z from 'zod';
 
-/** What the API server says about one pod. */
+/** A pod as the API server returned it, parsed. */
 export interface ApiPod {
   readonly ref: PodRef;
-  /** Undefined when it is nothing that the node could take for a pod. */
+  /** Undefined when the object is not a usable pod. */
   readonly pod: Pod | undefined;
   /** What is wrong with it. */
   readonly errors: ManifestReport['errors'];
@@ -20,11 +20,11 @@ const identitySchema = z.object({
 });
 
 /**
- * Reads a pod as the API server gives it. It was validated and given its defaults there. Without `managedFields`, which are
- * half of its size and mean nothing to a node.
+ * Parses a pod of the API server, which has validated it and set its defaults. Drops `managedFields`, which are half
+ * of its size and irrelevant to a node.
  *
  * @param seenAt RFC 3339, for a pod that is seen for the first time
- * @throws ZodError for an object without a name, which a list of pods does not have
+ * @throws ZodError for an object without a name, which no list of pods contains
  */
 export function readApiPod(object: unknown, seenAt: string): ApiPod {
   const { metadata } = identitySchema.parse(object);

@@ -3,37 +3,37 @@ import { type KubeWatcher, Reflector, kubePath } from '@kubus/kube';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import { type ApiPod, readApiPod } from './api-pod.ts';
 
-export interface ApiSourceOutput {
-  /** All pods that are bound to the node. */
+interface ApiSourceOutput {
+  /** Takes the whole set of pods that are bound to the node. */
   set(pods: readonly Pod[]): void;
   changed(pod: Pod): void;
   removed(uid: string): void;
-  /** A pod that can not be taken for one. */
+  /** Reports a pod that cannot be read. */
   manifest(report: ManifestReport): void;
   manifestGone(path: string): void;
 }
 
 export interface ApiSourceOptions {
   readonly node: string;
-  /** Resolves when the API server may be asked: with the node object there, and credentials. */
+  /** Resolves when the API server can be used: the Node object exists, and there are credentials. */
   readonly connect: () => Promise<KubeWatcher>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Between 0 and 1. */
+  /** Random number between 0 and 1. */
   readonly random: () => number;
-  /** The pod as it was handed on last. */
+  /** The pod as it was last passed on. */
   readonly held: (uid: string) => Pod | undefined;
   readonly output: ApiSourceOutput;
 }
 
 /**
- * The pods that the API server has bound to this node. Each list is a whole set, each event of the watch one pod; while the
- * server is away nothing is said, and so nothing is removed. A pod that the node can not read stays as it was, and is
- * reported as a faulty manifest is.
+ * The pods that the API server has bound to this node. Each list is a whole set, each event of the watch one pod;
+ * while the server cannot be reached nothing is removed. A pod that cannot be read keeps its last version, and is
+ * reported like a faulty manifest.
  */
 export class ApiSource {
   readonly #options: ApiSourceOptions;
-  /** Of each pod that can not be read: under which name that is reported. */
+  /** By UID of a pod that cannot be read: the name under which it is reported. */
   readonly #faulty = new Map<string, string>();
   #reflector: Reflector<ApiPod> | undefined;
   #stopped = false;
@@ -42,14 +42,14 @@ export class ApiSource {
     this.#options = options;
   }
 
-  /** Begins as soon as the API server may be asked. */
+  /** Starts as soon as the API server can be used. */
   start(): void {
     const { connect, logger } = this.#options;
     connect().then(
       (client) => this.#follow(client),
       (thrown: unknown) => {
         if (!this.#stopped)
-          logger.error({ err: toError(thrown) }, 'no way to the API server: its pods stay as they are');
+          logger.error({ err: toError(thrown) }, 'cannot reach the API server; its pods stay as they are');
       },
     );
   }

@@ -11,22 +11,22 @@ export interface ConfigSourcesOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly records: RecordStore;
-  /** Gets what the sources have read. */
+  /** Receives what the sources have read. */
   readonly taker: SourceTaker;
-  /** Left out: this node has no static pods from files. */
+  /** Default: the node has no static pods from files. */
   readonly file?: { readonly folder: ManifestFolder; readonly fileCheckFrequency?: number | undefined } | undefined;
-  /** Left out: none from a URL. `checkEveryMs` in milliseconds. */
+  /** Default: none from a URL. `checkEveryMs` in milliseconds. */
   readonly http?: { readonly endpoint: ManifestEndpoint; readonly checkEveryMs: number } | undefined;
-  /** Left out: the node is a member of no cluster. See {@link ApiSource}. */
+  /** Default: the node is in no cluster. See {@link ApiSource}. */
   readonly api?: { readonly connect: () => Promise<KubeWatcher>; readonly random: () => number } | undefined;
 }
 
-/** The sources that a node of these options has: nothing may be cleaned up before all of them are complete. */
+/** The sources of a node with these options: nothing may be cleaned up before all of them are complete. */
 export function registeredSources({ file, http, api }: Partial<Record<SourceName, unknown>>): SourceName[] {
   return sourceNames.filter((name) => ({ file, http, api })[name] !== undefined);
 }
 
-/** The sources of a node: each hands in its whole set, or what has changed of it. */
+/** The sources of a node: each passes on its whole set, or what has changed in it. */
 export class ConfigSources {
   readonly #file: FileSource | undefined;
   readonly #http: HttpSource | undefined;
@@ -67,7 +67,7 @@ export class ConfigSources {
       });
   }
 
-  /** Resolves when the static pods have been read once, with or without success. */
+  /** Resolves when the static pods have been read once, successfully or not. */
   async start(): Promise<void> {
     this.#api?.start();
     await Promise.all([this.#file?.start(), this.#http?.start()]);

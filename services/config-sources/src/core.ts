@@ -1,9 +1,9 @@
 import type { Bus } from '@kubus/bus';
-import { type ManifestReport, type SourceName, clusterNode } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import { type SourceName, clusterNode } from '@kubus/contracts';
+import type { Rate } from '@kubus/flow';
 import type { Core, RunningCore } from '@kubus/journal';
 import { publishSources } from './publish.ts';
-import type { NamedSet, SourceMerge, SourceTaker } from './source-merge.ts';
+import type { SourceMerge, SourceTaker } from './source-merge.ts';
 
 interface ConfigSourcesInputs {
   /** The sources that this node has. */
@@ -14,32 +14,40 @@ interface ConfigSourcesInputs {
 /** The merge of a node's sources, and what it waits for. */
 export interface RunningMerge {
   readonly merge: SourceMerge;
-  /** Resolves once the Node object is known: pods of the API are admitted by it (kubelet behaviour 1.1). */
+  /** Resolves once the Node object is known: pods of the API are admitted by it (behaviour:pod-sources). */
   readonly node: Promise<void>;
 }
 
-/** The merge of the sources and its way to the bus; what the sources have read is told it. */
-export const configSourcesCore: Core<ConfigSourcesInputs, Readonly<Record<string, object>>, RunningMerge> = {
+/** What the sources have read. */
+type SourceCalls = Pick<SourceTaker, 'take' | 'manifest' | 'manifestGone'>;
+
+/** The merge of the sources and its connection to the bus; it receives what the sources have read. */
+export const configSourcesCore: Core<
+  ConfigSourcesInputs,
+  Readonly<Record<string, object>>,
+  RunningMerge,
+  SourceCalls
+> = {
   service: 'config-sources',
   outside: {},
   start: (ports, inputs) => {
-    // Followed by every node, as the contract says; awaited only for the API server.
+    // Every node follows the Node object, as the contract says; only the API source waits for it.
     const node = nodeObject(ports.bus);
     return Promise.resolve({ merge: publishSources({ ...ports, ...inputs }), node });
   },
-  call: ({ merge }, name, argument) => {
-    if (name === 'take') merge.take(argument as NamedSet);
-    else if (name === 'manifest') merge.manifest(argument as ManifestReport);
-    else if (name === 'manifestGone') merge.manifestGone(argument as string);
-  },
+  calls: ({ merge }) => ({
+    take: (set) => merge.take(set),
+    manifest: (report) => merge.manifest(report),
+    manifestGone: (path) => merge.manifestGone(path),
+  }),
 };
 
-/** Hands what the sources have read to the core. */
-export function takerOf(core: RunningCore<RunningMerge>): SourceTaker {
+/** Passes what the sources have read to the core. */
+export function takerOf(core: RunningCore<RunningMerge, SourceCalls>): SourceTaker {
   return {
-    take: (set) => void core.call('take', set),
-    manifest: (report) => void core.call('manifest', report),
-    manifestGone: (path) => void core.call('manifestGone', path),
+    take: (set) => void core.calls.take(set),
+    manifest: (report) => void core.calls.manifest(report),
+    manifestGone: (path) => void core.calls.manifestGone(path),
     held: (uid) => core.running.merge.held(uid),
   };
 }

@@ -1,33 +1,33 @@
 import { type ManifestReport, type Pod, podSchema } from '@kubus/contracts';
-import { fnv128a } from '@kubus/pod-manifest';
+import { fnv128a } from '@kubus/pod';
 import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { type FileChange, type FileState, failFile, readFile } from './manifest-files.ts';
 
-/** What lies in the manifest folder, or the one manifest file. */
+/** The content of the manifest folder, or the one manifest file. */
 export interface FolderListing {
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** Files that are there and could not be read. */
+  /** Files that exist and could not be read. */
   readonly errors: readonly { readonly path: string; readonly error: Error }[];
   /** There is no such folder or file. */
   readonly missing: boolean;
-  /** The paths of files that were away for a moment since the last reading, if they had been there. */
+  /** Paths of files that were removed and created again since the last read. */
   readonly returned: ReadonlySet<string>;
 }
 
 export interface ManifestFolder {
-  /** For people: the folder or file that is meant. */
+  /** The folder or file, for messages. */
   readonly path: string;
-  /** Rejects when it is not known what is there; that is no statement about any pod. */
+  /** Rejects when the content cannot be determined, which means nothing for any pod. */
   read(): Promise<FolderListing>;
-  /** `listener` is called after anything may have changed; often for nothing, and in bursts. */
+  /** `listener` is called after a possible change; often without an actual one, and in bursts. */
   onChange(listener: () => void): Cancel;
 }
 
-export interface FileSourceOutput {
-  /** All pods that the files want now. */
+interface FileSourceOutput {
+  /** Takes all pods that the files define now. */
   set(pods: readonly Pod[]): void;
-  /** A file is new or was read anew, or the folder itself cannot be read. */
+  /** A file was read, or the folder itself cannot be read. */
   manifest(report: ManifestReport): void;
   manifestGone(path: string): void;
 }
@@ -37,10 +37,10 @@ export interface FileSourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly node: string;
-  /** What each file stands for, so that a restart while a file is faulty ends no pod. */
+  /** The pods of each file, so that a restart while a file is faulty ends no pod. */
   readonly records: RecordStore;
   readonly output: FileSourceOutput;
-  /** Milliseconds between full reads, since a change may go unnoticed. */
+  /** Milliseconds between full reads, since a change may go unnoticed; default: 20,000. */
   readonly fileCheckFrequency?: number | undefined;
 }
 
@@ -51,35 +51,35 @@ const SETTLE = 5;
 const SETTLE_AT_MOST = 100;
 
 /**
- * A file that was away for a moment counts as away for so many milliseconds at least: who follows the wanted pods is told of
- * the newest state alone, and would not see that a pod was not wanted for less than that.
+ * Milliseconds for which a file that was removed and created again counts as removed at least: readers of the desired
+ * pods receive only the newest state, and would miss a shorter removal.
  */
 const AWAY = 100;
 
-/** What is kept of a manifest file, which counts on when the file has become faulty. */
+/** The record of a manifest file, which stays valid when the file becomes faulty. */
 export const fileRecordSchema = z.object({ version: z.literal(1), path: z.string(), pods: z.array(podSchema) });
 type FileRecord = z.infer<typeof fileRecordSchema>;
 
 /**
- * Static pods from a folder of manifests, or from one manifest file. It reads at the start, after each change and every
- * `fileCheckFrequency`; a file is parsed only when its text has changed. Files count in the order of their names.
+ * Static pods from a folder of manifests, or from one manifest file. Reads at the start, after each change and every
+ * `fileCheckFrequency`; parses a file only when its text has changed. Files are ordered by name.
  *
- * A file that has gone takes its pods with it, also when it is back at once: whoever moves a manifest out and in again wants
- * its pods to begin anew (kubelet behaviour, MirrorPod: "recreate when file is removed and recreated"). A folder that is
- * missing is an empty set. A file that has become faulty keeps its pods (see `readFile`), also over a restart of this process;
- * it is reported instead.
+ * The pods of a removed file are removed, also when the file is created again at once: moving a manifest out and in
+ * restarts its pods (behaviour:mirror-pods, "recreate when file is removed and recreated"). A missing folder is an
+ * empty set. A file that has become faulty keeps its pods (see `readFile`), also over a restart of this process; it is
+ * reported.
  */
 export class FileSource {
   readonly #options: FileSourceOptions;
   #files: ReadonlyMap<string, FileState> = new Map();
-  /** The whole set was handed on once. */
+  /** The whole set has been passed on once. */
   #complete = false;
   #folderFault = false;
   #reading = false;
   #readAgain = false;
   #stopped = false;
   #firstChange: number | undefined;
-  /** When files are read again that were away. */
+  /** When files are read again that were removed for a moment. */
   #returnAt: number | undefined;
   #timer: Cancel = () => undefined;
   #unwatch: Cancel = () => undefined;
@@ -88,7 +88,7 @@ export class FileSource {
     this.#options = options;
   }
 
-  /** Reads for the first time; from then on it follows the folder. */
+  /** Reads for the first time and follows the folder from then on. */
   async start(): Promise<void> {
     this.#unwatch = this.#options.folder.onChange(() => this.#changed());
     this.#reading = true;
@@ -181,7 +181,7 @@ export class FileSource {
     output.set([...files.values()].flatMap((file) => file.pods));
   }
 
-  /** Nothing is known about any file then, so every pod stays, and the set is not complete before a read succeeds. */
+  /** No file is known then, so every pod stays, and the set is not complete before a read succeeds. */
   #folderFailed(error: Error): void {
     const { folder, logger, output } = this.#options;
     logger.error({ path: folder.path, err: error }, 'the manifest folder cannot be read');
@@ -205,7 +205,7 @@ export class FileSource {
     }
   }
 
-  /** A record that cannot be written costs its purpose, not the pods. */
+  /** A record that cannot be written does not affect the pods. */
   async #saveRecords(changes: readonly FileChange[], gone: readonly string[]): Promise<void> {
     const { records, logger } = this.#options;
     const writes = [

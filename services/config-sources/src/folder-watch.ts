@@ -3,16 +3,16 @@ import { type FSWatcher, watch } from 'node:fs';
 import { type WatchedFolder, foldersToWatch } from './watched-folders.ts';
 
 /**
- * Tells when something at a path may have changed, wherever on the way to it. A watch of the kernel sticks to the folder
- * it was opened on, so after a change on the way all are opened anew before the change is told: whoever reads then
- * misses nothing. What cannot be watched is logged; that part is only seen when somebody reads for another reason.
+ * Reports possible changes at a path, including its parent folders and links. A kernel watch stays on the folder that
+ * it was opened on, so after a change to a parent all watches are opened again before the change is reported: a reader
+ * then misses nothing. A folder that cannot be watched is logged; its changes are only seen by the periodic reads.
  */
 export class FolderWatch {
   readonly #path: string;
   readonly #listener: () => void;
   readonly #logger: Logger;
   #watchers: FSWatcher[] = [];
-  /** How often each name of the folder has come or gone since that was last asked for. */
+  /** How often each name of the folder was created or removed since the last call. */
   #moves = new Map<string, number>();
   #opening = false;
   #wayChanged = false;
@@ -26,8 +26,8 @@ export class FolderWatch {
   }
 
   /**
-   * The names that have come or gone more than once since the last call. A file that is there before and after was away in
-   * between, while one that is replaced by renaming another over it has come once.
+   * The names that were created or removed more than once since the last call. A file that exists before and after was
+   * removed in between, while one that is replaced by a rename was created once.
    */
   takeMoved(): ReadonlySet<string> {
     const moved = [...this.#moves].filter(([, times]) => times > 1).map(([name]) => name);
@@ -61,9 +61,9 @@ export class FolderWatch {
       this.#wayChanged = false;
       const folders = await foldersToWatch(this.#path);
       this.#closeAll();
-      // From the root down: what is swapped below a folder after it is watched is seen, ...
+      // From the root down: a swap below a folder that is already watched is seen, ...
       for (const [folder, what] of folders) this.#watch(folder, what);
-      // ... and what was swapped before that shows in the way as it is now.
+      // ... and an earlier swap shows in the path as it is resolved now.
       if (!sameFolders(folders, await foldersToWatch(this.#path))) this.#wayChanged = true;
     }
   }
@@ -83,7 +83,7 @@ export class FolderWatch {
       watcher.on('error', (error) => this.#failed(folder, error));
       this.#watchers.push(watcher);
     } catch (thrown) {
-      // When it is gone already, the way has changed, and the comparison after opening finds that.
+      // If it was removed already, the path has changed, and the comparison after opening finds that.
       if (!hasErrno(thrown, 'ENOENT')) this.#failed(folder, toError(thrown));
     }
   }
@@ -98,7 +98,7 @@ export class FolderWatch {
   }
 }
 
-/** Names that are no manifests; `..data` is what a ConfigMap volume's files lead through. */
+/** Names that are not manifests; a ConfigMap volume's files lead through `..data`. */
 function isHidden(name: string): boolean {
   return name.startsWith('.') && !name.startsWith('..');
 }

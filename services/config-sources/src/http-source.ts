@@ -2,18 +2,18 @@ import type { ManifestReport, Pod } from '@kubus/contracts';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { type FileState, failFile, readFile } from './manifest-files.ts';
 
-/** A manifest that a web server gives. */
+/** A manifest of a web server. */
 export interface ManifestEndpoint {
-  /** For people: the URL, without a password in it. */
+  /** The URL without a password, for messages. */
   readonly url: string;
-  /** Its text. Rejects when there is none to be had; then nothing is known about any pod. */
+  /** Its text. Rejects when it cannot be read; then nothing is known about any pod. */
   read(): Promise<string>;
 }
 
-export interface HttpSourceOutput {
-  /** The pods that the manifest wants now; all of them, if `complete`. */
+interface HttpSourceOutput {
+  /** Takes the pods that the manifest defines now; all of them, if `complete`. */
   set(pods: readonly Pod[], complete: boolean): void;
-  /** The manifest was read anew, or can not be read. */
+  /** The manifest was read, or cannot be read. */
   manifest(report: ManifestReport): void;
 }
 
@@ -28,9 +28,9 @@ export interface HttpSourceOptions {
 }
 
 /**
- * Static pods from a URL (kubelet behaviour 1.1), read at the start and every `checkEveryMs`; bytes that are the same as
- * before are not looked at. When there is no answer, a refusal, or something faulty in it, the pods stay. The source is
- * complete with the first answer that is sound, or empty, as in the reference.
+ * Static pods from a URL (behaviour:pod-sources), read at the start and every `checkEveryMs`; unchanged bytes are not
+ * parsed. Without a valid answer the pods stay. The source is complete with the first answer that is valid or empty, as
+ * in the reference.
  */
 export class HttpSource {
   readonly #options: HttpSourceOptions;
@@ -44,7 +44,7 @@ export class HttpSource {
     this.#state = { path: options.endpoint.url, pods: [] };
   }
 
-  /** Resolves when it was read once, with or without success. */
+  /** Resolves after the first read, successful or not. */
   async start(): Promise<void> {
     await this.#read();
   }

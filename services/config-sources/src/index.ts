@@ -1,6 +1,6 @@
-export { ConfigSources, type ConfigSourcesOptions, registeredSources } from './config-sources.ts';
+export { ConfigSources, registeredSources } from './config-sources.ts';
 export { configSourcesCore, takerOf } from './core.ts';
 export { type FolderListing, type ManifestFolder, fileRecordSchema } from './file-source.ts';
 export { FileManifestFolder, ManifestFileError } from './manifest-folder.ts';
 export { configSources } from './service.ts';
-export { type ConfigOutput, SourceMerge, type SourceTaker } from './source-merge.ts';
+export { type ConfigOutput, SourceMerge } from './source-merge.ts';

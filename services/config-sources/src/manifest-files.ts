@@ -1,15 +1,15 @@
 import type { ManifestReport, Pod, PodRef } from '@kubus/contracts';
-import { type ManifestNote, readManifest } from '@kubus/pod-manifest';
+import { type ManifestNote, readManifest } from '@kubus/pod-source';
 
-/** What is known of one manifest: of a file, or of what a URL gives. */
+/** The state of one manifest: of a file, or of a URL. */
 export interface FileState {
   /** The file, or the URL. */
   readonly path: string;
-  /** What was read last, unless that failed. */
+  /** The text that was last read successfully. */
   readonly text?: string;
-  /** Why it could not be read last. */
+  /** Why the last read failed. */
   readonly fault?: string;
-  /** The pods that the file stands for now. */
+  /** The pods of the file now. */
   readonly pods: readonly Pod[];
 }
 
@@ -19,9 +19,9 @@ export interface FileChange {
 }
 
 /**
- * Takes in a new version of a file. What is sound in it counts. As long as anything in it is wrong, pods of the version
- * before stay unless the new one says something about them: a file may be half written, and a mistake must not end pods.
- * The reference drops the pods of a broken file at its next full read.
+ * Takes in a new version of a file. Its valid pods are used. While anything in it is wrong, pods of the previous
+ * version stay unless the new one defines them: a file may be half written, and a mistake must not stop pods. The
+ * reference drops the pods of a broken file at its next full read.
  */
 export function readFile(
   { path, text }: { path: string; text: string },
@@ -36,7 +36,7 @@ export function readFile(
   return { state: { path, text, pods }, report: report(path, at.now, pods, manifest.errors, warnings) };
 }
 
-/** A file that is there and cannot be read is as good as a broken one. */
+/** A file that exists and cannot be read counts as a broken one. */
 export function failFile(
   { path, error }: { path: string; error: Error },
   before: FileState | undefined,

@@ -9,28 +9,28 @@ import { FolderWatch } from './folder-watch.ts';
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 /** Files that are read at the same time. */
 const CONCURRENT_READS = 16;
-/** Milliseconds in which a file may be changed again without any of its times being another one. */
+/** Milliseconds within which a second change may leave a file's times unchanged. */
 const SAME_TIME_MS = 100;
 
 /** A file as it was read. */
 interface KnownFile {
-  /** By which it is known again; undefined when it may be changed without another one. */
+  /** Identifies its version; undefined when a change might leave it unchanged. */
   readonly stamp: string | undefined;
   readonly text: string;
 }
 
-/** A manifest that is there and cannot be used, or a folder whose content is not known. */
+/** Thrown when an existing manifest cannot be used, or a folder cannot be read. */
 export class ManifestFileError extends KubusError {}
 
 /**
- * A folder of manifests on this machine, or one manifest file. Names that start with a dot are no manifests; folders
- * within the folder are left alone. Links are followed, and so is a folder that is removed and made again. A file that by its
- * times and size is the one that was read before is not read again.
+ * A folder of manifests on this machine, or one manifest file. Names that start with a dot are not manifests;
+ * subfolders are ignored. Links are followed, and so is a folder that is removed and created again. A file with
+ * unchanged times and size is not read again.
  */
 export class FileManifestFolder implements ManifestFolder {
   readonly path: string;
   readonly #logger: Logger;
-  /** Path to what was read there last. */
+  /** By path: what was read last. */
   #known = new Map<string, KnownFile>();
   #watch: FolderWatch | undefined;
 
@@ -69,7 +69,7 @@ export class FileManifestFolder implements ManifestFolder {
     return () => watch.close();
   }
 
-  /** The paths of what may be manifests; undefined when there is no such folder or file. */
+  /** The paths of possible manifests; undefined when there is no such folder or file. */
   async #list(): Promise<string[] | undefined> {
     try {
       if (!(await stat(this.path)).isDirectory()) return [this.path];
@@ -83,7 +83,7 @@ export class FileManifestFolder implements ManifestFolder {
   }
 }
 
-/** A manifest file; undefined when it is a folder, or has gone since it was listed. */
+/** A manifest file; undefined when it is a folder, or was removed since it was listed. */
 async function readManifestFile(path: string, known: KnownFile | undefined): Promise<KnownFile | undefined> {
   try {
     // Before it is opened: opening a pipe waits for its other end.

@@ -6,12 +6,12 @@ const MAX_SIZE = 10 * 1024 * 1024;
 /** Milliseconds. */
 const TIME_LIMIT = 10_000;
 
-/** A manifest that a URL does not give. */
+/** Thrown when a manifest cannot be read from its URL. */
 export class ManifestUrlError extends KubusError {}
 
 export interface ManifestUrlOptions {
   readonly url: string;
-  /** Sent with each request; several values of one name one after the other. They may be secret. */
+  /** Sent with each request; several values of one name follow each other. May be secret. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly clock: Clock;
 }
@@ -45,7 +45,7 @@ export class ManifestUrl implements ManifestEndpoint {
       return new TextDecoder('utf-8', { fatal: true }).decode(await this.#bytes(response));
     } catch (cause) {
       if (cause instanceof ManifestUrlError) throw cause;
-      // Of a failed connection `fetch` says why in the cause of its error.
+      // When a connection fails, `fetch` gives the reason in the cause of its error.
       const error = toError(cause);
       throw this.#error(toError(error.cause ?? error).message, cause);
     } finally {

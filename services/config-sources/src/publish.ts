@@ -9,12 +9,12 @@ import {
   manifest,
   sourceNames,
 } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import type { Rate } from '@kubus/flow';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type PodEvents } from '@kubus/service-kit';
 import { type ConfigOutput, SourceMerge } from './source-merge.ts';
 
-/** Merges what the sources give and wires it to the bus: each pod is a fact of its source, each manifest file a report. */
+/** Merges the sources and publishes them: each pod is a fact of its source, each manifest file a report. */
 export function publishSources(options: {
   readonly bus: Bus;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ class SourcesOnBus implements ConfigOutput {
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
   /** The files that were read last: the causes of the pods that follow. */
   #read: Cause[] = [];
-  #told = false;
+  #published = false;
 
   constructor(bus: Bus, events: PodEvents) {
     this.#events = events;
@@ -53,19 +53,19 @@ class SourcesOnBus implements ConfigOutput {
 
   configured(sources: readonly SourceName[]): void {
     this.#sources.put('sources', { sources: [...sources] });
-    // A source that this node does not have is complete with nothing in it: what it left in an earlier life goes.
+    // A source that this node does not have is complete and empty: its facts of earlier processes are removed.
     for (const source of sourceNames) if (!sources.includes(source)) this.#pods[source].complete();
     if (!sources.includes('file')) this.#manifests.complete();
   }
 
   pod(source: SourceName, update: PodUpdate): void {
     const { uid } = update.pod.metadata;
-    this.#told = true;
+    this.#published = true;
     this.#pods[source].put(uid, update, { pod: uid, causes: this.#read });
   }
 
   removed(source: SourceName, uid: string): void {
-    this.#told = true;
+    this.#published = true;
     this.#pods[source].remove(uid, { pod: uid, causes: this.#read });
   }
 
@@ -75,8 +75,8 @@ class SourcesOnBus implements ConfigOutput {
   }
 
   manifest(path: string, report: ManifestReport): void {
-    if (this.#told) this.#read = [];
-    this.#told = false;
+    if (this.#published) this.#read = [];
+    this.#published = false;
     this.#read.push(this.#manifests.put(path, report));
   }
 

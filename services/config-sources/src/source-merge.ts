@@ -6,43 +6,43 @@ import {
   allSourcesComplete,
   emptyConfig,
   merge,
-} from '@kubus/pod-config';
+} from '@kubus/pod-source';
 import type { Logger } from '@kubus/ports';
 import { podRef } from './manifest-files.ts';
 
-/** Where the results go. The calls come in the order in which they matter; none of them may throw. */
+/** Receives the results, in order; no method may throw. */
 export interface ConfigOutput {
   /** A pod of the source is new or has changed. */
   pod(source: SourceName, update: PodUpdate): void;
-  /** The source no longer has the pod; `update` holds it as it was last. */
+  /** The source no longer has the pod; `update` holds its last version. */
   removed(source: SourceName, uid: string, update: PodUpdate): void;
-  /** The source has given its whole set for the first time. Called once for each source. */
+  /** The source has passed on its whole set for the first time. Called once per source. */
   complete(source: SourceName): void;
-  /** What a manifest file gave when it was read last. */
+  /** The result of reading a manifest file. */
   manifest(path: string, report: ManifestReport): void;
   manifestGone(path: string): void;
-  /** Something about a pod that people should hear of. */
+  /** A Kubernetes event about a pod. */
   event(event: { pod: PodRef; type: 'Warning'; reason: string; message: string }): void;
 }
 
-/** The set of one source, or what has changed of it. */
+/** The whole set of one source, or what has changed in it. */
 export type NamedSet = SourceSet & { readonly source: SourceName };
 
-/** Gets what the sources have read. */
+/** Receives what the sources have read. */
 export interface SourceTaker {
   take(set: NamedSet): void;
   manifest(report: ManifestReport): void;
   manifestGone(path: string): void;
-  /** A pod of the API server as it was taken last. */
+  /** The last version of a pod of the API server. */
   held(uid: string): Pod | undefined;
 }
 
-/** Merges the pods of a node's sources, source by source; each pod that is another one by a new set is told once. */
+/** Merges the pods of a node's sources, source by source; each pod that a new set changes is published once. */
 export class SourceMerge implements SourceTaker {
   readonly #output: ConfigOutput;
   readonly #logger: Logger;
   #state: ConfigState;
-  /** Pods left out of the last set of each source, so that each is told about once. */
+  /** By source: pods left out of the last set, so that each is reported once. */
   readonly #dropped = new Map<SourceName, ReadonlySet<string>>();
 
   /** @param options.registered the sources that this node has. */
@@ -52,7 +52,7 @@ export class SourceMerge implements SourceTaker {
     this.#state = emptyConfig(options.registered);
   }
 
-  /** Every source of this node has given its whole set. */
+  /** Whether every source of this node has passed on its whole set. */
   get ready(): boolean {
     return allSourcesComplete(this.#state);
   }
@@ -79,10 +79,10 @@ export class SourceMerge implements SourceTaker {
       else this.#output.pod(source, update);
     }
     if (completed) this.#output.complete(source);
-    if (set.complete) this.#tell(source, dropped);
+    if (set.complete) this.#publish(source, dropped);
   }
 
-  #tell(source: SourceName, dropped: readonly DroppedPod[]): void {
+  #publish(source: SourceName, dropped: readonly DroppedPod[]): void {
     const before = this.#dropped.get(source);
     this.#dropped.set(source, new Set(dropped.map(({ pod }) => pod.metadata.uid)));
     for (const { pod, reason, message } of dropped) {

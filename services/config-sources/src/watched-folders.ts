@@ -1,11 +1,11 @@
 import { lstat, readlink, stat } from 'node:fs/promises';
 import { join, parse, resolve, sep } from 'node:path';
 
-/** What has to be watched in one folder. */
+/** What to watch in one folder. */
 export interface WatchedFolder {
-  /** Names on the way to the path: when one of them changes, the way may lead elsewhere. */
+  /** Names on the path: when one of them changes, the path may resolve to another folder. */
   readonly names: ReadonlySet<string>;
-  /** The way ends here: everything in it counts. */
+  /** The path ends here: every name in it matters. */
   readonly content: boolean;
 }
 
@@ -13,9 +13,9 @@ export interface WatchedFolder {
 const MAX_LINKS = 40;
 
 /**
- * Every folder in which something can change what lies at `path`: those on the way to it, links included (a ConfigMap
- * volume swaps its `..data` link), and the folder there itself. From the root down. Where the way ends early, the last
- * one is that in which the next name is missing.
+ * Every folder in which a change can affect what is at `path`: those on the path, links included (a ConfigMap volume
+ * swaps its `..data` link), and the folder itself. From the root down. If the path ends early, the last one is the
+ * folder in which the next name is missing.
  */
 export async function foldersToWatch(path: string): Promise<ReadonlyMap<string, WatchedFolder>> {
   const folders = new Map<string, { names: Set<string>; content: boolean }>();

@@ -45,26 +45,26 @@ async function joinBus(service: ServiceName): Promise<Bus> {
   return new Bus({ node: NODE, service, instance, epoch: 1, contract: serviceContracts[service], transport, ...ports });
 }
 
-/** What a reader of the bus hears of the API server's pods. */
+/** What a reader of the bus receives of the API server's pods. */
 class Reader {
   readonly log: string[] = [];
   readonly epochs: number[] = [];
   readonly pods: FactReader<PodUpdate>;
-  /** The life of config-sources that has spoken last. */
+  /** The epoch of config-sources that has published last. */
   life = 0;
   #look: () => void = () => undefined;
 
   constructor(bus: Bus) {
-    const heard = (line: string) => {
+    const received = (line: string) => {
       this.log.push(line);
       this.#look();
     };
     this.pods = bus.reader(desiredPods.api, {
-      changed: ({ value }) => heard(`${value.operation} ${value.pod.metadata.name}`),
-      removed: ({ value }) => heard(`gone ${value.pod.metadata.name}`),
+      changed: ({ value }) => received(`${value.operation} ${value.pod.metadata.name}`),
+      removed: ({ value }) => received(`gone ${value.pod.metadata.name}`),
       complete: (_, epoch) => {
         this.epochs.push(epoch);
-        heard('complete');
+        received('complete');
       },
     });
     bus.reader(configuredSources, {
@@ -138,8 +138,8 @@ async function kill(): Promise<void> {
   await ended;
 }
 
-/** As node-agent does when it has read the Node object. */
-async function tellNode(): Promise<void> {
+/** Publishes the Node object as node-agent does once it has read it. */
+async function publishNode(): Promise<void> {
   const nodes = (await joinBus('node-agent')).owner(clusterNode);
   nodes.put(NODE, {
     ...{ name: NODE, uid: 'u', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
@@ -167,14 +167,14 @@ function label(name: string, value: string): void {
 
 const asksForPods = ({ path }: { path: string }) => path.startsWith('/api/v1/pods');
 
-test('the pods of this node come and go, once the node is known', async () => {
+test('once the Node object is known, the pods of this node are published, updated and removed', async () => {
   createPod('a');
   createPod('elsewhere', 'other');
   start();
   await reader.until(() => reader.life === 1);
   expect(api.requests.filter(asksForPods)).toEqual([]);
 
-  await tellNode();
+  await publishNode();
   await reader.until(() => reader.log.includes('complete'));
   expect(reader.takeLog()).toEqual(['ADD a', 'complete']);
   const first = reader.pod('a');
@@ -196,7 +196,7 @@ test('the pods of this node come and go, once the node is known', async () => {
   await reader.until(() => reader.log.at(-1) === 'DELETE b');
   api.delete({ kind: 'Pod', name: 'b' }, { graceSeconds: 0 });
   await reader.until(() => reader.log.at(-1) === 'gone b');
-  // The end of its grace period is told once more, where the pod is not gone by then.
+  // The end of its grace period is published once more if the pod still exists by then.
   const log = reader.takeLog().filter((line, index, all) => line !== all[index - 1]);
   expect(log).toEqual(['ADD b', 'UPDATE a', 'RECONCILE b', 'UPDATE a', 'DELETE b', 'gone b']);
   const annotations = { 'kubernetes.io/config.seen': first?.metadata.annotations?.['kubernetes.io/config.seen'] };
@@ -204,9 +204,9 @@ test('the pods of this node come and go, once the node is known', async () => {
   expect(JSON.stringify([...reader.pods])).not.toContain('managedFields');
 });
 
-test('nothing is removed while the API server is away, and afterwards all is as it says', async () => {
+test('nothing is removed while the API server is unreachable; afterwards the pods match the server', async () => {
   for (const name of ['stays', 'changes', 'goes']) createPod(name);
-  await tellNode();
+  await publishNode();
   start();
   await reader.until(() => reader.log.includes('complete'));
 
@@ -222,7 +222,7 @@ test('nothing is removed while the API server is away, and afterwards all is as 
   expect(reader.takeLog()).not.toContain('gone goes');
   expect(reader.epochs).toEqual([1]);
 
-  // What a server says while it gets up.
+  // Answers of a server that is starting up.
   api.inject({ when: asksForPods, fault: { kind: 'answer', code: 503 }, times: 1 });
   api.inject({ when: asksForPods, fault: { kind: 'reset', after: 'effect' }, times: 1 });
   await api.resume();
@@ -231,10 +231,10 @@ test('nothing is removed while the API server is away, and afterwards all is as 
   expect(reader.pod('changes')?.metadata.labels).toEqual({ value: '1' });
 });
 
-test('thousands of updates through breaks and lost versions end in the last one', async () => {
+test('thousands of updates with broken watches and expired resource versions converge on the last one', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `p${index}`);
   for (const name of names) createPod(name);
-  await tellNode();
+  await publishNode();
   start();
   await reader.until(() => reader.log.includes('complete'));
   for (let round = 1; round <= 50; round++) {

@@ -11,7 +11,7 @@ function podOf(name: string, spec: Record<string, unknown> = {}, uid = name): ob
   return { metadata, spec: { containers: [{ name: 'c', image: 'i' }], ...spec } };
 }
 
-/** An API server that says what its test wants it to, sound or not. */
+/** An API server that returns what its test wants, valid or not. */
 class ScriptedServer implements KubeWatcher {
   objects: object[] = [];
   current: KubeWatch | undefined;
@@ -53,7 +53,7 @@ async function begin(server: ScriptedServer) {
   return { clock, follower, sources };
 }
 
-test('a pod that the node cannot read is reported, stays as it was, and disturbs no other', async () => {
+test('a pod that the node cannot read is reported, keeps its last version, and affects no other pod', async () => {
   const server = new ScriptedServer();
   const faulty = { terminationGracePeriodSeconds: 'long' };
   server.objects = [podOf('a'), podOf('odd', faulty), podOf('never', faulty)];
@@ -73,7 +73,7 @@ test('a pod that the node cannot read is reported, stays as it was, and disturbs
     errors: [{ field: 'spec.terminationGracePeriodSeconds' }],
   });
 
-  // A list finds it as it is, and it stays; what is not in the list goes, with what was said of it.
+  // A list reports it unchanged, so it stays; what is missing from the list is removed, including its report.
   server.objects = [podOf('a', faulty), podOf('odd')];
   server.say('ERROR', { kind: 'Status', code: 410, reason: 'Expired' });
   await clock.advance(5_000);
@@ -84,7 +84,7 @@ test('a pod that the node cannot read is reported, stays as it was, and disturbs
   expect(follower.takeLog()).toEqual(['gone api:default/a', 'REMOVE a']);
 });
 
-test('a pod that follows another one of its name takes its place', async () => {
+test('a pod with the name of a deleted one replaces it', async () => {
   const server = new ScriptedServer();
   server.objects = [podOf('a', {}, 'u1')];
   const { follower, sources } = await begin(server);
@@ -97,7 +97,7 @@ test('a pod that follows another one of its name takes its place', async () => {
   expect(follower.takeLog()).toEqual([]);
 });
 
-test('when it was seen first is kept, whatever the source says later', async () => {
+test('the time at which a pod was first seen is kept, whatever the source sends later', async () => {
   const server = new ScriptedServer();
   server.objects = [podOf('a')];
   const { clock, follower } = await begin(server);

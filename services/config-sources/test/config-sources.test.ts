@@ -9,7 +9,7 @@ function bench() {
   const clock = new ManualClock();
   const folder = new ScriptedFolder();
   const records = new MemoryRecords();
-  /** One life of the service. */
+  /** Starts one process of the service. */
   const begin = async () => {
     const follower = new Follower();
     const merge = mergeInto(follower, 'file');
@@ -21,7 +21,7 @@ function bench() {
 }
 
 describe('at the start', () => {
-  test('what is there is read, file by file in the order of names, and the set is complete', async () => {
+  test('existing files are read in the order of their names, and the set is complete', async () => {
     const { folder, begin } = bench();
     folder.files.set('/m/b.yaml', manifestOf('b'));
     folder.files.set('/m/a.yaml', `${manifestOf('a1')}---\n${manifestOf('a2')}`);
@@ -56,7 +56,7 @@ describe('at the start', () => {
     expect((await begin()).follower.log).toEqual(['complete file']);
   });
 
-  test('a folder that cannot be read says nothing about pods', async () => {
+  test('a folder that cannot be read changes no pods and is not complete', async () => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', manifestOf('a'));
     folder.failing = true;
@@ -72,7 +72,7 @@ describe('at the start', () => {
     expect(follower.running).toEqual(['a-n=i']);
   });
 
-  test('without a file source there is nothing to wait for', async () => {
+  test('without a file source the set is complete at once', async () => {
     const { clock, records } = bench();
     const follower = new Follower();
     const merge = mergeInto(follower);
@@ -82,7 +82,7 @@ describe('at the start', () => {
 });
 
 describe('changes', () => {
-  test('are read once for each burst, soon after it and not much later than its beginning', async () => {
+  test('of one burst are read once, soon after its end and not much later than its beginning', async () => {
     const { clock, folder, begin } = bench();
     await begin();
     const before = folder.reads;
@@ -100,7 +100,7 @@ describe('changes', () => {
     expect(folder.reads).toBe(before + 3);
   });
 
-  test('during a read lead to another one', async () => {
+  test('during a read lead to another read', async () => {
     const { clock, folder, begin } = bench();
     const { follower } = await begin();
     folder.hold();
@@ -117,7 +117,7 @@ describe('changes', () => {
     expect(follower.running).toEqual(['a-n=i']);
   });
 
-  test('that nobody told about are found every 20 seconds', async () => {
+  test('without a notification are found every 20 seconds', async () => {
     const { clock, folder, begin } = bench();
     const { follower } = await begin();
     folder.files.set('/m/a.yaml', manifestOf('a'));
@@ -130,7 +130,7 @@ describe('changes', () => {
     expect(follower.log).toEqual([]);
   });
 
-  test('of a manifest end the pod and start another one', async () => {
+  test('of a manifest remove the pod and add another one', async () => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', manifestOf('a'));
     const { follower } = await begin();
@@ -145,7 +145,7 @@ describe('changes', () => {
     expect(follower.takeLog()).toEqual(['gone /m/a.yaml', 'REMOVE a-n']);
   });
 
-  test('that leave a manifest as it was begin its pods anew when it was away in between', async () => {
+  test('that remove a manifest and create it again unchanged restart its pods', async () => {
     const { clock, folder, begin } = bench();
     for (const name of ['a', 'b']) folder.files.set(`/m/${name}.yaml`, manifestOf(name));
     const { follower } = await begin();
@@ -164,7 +164,7 @@ describe('changes', () => {
     expect(follower.takeLog()).toEqual([]);
   });
 
-  test('after the end are not followed', async () => {
+  test('after stop are not followed', async () => {
     const { clock, folder, begin } = bench();
     const { sources, follower } = await begin();
     folder.files.set('/m/a.yaml', manifestOf('a'));
@@ -181,7 +181,7 @@ describe('changes', () => {
 describe('a faulty file', () => {
   const half = manifestOf('a', 'j').slice(0, 60);
 
-  test('keeps its pods and leaves other files alone', async () => {
+  test('keeps its pods and does not affect other files', async () => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', manifestOf('a'));
     const { follower } = await begin();
@@ -205,7 +205,7 @@ describe('a faulty file', () => {
     expect(follower.takeLog()).toEqual(['manifest /m/a.yaml 0', 'REMOVE a-n', 'ADD a-n']);
   });
 
-  test('may change in its sound part', async () => {
+  test('applies changes in its valid part', async () => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', `${manifestOf('a')}---\n${manifestOf('b')}`);
     const { follower } = await begin();
@@ -215,7 +215,7 @@ describe('a faulty file', () => {
     expect(follower.running).toEqual(['a-n=j', 'b-n=i']);
   });
 
-  test.each(['', '# only a comment\n'])('is also one with the text %j', async (text) => {
+  test.each(['', '# only a comment\n'])('with the text %j keeps its pods', async (text) => {
     const { clock, folder, begin } = bench();
     folder.files.set('/m/a.yaml', manifestOf('a'));
     const { follower } = await begin();
@@ -249,7 +249,7 @@ describe('a faulty file', () => {
     expect([...follower.pods]).toEqual([...first.follower.pods]);
   });
 
-  test('has pods although nothing can be recorded', async () => {
+  test('has pods although no record can be written', async () => {
     const { records, folder, begin } = bench();
     records.failure = new KubusError('state-folder', 'no space left on device');
     folder.files.set('/m/a.yaml', manifestOf('a'));
@@ -257,7 +257,7 @@ describe('a faulty file', () => {
   });
 });
 
-test('two pods of one name: the first file has it, and people are told once', async () => {
+test('of two pods with one name the first file’s is used, with a single Kubernetes event', async () => {
   const { clock, folder, begin } = bench();
   folder.files.set('/m/a.yaml', manifestOf('x'));
   folder.files.set('/m/b.yaml', manifestOf('x', 'j'));
@@ -291,12 +291,12 @@ describe('any history of a folder', () => {
     { weight: 1, arbitrary: fc.constant({ act: 'restart' as const }) },
   );
 
-  test('gives the pods of sound files, and of faulty ones what they had and do not contradict', async () => {
+  test('yields the pods of valid files, and for faulty files the old pods that the new version does not replace', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         const { clock, folder, begin } = bench();
         let life = await begin();
-        /** What each file stands for: name to image. */
+        /** What each file defines: image by name. */
         const model = new Map<string, Map<string, string>>();
         for (const one of steps) {
           if (one.act === 'restart') {
@@ -320,7 +320,7 @@ describe('any history of a folder', () => {
             } else if (one.act === 'shut' && folder.files.has(one.path)) {
               folder.unreadable.add(one.path);
             }
-            // What was written while it could not be read would need a model of its own.
+            // What was written while the file could not be read would need a model of its own.
             if (shut && one.act !== 'remove') {
               folder.files.set(one.path, empty);
               folder.unreadable.delete(one.path);

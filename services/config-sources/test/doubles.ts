@@ -2,12 +2,12 @@ import type { ManifestReport, Pod, PodUpdate, SourceName } from '@kubus/contract
 import { type Cancel, KubusError, type Logger } from '@kubus/ports';
 import { type ConfigOutput, type FolderListing, type ManifestFolder, SourceMerge } from '../src/index.ts';
 
-/** A folder of which the test says what is in it. */
+/** A folder with the content that the test sets. */
 export class ScriptedFolder implements ManifestFolder {
   readonly path = '/m';
   readonly files = new Map<string, string>();
   readonly unreadable = new Set<string>();
-  /** Told by the next read. */
+  /** Reported by the next read. */
   returned = new Set<string>();
   missing = false;
   /** The next reads fail as a whole. */
@@ -60,7 +60,7 @@ export class ScriptedFolder implements ManifestFolder {
   }
 }
 
-/** What a service has given out, as a reader of its facts holds it. */
+/** What a service has published, as a reader of its facts sees it. */
 export class Follower implements ConfigOutput {
   readonly pods = new Map<string, Pod>();
   readonly manifests = new Map<string, ManifestReport>();
@@ -118,7 +118,7 @@ export function manifestOf(name: string, image = 'i'): string {
   return `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec: {containers: [{name: c, image: ${image}}]}\n`;
 }
 
-/** Merges what these sources read, and tells the follower. */
+/** Merges what these sources read, and passes it to the follower. */
 export function mergeInto(follower: Follower, ...registered: readonly SourceName[]): SourceMerge {
   return new SourceMerge({ registered, output: follower, logger: silent });
 }

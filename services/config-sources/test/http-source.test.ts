@@ -34,7 +34,7 @@ describe('the source', () => {
     return { clock, follower, sources, merge, next, reads: () => reads };
   }
 
-  test('follows what the URL gives; a changed manifest is a new pod', async () => {
+  test('replaces the pod when the manifest at the URL changes', async () => {
     const { follower, sources, next, clock, reads } = await begin(manifestOf('a'));
     expect(follower.takeLog()).toEqual(['manifest http://x/m 0', 'ADD a-n', 'complete http']);
     const [pod] = [...follower.pods.values()];
@@ -49,7 +49,7 @@ describe('the source', () => {
     expect(reads()).toBe(4);
   });
 
-  test('pods stay when there is no answer or a faulty one, also an empty one', async () => {
+  test('keeps its pods when the answer is missing, faulty or empty', async () => {
     const { follower, next, clock } = await begin(manifestOf('a'));
     follower.takeLog();
     expect(await next(NEVER)).toEqual(['manifest http://x/m 1']);
@@ -63,8 +63,8 @@ describe('the source', () => {
 
   test.each<readonly [string, string | Error, boolean]>([
     ['no answer', NEVER, false],
-    ['a faulty one', 'kind: [', false],
-    ['an empty one', ' \n', true],
+    ['a faulty answer', 'kind: [', false],
+    ['an empty answer', ' \n', true],
   ])('%s at first: complete %#', async (_, first, complete) => {
     const { merge, next } = await begin(first);
     expect(merge.ready).toBe(complete);
@@ -96,7 +96,7 @@ describe('the URL', () => {
   const read = (headers: Record<string, string[]> = {}, clock: ManualClock | typeof systemClock = systemClock) =>
     new ManifestUrl({ url, headers, clock }).read();
 
-  test('is asked with its headers, and gives its text', async () => {
+  test('is requested with its headers, and its text is returned', async () => {
     answer = (response) => response.end('ä');
     expect(await read({ 'X-Token': ['secret', 'other'] })).toBe('ä');
     const authorization = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
@@ -108,7 +108,7 @@ describe('the URL', () => {
     ['a broken connection', (response) => response.destroy(), 'other side closed'],
     ['no text', (response) => response.end(Buffer.of(0xff, 0xfe)), 'not valid for encoding utf-8'],
     ['too much', (response) => response.end(Buffer.alloc(10 * 1024 * 1024 + 1)), 'more than 10485760 bytes'],
-  ])('%s is an error that names the URL and no secret', async (_, give, what) => {
+  ])('%s is an error that names the URL and contains no secret', async (_, give, what) => {
     answer = give;
     const error: unknown = await read({ 'X-Token': ['secret'] }).catch((thrown: unknown) => thrown);
     const text = `${String(error)} ${JSON.stringify(error)}`;
@@ -117,7 +117,7 @@ describe('the URL', () => {
     expect(text).not.toMatch(/secret|ss@|ss%40/);
   });
 
-  test('is given up after ten seconds', async () => {
+  test('times out after ten seconds', async () => {
     const clock = new ManualClock();
     answer = () => void clock.advance(10_000);
     await expect(read({}, clock)).rejects.toMatchObject({ message: expect.stringContaining('within 10000 ms') });

@@ -38,7 +38,7 @@ function folderAt(path: string): FileManifestFolder {
   return new FileManifestFolder({ path, logger: silent });
 }
 
-/** `name: text` of every file, and `name! what` of every error. */
+/** `name: text` of every file, and `name! message` of every error. */
 function summary({ files, errors, missing }: FolderListing): string[] {
   if (missing) return ['missing'];
   const named = (path: string) => relative(base, path);
@@ -72,7 +72,7 @@ test.each([
   ['moved out and in again', ['f']],
   ['replaced by another one', []],
   ['written anew', []],
-])('a file that is %s: whether it was away', async (change, returned) => {
+])('a file that is %s: whether its removal is reported', async (change, returned) => {
   const manifests = join(base, 'm');
   await mkdir(manifests);
   await writeFile(join(manifests, 'f'), 'a');
@@ -84,7 +84,7 @@ test.each([
   await watched;
   await folder.read();
   changes[change]?.(join(manifests, 'f'));
-  // What is told after this one has been told of, too.
+  // Once this file is reported, so is what happened before.
   writeFileSync(join(manifests, 'last'), '');
   const paths: string[] = [];
   for (let files = 1; files < 2;) {
@@ -98,8 +98,8 @@ test.each([
 });
 
 /**
- * Follows a folder: `until` waits for a change to be told, and for nothing else, and reads then, until it reads what is
- * expected. A change that was told before the last successful read does not count.
+ * Follows a folder: `until` waits for a change to be reported, and for nothing else, and reads then, until it reads
+ * what is expected. A change that was reported before the last successful read does not count.
  */
 function follow(path: string): (expected: readonly string[]) => Promise<void> {
   const folder = folderAt(path);
@@ -125,7 +125,7 @@ function follow(path: string): (expected: readonly string[]) => Promise<void> {
 }
 
 describe('a read', () => {
-  test('gives the files of the folder, without hidden ones and folders, and says which cannot be read', async () => {
+  test('returns the files of the folder without hidden files and folders, and an error for each unreadable one', async () => {
     await writeFile(join(base, 'a.yaml'), 'A');
     await writeFile(join(base, '.hidden'), 'x');
     await writeFile(join(base, 'no-text'), Buffer.from([0xc3, 0x28]));
@@ -157,13 +157,13 @@ describe('a read', () => {
     for (const { error } of listing.errors) expect(error).toBeInstanceOf(ManifestFileError);
   });
 
-  test('of one file', async () => {
+  test('returns one file', async () => {
     await writeFile(join(base, 'a.yaml'), 'A');
     await writeFile(join(base, 'b.yaml'), 'B');
     expect(summary(await folderAt(join(base, 'a.yaml')).read())).toEqual(['a.yaml: A']);
   });
 
-  test('of a file that was changed and shows it by neither its size nor its time of change', async () => {
+  test('returns a changed file whose size and modification time are the same', async () => {
     const path = join(base, 'a.yaml');
     const folder = folderAt(base);
     const at = new Date(0);
@@ -175,13 +175,13 @@ describe('a read', () => {
     }
   });
 
-  test('of what is not there', async () => {
+  test('of a missing path reports it as missing', async () => {
     await writeFile(join(base, 'file'), '');
     expect(summary(await folderAt(join(base, 'none')).read())).toEqual(['missing']);
     expect(summary(await folderAt(join(base, 'file', 'in')).read())).toEqual(['missing']);
   });
 
-  test('rejects when the folder cannot be looked into', async () => {
+  test('rejects when the folder cannot be listed', async () => {
     await symlink('b', join(base, 'a'));
     await symlink('a', join(base, 'b'));
     const reading = folderAt(join(base, 'a')).read();
@@ -190,7 +190,7 @@ describe('a read', () => {
   });
 });
 
-describe('changes are told', () => {
+describe('changes are reported', () => {
   test('of files: written, rewritten, renamed into place, removed', async () => {
     const until = follow(base);
     await until([]);
@@ -205,7 +205,7 @@ describe('changes are told', () => {
     await until(['b: B']);
   });
 
-  test('of a file that grows bit by bit', async () => {
+  test('of a file that grows step by step', async () => {
     const until = follow(base);
     const file = await open(join(base, 'a'), 'w');
     try {
@@ -219,7 +219,7 @@ describe('changes are told', () => {
     }
   });
 
-  test('of the folder: made, removed, made again, moved away, with all that is above it', async () => {
+  test('of the folder and its parents: created, removed, created again, moved away', async () => {
     const path = join(base, 'x', 'y', 'manifests');
     const until = follow(path);
     await until(['missing']);
@@ -264,7 +264,7 @@ describe('changes are told', () => {
     }
   });
 
-  test('of a link to another folder that is turned', async () => {
+  test('of a link that is changed to another folder', async () => {
     for (const name of ['one', 'two']) {
       await mkdir(join(base, name));
       await writeFile(join(base, name, 'a'), name);
@@ -279,7 +279,7 @@ describe('changes are told', () => {
     await until(['link/a: 2']);
   });
 
-  test('of one file that is replaced, removed and made again', async () => {
+  test('of one file that is replaced, removed and created again', async () => {
     const until = follow(join(base, 'a'));
     await until(['missing']);
     await writeFile(join(base, 'a'), '1');
@@ -294,7 +294,7 @@ describe('changes are told', () => {
   });
 });
 
-test('the folders to watch are those on the way, from the root down', async () => {
+test('the folders to watch are those on the path, from the root down', async () => {
   await mkdir(join(base, 'real', 'in'), { recursive: true });
   await symlink('real', join(base, 'link'));
   const watched = await foldersToWatch(join(base, 'link', 'in', 'none', 'x'));
@@ -310,7 +310,7 @@ test('the folders to watch are those on the way, from the root down', async () =
   });
 });
 
-test('a manifest that is written step by step becomes a pod, and a half one ends none', async () => {
+test('a manifest that is written step by step becomes a pod, and a half-written one stops no pod', async () => {
   const follower = new Follower();
   let wake: () => void = () => undefined;
   const output = new Proxy(follower, {

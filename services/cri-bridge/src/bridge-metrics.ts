@@ -1,13 +1,13 @@
 import { DEFAULT_BUCKETS, Distribution, Tally, exponentialBuckets } from '@kubus/metrics';
 import type { Clock } from '@kubus/ports';
 import type { Metrics } from '@kubus/service-kit';
-import type { Runtime } from './runtime.ts';
+import type { Runtime } from './runtime/runtime.ts';
 
-/** Bounds of the reference, in seconds. */
+/** Buckets of the reference, in seconds. */
 const PULL_BUCKETS = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
 
 const MB = 1024 * 1024;
-/** What an image is told to be of that is greater than so many bytes, the greatest first (of the reference). */
+/** Size labels of the reference: the first row whose bytes an image exceeds, the greatest first. */
 const SIZES: readonly (readonly [bytes: number, label: string])[] = [
   [100 * 1024 * MB, 'GT100GB'],
   [60 * 1024 * MB, '60GB-100GB'],
@@ -23,12 +23,12 @@ const SIZES: readonly (readonly [bytes: number, label: string])[] = [
   [0, '0-10MB'],
 ];
 
-/** The label of an image of that size; of one whose size nobody tells, `N/A`. */
+/** The label of an image of that size in bytes; `N/A` for an unknown size. */
 export function sizeLabel(bytes: number): string {
   return SIZES.find(([least]) => bytes > least)?.[1] ?? 'N/A';
 }
 
-/** A method of the CRI in the words of the reference's metrics, such as `run_podsandbox`. */
+/** A CRI method as the reference's metrics name it, such as `run_podsandbox`. */
 export function operationType(method: string): string {
   if (method === 'UpdateContainerResources') return 'update_container';
   return method
@@ -37,7 +37,7 @@ export function operationType(method: string): string {
     .toLowerCase();
 }
 
-/** What the bridge counts of its work, under the reference's names (kubelet behaviour 6.1). Times are in milliseconds. */
+/** The bridge's metrics, under the reference's names (behaviour:agent-metrics). All times given to it are in milliseconds. */
 export class BridgeMetrics {
   readonly #operations = new Tally();
   readonly #operationErrors = new Tally();
@@ -56,7 +56,7 @@ export class BridgeMetrics {
   readonly #pluginErrors = new Tally();
   #relistedAt: number | undefined;
 
-  /** The runtime, of which each call is counted. */
+  /** Wraps the runtime to count and time each call. */
   measured(runtime: Runtime, clock: Clock): Runtime {
     return {
       call: async (method, request, options) => {
@@ -80,7 +80,11 @@ export class BridgeMetrics {
     };
   }
 
-  /** A sandbox was made, or could not be. @param handler as the pod's RuntimeClass names it; empty for the default one. */
+  /**
+   * A sandbox was made, or creating it failed.
+   *
+   * @param handler as the pod's RuntimeClass names it; empty for the default one
+   */
   sandbox(handler: string, tookMs: number, failed: boolean): void {
     const labels = { runtime_handler: handler };
     this.#sandboxSeconds.observe(labels, tookMs / 1000);
@@ -99,27 +103,27 @@ export class BridgeMetrics {
     this.#podSeconds.observe({}, tookMs / 1000);
   }
 
-  /** The runtime's events come, or come no more. */
+  /** The runtime's event stream was opened (true) or lost (false). */
   eventStream(comes: boolean): void {
     (comes ? this.#streams : this.#streamErrors).add();
   }
 
-  /** The runtime told of something that long after it had happened. */
+  /** A runtime event was received this long after it happened. */
   hint(delayMs: number): void {
     this.#hintSeconds.observe({}, Math.max(0, delayMs) / 1000);
   }
 
-  /** An image was pulled; the time includes that of waiting. */
+  /** An image was pulled; the time includes waiting for a turn. */
   pulled(bytes: number, tookMs: number): void {
     this.#pullSeconds.observe({ image_size_in_bytes: sizeLabel(bytes) }, tookMs / 1000);
   }
 
-  /** It was looked whether a pod may use an image that is there. */
+  /** Whether a pod may use an existing image was checked. */
   checked(result: string): void {
     this.#checks.add({ result });
   }
 
-  /** A credential provider was asked. */
+  /** A credential provider was called. */
   plugin(name: string, tookMs: number, failed: boolean): void {
     const labels = { plugin_name: name };
     this.#pluginSeconds.observe(labels, tookMs / 1000);
@@ -135,41 +139,45 @@ export class BridgeMetrics {
     counter('runtime_operations_errors_total', 'Calls of the container runtime that failed.', this.#operationErrors);
     histogram(
       'runtime_operations_duration_seconds',
-      'How long calls of the container runtime took.',
+      'Duration of calls of the container runtime.',
       this.#operationSeconds,
     );
-    histogram('run_podsandbox_duration_seconds', 'How long it took to make sandboxes.', this.#sandboxSeconds);
-    counter('run_podsandbox_errors_total', 'Sandboxes that could not be made.', this.#sandboxErrors);
-    histogram('pleg_relist_duration_seconds', 'How long it took to read all pods.', this.#relistSeconds);
+    histogram('run_podsandbox_duration_seconds', 'Duration of creating sandboxes.', this.#sandboxSeconds);
+    counter('run_podsandbox_errors_total', 'Sandboxes that could not be created.', this.#sandboxErrors);
+    histogram('pleg_relist_duration_seconds', 'Duration of reading all pods.', this.#relistSeconds);
     histogram('pleg_relist_interval_seconds', 'Time between two reads of all pods.', this.#relistInterval);
-    histogram('pleg_pod_relist_duration_seconds', 'How long it took to read a single pod.', this.#podSeconds);
+    histogram('pleg_pod_relist_duration_seconds', 'Duration of reading a single pod.', this.#podSeconds);
     metrics.add({
       type: 'gauge',
       name: 'kubelet_pleg_last_seen_seconds',
       help: 'When all pods were last read, in seconds since the Unix epoch.',
       collect: () => Math.floor((this.#relistedAt ?? 0) / 1000),
     });
-    counter('evented_pleg_connection_success_count', 'How often the runtime began to tell its events.', this.#streams);
-    counter('evented_pleg_connection_error_count', 'How often the runtime’s events were lost.', this.#streamErrors);
+    counter('evented_pleg_connection_success_count', 'How often the runtime’s event stream was opened.', this.#streams);
+    counter(
+      'evented_pleg_connection_error_count',
+      'How often the runtime’s event stream was lost.',
+      this.#streamErrors,
+    );
     histogram(
       'evented_pleg_connection_latency_seconds',
-      'Time from an event of the runtime until it is heard of.',
+      'Time from an event of the runtime until it was received.',
       this.#hintSeconds,
     );
-    histogram('image_pull_duration_seconds', 'How long pulls of images took.', this.#pullSeconds);
+    histogram('image_pull_duration_seconds', 'Duration of image pulls.', this.#pullSeconds);
     counter(
       'imagemanager_image_mustpull_checks_total',
-      'How often it was looked whether a pod has to show its credentials for an image that is there.',
+      'Checks whether a pod needs credentials for an image on the node.',
       this.#checks,
     );
     histogram(
       'credential_provider_plugin_duration',
-      'How long credential providers took, in seconds.',
+      'Duration of credential provider calls in seconds.',
       this.#pluginSeconds,
     );
     counter(
       'credential_provider_plugin_errors_total',
-      'Questions to credential providers that failed.',
+      'Calls of credential providers that failed.',
       this.#pluginErrors,
     );
   }

@@ -4,39 +4,39 @@ import { type ObjectReader, noObjects } from '@kubus/object-socket';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
 import { BridgeMetrics } from './bridge-metrics.ts';
-import { ImageCollector, type ImageCollectorOptions } from './image-collector.ts';
-import { ImageList } from './image-list.ts';
-import { Images, type ImagesOptions } from './images.ts';
-import { servePlainCommands } from './plain-commands.ts';
-import { Pleg } from './pleg.ts';
-import { PodCommands } from './pod-commands.ts';
-import { PodEffects } from './pod-effects.ts';
-import { PodValues } from './pod-values.ts';
-import type { Runtime } from './runtime.ts';
-import { RuntimeWatch } from './runtime-watch.ts';
-import { Stamps } from './stamps.ts';
+import { ImageCollector, type ImageCollectorOptions } from './image/image-collector.ts';
+import { ImageList } from './image/image-list.ts';
+import { Images, type ImagesOptions } from './image/images.ts';
+import { servePlainCommands } from './runtime/plain-commands.ts';
+import { Pleg } from './pod/pleg.ts';
+import { PodCommands } from './pod/pod-commands.ts';
+import { PodEffects } from './pod/pod-effects.ts';
+import { PodValues } from './pod/pod-values.ts';
+import type { Runtime } from './runtime/runtime.ts';
+import { RuntimeWatch } from './runtime/runtime-watch.ts';
+import { Stamps } from './runtime/stamps.ts';
 
 export interface CriBridgeOptions {
   readonly runtime: Runtime;
   readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Runtime handler whose network is cni-bridge's. */
+  /** Runtime handler whose network cni-bridge sets up. */
   readonly handler: string | undefined;
   readonly sandboxesAtOnce: number;
   readonly images: Pick<ImagesOptions, 'credentials' | 'limits' | 'pulled' | 'verification'>;
   readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
-  /** Left out: the node has no object-cache. */
+  /** Default: the node has no object-cache. */
   readonly objects?: ObjectReader | undefined;
-  /** Address ranges of the node's pods, for a runtime that runs CNI itself, where the Node has none. */
+  /** Address ranges of the node's pods, for a runtime that runs CNI itself, when the Node object has none. */
   readonly podCidrs: readonly string[];
-  /** Left out: nobody looks at them. */
+  /** Default: nothing is measured. */
   readonly metrics?: BridgeMetrics | undefined;
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
 
-/** The one connection of the node to its container runtime. */
+/** The node's one connection to its container runtime. */
 export class CriBridge {
   readonly #pleg: Pleg;
   readonly #watch: RuntimeWatch;
@@ -49,7 +49,7 @@ export class CriBridge {
     const { bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
     const { metrics = new BridgeMetrics() } = options;
     const list = new ImageList({ runtime: options.runtime, bus, clock, logger });
-    const runtime = list.heardFrom(metrics.measured(options.runtime, clock));
+    const runtime = list.observed(metrics.measured(options.runtime, clock));
     this.#list = list;
     const stamps = new Stamps(bus.epoch);
     this.#watch = new RuntimeWatch({ runtime, bus, clock, logger, handler, podCidrs });
@@ -74,29 +74,29 @@ export class CriBridge {
     });
     this.#watch.start();
     this.#watch.onceConnected(() => {
-      void this.#images.settleBegun();
+      void this.#images.settleStarted();
       collector.start();
       list.start();
     });
     this.#pleg.start((state) => this.#watch.eventsChanged(state));
   }
 
-  /** What is wrong, for the service's health. */
+  /** What is wrong, for the service's health; undefined when nothing is. */
   get problem(): string | undefined {
     return this.#watch.problem;
   }
 
-  /** Sandboxes being made now, and waiting for their turn. */
+  /** Numbers of sandboxes being made, and waiting for a turn. */
   get sandboxes(): { making: number; waiting: number } {
     return this.#commands.sandboxes;
   }
 
-  /** Pulls of images that go on, and that wait for their turn. */
+  /** Numbers of running image pulls, and of those waiting for a turn. */
   get pulls(): { pulling: number; waiting: number } {
     return this.#images.pulls;
   }
 
-  /** Images that garbage collection has removed since the start, by why. */
+  /** Images that garbage collection has removed since the start, by reason. */
   get imagesRemoved(): { readonly age: number; readonly space: number } {
     return this.#collector.removed;
   }

@@ -5,16 +5,16 @@ import { connectCri } from '@kubus/cri';
 import { ObjectClient, noObjects } from '@kubus/object-socket';
 import { FileRecordStore, type ServiceContext, type ServiceDefinition } from '@kubus/service-kit';
 import { BridgeMetrics } from './bridge-metrics.ts';
-import { CredentialPlugins, readProviderFiles } from './credential-plugins.ts';
+import { CredentialPlugins, readProviderFiles } from './credentials/credential-plugins.ts';
 import { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
-import { nodeCredentials } from './node-credentials.ts';
-import { PullCredentials } from './pull-credentials.ts';
-import { PulledImages } from './pulled-images.ts';
+import { nodeCredentials } from './credentials/node-credentials.ts';
+import { PullCredentials } from './credentials/pull-credentials.ts';
+import { PulledImages } from './image/pulled-images.ts';
 
 export { CriBridge, type CriBridgeOptions } from './cri-bridge.ts';
-export { type AccountOfPod, type NodeCredentials, PullCredentials } from './pull-credentials.ts';
-export { PulledImages, type PulledImagesOptions, pullIntentSchema, pulledRecordSchema } from './pulled-images.ts';
-export type { Runtime } from './runtime.ts';
+export { PullCredentials } from './credentials/pull-credentials.ts';
+export { PulledImages, pullIntentSchema, pulledRecordSchema } from './image/pulled-images.ts';
+export type { Runtime } from './runtime/runtime.ts';
 
 /** The service `cri-bridge`. */
 export const criBridge: ServiceDefinition = {
@@ -41,7 +41,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_sandboxes',
-      help: 'Sandboxes being made, and waiting for their turn.',
+      help: 'Sandboxes being created, and waiting for a turn.',
       collect: () => [
         { value: bridge.sandboxes.making, labels: { state: 'making' } },
         { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
@@ -50,7 +50,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_image_pulls',
-      help: 'Pulls of images that go on, and that wait for their turn.',
+      help: 'Running image pulls, and those waiting for a turn.',
       collect: () => [
         { value: bridge.pulls.pulling, labels: { state: 'pulling' } },
         { value: bridge.pulls.waiting, labels: { state: 'waiting' } },
@@ -59,7 +59,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'counter',
       name: 'kubelet_image_garbage_collected_total',
-      help: 'Images that garbage collection has removed.',
+      help: 'Images removed by garbage collection.',
       collect: () => [
         { value: bridge.imagesRemoved.age, labels: { reason: 'age' } },
         { value: bridge.imagesRemoved.space, labels: { reason: 'space' } },
@@ -68,13 +68,13 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubelet_imagemanager_ondisk_pullintents',
-      help: 'Pulls that have begun and of which nobody knows how they ended.',
+      help: 'Started pulls with an unknown result.',
       collect: () => pulled.counts.intents,
     });
     metrics.add({
       type: 'gauge',
       name: 'kubelet_imagemanager_ondisk_pulledrecords',
-      help: 'Images of which it is written down with which credentials they were pulled.',
+      help: 'Images with a record of the credentials that they were pulled with.',
       collect: () => pulled.counts.records,
     });
     metrics.add({
@@ -93,7 +93,7 @@ export const criBridge: ServiceDefinition = {
   },
 };
 
-/** The image side of the configuration, and what it needs of the machine. */
+/** The image options, from the configuration and the machine. */
 async function imagesOf(
   context: ServiceContext,
   objects: ObjectClient | undefined,
@@ -119,7 +119,7 @@ async function imagesOf(
       }),
       pulled: await PulledImages.load({ pulling: store('pulling'), pulled: store('pulled'), logger }),
       limits: {
-        rate: pullQps === 0 ? undefined : { perSecond: pullQps, burst: pullBurst },
+        rate: pullQps === 0 ? undefined : { qps: pullQps, burst: pullBurst },
         atOnce: (serialize ?? (maxParallel ?? 1) === 1) ? 1 : (maxParallel ?? Infinity),
       },
       verification,

@@ -13,7 +13,7 @@ beforeEach(() => {
   counted = new BridgeMetrics();
 });
 
-/** What is shown under a name: of a histogram, how many values and their sum. */
+/** The samples under a name: of a histogram, the number of values and their sum. */
 async function shown(name: string): Promise<unknown> {
   const metrics = new Metrics({});
   counted.show(metrics);
@@ -22,7 +22,7 @@ async function shown(name: string): Promise<unknown> {
   return family?.samples.map(({ labels, value }) => ({ ...labels, value }));
 }
 
-test('calls are counted with how long they took, failed ones too', async () => {
+test('calls are counted and timed, including failed ones', async () => {
   const runtime = new ScriptedPods();
   runtime.on('StopContainer', async () => {
     await clock.advance(40);
@@ -42,7 +42,7 @@ test('calls are counted with how long they took, failed ones too', async () => {
   ]);
 });
 
-test('the time between relists is known from the second one on', async () => {
+test('the interval between relists is known from the second one on', async () => {
   counted.relisted(10_000, 10_500);
   expect(await shown('pleg_relist_interval_seconds')).toEqual([{ count: 0, sum: 0 }]);
   counted.relisted(40_000, 40_250);

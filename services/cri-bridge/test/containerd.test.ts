@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Bus, CommandFailed, type Hold } from '@kubus/bus';
+import { type Bus, CommandFailed, type FencingToken } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import {
   type CriRequest,
@@ -30,7 +30,7 @@ let broker: LocalBroker;
 let objects: ObjectCache;
 let close: () => Promise<void>;
 let worker: Bus;
-/** What the bridge has published about the pod last, and who waits for the next. */
+/** What the bridge has last published about the pod, and who waits for the next. */
 let state: RuntimePod | undefined;
 let listeners: (() => void)[];
 
@@ -39,12 +39,12 @@ beforeAll(async () => {
   broker = new LocalBroker('node0');
   const { bus } = broker.join('cri-bridge', clock);
   worker = broker.join('pod-workers', clock).bus;
-  const tell = (pod: RuntimePod | undefined) => {
+  const received = (pod: RuntimePod | undefined) => {
     state = pod;
     for (const listener of listeners) listener();
   };
   listeners = [];
-  worker.reader(runtimePod, { changed: ({ value }) => tell(value), removed: () => tell(undefined) });
+  worker.reader(runtimePod, { changed: ({ value }) => received(value), removed: () => received(undefined) });
   // Pods of the machine's default network; the handler for cni-bridge is not this test's concern.
   const client = connectCri({ socket: runtime.socket, logger: silentLogger, clock, ids: systemIds });
   const bridge = new CriBridge({
@@ -84,18 +84,18 @@ function published(wanted: (pod: RuntimePod | undefined) => boolean): Promise<vo
 
 async function change<M extends FencedMethod>(
   method: M,
-  hold: Hold,
+  token: FencingToken,
   params: CriRequest<M>['params'],
 ): Promise<CriResult<M>['response']> {
-  return (await worker.call(criCommands[method], POD, { params }, { hold })).result.response;
+  return (await worker.call(criCommands[method], POD, { params }, { fencingToken: token })).result.response;
 }
 
 test(
-  'a pod’s life on containerd: made once however often it is asked for, seen when it ends by itself, removed',
+  'a pod on containerd is created once for repeated commands, observed when it exits, and removed',
   async () => {
     const first = await worker.call(fencePod, POD, { hold: 1 });
     expect(first.result.pod).toBeUndefined();
-    const hold = worker.hold(POD, 1);
+    const token = worker.fencingToken(POD, 1);
     const labels = {
       'io.kubernetes.pod.uid': POD,
       'io.kubernetes.pod.name': 'web',
@@ -107,9 +107,9 @@ test(
       labels,
       linux: { cgroupParent: `${runtime.dir.cgroupRoot}/poda` },
     };
-    const { podSandboxId = '' } = await change('RunPodSandbox', hold, { config: sandboxConfig });
-    // The runtime refuses the second one with "name is reserved"; what it has is what was wanted.
-    expect(await change('RunPodSandbox', hold, { config: sandboxConfig })).toEqual({ podSandboxId });
+    const { podSandboxId = '' } = await change('RunPodSandbox', token, { config: sandboxConfig });
+    // The runtime refuses the second one with "name is reserved"; what it has is the wanted result.
+    expect(await change('RunPodSandbox', token, { config: sandboxConfig })).toEqual({ podSandboxId });
 
     const config = {
       metadata: { name: 'main', attempt: 0 },
@@ -119,10 +119,10 @@ test(
       logPath: 'main.log',
     };
     const create = { podSandboxId, config, sandboxConfig };
-    const { containerId = '' } = await change('CreateContainer', hold, create);
-    expect(await change('CreateContainer', hold, create)).toEqual({ containerId });
-    await change('StartContainer', hold, { containerId });
-    await change('StartContainer', hold, { containerId });
+    const { containerId = '' } = await change('CreateContainer', token, create);
+    expect(await change('CreateContainer', token, create)).toEqual({ containerId });
+    await change('StartContainer', token, { containerId });
+    await change('StartContainer', token, { containerId });
     await published((pod) => pod?.containers[0]?.state === 'running');
     expect(state).toMatchObject({
       ref: { uid: POD, name: 'web', namespace: 'x' },
@@ -134,14 +134,14 @@ test(
     await runtime.ctr('task', 'exec', '--exec-id', 'end', containerId, 'touch', '/end');
     await published((pod) => pod?.containers[0]?.state === 'exited');
     expect(state?.containers[0]).toMatchObject({ exitCode: 3, reason: 'Error' });
-    await expect(change('StartContainer', hold, { containerId })).resolves.toEqual({});
-    await expect(change('CreateContainer', hold, create)).rejects.toThrow(CommandFailed);
+    await expect(change('StartContainer', token, { containerId })).resolves.toEqual({});
+    await expect(change('CreateContainer', token, create)).rejects.toThrow(CommandFailed);
 
     for (let time = 0; time < 2; time++) {
-      await change('StopContainer', hold, { containerId, timeout: '2' });
-      await change('StopPodSandbox', hold, { podSandboxId });
-      await change('RemoveContainer', hold, { containerId });
-      await change('RemovePodSandbox', hold, { podSandboxId });
+      await change('StopContainer', token, { containerId, timeout: '2' });
+      await change('StopPodSandbox', token, { podSandboxId });
+      await change('RemoveContainer', token, { containerId });
+      await change('RemovePodSandbox', token, { podSandboxId });
     }
     await published((pod) => pod === undefined);
     const last = await worker.call(fencePod, POD, { hold: 2 });
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  'a container has the values of its Secret, and no message has them',
+  'a container gets the values of its Secret, and no message contains them',
   async () => {
     const value = 'marked s3cret';
     const secret = { kind: 'Secret', namespace: 'x', name: 'sec' } as const;
@@ -161,7 +161,7 @@ test(
     expect(statSync(runtime.dir.socket('objects')).mode & 0o777).toBe(0o600);
 
     await worker.call(fencePod, POD, { hold: 3 });
-    const hold = worker.hold(POD, 3);
+    const token = worker.fencingToken(POD, 3);
     const labels = { 'io.kubernetes.pod.uid': POD, 'io.kubernetes.pod.name': 'a', 'io.kubernetes.pod.namespace': 'x' };
     const sandboxConfig = {
       metadata: { name: 'a', uid: POD, namespace: 'x', attempt: 1 },
@@ -169,7 +169,7 @@ test(
       labels,
       linux: { cgroupParent: `${runtime.dir.cgroupRoot}/poda` },
     };
-    const { podSandboxId = '' } = await change('RunPodSandbox', hold, {
+    const { podSandboxId = '' } = await change('RunPodSandbox', token, {
       config: sandboxConfig,
       runtimeHandler: 'kubus',
     });
@@ -190,17 +190,17 @@ test(
         criCommands.CreateContainer,
         POD,
         { params: { podSandboxId, config, sandboxConfig }, process: { ...process, objects: [{ ...secret, version }] } },
-        { hold },
+        { fencingToken: token },
       );
     await expect(create('6')).rejects.toMatchObject({ code: 'ObjectChanged' });
     const { containerId = '' } = (await create('7')).result.response;
-    await change('StartContainer', hold, { containerId });
+    await change('StartContainer', token, { containerId });
     await published((pod) => pod?.containers[0]?.state === 'exited');
     expect(await readFile(`${runtime.dir.logs}/a/main.log`, 'utf8')).toContain(`F ${value}, ${value}\n`);
 
-    await change('RemoveContainer', hold, { containerId });
-    await change('StopPodSandbox', hold, { podSandboxId });
-    await change('RemovePodSandbox', hold, { podSandboxId });
+    await change('RemoveContainer', token, { containerId });
+    await change('StopPodSandbox', token, { podSandboxId });
+    await change('RemovePodSandbox', token, { podSandboxId });
     await published((pod) => pod === undefined);
     const said = broker.said.map(({ headers, data }) => JSON.stringify(headers) + data).join('\n');
     expect(said).toContain('runtime.cmd.CreateContainer');

@@ -2,11 +2,11 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { runtimeNodeEvent } from '@kubus/contracts';
 import { CriError } from '@kubus/cri';
-import type { DiskSpace } from '@kubus/image-manager';
+import type { DiskSpace } from '@kubus/images';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { EventRecorder } from '@kubus/service-kit';
-import { ImageCollector } from '../src/image-collector.ts';
+import { ImageCollector } from '../src/image/image-collector.ts';
 import { PulledImages } from '../src/index.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
 
@@ -74,7 +74,7 @@ async function make(policy: { maxAgeMs?: number; highPercent?: number }): Promis
 
 const left = () => [...images.keys()];
 
-test('nothing goes while there is room, and nothing that is young', async () => {
+test('no image is removed while there is space, and no recent one at all', async () => {
   collector.start();
   await clock.advance(ROUND);
   expect(left()).toHaveLength(4);
@@ -86,7 +86,7 @@ test('nothing goes while there is room, and nothing that is young', async () => 
   expect(left()).toEqual(['pause', 'web', 'new']);
 });
 
-test('what was not used for the longest time goes until there is room enough', async () => {
+test('the least recently used images are removed until there is enough space', async () => {
   inUse = ['web', 'old'];
   collector.start();
   await clock.advance(1);
@@ -98,7 +98,7 @@ test('what was not used for the longest time goes until there is room enough', a
   expect(events).toEqual([]);
 });
 
-test('what a container has as a volume stays', async () => {
+test('an image that a container has as a volume is kept', async () => {
   [inUse, mounted] = [['gone', 'web'], ['old']];
   disk = { capacity: 100, available: 0 };
   collector.start();
@@ -106,7 +106,7 @@ test('what a container has as a volume stays', async () => {
   expect(left()).toEqual(['pause', 'web', 'old']);
 });
 
-test('what a pod has just been given stays', async () => {
+test('an image that a pod was just allowed to use is kept', async () => {
   collector.start();
   await clock.advance(ROUND - 60_000);
   collector.given('id-old');
@@ -117,7 +117,7 @@ test('what a pod has just been given stays', async () => {
   expect(events[0]).toMatch(/^Warning FreeDiskSpaceFailed: Insufficient .*\(89% of 100 B used\)\. .*\(freed 0 bytes\)/);
 });
 
-test('too little room is told each time, and that collecting fails from the second time on', async () => {
+test('too little space is reported each time, failed garbage collection from the second time on', async () => {
   disk = { capacity: 1000, available: 0 };
   collector.start();
   await clock.advance(ROUND);
@@ -132,14 +132,14 @@ test('too little room is told each time, and that collecting fails from the seco
   expect(left()).toEqual(['pause', 'web']);
 });
 
-test('a file system without capacity is told', async () => {
+test('a file system with capacity 0 is reported', async () => {
   disk = { capacity: 0, available: 0 };
   collector.start();
   await settled();
   expect(events).toEqual(['Warning InvalidDiskCapacity: invalid capacity 0 on image filesystem']);
 });
 
-test('an image that can not be removed does not keep the others', async () => {
+test('an image that cannot be removed does not stop the removal of others', async () => {
   runtime.on('RemoveImage', ({ image }) => {
     if (image?.image === 'id-old') throw failure('Unknown', 'it is busy');
     images.delete((image?.image ?? '').replace('id-', ''));
@@ -155,7 +155,7 @@ test('an image that can not be removed does not keep the others', async () => {
   );
 });
 
-test('age counts once the node has been up for long enough', async () => {
+test('the maximum age applies once the node has been up for long enough', async () => {
   await make({ maxAgeMs: 2 * ROUND, highPercent: 100 });
   inUse = ['web', 'old'];
   collector.start();
@@ -171,14 +171,14 @@ test('age counts once the node has been up for long enough', async () => {
   expect(collector.removed).toEqual({ age: 2, space: 0 });
 });
 
-test('a policy by which nothing ever goes does not even look', async () => {
+test('a policy that never removes anything reads nothing from the runtime', async () => {
   await make({ highPercent: 100 });
   collector.start();
   await settled();
   expect(runtime.calls).toEqual([]);
 });
 
-test('the record of a pulled image goes with it', async () => {
+test('the record of a pulled image is removed with the image', async () => {
   const stores = { pulling: new MemoryRecords(), pulled: pulledStore };
   const before = await PulledImages.load({ ...stores, logger: silentLogger });
   for (const name of ['web', 'gone']) {

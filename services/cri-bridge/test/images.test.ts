@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Bus } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type ImagePull, type ObjectVersion, findImage, imagePull, pullImage } from '@kubus/contracts';
-import { parseDockerConfigJson } from '@kubus/image-credentials';
+import { parseDockerConfigJson } from '@kubus/images';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import type { PullImageRequest } from '@kubus/proto/cri';
 import { PullCredentials, PulledImages } from '../src/index.ts';
-import { Images, type ImagesOptions } from '../src/images.ts';
+import { Images, type ImagesOptions } from '../src/image/images.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
 
 const dockerConfig = (registry: string, username: string) =>
@@ -25,7 +25,7 @@ let given: string[];
 /** Secrets by name: the content of their `.dockerconfigjson`. */
 let secrets: Map<string, string>;
 let onNode: string | undefined;
-/** What the runtime has: ids by the name that is asked for. */
+/** What the runtime has: IDs by the requested name. */
 let there: Map<string, string>;
 let open: (request: PullImageRequest) => Promise<void>;
 
@@ -98,7 +98,7 @@ async function find(uid: string, options: { image?: string; secrets?: string[] }
   return (await worker.call(findImage, uid, request)).result;
 }
 
-/** With which users the runtime was asked. */
+/** The users with which the runtime was called. */
 function users(): (string | undefined)[] {
   const requests = runtime.calls.filter(({ method }) => method === 'PullImage').map(({ request }) => request);
   return (requests as PullImageRequest[]).map(({ auth }) => auth?.username);
@@ -115,7 +115,7 @@ function only(user: string | undefined): void {
 }
 
 describe('credentials', () => {
-  test('are tried in order, the pod’s before the node’s, until one opens', async () => {
+  test('are tried in order, the pod’s before the node’s, until one is accepted', async () => {
     await start();
     secrets = new Map([
       ['whole', dockerConfig('r.io', 'whole')],
@@ -130,7 +130,7 @@ describe('credentials', () => {
     expect(given).toEqual([imageRef]);
   });
 
-  test('that are all refused are all told of; without any, one try without', async () => {
+  test('that are all refused are all reported; without credentials there is one attempt', async () => {
     await start();
     secrets.set('s', dockerConfig('r.io', 'bad'));
     onNode = dockerConfig('r.io', 'worse');
@@ -144,25 +144,25 @@ describe('credentials', () => {
     await expect(pull('a')).rejects.toMatchObject({ code: 'pull-failed', message: refused('nobody') });
   });
 
-  test('from a Secret that holds none fail the pull, without saying what it holds', async () => {
+  test('from an invalid Secret fail the pull, and the error does not quote the Secret', async () => {
     await start();
     secrets.set('s', '{"auths": "hunter2"}');
     await expect(pull('a', { secrets: ['s'] })).rejects.toMatchObject({
       code: 'pull-failed',
-      message: 'Secret n/s is no docker configuration',
+      message: 'Secret n/s is not a docker configuration',
     });
     expect(runtime.count('PullImage')).toBe(0);
   });
 });
 
 describe('an answer of the runtime', () => {
-  test('with a code is told with it', async () => {
+  test('is reported with its code', async () => {
     await start();
     open = () => Promise.reject(failure('NotFound', 'no such manifest'));
     await expect(pull('a')).rejects.toMatchObject({ message: 'rpc error: code = NotFound desc = no such manifest' });
   });
 
-  test('that the registry is away is a failed pull; a lost runtime is not', async () => {
+  test('about an unavailable registry is a failed pull; a lost runtime is not', async () => {
     await start();
     open = () => Promise.reject(failure('Unavailable', `failed to pull "${NAME}:1": 503`));
     await expect(pull('a')).rejects.toMatchObject({ code: 'pull-failed' });
@@ -171,7 +171,7 @@ describe('an answer of the runtime', () => {
   });
 });
 
-describe('many pulls', () => {
+describe('several pulls', () => {
   let ends: Map<string, () => void>;
   beforeEach(() => {
     ends = new Map();
@@ -179,7 +179,7 @@ describe('many pulls', () => {
   });
   const standing = () => [...shown.values()].map(({ image, state, ahead, pods }) => [image, state, ahead, pods.length]);
 
-  test('take turns where they are serialized, and the bus shows where each stands', async () => {
+  test('run one at a time when serialized, and their queue positions are published', async () => {
     const images = await start({ limits: { rate: undefined, atOnce: 1 } });
     const [a, b] = [pull('a', { image: 'a:1' }), pull('b', { image: 'b:1' })];
     await settled();
@@ -202,7 +202,7 @@ describe('many pulls', () => {
     expect(standing()).toEqual([]);
   });
 
-  test('of one image with other credentials wait for each other, and are not shared', async () => {
+  test('of one image with different credentials run one after the other and are not shared', async () => {
     await start();
     secrets.set('s', dockerConfig('r.io', 'user'));
     const [a, b] = [pull('a'), pull('b', { secrets: ['s'] })];
@@ -216,8 +216,8 @@ describe('many pulls', () => {
     await b;
   });
 
-  test('more than the rate allows fail at once, as in the reference', async () => {
-    await start({ limits: { rate: { perSecond: 1, burst: 1 }, atOnce: Infinity } });
+  test('above the rate limit fail at once, as in the reference', async () => {
+    await start({ limits: { rate: { qps: 1, burst: 1 }, atOnce: Infinity } });
     open = () => Promise.resolve();
     await pull('a', { image: 'a:1' });
     await expect(pull('b', { image: 'b:1' })).rejects.toMatchObject({
@@ -229,8 +229,8 @@ describe('many pulls', () => {
   });
 });
 
-describe('an image that is there', () => {
-  test('from the beginning may be used by everybody', async () => {
+describe('an existing image', () => {
+  test('that was not pulled by the node may be used by every pod', async () => {
     await start();
     there.set(`${NAME}:1`, 'x');
     expect(await find('a')).toMatchObject({ mayUse: true, image: { id: 'x' } });
@@ -238,7 +238,7 @@ describe('an image that is there', () => {
     expect(given).toEqual(['x']);
   });
 
-  test('because a pod’s Secret opened it may be used with that Secret, over a restart too', async () => {
+  test('pulled with a pod’s Secret may be used with that Secret, also after a restart', async () => {
     await start();
     secrets = new Map([
       ['s', dockerConfig('r.io', 'user')],
@@ -259,14 +259,14 @@ describe('an image that is there', () => {
     }
   });
 
-  test('because the node’s credentials opened it may be used by everybody', async () => {
+  test('pulled with the node’s credentials may be used by every pod', async () => {
     await start();
     onNode = dockerConfig('r.io', 'node');
     await pull('a');
     expect(await find('b')).toMatchObject({ mayUse: true });
   });
 
-  test('because of a pull during which the bridge died is nobody’s until it is pulled again', async () => {
+  test('pulled while the bridge crashed may be used by no pod until it is pulled again', async () => {
     await start();
     open = () => new Promise(() => undefined);
     void pull('a');
@@ -275,14 +275,14 @@ describe('an image that is there', () => {
     const next = await start();
     open = () => Promise.resolve();
     expect(await find('b')).toMatchObject({ mayUse: false });
-    await next.settleBegun();
+    await next.settleStarted();
     expect((await pulling.load()).size).toBe(0);
     expect(await find('b')).toMatchObject({ mayUse: false });
     await pull('b');
     expect(await find('c')).toMatchObject({ mayUse: true });
   });
 
-  test('after a pull that failed is what it was before', async () => {
+  test('stays usable as before when a pull of it fails', async () => {
     await start();
     there.set(`${NAME}:1`, 'x');
     only('nobody can');

@@ -1,6 +1,6 @@
 import type { Clock } from '@kubus/ports';
 
-/** The machine's time. What is left waiting at the end does not keep the test alive. */
+/** The machine's time. Pending timers do not keep the test's process alive. */
 export const machineClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   after: (ms, action) => {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { ObjectError, type TokenQuestion } from '@kubus/object-socket';
 import { type LogFields, silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
-import { CredentialPlugins, readProviderFiles } from '../src/credential-plugins.ts';
-import { readDockerConfig } from '../src/docker-config-files.ts';
+import { CredentialPlugins, readProviderFiles } from '../src/credentials/credential-plugins.ts';
+import { readDockerConfig } from '../src/credentials/docker-config-files.ts';
 
 let folder: string;
 let clock: ManualClock;
@@ -22,13 +22,13 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
 
-/** A plugin that notes what it is asked and prints what it is given. */
+/** A plugin that records its input and prints the given output. */
 function plugin(name: string, answer: object | string, change: object = {}): object {
   writeFileSync(join(folder, `${name}.out`), typeof answer === 'string' ? answer : JSON.stringify(answer));
   const script = `#!/bin/sh\ncat >> ${folder}/${name}.asked\necho "$1 $SECRET" >> ${folder}/${name}.called\ncat ${folder}/${name}.out\n`;
   writeFileSync(join(folder, name), script, { mode: 0o755 });
-  const told = { args: ['first'], env: [{ name: 'SECRET', value: 'from the configuration' }] };
-  return { name, matchImages: ['r.io'], defaultCacheDuration: '1m', apiVersion, ...told, ...change };
+  const parameters = { args: ['first'], env: [{ name: 'SECRET', value: 'from the configuration' }] };
+  return { name, matchImages: ['r.io'], defaultCacheDuration: '1m', apiVersion, ...parameters, ...change };
 }
 
 const answer = (user: string, change: object = {}) => ({
@@ -37,7 +37,7 @@ const answer = (user: string, change: object = {}) => ({
   ...change,
 });
 
-/** Object-cache, as far as plugins want tokens. */
+/** The part of object-cache from which plugins get tokens. */
 const accounts = {
   annotations: { role: 'puller' } as Record<string, string>,
   failure: undefined as ObjectError | undefined,
@@ -68,7 +68,7 @@ const calls = (name: string) =>
     .split('\n');
 
 describe('credential provider plugins', () => {
-  test('are asked with their arguments and variables, and answer in the order of the configuration', async () => {
+  test('are called with their arguments and variables, and answer in the order of the configuration', async () => {
     const other = plugin('other', answer('o'), { matchImages: ['other.io'] });
     const plugins = await pluginsOf(plugin('one', answer('a')), other, plugin('two', answer('b')));
     expect(await users(plugins, 'r.io/x')).toEqual(['a', 'b']);
@@ -76,7 +76,7 @@ describe('credential provider plugins', () => {
     expect(JSON.parse(readFileSync(join(folder, 'one.asked'), 'utf8'))).toMatchObject({ image: 'r.io/x' });
   });
 
-  test('are asked once for what is asked at once, and again when the answer is too old', async () => {
+  test('are called once for concurrent requests, and again when the cached answer has expired', async () => {
     const plugins = await pluginsOf(plugin('one', answer('a')));
     await Promise.all([users(plugins, 'r.io/x'), users(plugins, 'r.io/x')]);
     await users(plugins, 'r.io/other');
@@ -86,13 +86,13 @@ describe('credential provider plugins', () => {
     expect(calls('one')).toHaveLength(2);
   });
 
-  test('that want no memory are asked each time', async () => {
+  test('that disable caching are called each time', async () => {
     const plugins = await pluginsOf(plugin('one', answer('a', { cacheDuration: '0s' })));
     for (let time = 0; time < 2; time++) expect(await users(plugins, 'r.io/x')).toEqual(['a']);
     expect(calls('one')).toHaveLength(2);
   });
 
-  test('that fail are left out, and what they said stays out of the log', async () => {
+  test('that fail are skipped, and their output is not logged', async () => {
     const absent = { ...plugin('gone', ''), name: 'absent' };
     const plugins = await pluginsOf(plugin('bad', 'hunter2'), absent, plugin('good', answer('a')));
     writeFileSync(join(folder, 'bad.out'), 'hunter2');
@@ -101,7 +101,7 @@ describe('credential provider plugins', () => {
     expect(JSON.stringify(logged)).not.toContain('hunter2');
   });
 
-  describe('that want tokens', () => {
+  describe('that need tokens', () => {
     const tokenAttributes = {
       serviceAccountTokenAudience: 'registry',
       cacheType: 'ServiceAccount',
@@ -117,7 +117,7 @@ describe('credential provider plugins', () => {
       accounts.failure = undefined;
     });
 
-    test('are given the pod’s, and their answers are for the pods of its account', async () => {
+    test('get the pod’s token, and their answers are valid for all pods of its service account', async () => {
       const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes }));
       const [part] = await plugins.for('r.io/x', podOf('p'));
       expect(part?.source).toEqual({ kind: 'ServiceAccount', uid: 'uid of robot', namespace: 'n', name: 'robot' });
@@ -134,14 +134,14 @@ describe('credential provider plugins', () => {
       expect(started('one')).toBe(3);
     });
 
-    test('may have answers that are for one token', async () => {
+    test('may answer for a single token', async () => {
       const attributes = { ...tokenAttributes, cacheType: 'Token' };
       const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes: attributes }));
       for (const uid of ['p', 'q', 'p']) await plugins.for('r.io/x', podOf(uid));
       expect(started('one')).toBe(2);
     });
 
-    test('are not asked for pods without an account, or with one that lacks an annotation, unless they take that', async () => {
+    test('are not called for pods without a service account or a required annotation, unless these are optional', async () => {
       const lax = { ...tokenAttributes, requireServiceAccount: false, requiredServiceAccountAnnotationKeys: [] };
       const strict = plugin('strict', answer('a'), { tokenAttributes });
       const plugins = await pluginsOf(strict, plugin('lax', answer('b'), { tokenAttributes: lax }));
@@ -152,16 +152,16 @@ describe('credential provider plugins', () => {
       expect(started('strict')).toBe(0);
     });
 
-    test('are left out where the account is refused, and waited for where nobody can be asked', async () => {
+    test('are skipped when the service account is refused; the pull fails when object-cache is unavailable', async () => {
       const plugins = await pluginsOf(plugin('one', answer('a'), { tokenAttributes }));
       accounts.failure = new ObjectError('Refused', 'serviceaccounts "robot" not found');
       expect(await plugins.for('r.io/x', podOf('p'))).toEqual([]);
       expect(logged).toMatchObject([{ provider: 'one', err: 'serviceaccounts "robot" not found' }]);
-      accounts.failure = new ObjectError('ObjectsUnavailable', 'object-cache can not be asked');
+      accounts.failure = new ObjectError('ObjectsUnavailable', 'object-cache cannot be asked');
       await expect(plugins.for('r.io/x', podOf('p'))).rejects.toMatchObject({ code: 'ObjectsUnavailable' });
     });
 
-    test('and tell them in their errors do not bring them into the log', async () => {
+    test('that print the token in an error do not get it into the log', async () => {
       const bad = plugin('bad', '', { tokenAttributes });
       writeFileSync(join(folder, 'bad'), '#!/bin/sh\ncat >&2\nexit 1\n', { mode: 0o755 });
       expect(await (await pluginsOf(bad)).for('r.io/x', podOf('p'))).toEqual([]);
@@ -179,7 +179,7 @@ describe('credential provider plugins', () => {
     expect((await readProviderFiles(join(folder, 'all'))).map(({ name }) => name)).toEqual(['a', 'b']);
     await expect(readProviderFiles(join(folder, 'none'))).rejects.toThrow('none: ENOENT');
     mkdirSync(join(folder, 'empty'));
-    await expect(readProviderFiles(join(folder, 'empty'))).rejects.toThrow('there is no configuration file');
+    await expect(readProviderFiles(join(folder, 'empty'))).rejects.toThrow('no configuration file found');
   });
 });
 
@@ -193,7 +193,7 @@ describe('the node’s docker configuration', () => {
     return (await readDockerConfig(folders, silentLogger))?.get('r.io')?.username;
   };
 
-  test('is the first of the usual places that can be read; the older form comes last', async () => {
+  test('is the first readable one of the usual places; the older format comes last', async () => {
     for (const name of ['root', 'work', 'home', 'home/.docker']) mkdirSync(join(folder, name));
     expect(await read()).toBeUndefined();
     for (const [path, user, older] of [

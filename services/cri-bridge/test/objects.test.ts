@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Bus, Hold } from '@kubus/bus';
+import type { Bus, FencingToken } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type ProcessToComplete, criCommands, fencePod, readPod } from '@kubus/contracts';
 import { type ObjectData, ObjectError, type ObjectReader } from '@kubus/object-socket';
@@ -34,7 +34,7 @@ let broker: LocalBroker;
 let clock: ManualClock;
 let runtime: ScriptedPods;
 let worker: Bus;
-let hold: Hold;
+let token: FencingToken;
 
 beforeEach(() => {
   broker = new LocalBroker('node0');
@@ -49,7 +49,7 @@ async function start(objects?: ObjectReader): Promise<void> {
   new CriBridge({ ...ports, handler: undefined, sandboxesAtOnce: 1, podCidrs: [], objects, ...(await imagePorts()) });
   worker = broker.join('pod-workers', clock).bus;
   await worker.call(fencePod, 'a', { hold: 1 });
-  hold = worker.hold('a', 1);
+  token = worker.fencingToken('a', 1);
 }
 
 const create = (request: { process?: ProcessToComplete } = { process }) =>
@@ -57,7 +57,7 @@ const create = (request: { process?: ProcessToComplete } = { process }) =>
     criCommands.CreateContainer,
     'a',
     { params: { podSandboxId: 's-a', config: { workingDir: '/w' } }, ...request },
-    { hold },
+    { fencingToken: token },
   );
 const created = () => runtime.calls.filter(({ method }) => method === 'CreateContainer').map(({ request }) => request);
 
@@ -89,7 +89,7 @@ test('values of objects are in the call to the runtime and in no message', async
   for (const text of [VALUE, btoa(VALUE)]) expect(said).not.toContain(text);
 });
 
-test('what the runtime says of a container is told without the values', async () => {
+test('the runtime’s messages about a container are published without the values', async () => {
   const data: ObjectData = {
     uid: 'u',
     version: '7',
@@ -106,16 +106,21 @@ test('what the runtime says of a container is told without the values', async ()
   runtime.on('ContainerStatus', ({ containerId = '' }) =>
     Promise.resolve({ status: { id: containerId, state: 'CONTAINER_EXITED', message: error } }),
   );
-  const told = 'exec: "run --token=<redacted>": executable file not found';
-  const started = worker.call(criCommands.StartContainer, 'a', { params: { containerId: 'c-a' } }, { hold });
-  await expect(started).rejects.toMatchObject({ message: told });
+  const redacted = 'exec: "run --token=<redacted>": executable file not found';
+  const started = worker.call(
+    criCommands.StartContainer,
+    'a',
+    { params: { containerId: 'c-a' } },
+    { fencingToken: token },
+  );
+  await expect(started).rejects.toMatchObject({ message: redacted });
   await settled();
   const { pod } = (await worker.call(readPod, 'a', {})).result;
-  expect(pod?.containers.map(({ message }) => message)).toEqual([told]);
+  expect(pod?.containers.map(({ message }) => message)).toEqual([redacted]);
   expect(broker.said.filter(({ data: text }) => text.includes(VALUE))).toEqual([]);
 });
 
-test('a variable of an env file is read where the runtime is called', async () => {
+test('a variable from an env file is read when the runtime is called', async () => {
   const volume = mkdtempSync(join(tmpdir(), 'kubus-env-file-'));
   try {
     writeFileSync(join(volume, 'a'), `TOKEN='${VALUE}'`);
@@ -135,13 +140,13 @@ test('a variable of an env file is read where the runtime is called', async () =
   }
 });
 
-test('an object that has changed since is not used: nothing is made', async () => {
+test('a container is not created with an object that has changed since', async () => {
   await start({ read: () => Promise.reject(new ObjectError('ObjectChanged', 'not at version 7 any more')) });
   await expect(create()).rejects.toMatchObject({ code: 'ObjectChanged' });
   expect(created()).toEqual([]);
 });
 
-test('a node without object-cache has no objects', async () => {
+test('a node without object-cache refuses containers that need objects', async () => {
   await start();
   await expect(create()).rejects.toMatchObject({ code: 'NoObjectCache' });
   await create({});

@@ -4,9 +4,9 @@ import { LocalBroker } from '@kubus/bus/testing';
 import { type RuntimePod, runtimePodSchema } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
-import { PodValues } from '../src/pod-values.ts';
-import { Pleg } from '../src/pleg.ts';
-import { Stamps } from '../src/stamps.ts';
+import { PodValues } from '../src/pod/pod-values.ts';
+import { Pleg } from '../src/pod/pleg.ts';
+import { Stamps } from '../src/runtime/stamps.ts';
 import { ScriptedPods, labelsOf } from './scripted-pods.ts';
 import { failure } from './scripted-runtime.ts';
 
@@ -14,7 +14,7 @@ const NODE = 'node0';
 const RELIST_MS = 30_000;
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RETRY_MS = 1_000;
-const STRANGER_MS = 5_000;
+const UNKNOWN_CONTAINER_GRACE_MS = 5_000;
 
 let runtime: ScriptedPods;
 let clock: ManualClock;
@@ -29,7 +29,7 @@ beforeEach(() => {
   pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps: new Stamps(7), values: new PodValues() });
 });
 
-/** Starts it on a runtime with events, and lets the first relist be done. */
+/** Starts it on a runtime with events, and waits for the first relist. */
 async function begin(): Promise<void> {
   pleg.start(() => undefined);
   runtime.stream('streaming');
@@ -38,13 +38,13 @@ async function begin(): Promise<void> {
   forget();
 }
 
-/** What happened so far does not count. */
+/** Ignores what happened so far. */
 function forget(): void {
   runtime.calls.length = 0;
   broker.said.length = 0;
 }
 
-/** The facts about pods that were published: the states of their containers, or that they are gone. */
+/** The published facts about pods: the states of their containers, or that they were removed. */
 function published(): string[] {
   return broker.said.flatMap(({ subject, headers, data }) => {
     const [, , area, kind, name, key] = subject.split('.');
@@ -61,7 +61,7 @@ function podOf(data: string): RuntimePod {
 }
 
 describe('the relist', () => {
-  test('at the start reads every pod, and then says that this is all', async () => {
+  test('reads every pod at the start, and then publishes the completion mark', async () => {
     runtime.set('a');
     runtime.set('b', 'CONTAINER_EXITED', false);
     const states: string[] = [];
@@ -74,7 +74,7 @@ describe('the relist', () => {
     expect([pleg.podOf('c-a'), pleg.podOf('s-b'), pleg.podOf('c-x')]).toEqual(['a', 'b', undefined]);
   });
 
-  test('does not begin before the runtime can be reached, and begins anew whenever it can be again', async () => {
+  test('waits for a connection to the runtime, and starts again after each reconnect', async () => {
     runtime.connection = 'lost';
     pleg.start(() => undefined);
     await clock.advance(RELIST_MS);
@@ -93,7 +93,7 @@ describe('the relist', () => {
     ['streaming', RELIST_MS],
     ['none', RELIST_WITHOUT_EVENTS_MS],
     ['lost', RELIST_WITHOUT_EVENTS_MS],
-  ] as const)('comes again with events %s after %i ms, and reads only what has changed', async (events, wait) => {
+  ] as const)('is repeated with events %s after %i ms, and reads only changed pods', async (events, wait) => {
     for (const uid of ['a', 'b', 'c']) runtime.set(uid);
     await begin();
     runtime.stream(events);
@@ -112,7 +112,7 @@ describe('the relist', () => {
     expect([pleg.podOf('c-c'), pleg.podOf('c-d')]).toEqual([undefined, 'd']);
   });
 
-  test('comes at once when events are lost, and when they are back', async () => {
+  test('is repeated at once when events are lost, and when they are back', async () => {
     await begin();
     for (const state of ['lost', 'streaming'] as const) {
       forget();
@@ -123,7 +123,7 @@ describe('the relist', () => {
     }
   });
 
-  test('that fails is done again soon, and says nothing meanwhile', async () => {
+  test('is repeated soon after a failure, and publishes nothing meanwhile', async () => {
     runtime.set('a');
     runtime.before = () => Promise.reject(failure('Unknown', 'broken'));
     await begin();
@@ -135,7 +135,7 @@ describe('the relist', () => {
     expect(published()).toEqual(['a true running', 'complete 1']);
   });
 
-  test('one pod that can not be read does not keep the others waiting, and is read again', async () => {
+  test('reads a pod that could not be read again, and does not delay the others', async () => {
     for (const uid of ['a', 'b']) runtime.set(uid);
     let broken = true;
     runtime.on('ContainerStatus', ({ containerId }) => {
@@ -153,7 +153,7 @@ describe('the relist', () => {
     expect(published().filter((fact) => fact.startsWith('a '))).not.toEqual([]);
   });
 
-  test('is not made any more after the end', async () => {
+  test('is not repeated after stop', async () => {
     await begin();
     pleg.stop();
     await clock.advance(10 * RELIST_MS);
@@ -163,7 +163,7 @@ describe('the relist', () => {
 });
 
 describe('hints', () => {
-  test('make their one pod be read, and are told as what led to it', async () => {
+  test('cause a read of their pod alone, and are the cause of its fact', async () => {
     for (const uid of ['a', 'b']) runtime.set(uid);
     await begin();
     runtime.set('a', 'CONTAINER_EXITED');
@@ -176,7 +176,7 @@ describe('hints', () => {
     expect(fact?.causes).toEqual([hint?.cause.id]);
   });
 
-  test('that come while the pod is being read make one more read, however many they are', async () => {
+  test('during a read of the pod cause one more read, however many there are', async () => {
     runtime.set('a');
     await begin();
     const gate = Promise.withResolvers<undefined>();
@@ -191,11 +191,11 @@ describe('hints', () => {
     expect(runtime.reads.pods).toEqual(['a', 'a']);
   });
 
-  test('while a command of the pod runs, are read for at its end and not told', async () => {
+  test('during a command of the pod are covered by the read at its end and not published', async () => {
     runtime.set('a');
     await begin();
-    pleg.commandBegins('a');
-    pleg.commandBegins('a');
+    pleg.commandStarts('a');
+    pleg.commandStarts('a');
     runtime.hint('c-a', 'started');
     await clock.advance(RELIST_MS);
     expect(runtime.reads.pods).toEqual([]);
@@ -211,16 +211,16 @@ describe('hints', () => {
   test.each([
     [true, ['a']],
     [false, []],
-  ])('are not needed at the end of a command: with read %s, the reads are %j', async (read, reads) => {
+  ])('are not needed for a read at the end of a command (read %s, reads %j)', async (read, reads) => {
     runtime.set('a');
     await begin();
-    pleg.commandBegins('a');
+    pleg.commandStarts('a');
     pleg.commandEnds('a', { read, causes: [] });
     await settled();
     expect(runtime.reads.pods).toEqual(reads);
   });
 
-  test('that a container has stopped are not believed less than its status: it is read again until it says so', async () => {
+  test('about a stopped container outweigh its status: it is read again until it shows the stop', async () => {
     runtime.set('a');
     await begin();
     runtime.hint('c-a', 'stopped');
@@ -240,7 +240,22 @@ describe('hints', () => {
     expect(runtime.calls).toEqual([]);
   });
 
-  test('about one that goes on nevertheless are given up after some reads', async () => {
+  test('about a stopped container count also before its first read', async () => {
+    await begin();
+    pleg.commandStarts('a');
+    runtime.hint('c-a', 'stopped');
+    // The status is late: the read at the end of the command still finds the container running.
+    runtime.set('a');
+    pleg.commandEnds('a', { read: true, causes: [] });
+    await settled();
+    expect(published()).toEqual(['a true running']);
+    runtime.set('a', 'CONTAINER_EXITED');
+    await clock.advance(10);
+    await settled();
+    expect(published()).toEqual(['a true running', 'a true exited']);
+  });
+
+  test('about a stop that never shows are dropped after some reads', async () => {
     runtime.set('a');
     await begin();
     runtime.hint('s-a', 'stopped');
@@ -248,11 +263,11 @@ describe('hints', () => {
     expect(runtime.reads.pods).toHaveLength(9);
   });
 
-  test('about something unknown wait for whoever is making it; if nobody is, a relist finds it', async () => {
+  test('about an unknown container wait for the command that creates it, then for a relist', async () => {
     await begin();
     runtime.set('a');
     runtime.hint('c-a', 'started');
-    await clock.advance(STRANGER_MS - 1);
+    await clock.advance(UNKNOWN_CONTAINER_GRACE_MS - 1);
     expect(runtime.calls).toEqual([]);
     await clock.advance(1);
     await clock.advance(0);
@@ -263,14 +278,14 @@ describe('hints', () => {
     runtime.set('b');
     runtime.hint('c-b', 'started');
     await pleg.read('b');
-    await clock.advance(STRANGER_MS);
+    await clock.advance(UNKNOWN_CONTAINER_GRACE_MS);
     await clock.advance(0);
     expect(runtime.reads).toEqual({ pods: ['b'], lists: 0 });
   });
 });
 
 describe('a read', () => {
-  test('is stamped before its first call, and the next one later', async () => {
+  test('is stamped before its first call, and each later one higher', async () => {
     runtime.set('a');
     await begin();
     const first = await pleg.read('a');
@@ -282,7 +297,7 @@ describe('a read', () => {
     expect(unknown).toEqual({ pod: undefined, at: { epoch: 7, counter: second.at.counter + 1 } });
   });
 
-  test('asked for while another one goes on begins after it, and is shared by all who ask', async () => {
+  test('that is requested during another one begins after it, and is shared by all callers', async () => {
     runtime.set('a');
     await begin();
     const gate = Promise.withResolvers<undefined>();
@@ -300,7 +315,7 @@ describe('a read', () => {
     expect(runtime.reads.pods).toEqual(['a', 'a']);
   });
 
-  test('that fails is told to who asked, and made again', async () => {
+  test('that fails rejects for its caller, and is repeated', async () => {
     runtime.set('a');
     await begin();
     runtime.before = () => Promise.reject(failure('Unknown', 'broken'));
@@ -311,7 +326,7 @@ describe('a read', () => {
     expect(published()).toEqual(['a true running']);
   });
 
-  test('takes its turn when many are wanted at once', async () => {
+  test('waits for its turn when many are requested at once', async () => {
     const uids = Array.from({ length: 20 }, (_, index) => `p${index}`);
     for (const uid of uids) runtime.set(uid);
     await begin();
@@ -325,7 +340,7 @@ describe('a read', () => {
     expect(runtime.reads.pods).toEqual(uids);
   });
 
-  test('asks for the status of a dead container only once', async () => {
+  test('reads the status of an exited container only once', async () => {
     runtime.set('a', 'CONTAINER_EXITED');
     await begin();
     await pleg.read('a');

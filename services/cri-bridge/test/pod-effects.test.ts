@@ -3,17 +3,17 @@ import type { FencedMethod } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import type { Container, ContainerStatus, CriMethods, PodSandbox } from '@kubus/proto/cri';
-import { PodEffects } from '../src/pod-effects.ts';
+import { PodEffects } from '../src/pod/pod-effects.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
 
 const POD = 'u1';
-/** How long something that is in the way is waited for, and between two looks at it: milliseconds. */
+/** How long a conflicting call is waited for, and the interval between two checks, in milliseconds. */
 const LIMIT_MS = 240_000;
 const LOOK_AGAIN_MS = 200;
 
 let runtime: ScriptedRuntime;
 let clock: ManualClock;
-/** What the runtime has for a wanted handler. */
+/** The runtime's handler for a requested one. */
 let handler: (wanted: string) => string | undefined;
 let effects: PodEffects;
 
@@ -29,7 +29,7 @@ beforeEach(() => {
   });
 });
 
-/** What becomes of an effect, followed by the test while it goes on. */
+/** Performs a call; the returned state is updated as it proceeds. */
 function perform<M extends FencedMethod>(method: M, params: CriMethods[M]['request']) {
   const state: { result?: object; error?: unknown } = {};
   effects.perform(method, POD, params).then(
@@ -39,7 +39,7 @@ function perform<M extends FencedMethod>(method: M, params: CriMethods[M]['reque
   return state;
 }
 
-/** A method that fails as `errors` say, one after another, and then does what it should. */
+/** A method that fails with `errors`, one after another, and then succeeds. */
 function failing<T extends object>(errors: readonly Error[], result: T) {
   const left = [...errors];
   return () => {
@@ -52,10 +52,10 @@ function failing<T extends object>(errors: readonly Error[], result: T) {
 const errors = {
   refused: failure('Unknown', 'no space left on device'),
   late: failure('DeadlineExceeded', 'context deadline exceeded'),
-  away: failure('Unavailable', 'connection lost'),
+  unreachable: failure('Unavailable', 'connection lost'),
 };
 
-/** The three calls that make or start something, each with what the runtime may show afterwards. */
+/** The three calls that create or start something, each with what the runtime may list afterwards. */
 const calls = [
   {
     method: 'RunPodSandbox',
@@ -112,8 +112,8 @@ const table = calls.flatMap(({ nothing, wanted, unusable, show, ...call }) => {
   return [...row('nothing', nothing), ...row('it', wanted), ...row('something unusable', unusable)];
 });
 
-describe('when a call that makes something fails, what the runtime shows decides', () => {
-  test.each(table)('$method with $what there: $shown', async ({ method, params, made, busy, what, prepare }) => {
+describe('when a call that creates something fails, the runtime’s list decides', () => {
+  test.each(table)('$method with $what in the list: $shown', async ({ method, params, made, busy, what, prepare }) => {
     const kinds = { ...errors, busy };
     for (const [kind, error] of Object.entries(kinds)) {
       runtime.calls.length = 0;
@@ -122,14 +122,14 @@ describe('when a call that makes something fails, what the runtime shows decides
       const state = perform(method, params);
       await clock.advance(LOOK_AGAIN_MS);
       await settled();
-      const again = what === 'nothing' && (kind === 'busy' || kind === 'away');
+      const again = what === 'nothing' && (kind === 'busy' || kind === 'unreachable');
       if (what === 'it' || again) expect([kind, state]).toEqual([kind, { result: made }]);
       else expect([kind, state]).toEqual([kind, { error }]);
       expect(runtime.count(method)).toBe(again ? 2 : 1);
     }
   });
 
-  test.each(calls)('$method that succeeds is called once, and nothing is looked at', async (call) => {
+  test.each(calls)('$method that succeeds is called once, without a check', async (call) => {
     runtime.on(call.method, () => call.made);
     const state = perform(call.method, call.params);
     await settled();
@@ -137,7 +137,7 @@ describe('when a call that makes something fails, what the runtime shows decides
     expect(runtime.calls).toEqual([{ method: call.method, request: call.params }]);
   });
 
-  test.each(calls)('$method waits for an earlier call until it is through, and takes what that made', async (call) => {
+  test.each(calls)('$method waits until an earlier call has ended, and uses its result', async (call) => {
     const see = call.show as (thing?: object) => void;
     const [nothing] = call.nothing;
     const [wanted] = call.wanted;
@@ -173,11 +173,11 @@ describe('when a call that makes something fails, what the runtime shows decides
   });
 });
 
-describe('while the runtime is away', () => {
-  test('a call waits for it, then looks, and only then goes on', async () => {
+describe('while the runtime is unreachable', () => {
+  test('a call waits for the connection, then checks the runtime’s list, and only then is repeated', async () => {
     runtime.setConnection('lost');
     runtime.on('ListPodSandbox', () => ({ items: [] }));
-    runtime.on('RunPodSandbox', failing([errors.away], { podSandboxId: 'new' }));
+    runtime.on('RunPodSandbox', failing([errors.unreachable], { podSandboxId: 'new' }));
     const state = perform('RunPodSandbox', {});
     await settled();
     expect(runtime.calls.map(({ method }) => method)).toEqual(['RunPodSandbox']);
@@ -189,7 +189,7 @@ describe('while the runtime is away', () => {
     expect(runtime.connectionListeners).toBe(0);
   });
 
-  test('a look that fails is the outcome: nobody knows more', async () => {
+  test('a failed check is the outcome', async () => {
     const gone = failure('NotFound', 'an error occurred when try to find container "c1": not found');
     runtime.on('StartContainer', failing([errors.refused], {}));
     runtime.on('ContainerStatus', failing([gone], {}));
@@ -199,11 +199,11 @@ describe('while the runtime is away', () => {
   });
 });
 
-describe('calls that end something', () => {
+describe('calls that stop or remove something', () => {
   const gone = failure('NotFound', 'not found');
   const ends = ['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox'] as const;
 
-  test.each(ends)('%s of what is not there is done', async (method) => {
+  test.each(ends)('%s of something that does not exist succeeds', async (method) => {
     runtime.on(method, failing([gone], {}));
     const state = perform(method, {});
     await settled();
@@ -218,9 +218,9 @@ describe('calls that end something', () => {
     expect(state).toEqual({ error: errors.refused });
   });
 
-  test.each(ends)('%s is made again when the runtime is back', async (method) => {
+  test.each(ends)('%s is repeated when the runtime can be reached again', async (method) => {
     runtime.setConnection('lost');
-    runtime.on(method, failing([errors.away, errors.away, gone], {}));
+    runtime.on(method, failing([errors.unreachable, errors.unreachable, gone], {}));
     const state = perform(method, {});
     await settled();
     expect([runtime.count(method), state]).toEqual([1, {}]);
@@ -231,7 +231,7 @@ describe('calls that end something', () => {
   });
 
   test.each(['UpdateContainerResources', 'UpdatePodSandboxResources'] as const)(
-    '%s is passed on as it is',
+    '%s is passed on unchanged',
     async (method) => {
       runtime.on(method, failing([gone], {}));
       const first = perform(method, {});
@@ -241,11 +241,16 @@ describe('calls that end something', () => {
   );
 });
 
-describe('the handler of a sandbox', () => {
+describe('the runtime handler of a sandbox', () => {
   test.each([
-    ['ours where the runtime has it', undefined, () => 'kubus', { config: {}, runtimeHandler: 'kubus' }],
-    ['the runtime’s own where it has not', undefined, () => undefined, { config: {} }],
-    ['that of the class in our form', 'vm', (name: string) => `own-${name}`, { config: {}, runtimeHandler: 'own-vm' }],
+    ['Kubus’s handler where the runtime has it', undefined, () => 'kubus', { config: {}, runtimeHandler: 'kubus' }],
+    ['the runtime’s default otherwise', undefined, () => undefined, { config: {} }],
+    [
+      'Kubus’s variant of the RuntimeClass’s handler',
+      'vm',
+      (name: string) => `own-${name}`,
+      { config: {}, runtimeHandler: 'own-vm' },
+    ],
   ])('is %s', async (_which, wanted, known, request) => {
     handler = known;
     runtime.on('RunPodSandbox', () => ({ podSandboxId: 'new' }));

@@ -8,7 +8,7 @@ import { buildBusybox } from '@kubus/node-images';
 import { silentLogger } from '@kubus/ports';
 import { systemIds } from '@kubus/service-kit';
 import { PullCredentials } from '../src/index.ts';
-import { Images } from '../src/images.ts';
+import { Images } from '../src/image/images.ts';
 import { imagePorts } from './image-ports.ts';
 import { machineClock as clock } from './machine-clock.ts';
 
@@ -68,7 +68,7 @@ const pull = async (...secrets: string[]) =>
 const mayUse = async (...secrets: string[]) => (await worker.call(findImage, 'a', request(secrets))).result.mayUse;
 
 test(
-  'a registry with a login gives its image to the right Secret, and the node keeps it from pods without one',
+  'an image of a registry with a login is usable with the right Secret only, also once it is on the node',
   async () => {
     await expect(pull()).rejects.toMatchObject({ code: 'pull-failed', message: expect.stringContaining(image) });
     await expect(pull('wrong')).rejects.toMatchObject({ code: 'pull-failed' });

@@ -4,7 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import type { RuntimeCondition } from '@kubus/contracts';
 import type { StatusResponse } from '@kubus/proto/cri';
-import { RuntimeWatch } from '../src/runtime-watch.ts';
+import { RuntimeWatch } from '../src/runtime/runtime-watch.ts';
 import { ScriptedRuntime, failure } from './scripted-runtime.ts';
 
 const STATUS_MS = 10_000;
@@ -19,58 +19,58 @@ function watch(options: { handlers?: readonly string[]; handler?: string; podCid
     .on('UpdateRuntimeConfig', () => ({}));
   const { bus } = new LocalBroker('node0').join('cri-bridge', clock);
   const made = new RuntimeWatch({ runtime, bus, clock, logger: silentLogger, handler, podCidrs });
-  const told = () =>
+  const configUpdates = () =>
     runtime.calls.filter(({ method }) => method === 'UpdateRuntimeConfig').map(({ request }) => request);
-  return { clock, runtime, told, made, start: () => (made.start(), settled()) };
+  return { clock, runtime, configUpdates, made, start: () => (made.start(), settled()) };
 }
 const both = { runtimeConfig: { networkConfig: { podCidr: '10.1.0.0/24,fd01::/64' } } };
 
-test('a runtime that runs CNI itself is told the podCIDRs, again when it comes back, and until it takes them', async () => {
-  const { clock, runtime, told, start } = watch({});
+test('a runtime that runs CNI itself gets the podCIDRs, again after a reconnect, and until it accepts them', async () => {
+  const { clock, runtime, configUpdates, start } = watch({});
   runtime.on('UpdateRuntimeConfig', () => Promise.reject(failure('Internal', 'no template')));
   await start();
-  expect(told()).toEqual([both]);
+  expect(configUpdates()).toEqual([both]);
   runtime.on('UpdateRuntimeConfig', () => ({}));
   for (let look = 0; look < 3; look += 1) {
     await clock.advance(STATUS_MS);
     await settled();
   }
-  expect(told()).toEqual([both, both]);
+  expect(configUpdates()).toEqual([both, both]);
   runtime.setConnection('lost');
   runtime.setConnection('connected');
   await settled();
-  expect(told()).toHaveLength(3);
+  expect(configUpdates()).toHaveLength(3);
 });
 
 test.each([
-  ['whose network is cni-bridge’s', { handlers: ['kubus'], handler: 'kubus' }],
+  ['whose network cni-bridge sets up', { handlers: ['kubus'], handler: 'kubus' }],
   ['of a node without podCIDRs', { podCidrs: [] }],
-])('a runtime %s is told nothing', async (_, options) => {
-  const { clock, told, start } = watch(options);
+])('a runtime %s gets no podCIDRs', async (_, options) => {
+  const { clock, configUpdates, start } = watch(options);
   await start();
   await clock.advance(STATUS_MS);
   await settled();
-  expect(told()).toEqual([]);
+  expect(configUpdates()).toEqual([]);
 });
 
-test('other podCIDRs are told at once, the same ones not', async () => {
-  const { told, made, start } = watch({});
+test('changed podCIDRs are sent at once, unchanged ones not at all', async () => {
+  const { configUpdates, made, start } = watch({});
   await start();
   made.usePodCidrs(['10.1.0.0/24', 'fd01::/64']);
   await settled();
-  expect(told()).toHaveLength(1);
+  expect(configUpdates()).toHaveLength(1);
   made.usePodCidrs(['10.2.0.0/24']);
   await settled();
-  expect(told().slice(1)).toEqual([{ runtimeConfig: { networkConfig: { podCidr: '10.2.0.0/24' } } }]);
+  expect(configUpdates().slice(1)).toEqual([{ runtimeConfig: { networkConfig: { podCidr: '10.2.0.0/24' } } }]);
 });
 
-test('without our handler the runtime runs CNI itself', async () => {
-  const { told, start } = watch({ handlers: ['runc'], handler: 'kubus' });
+test('without Kubus’s handler the runtime runs CNI itself', async () => {
+  const { configUpdates, start } = watch({ handlers: ['runc'], handler: 'kubus' });
   await start();
-  expect(told()).toEqual([both]);
+  expect(configUpdates()).toEqual([both]);
 });
 
-/** The watch of a runtime that says this of its handlers. */
+/** The watch of a runtime that reports this status of its handlers. */
 async function watchOf(status: StatusResponse): Promise<{ watch: RuntimeWatch; broker: LocalBroker }> {
   const runtime = new ScriptedRuntime();
   runtime.on('Version', () => ({}));
@@ -89,37 +89,47 @@ const configured = (...names: string[]): StatusResponse => {
   return { info: { config: JSON.stringify({ containerd: { runtimes } }) } };
 };
 
-describe('the handler of a pod', () => {
+describe('the runtime handler of a pod', () => {
   test.each<[string, StatusResponse, string, string | undefined]>([
     ['ours', configured('runc', 'kubus'), '', 'kubus'],
     ['ours, listed', { runtimeHandlers: [{ name: 'kubus' }, { name: 'kubus-vm' }] }, 'vm', 'kubus-vm'],
-    ['the class’s in our form', configured('runc', 'vm', 'kubus', 'kubus-vm'), 'vm', 'kubus-vm'],
-    ['in our form where the runtime does not tell', {}, 'vm', 'kubus-vm'],
-    ['the runtime’s own', configured('runc', 'vm'), '', undefined],
-    ['the class’s own', configured('runc', 'vm'), 'vm', 'vm'],
+    ['Kubus’s variant of the RuntimeClass’s handler', configured('runc', 'vm', 'kubus', 'kubus-vm'), 'vm', 'kubus-vm'],
+    ['Kubus’s variant where the runtime does not list its handlers', {}, 'vm', 'kubus-vm'],
+    ['the runtime’s default', configured('runc', 'vm'), '', undefined],
+    ['the RuntimeClass’s own', configured('runc', 'vm'), 'vm', 'vm'],
   ])('is %s', async (_which, status, wanted, handler) => {
     const { watch } = await watchOf(status);
     expect(await watch.handler(wanted)).toBe(handler);
   });
 
-  test('is refused where it has no form of ours: its pod would have no network and could not be removed', async () => {
+  test('is refused where Kubus’s variant is missing, since its pod would have no network and could not be removed', async () => {
     const { watch } = await watchOf(configured('runc', 'vm', 'kubus'));
     await expect(watch.handler('vm')).rejects.toMatchObject({ code: 'NoRuntimeHandler' });
   });
 });
 
-describe('what pods of a handler can have', () => {
+test.each([
+  ['ready', true, undefined],
+  ['not ready, whatever its message', false, 'the container runtime is not ready'],
+])('the health of a runtime that is %s', async (_which, ready, problem) => {
+  const { watch } = await watchOf({
+    status: { conditions: [{ type: 'RuntimeReady', status: ready, reason: 'Test', message: '"ready":true' }] },
+  });
+  expect(watch.problem).toBe(problem);
+});
+
+describe('the features that pods of a handler can have, by runtime', () => {
   const able = { userNamespaces: true };
   const of = (userNamespaces: boolean) => ({ userNamespaces, recursiveReadOnlyMounts: false });
   test.each<[string, StatusResponse, RuntimeCondition['handlers']]>([
-    ['a runtime that does not tell', configured('runc', 'kubus'), undefined],
+    ['one that does not report features', configured('runc', 'kubus'), undefined],
     [
       'one that runs CNI itself',
       { runtimeHandlers: [{ name: '' }, { name: 'runc', features: { ...able, recursiveReadOnlyMounts: true } }] },
       { '': of(false), runc: { userNamespaces: true, recursiveReadOnlyMounts: true } },
     ],
     [
-      'one that uses ours: what those have in whose place they are used',
+      'one with Kubus’s handlers: the features of the variant that is used',
       {
         runtimeHandlers: [
           { name: '' },
@@ -137,7 +147,7 @@ describe('what pods of a handler can have', () => {
     ],
   ])('%s', async (_, status, handlers) => {
     const { broker } = await watchOf(status);
-    const told = broker.said.findLast(({ subject }) => subject.includes('runtime.fact.condition.runtime'));
-    expect((JSON.parse(told?.data ?? '{}') as RuntimeCondition).handlers).toEqual(handlers);
+    const fact = broker.said.findLast(({ subject }) => subject.includes('runtime.fact.condition.runtime'));
+    expect((JSON.parse(fact?.data ?? '{}') as RuntimeCondition).handlers).toEqual(handlers);
   });
 });

@@ -44,7 +44,7 @@ export class ScriptedPods extends ScriptedRuntime {
     this.pods.set(uid, { container, sandboxReady });
   }
 
-  /** How often pods were read one by one, and all were listed. */
+  /** How often single pods were read, and all were listed. */
   get reads(): { pods: string[]; lists: number } {
     const filters = this.calls.filter(({ method }) => method === 'ListContainers');
     const uids = filters.map(

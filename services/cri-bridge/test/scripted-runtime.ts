@@ -12,7 +12,7 @@ type Request<M extends UnaryCriMethod> = CriMethods[M]['request'];
 type Response<M extends UnaryCriMethod> = CriMethods[M]['response'];
 type Answer<M extends UnaryCriMethod> = (request: Request<M>) => Response<M> | Promise<Response<M>>;
 
-/** A runtime that says what the test has written down, and keeps what it was asked. */
+/** A runtime that answers as the test defines, and records its calls. */
 export class ScriptedRuntime implements Runtime {
   readonly calls: { readonly method: UnaryCriMethod; readonly request: object }[] = [];
   connection: CriConnection = 'connected';
@@ -20,7 +20,7 @@ export class ScriptedRuntime implements Runtime {
   readonly #connectionListeners = new Set<(connection: CriConnection) => void>();
   #events: ContainerEventsListener | undefined;
 
-  /** From now on `method` is answered so. What has no answer fails. */
+  /** From now on `method` is answered by this. A method without an answer fails. */
   on<M extends UnaryCriMethod>(method: M, answer: Answer<M>): this {
     this.#answers.set(method, answer);
     return this;
@@ -34,7 +34,7 @@ export class ScriptedRuntime implements Runtime {
   async call<M extends UnaryCriMethod>(method: M, request: Request<M>): Promise<Response<M>> {
     this.calls.push({ method, request });
     const answer = this.#answers.get(method);
-    if (answer === undefined) throw new Error(`nobody expected ${method}`);
+    if (answer === undefined) throw new Error(`unexpected call of ${method}`);
     return await answer(request);
   }
 
@@ -44,7 +44,7 @@ export class ScriptedRuntime implements Runtime {
     return () => this.#connectionListeners.delete(listener);
   }
 
-  /** How many follow the connection now. */
+  /** The number of listeners of the connection. */
   get connectionListeners(): number {
     return this.#connectionListeners.size;
   }
@@ -71,7 +71,7 @@ export class ScriptedRuntime implements Runtime {
   }
 }
 
-/** What a call fails with. */
+/** The error of a failed call. */
 export function failure(code: CriCode, details: string): CriError {
   return new CriError(code, details, { method: 'test' });
 }

@@ -1,3 +1,3 @@
-export { allocationRecordSchema } from './device-allocations.ts';
-export { resourceRecordSchema } from './device-resources.ts';
+export { allocationRecordSchema } from './devices/device-allocations.ts';
+export { resourceRecordSchema } from './devices/device-resources.ts';
 export { nodeAgent } from './service.ts';

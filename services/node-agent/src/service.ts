@@ -1,7 +1,8 @@
-import { clusterNode } from '@kubus/contracts';
+import { clusterNode, nodeAgentEvent, nodeShutdown, shutdownProgress } from '@kubus/contracts';
 import { ClientCertificates, KubeLink } from '@kubus/kube';
 import { nodeVersion } from '@kubus/node-status';
 import {
+  EventRecorder,
   type NodeConfig,
   type RunningService,
   type ServiceContext,
@@ -13,13 +14,16 @@ import {
 import { execFile } from 'node:child_process';
 import { uptime } from 'node:os';
 import { promisify } from 'node:util';
-import { DeviceService } from './device-service.ts';
-import { AddressFinder } from './machine.ts';
-import { NodeAgent } from './node-agent.ts';
-import { NodeStartup } from './node-startup.ts';
-import { RuntimeFacts } from './runtime-facts.ts';
-import { UtilChains } from './util-chains.ts';
-import { VolumeFacts } from './volume-facts.ts';
+import { DeviceService } from './devices/device-service.ts';
+import { AddressFinder } from './node/machine.ts';
+import { NodeAgent } from './node/node-agent.ts';
+import { NodeStartup } from './node/node-startup.ts';
+import { systemLogind } from './shutdown/logind.ts';
+import { ShutdownManager } from './shutdown/shutdown-manager.ts';
+import { ShutdownTimes } from './shutdown/shutdown-times.ts';
+import { RuntimeFacts } from './node/runtime-facts.ts';
+import { UtilChains } from './network/util-chains.ts';
+import { VolumeFacts } from './node/volume-facts.ts';
 
 const execute = promisify(execFile);
 
@@ -29,11 +33,13 @@ export const nodeAgent: ServiceDefinition = {
   start: async (context) => {
     const { apiServer } = context.config;
     let member: Member | undefined;
-    const devices = await DeviceService.start(context, () => member?.devicesChanged());
+    const devices = await DeviceService.start(context, () => member?.changed());
+    const shutdown = startShutdown(context, () => member?.changed());
     if (apiServer === undefined) standAlone(context);
-    else member = startMember(context, apiServer, devices);
+    else member = startMember(context, apiServer, devices, () => shutdown?.problem);
     return {
       stop: async () => {
+        shutdown?.stop();
         await Promise.all([devices.stop(), member?.stop()]);
       },
     };
@@ -41,7 +47,30 @@ export const nodeAgent: ServiceDefinition = {
 };
 
 interface Member extends RunningService {
-  devicesChanged(): void;
+  /** The machine has changed. */
+  changed(): void;
+}
+
+/** Delays shutdowns of the machine until the pods have ended; undefined: the node does nothing before them. */
+function startShutdown(
+  { config, bus, clock, logger, metrics }: ServiceContext,
+  changed: () => void,
+): ShutdownManager | undefined {
+  const { shutdown, pods, events: rate } = config;
+  if (shutdown === undefined) {
+    // All nodes have the same subjects.
+    bus.owner(nodeShutdown).complete();
+    bus.reader(shutdownProgress);
+    return undefined;
+  }
+  const times = shutdown.keepTimes ? new ShutdownTimes(pods.root, logger) : undefined;
+  times?.show(metrics);
+  return new ShutdownManager({
+    ...{ bus, clock, logger, times, changed },
+    logind: systemLogind(),
+    events: new EventRecorder({ bus, clock, rate }).ofNode(nodeAgentEvent),
+    totalMs: shutdown.periods.reduce((sum, { seconds }) => sum + seconds * 1000, 0),
+  });
 }
 
 /** The part of a node in a cluster: its object, and its credentials. */
@@ -49,6 +78,7 @@ function startMember(
   { config, bus, clock, ids, logger, health, metrics }: ServiceContext,
   apiServer: NonNullable<NodeConfig['apiServer']>,
   devices: DeviceService,
+  problem: () => string | undefined,
 ): Member {
   const { node: name, nodeIps, nodeObject, labels, taints, reserved, server, events } = config;
   const hostname = nodeObject.hostname ?? name;
@@ -73,13 +103,13 @@ function startMember(
   const client = new KubeLink({ ...config, apiServer }, 'node-agent', { clock, logger, metrics });
   const startup = new NodeStartup({ now: () => clock.now(), uptimeSeconds: uptime() });
   startup.show(metrics);
-  const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, ...settings });
+  const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, problem, ...settings });
   health.ready('API server', () => agent.problem);
   agent.start();
   const chains = new UtilChains({ clock, logger, run: (program, args) => execute(program, args) });
   if (nodeObject.iptablesUtilChains) void chains.start();
   return {
-    devicesChanged: () => agent.changed(),
+    changed: () => agent.changed(),
     stop: async () => {
       chains.stop();
       agent.stop();
@@ -88,7 +118,10 @@ function startMember(
   };
 }
 
-/** A node that is a member of no cluster has no Node. What the service has to say and to hear is the same on every node. */
+/**
+ * A node outside a cluster has no Node object. It publishes its complete, empty set of facts, so that all nodes have
+ * the same subjects.
+ */
 function standAlone({ bus, clock }: ServiceContext): void {
   const changed = () => undefined;
   bus.owner(clusterNode).complete();

@@ -23,7 +23,7 @@ const hasDrivers = (...wanted: object[]) =>
 const annotation = ({ metadata }: KubeObject) => metadata.annotations?.[NODE_IDS];
 const writes = () => member.server.requests.filter(({ verb, plural }) => verb === 'update' && plural === 'csinodes');
 
-test('a driver that registers itself is told of, and one that leaves is not any more; the place stays', async () => {
+test('a registered driver is added to the CSINode and an unregistered one removed, but its topology labels stay', async () => {
   const { metadata } = await hasDrivers();
   const { uid } = member.server.get(NODE)?.metadata ?? {};
   expect(metadata['ownerReferences']).toEqual([{ apiVersion: 'v1', kind: 'Node', name: NAME, uid }]);
@@ -41,7 +41,7 @@ test('a driver that registers itself is told of, and one that leaves is not any 
   expect(left.metadata.labels).toMatchObject(plugin.topology);
 });
 
-test('a restarted agent removes nothing before all drivers are known, and writes nothing that is there', async () => {
+test('a restarted agent removes no driver before all are known, and writes nothing that is up to date', async () => {
   await hasDrivers();
   await member.stop();
   member.server.patch(CSI_NODE, { spec: { drivers: [driver] } });
@@ -59,7 +59,7 @@ test('a restarted agent removes nothing before all drivers are known, and writes
   await member.server.waitFor(NODE, (one) => annotation(one) === '{"e.test":"e"}');
 });
 
-test('that of an earlier Node makes room, and one that is refused is tried again', async () => {
+test('the CSINode of an earlier Node object is replaced, after a retry when the server fails', async () => {
   await hasDrivers();
   await member.stop();
   member.server.delete(NODE);
@@ -78,9 +78,9 @@ test('that of an earlier Node makes room, and one that is refused is tried again
   expect(made.metadata['ownerReferences']).toMatchObject([{ uid }]);
 });
 
-test('a driver that sees the node where it is not is left out', async () => {
+test('a driver whose topology contradicts the Node’s labels is left out', async () => {
   member.server.patch(NODE, { metadata: { labels: { 'zone.test/a': 'two' } } });
-  await member.hears((node) => node?.labels['zone.test/a'] === 'two');
+  await member.untilNode((node) => node?.labels['zone.test/a'] === 'two');
   member.plugins.put('d.test', plugin);
   member.plugins.put('e.test', { driver: 'e.test', nodeId: 'e', topology: {} });
   await hasDrivers({ name: 'e.test', nodeID: 'e', topologyKeys: [] });
@@ -91,17 +91,17 @@ test('a driver that sees the node where it is not is left out', async () => {
   });
 });
 
-test('volumes in use are written at once, and told of as the API server has them', async () => {
+test('volumes in use are written at once, and published as the API server has them', async () => {
   const inUse = (...volumes: string[]) => member.inUse.put(NAME, { volumes });
   inUse('kubernetes.io/csi/d.test^h');
-  expect(await member.hears((node) => node?.volumesInUse.length === 1)).toMatchObject({
+  expect(await member.untilNode((node) => node?.volumesInUse.length === 1)).toMatchObject({
     volumesInUse: ['kubernetes.io/csi/d.test^h'],
     volumesAttached: [],
   });
   const volumesAttached = [{ name: 'kubernetes.io/csi/d.test^h', devicePath: '' }];
   member.server.patch(NODE, { status: { volumesAttached } }, { subresource: 'status' });
-  await member.hears((node) => node?.volumesAttached[0] === 'kubernetes.io/csi/d.test^h');
+  await member.untilNode((node) => node?.volumesAttached[0] === 'kubernetes.io/csi/d.test^h');
   inUse();
-  await member.hears((node) => node?.volumesInUse.length === 0);
+  await member.untilNode((node) => node?.volumesInUse.length === 0);
   expect(member.server.get(NODE)?.status).toMatchObject({ volumesAttached });
 });

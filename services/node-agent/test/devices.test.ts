@@ -1,4 +1,4 @@
-// The devices of a node: real plugins, a bus in this process, and time that only the test moves.
+// The devices of a node: real plugins, a bus in this process, and a clock that only the test advances.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Bus, CommandFailed, type FactOwner } from '@kubus/bus';
 import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
@@ -23,7 +23,7 @@ import { Metrics, type ServiceContext } from '@kubus/service-kit';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DeviceService } from '../src/device-service.ts';
+import { DeviceService } from '../src/devices/device-service.ts';
 
 const RESOURCE = 'example.com/device';
 const MINUTE = 60_000;
@@ -38,7 +38,7 @@ let completeSources: () => void;
 let plugins: TestDevicePlugin[];
 let life: { service: DeviceService; member: LocalMember } | undefined;
 let epoch: number;
-/** What readers know, and who waits for more of it. */
+/** The facts that readers have received, and the waiting conditions. */
 let resources: Map<string, DeviceResource>;
 let allocations: Map<string, DeviceAllocation>;
 let waiting: Set<() => void>;
@@ -72,22 +72,22 @@ afterEach(async () => {
 });
 
 function follow<T>(known: Map<string, T>) {
-  const told = () => {
+  const notify = () => {
     for (const look of [...waiting]) look();
   };
   return {
     changed: ({ key, value }: { key: string; value: T }) => {
       known.set(key, value);
-      told();
+      notify();
     },
     removed: ({ key }: { key: string }) => {
       known.delete(key);
-      told();
+      notify();
     },
   };
 }
 
-/** Resolves when that holds; it is looked at with each fact. */
+/** Resolves when the condition holds; it is checked with each fact. */
 function until(condition: () => boolean): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -100,7 +100,7 @@ function until(condition: () => boolean): Promise<void> {
   });
 }
 
-/** Starts the service, or a further life of it. */
+/** Starts the service, or its next process. */
 async function start(topologyPolicy = 'none', topologyScope = 'container'): Promise<void> {
   epoch += 1;
   const member = broker.join('node-agent', clock, epoch);
@@ -131,14 +131,14 @@ const counted = (name: string, count: number, resource = RESOURCE): ContainerReq
 });
 const refOf = (uid: string) => ({ uid, name: uid, namespace: 'default' });
 
-/** Asks for the devices of a pod; returns those of each container. */
+/** Requests the devices of a pod; returns those of each container. */
 async function ask(uid: string, requests: readonly ContainerRequest[], starting?: string) {
   const request = { ref: refOf(uid), requests: [...requests], ...(starting !== undefined && { starting }) };
   const { containers } = (await asking.call(allocateDevices, uid, request)).result;
   return Object.fromEntries(Object.entries(containers).map(([name, { envs }]) => [name, envs['TEST_DEVICES']]));
 }
 
-/** Why the pod does not get them. */
+/** The error with which the pod is refused. */
 async function refusal(uid: string, requests: readonly ContainerRequest[], starting?: string) {
   const error: unknown = await ask(uid, requests, starting).catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(CommandFailed);
@@ -146,8 +146,8 @@ async function refusal(uid: string, requests: readonly ContainerRequest[], start
   return { code, message };
 }
 
-describe('giving', () => {
-  test('a pod keeps what it has been given, however often it asks, and nobody else gets it', async () => {
+describe('allocation', () => {
+  test('a pod keeps its devices over repeated requests, and no other pod gets them', async () => {
     await start();
     const plugin = await plug(['a', 'b']);
     const given = await ask('one', [counted('main', 1)]);
@@ -166,7 +166,7 @@ describe('giving', () => {
     expect(allocations.has('three')).toBe(false);
   });
 
-  test('what an init container has had, the next ones get', async () => {
+  test('devices of an init container are reused by later containers', async () => {
     await start();
     await plug(['a', 'b']);
     const requests = [{ ...counted('init', 2), ends: true }, counted('side', 1), counted('main', 1)];
@@ -174,7 +174,7 @@ describe('giving', () => {
     expect([init, Object.values(others).toSorted()]).toEqual(['a,b', ['a', 'b']]);
   });
 
-  test('a pod that is refused for one container has nothing, and resources that no plugin has do not count', async () => {
+  test('a pod that is refused for one container gets no devices; resources without a plugin are ignored', async () => {
     await start();
     const plugin = await plug(['a', 'b']);
     expect(await ask('other', [counted('main', 1, 'example.com/nobodys')])).toEqual({});
@@ -185,7 +185,7 @@ describe('giving', () => {
     expect(await ask('two', [counted('main', 2)])).toEqual({ main: 'a,b' });
   });
 
-  test('a plugin that hangs holds up nobody who wants something else, and what it may give is nobody’s else', async () => {
+  test('a hanging plugin delays no request for another resource, and its reserved devices are not given to others', async () => {
     await start();
     const plugin = await plug(['a']);
     await plug(['x'], { resource: 'example.com/other' });
@@ -198,7 +198,7 @@ describe('giving', () => {
     expect(await one).toEqual({ main: 'a' });
   });
 
-  test.each(['container', 'pod'])('devices that are not all on one node are refused to a %s', async (scope) => {
+  test.each(['container', 'pod'])('devices of different NUMA nodes are refused for a %s', async (scope) => {
     await start('single-numa-node', scope);
     const devices = [
       { id: 'a', numaNodes: [0] },
@@ -215,7 +215,7 @@ describe('giving', () => {
     expect(await ask('three', [counted('main', 1)])).toEqual({ main: 'a' });
   });
 
-  test('the plugin is asked what it prefers, and hears of each start; it can keep a container from it', async () => {
+  test('the plugin’s preferred devices are used, and its PreStartContainer is called and can fail the start', async () => {
     await start();
     const plugin = await plug(['a', 'b', 'c'], { preferred: ['c'], preStart: true });
     expect(await ask('one', [counted('main', 1), counted('side', 1)], 'main')).toEqual({ main: 'c' });
@@ -229,8 +229,8 @@ describe('giving', () => {
   });
 });
 
-describe('plugins come and go', () => {
-  test('devices of a plugin that has gone can not be had, and count for five more minutes', async () => {
+describe('plugins that disconnect and return', () => {
+  test('devices of a disconnected plugin cannot be allocated, and count as capacity for five more minutes', async () => {
     await start();
     const plugin = await plug(['a', 'b']);
     expect(life?.service.resources.amounts).toEqual({
@@ -258,7 +258,7 @@ describe('plugins come and go', () => {
     expect(await ask('one', [counted('main', 1)])).toEqual({ main: 'a' });
   });
 
-  test('a list that ends at once leaves a resource of which there is nothing; nobody asks for it again', async () => {
+  test('a plugin whose device list ends at once counts as disconnected until it registers again', async () => {
     await start();
     const plugin = await plug(['a']);
     await plugin.disturb({ method: 'list', what: 'fail' });
@@ -268,7 +268,7 @@ describe('plugins come and go', () => {
     await until(() => resources.get(RESOURCE)?.gone === false);
   });
 
-  test('after a restart pods have what they had, and who wants more waits for the plugin', async () => {
+  test('after a restart pods keep their devices, and a further request waits for the plugin to register', async () => {
     await start();
     const plugin = await plug(['a', 'b']);
     const given = await ask('one', [counted('main', 1)]);
@@ -287,7 +287,7 @@ describe('plugins come and go', () => {
     expect(await plugin.requests('allocate')).toHaveLength(2);
   });
 
-  test('a plugin that does not come back in time has gone', async () => {
+  test('a plugin that does not register in time after a restart counts as disconnected', async () => {
     await start();
     const plugin = await plug(['a']);
     await stop();
@@ -300,7 +300,7 @@ describe('plugins come and go', () => {
   });
 });
 
-describe('devices are free again', () => {
+describe('devices are freed', () => {
   const since = '2030-01-01T00:00:00Z';
   const work = (uid: string, what: PodWork['work']): void => {
     const more = { source: 'file', reason: 'desired', worker: 'pod-workers-0', firstSeen: since } as const;
@@ -310,7 +310,7 @@ describe('devices are free again', () => {
     workers.put(uid, { ref: refOf(uid), state, since }, { pod: uid });
   };
 
-  test('when the pod’s worker has ended it, not before', async () => {
+  test('when the pod’s worker has finished, not before', async () => {
     await start();
     await plug(['a']);
     await ask('one', [counted('main', 1)]);
@@ -324,7 +324,7 @@ describe('devices are free again', () => {
     expect(await ask('two', [counted('main', 1)])).toEqual({ main: 'a' });
   });
 
-  test('when nobody speaks of the pod any more, and everybody has spoken', async () => {
+  test('when no service lists the pod any more and all have published their completion marks', async () => {
     await start();
     await plug(['a']);
     await ask('one', [counted('main', 1)]);

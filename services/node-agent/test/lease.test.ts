@@ -12,7 +12,7 @@ afterEach(() => member.close());
 
 const renewedAt = (): number => Date.parse(member.server.get(LEASE)?.spec?.['renewTime'] as string);
 
-test('the lease is the node’s, and is renewed in a quarter of its time', async () => {
+test('the lease belongs to the Node object, and is renewed after a quarter of its duration', async () => {
   const node = member.server.get(NODE);
   const lease = await member.server.waitFor(LEASE, () => true);
   expect(lease).toMatchObject({
@@ -27,7 +27,7 @@ test('the lease is the node’s, and is renewed in a quarter of its time', async
   expect(member.server.requests.filter(({ verb, path }) => verb === 'get' && path.includes('leases'))).toHaveLength(1);
 });
 
-test('one that others have written or deleted meanwhile is read again', async () => {
+test('a lease that another client has written or deleted is read again', async () => {
   await member.settle();
   member.server.patch(LEASE, { spec: { holderIdentity: 'somebody' } });
   await member.pass(10_200);
@@ -38,14 +38,14 @@ test('one that others have written or deleted meanwhile is read again', async ()
   expect(renewedAt()).toBe(member.clock.now());
 });
 
-test('a refusal is tried again, with longer and longer waits', async () => {
+test('a failed renewal is retried with growing delays', async () => {
   await member.settle();
   const fault = member.server.inject({
     when: ({ verb, path }) => verb !== 'watch' && path.includes('leases'),
     fault: { kind: 'answer', code: 500 },
   });
   await member.pass(10_200);
-  // The write, and to read whether there is a lease.
+  // The write, and a read that checks whether there is a lease.
   expect(fault.hits).toBe(2);
   for (const [index, wait] of [100, 200, 400, 800, 1_600, 3_200, 6_400, 7_000, 7_000].entries()) {
     await member.pass(wait - 1);

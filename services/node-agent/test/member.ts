@@ -17,15 +17,15 @@ import { KubeClient } from '@kubus/kube';
 import { type KubeObject, type LoggedRequest, TestApiServer, nodeUser } from '@kubus/kube-fixture';
 import { type Logger, silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
-import { NodeAgent, type NodeAgentOptions } from '../src/node-agent.ts';
+import { NodeAgent, type NodeAgentOptions } from '../src/node/node-agent.ts';
 
 export const NAME = 'node0';
 export const NODE = { kind: 'Node', name: NAME };
 export const LEASE = { kind: 'Lease', namespace: 'kube-node-lease', name: NAME };
 
-/** Far more than anything in one process takes. */
+/** Far more than any work within one process needs. */
 const TURNS = 100_000;
-/** Turns after an answer in which what follows from it is asked. */
+/** Turns after an answer in which requests that follow from it are made. */
 const QUIET_TURNS = 5;
 
 export const RUNTIME: RuntimeCondition = {
@@ -33,23 +33,23 @@ export const RUNTIME: RuntimeCondition = {
   ...{ network: 'cni-bridge', networkReady: false, events: 'containerd' },
 };
 
-/** A node agent of a cluster in this process: a test API server, a bus, and time that only the test moves. */
+/** A node agent of a cluster in this process: a test API server, a bus, and a clock that only the test advances. */
 export class Member {
   readonly server: TestApiServer;
   readonly clock = new ManualClock(Date.UTC(2030, 0, 1));
   readonly broker = new LocalBroker(NAME);
-  /** What the other services say. */
+  /** What the other services publish. */
   readonly runtime = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeCondition);
   readonly images = this.broker.join('cri-bridge', this.clock).bus.owner(runtimeImages);
   readonly network = this.broker.join('cni-bridge', this.clock).bus.owner(networkCondition);
   readonly plugins = this.broker.join('volume-manager', this.clock).bus.owner(csiPlugin);
   readonly inUse = this.broker.join('volume-manager', this.clock).bus.owner(volumesInUse);
   readonly #reader = this.broker.join('cri-bridge', this.clock).bus.reader(clusterNode, {
-    changed: () => this.#heard(),
-    removed: () => this.#heard(),
-    complete: () => this.#heard(),
+    changed: () => this.#received(),
+    removed: () => this.#received(),
+    complete: () => this.#received(),
   });
-  /** Requests that the agent has made. */
+  /** Number of requests that the agent has made. */
   asked = 0;
   #listeners: (() => void)[] = [];
   #epoch = 0;
@@ -64,7 +64,7 @@ export class Member {
     this.server = server;
   }
 
-  /** Starts the agent, or a further life of it. */
+  /** Starts the agent, or its next process. */
   async start(over: Partial<NodeAgentOptions> = {}, logger: Logger = silentLogger): Promise<void> {
     const { clock } = this;
     const kubeconfig = await this.server.kubeconfig(nodeUser(NAME));
@@ -104,13 +104,13 @@ export class Member {
     agent.start();
   }
 
-  /** What its services would say of a node that can run pods. */
+  /** Publishes what the other services of a node publish when it can run pods. */
   becomeReady(): void {
     this.runtime.put('runtime', RUNTIME);
     this.network.put('network', { ready: true, broken: [] });
   }
 
-  /** Ends the agent's life. */
+  /** Stops the agent. */
   async stop(): Promise<void> {
     this.#running?.agent.stop();
     this.#running?.member.leave();
@@ -123,8 +123,8 @@ export class Member {
     await this.server.close();
   }
 
-  /** Resolves with what the other services hear of the node as soon as it is as `is` says. */
-  async hears(is: (node: ClusterNode | undefined) => boolean): Promise<ClusterNode | undefined> {
+  /** Resolves with the Node object as the other services receive it, as soon as `is` accepts it. */
+  async untilNode(is: (node: ClusterNode | undefined) => boolean): Promise<ClusterNode | undefined> {
     for (;;) {
       const node = this.#reader.get(NAME)?.value;
       if (is(node)) return node;
@@ -132,7 +132,7 @@ export class Member {
     }
   }
 
-  /** Lets time pass, from timer to timer; what each of them asks of the API server is answered before the next one. */
+  /** Advances the clock from timer to timer; requests that each timer makes are answered before the next one. */
   async pass(ms: number): Promise<void> {
     const end = this.clock.now() + ms;
     await this.settle();
@@ -143,21 +143,21 @@ export class Member {
     }
   }
 
-  /** Resolves when nothing is asked of the API server, and what was answered has been taken in. */
+  /** Resolves when no request is pending, and all answers have been processed. */
   async settle(): Promise<void> {
     let quiet = 0;
     await this.until(() => (quiet = this.#asking === 0 ? quiet + 1 : 0) > QUIET_TURNS);
   }
 
-  /** Looks after each turn of what goes on in this process, for a limited number of them. */
+  /** Checks the condition after each turn of the event loop, for a limited number of turns. */
   async until(is: () => boolean): Promise<void> {
     for (let turn = 0; !is(); turn++) {
-      if (turn === TURNS) throw new Error('what is awaited does not come');
+      if (turn === TURNS) throw new Error('the awaited condition was not reached');
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** The reasons of the events that were told. */
+  /** The reasons of the recorded Kubernetes events. */
   get events(): readonly string[] {
     const type = typeOf(nodeAgentEvent);
     return this.broker.said.flatMap(({ headers, data }) =>
@@ -165,7 +165,7 @@ export class Member {
     );
   }
 
-  /** Of each event that was told: the types of the messages that led to it. */
+  /** The types of the messages that caused each recorded Kubernetes event. */
   get causesOfEvents(): readonly (readonly string[])[] {
     const { said } = this.broker;
     const types = new Map(
@@ -186,7 +186,7 @@ export class Member {
     );
   }
 
-  #heard(): void {
+  #received(): void {
     for (const resolve of this.#listeners.splice(0)) resolve();
   }
 }

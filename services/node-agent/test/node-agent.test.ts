@@ -6,7 +6,7 @@ let member: Member;
 beforeEach(async () => (member = await Member.make()));
 afterEach(() => member.close());
 
-/** A node that is ready, with nothing left to be written. */
+/** A node that is ready, with nothing left to write. */
 async function ready(): Promise<void> {
   member.becomeReady();
   await member.start();
@@ -15,7 +15,7 @@ async function ready(): Promise<void> {
   await member.settle();
 }
 
-test('a node registers, whole and ready, with one request', async () => {
+test('a node registers, complete and ready, with one request', async () => {
   await ready();
   const node = member.server.get(NODE);
   expect(node).toMatchObject({
@@ -31,8 +31,8 @@ test('a node registers, whole and ready, with one request', async () => {
       nodeInfo: { containerRuntimeVersion: 'containerd://1.6.20', kubeletVersion: 'v1.36.2+kubus.test' },
     },
   });
-  const heard = await member.hears((one) => one !== undefined);
-  expect(heard).toMatchObject({ uid: node?.metadata.uid, allocatable: { cpu: '1500m' } });
+  const published = await member.untilNode((one) => one !== undefined);
+  expect(published).toMatchObject({ uid: node?.metadata.uid, allocatable: { cpu: '1500m' } });
   expect(member.requests('nodes').map(({ verb }) => verb)).toEqual(['create']);
   expect(member.events).toEqual([
     'Starting',
@@ -42,7 +42,7 @@ test('a node registers, whole and ready, with one request', async () => {
   ]);
 });
 
-test('what nobody has told in time is not waited for, and is written as soon as it is told', async () => {
+test('facts that do not arrive in time are not waited for, and are written when they arrive', async () => {
   await member.start();
   await member.server.waitForRequest(({ verb, status }) => verb === 'list' && status === 200);
   await member.pass(2_000);
@@ -53,7 +53,7 @@ test('what nobody has told in time is not waited for, and is written as soon as 
     status: 'False',
     message: '[container runtime status check may not have completed yet, network state unknown]',
   });
-  await member.hears((node) => node !== undefined);
+  await member.untilNode((node) => node !== undefined);
   member.becomeReady();
   await member.server.waitFor(NODE, isReady);
   member.network.put('network', { ready: false, reason: 'Gone', message: 'no file', broken: [] });
@@ -68,7 +68,7 @@ test('what nobody has told in time is not waited for, and is written as soon as 
   for (const causes of member.causesOfEvents.slice(-2)) expect(causes).toContain(network);
 });
 
-test('nothing is written while nothing changes but time, and a heartbeat when nobody has heard for long', async () => {
+test('nothing is written while nothing changes, except for a periodic heartbeat', async () => {
   await ready();
   await member.pass(290_000);
   expect(member.requests('nodes')).toHaveLength(1);
@@ -81,14 +81,14 @@ test('nothing is written while nothing changes but time, and a heartbeat when no
   });
 });
 
-test('images go with the next look', async () => {
+test('images are written with the next periodic update', async () => {
   await ready();
   member.images.put(NAME, { images: [{ names: ['a:1'], sizeBytes: 7 }] });
   await member.pass(10_500);
   expect(member.server.get(NODE)?.status?.['images']).toEqual([{ names: ['a:1'], sizeBytes: 7 }]);
 });
 
-test('a restarted agent writes nothing that is there, and brings in line what is not as it should be', async () => {
+test('a restarted agent writes nothing that is up to date, and restores its own labels', async () => {
   await ready();
   await member.stop();
   await member.start();
@@ -107,23 +107,26 @@ test('a restarted agent writes nothing that is there, and brings in line what is
   expect(metadata.labels).not.toHaveProperty('own');
 });
 
-test('edits reach the others at once', async () => {
+test('edits of the Node object are published at once', async () => {
   await ready();
   const taints = [{ key: 'k', effect: 'NoExecute' }];
   member.server.patch(NODE, { metadata: { labels: { a: 'b' } }, spec: { taints, podCIDRs: ['10.1.0.0/24'] } });
-  expect(await member.hears((node) => node?.labels['a'] === 'b')).toMatchObject({ taints, podCIDRs: ['10.1.0.0/24'] });
+  expect(await member.untilNode((node) => node?.labels['a'] === 'b')).toMatchObject({
+    taints,
+    podCIDRs: ['10.1.0.0/24'],
+  });
   member.server.patch(NODE, { spec: { unschedulable: true } });
-  await member.hears((node) => node?.unschedulable === true);
+  await member.untilNode((node) => node?.unschedulable === true);
   expect(member.events.at(-1)).toBe('NodeNotSchedulable');
   expect(member.requests('nodes')).toHaveLength(1);
 });
 
-test('a deleted Node is made anew, with its lease', async () => {
+test('a deleted Node object is created again, with its lease', async () => {
   await ready();
   const { uid } = member.server.get(NODE)?.metadata ?? {};
   member.server.delete(NODE);
   const node = await member.server.waitFor(NODE, ({ metadata }) => metadata.uid !== uid);
-  expect(await member.hears((one) => one?.uid === node.metadata.uid)).toBeDefined();
+  expect(await member.untilNode((one) => one?.uid === node.metadata.uid)).toBeDefined();
   expect(isReady(node)).toBe(true);
   await member.server.waitFor(LEASE, ({ metadata }) => {
     const owners = metadata['ownerReferences'] as { uid: string }[];
@@ -131,7 +134,7 @@ test('a deleted Node is made anew, with its lease', async () => {
   });
 });
 
-test('a Node that somebody else has to make is waited for', async () => {
+test('an agent that may not register waits for its Node object', async () => {
   member.becomeReady();
   await member.start({ register: false });
   await member.server.waitForRequest(({ verb, status }) => verb === 'list' && status === 200);
@@ -141,12 +144,12 @@ test('a Node that somebody else has to make is waited for', async () => {
   const { metadata } = await member.server.waitFor(NODE, isReady);
   expect(metadata.annotations ?? {}).toEqual({});
   member.server.delete(NODE);
-  await member.hears((node) => node === undefined);
+  await member.untilNode((node) => node === undefined);
   await member.pass(30_000);
   expect(member.server.get(NODE)).toBeUndefined();
 });
 
-test('one that appears while it is to be made counts as ours', async () => {
+test('a Node object that is created concurrently counts as its own', async () => {
   member.becomeReady();
   const gate = Promise.withResolvers<undefined>();
   member.server.inject({
@@ -161,7 +164,7 @@ test('one that appears while it is to be made counts as ours', async () => {
   expect(metadata.labels).toMatchObject({ theirs: 'yes', 'kubernetes.io/hostname': NAME });
 });
 
-test('somebody else’s write in between is read, and nothing of it is lost', async () => {
+test('a conflicting write is repeated on the object that is read again', async () => {
   await ready();
   const conflict = member.server.inject({
     when: ({ verb, path }) => verb === 'patch' && path.endsWith('/status'),
@@ -175,13 +178,13 @@ test('somebody else’s write in between is read, and nothing of it is lost', as
   expect(conflict.hits).toBe(3);
 });
 
-test('an outage: nothing is asked for in a hurry, and what has changed is written once when it is over', async () => {
+test('during an outage retries are slow, and afterwards the changes are written once', async () => {
   await ready();
   await member.server.pause();
   const before = member.server.requests.length;
   member.runtime.put('runtime', { ...RUNTIME, version: '2.0.0' });
   await member.pass(120_000);
-  // What is tried follows from the waits between the tries alone: two times 7 that grow, then one in 7 s.
+  // The number of requests follows from the delays alone: two times 7 that grow, then one every 7 s.
   expect(member.asked).toBeLessThan(2 * (7 + 120 / 7) + 10);
   await member.server.resume();
   expect(member.server.requests).toHaveLength(before);
@@ -190,7 +193,7 @@ test('an outage: nothing is asked for in a hurry, and what has changed is writte
   expect(member.requests('nodes', 'patch')).toHaveLength(1);
 });
 
-test('a slow API server is waited for once, not asked again and again', async () => {
+test('a slow API server gets no second request before it has answered', async () => {
   await ready();
   const gate = Promise.withResolvers<undefined>();
   const slow = member.server.inject({

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Metrics } from '@kubus/service-kit';
-import { NodeStartup } from '../src/node-startup.ts';
+import { NodeStartup } from '../src/node/node-startup.ts';
 
 async function shown(startup: NodeStartup): Promise<number[]> {
   const metrics = new Metrics({});
@@ -9,7 +9,7 @@ async function shown(startup: NodeStartup): Promise<number[]> {
   return families.flatMap((one) => (one.type === 'histogram' ? [] : one.samples.map(({ value }) => value)));
 }
 
-test('a node that is new is measured from the start of its machine, each step once', async () => {
+test('the startup of a new node is measured from the start of its machine, each step once', async () => {
   let now = 100_000;
   const startup = new NodeStartup({ now: () => now, uptimeSeconds: 60 });
   const steps = [() => startup.attempts(), () => startup.registered(), () => startup.ready()];
@@ -21,7 +21,7 @@ test('a node that is new is measured from the start of its machine, each step on
   expect(await shown(startup)).toEqual([60, 2, 2, 2, 66]);
 });
 
-test('of a node that was there nothing is told', async () => {
+test('the startup of a node that existed before is not measured', async () => {
   const startup = new NodeStartup({ now: () => 100_000, uptimeSeconds: 60 });
   startup.registered();
   startup.ready();

@@ -3,7 +3,7 @@ import { ConfigError } from '@kubus/service-kit';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { machineTopology } from '../src/numa-nodes.ts';
+import { machineTopology } from '../src/devices/numa-nodes.ts';
 
 const usual = { topologyPolicy: 'restricted', topologyScope: 'container' } as const;
 const closest = { ...usual, preferClosestNodes: true };
@@ -22,12 +22,12 @@ function online(text: string, rows: Readonly<Record<number, string>> = {}): void
   }
 }
 
-test('the nodes are those that are online', () => {
+test('the NUMA nodes are those that are online', () => {
   online('0-1,4');
   expect(machineTopology(usual, folder)).toEqual({ policy: 'restricted', nodes: [0, 1, 4], distances: undefined });
 });
 
-test('a kernel that knows of none has one', () => {
+test('a kernel that lists no NUMA nodes has one', () => {
   expect(machineTopology(usual, folder).nodes).toEqual([0]);
 });
 
@@ -35,7 +35,7 @@ test('this machine has some', () => {
   expect(machineTopology(usual).nodes).toContain(0);
 });
 
-test('distances are read where they are wanted', () => {
+test('distances are read when the policy needs them', () => {
   online('0,2', { 0: '10 21', 2: '21 10' });
   expect(machineTopology(closest, folder).distances).toEqual([
     [10, 21],
@@ -47,13 +47,13 @@ test.each([
   ['no file', {}],
   ['too few', { 0: '10', 2: '21 10' }],
   ['no numbers', { 0: '10 far', 2: '21 10' }],
-])('without them nothing is started: %s', (_, rows) => {
+])('the service does not start without distances: %s', (_, rows) => {
   online('0,2', rows);
-  const message = `devices.preferClosestNodes: ${folder}/node0/distance does not tell the distances of all NUMA nodes`;
+  const message = `devices.preferClosestNodes: ${folder}/node0/distance does not list the distances of all NUMA nodes`;
   expect(() => machineTopology(closest, folder)).toThrow(new ConfigError('bad-config', message));
 });
 
-test('on a machine with more nodes than are allowed nothing is started, but without a policy', () => {
+test('the service does not start on a machine with too many NUMA nodes, unless the policy is none', () => {
   online('0-8');
   const message =
     'devices.topologyPolicy: "restricted" is unsupported on machines with more than 8 NUMA nodes: this one has 9';

@@ -4,7 +4,7 @@ import { ManualClock } from '@kubus/ports/testing';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { type RunProgram, UtilChains } from '../src/util-chains.ts';
+import { type RunProgram, UtilChains } from '../src/network/util-chains.ts';
 
 const execute = promisify(execFile);
 
@@ -14,7 +14,7 @@ let calls: string[];
 const clock = new ManualClock();
 
 beforeEach(async () => {
-  // A network namespace of this test alone, which goes with the process that holds it.
+  // A network namespace of this test alone, which ends with the process that holds it.
   namespace = spawn('unshare', ['--net', 'sh', '-c', 'echo ready; exec sleep 600'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -36,7 +36,7 @@ async function listed(program: string, table: string): Promise<string> {
   return stdout;
 }
 
-test('the chains are made, once, and made again for who has flushed them', async () => {
+test('the chains are created once, and again after a flush', async () => {
   const chains = new UtilChains({ clock, logger: silentLogger, run });
   await chains.start();
   const check = async () => {
@@ -70,7 +70,7 @@ test('the chains are made, once, and made again for who has flushed them', async
   chains.stop();
 });
 
-test('a system without the program is left alone', async () => {
+test('a system without the program is left unchanged', async () => {
   const tried: string[] = [];
   const chains = new UtilChains({
     clock,

@@ -1,17 +1,18 @@
 /*
- * stream-relay: passes what a client of the node's API and the runtime's streaming server say to each other.
+ * stream-relay: forwards the bytes between a client of the node API and the runtime's streaming server.
  *
  *   stream-relay IDLE LINGER TO_CLIENT TO_RUNTIME
  *
- * Descriptor 3 is the connection to the client, 4 the one to the runtime; nobody else reads or writes them any more. What
- * has been read of them already comes on standard input: TO_CLIENT bytes for the client, then TO_RUNTIME bytes for the
- * runtime. The end of standard input ends both connections: with who started it, no relay stays.
+ * Descriptor 3 is the connection to the client, 4 the one to the runtime; no other process reads or writes them any more.
+ * What has been read from them already is on standard input: TO_CLIENT bytes for the client, then TO_RUNTIME bytes for the
+ * runtime. The end of standard input ends both connections, so that no relay outlives the process that started it.
  *
- * The client's end is passed on. When the runtime has ended and the client has everything, the client has LINGER
- * milliseconds to end its side, and what it still sends is dropped. IDLE milliseconds in which nothing passes end both.
+ * The client's end is forwarded. When the runtime has ended and the client has everything, the client has LINGER
+ * milliseconds to end its side, and what it still sends is dropped. After IDLE milliseconds without a byte, both end.
  *
- * Bytes go from socket to socket within the kernel (splice). One line on standard output tells in the end how many went to
- * the runtime and to the client, and what broke the connection, if anything did. Exit status 2: it was not started as above.
+ * Bytes go from socket to socket within the kernel (splice). At the end, one line on standard output contains how many
+ * bytes went to the runtime and to the client, and what broke the connection, if anything did. Exit status 2: it was not
+ * started as above.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,7 +29,7 @@
 
 enum { OWNER = STDIN_FILENO, CLIENT = 3, RUNTIME = 4, PIPE = 262144 };
 
-/* One direction. What is in the pipe has been taken and not been given yet. */
+/* One direction. The pipe contains what has been read and not been written yet. */
 struct way {
     int from, to, in, out;
     size_t held;
@@ -49,7 +50,7 @@ static long long now(void) {
     return time.tv_sec * 1000LL + time.tv_nsec / 1000000;
 }
 
-/* Makes the pipe, with what was read before the relay had the connection; that has to fit. */
+/* Creates the pipe with what was read before the relay had the connection; that has to fit. */
 static void take_early(struct way *way, size_t size) {
     int ends[2];
     if (pipe2(ends, O_NONBLOCK) < 0 || fcntl(ends[0], F_SETPIPE_SZ, PIPE) < 0) exit(2);
@@ -64,7 +65,7 @@ static void take_early(struct way *way, size_t size) {
     }
 }
 
-/* Takes or gives what can be taken or given now; false when that is nothing. */
+/* Reads or writes what can be read or written now; false when that is nothing. */
 static bool pass(struct way *way) {
     if (way->told) return false;
     if (way->held == 0 && !way->ended) {
@@ -91,7 +92,7 @@ static void wait_for(struct way *way, struct pollfd *from, struct pollfd *to) {
     else to->events |= POLLOUT;
 }
 
-/* Drops what comes until the client ends its side. */
+/* Drops what arrives until the client ends its side. */
 static void linger(long long until) {
     char bytes[4096];
     for (long long left; !to_runtime.ended && (left = until - now()) > 0;) {
@@ -125,7 +126,7 @@ int main(int argc, char **argv) {
         struct pollfd some[3] = {{.fd = OWNER, .events = POLLIN}, {.fd = CLIENT}, {.fd = RUNTIME}};
         wait_for(&to_client, &some[2], &some[1]);
         wait_for(&to_runtime, &some[1], &some[2]);
-        /* A side of which nothing is wanted would wake it for ever once it is gone. */
+        /* A side that is not awaited would wake the process forever once it is closed. */
         for (int at = 1; at < 3; at++)
             if (some[at].events == 0) some[at].fd = -1;
         long long left = idle - (now() - moved);

@@ -1,2 +1,3 @@
-export { NodeApi, type NodeApiContext, type NodeApiPorts, type ServerConfig } from './node-api.ts';
+export type { ServerConfig } from './api-context.ts';
+export { NodeApi } from './node-api.ts';
 export { nodeApi } from './service.ts';

@@ -1,34 +1,30 @@
-import type { NodeConfig, ServiceContext } from '@kubus/service-kit';
 import type { FastifyInstance } from 'fastify';
 import { join } from 'node:path';
-import { type Guard, createApp } from './app.ts';
-import { ContainerCalls } from './container-calls.ts';
-import { ContainerLogs } from './container-logs.ts';
-import { ContainerStreams } from './container-streams.ts';
-import { DeviceFacts } from './device-facts.ts';
-import { nodeHealthChecks } from './health-checks.ts';
-import { LogLevel } from './log-level.ts';
+import { type Guard, createApp } from './server/app.ts';
+import { ContainerCalls } from './calls/container-calls.ts';
+import { ContainerLogs } from './logs/container-logs.ts';
+import { ContainerStreams } from './streams/container-streams.ts';
+import { DeviceFacts } from './pod-resources/device-facts.ts';
+import { nodeHealthChecks } from './health/health-checks.ts';
+import { LogLevel } from './debug/log-level.ts';
+import type { NodeApiContext, ServerConfig } from './api-context.ts';
 import { NodeFacts } from './node-facts.ts';
-import { listenPodResources } from './pod-resources-socket.ts';
-import { NodeMetrics } from './node-metrics.ts';
-import { NodeStatistics } from './node-statistics.ts';
-import { listenOwners, ownersGuard } from './owner-socket.ts';
-import { listenHttps } from './secure-api.ts';
-import { type Listening, listenPlain } from './servers.ts';
+import { listenPodResources } from './pod-resources/pod-resources-socket.ts';
+import { NodeMetrics } from './metrics/node-metrics.ts';
+import { NodeStatistics } from './stats/node-statistics.ts';
+import { listenOwners, ownersGuard } from './server/owner-socket.ts';
+import { listenHttps } from './server/secure-api.ts';
+import { type Listening, listenPlain } from './server/servers.ts';
 
-export type ServerConfig = NonNullable<NodeConfig['server']>;
-
-export type NodeApiContext = Pick<ServiceContext, 'config' | 'bus' | 'clock' | 'ids' | 'logger' | 'metrics'>;
-
-/** Where the servers of the node listen; undefined where there is none. */
+/** The addresses of the node's servers; undefined for a server that does not exist. */
 export interface NodeApiPorts {
-  /** 0 where there is none. */
+  /** 0 for a server that does not exist. */
   readonly secure: number;
   readonly readOnly: number | undefined;
   readonly healthz: number | undefined;
 }
 
-/** The node's HTTP servers (kubelet behaviour 5). */
+/** The node's HTTP servers (behaviour:http-api). */
 export class NodeApi {
   readonly ports: NodeApiPorts;
   readonly #listening: readonly Pick<Listening, 'close'>[];
@@ -52,7 +48,10 @@ export class NodeApi {
     this.#statistics = parts.statistics;
   }
 
-  /** Serves as `server` says. Rejects with a ConfigError that names the field, or when it can not listen. */
+  /**
+   * Serves as `server` configures. Rejects with a ConfigError that names the field, or with an error when it cannot
+   * listen.
+   */
   static async start(context: NodeApiContext, server: ServerConfig): Promise<NodeApi> {
     const { config, bus, clock, ids, logger } = context;
     const { socket, address, port } = server;
@@ -84,12 +83,12 @@ export class NodeApi {
       ...{ facts, devices: new DeviceFacts(bus), metrics: context.metrics, clock, logger },
     });
     const ports = { secure: secure?.port ?? 0, readOnly: readOnly?.port, healthz: healthz?.port };
-    logger.info({ address, ...ports, socket }, 'the API of the node is served');
+    logger.info({ address, ...ports, socket }, 'serving the node API');
     const listening = [secure, owners, readOnly, healthz, podResources].filter((one) => one !== undefined);
     return new NodeApi(ports, { listening, logs, streams, statistics });
   }
 
-  /** Logs that are being read now, and connections with containers. */
+  /** The number of logs that are being read and of connections with containers. */
   get streams(): number {
     return this.#logs.count + this.#streams.count;
   }

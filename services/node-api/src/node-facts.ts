@@ -16,10 +16,11 @@ import {
   sourceNames,
 } from '@kubus/contracts';
 import type { PodsNow } from '@kubus/node-metrics';
-import { type NodePod, isMirrorPod } from '@kubus/node-pods';
+import type { NodePod } from '@kubus/node-requests';
+import { isMirror } from '@kubus/pod';
 import { newestContainer } from '@kubus/pod-lifecycle';
 
-/** What the node's API knows of the pods: facts of others, nothing of its own. */
+/** What the node API knows of the pods: facts of other services only. */
 export class NodeFacts {
   readonly #bus: Bus;
   readonly #sources: readonly FactReader<PodUpdate>[];
@@ -29,11 +30,11 @@ export class NodeFacts {
   readonly #runtime: FactReader<RuntimePod>;
   readonly #node: FactReader<ClusterNode>;
   readonly #nodeListeners: (() => void)[] = [];
-  /** By the pod's UID: who wants to hear of its containers. */
+  /** Keyed by the pod's UID: the listeners for changes of its containers. */
   readonly #listeners = new Map<string, Set<() => void>>();
 
   private constructor(bus: Bus) {
-    const tell = ({ key }: { key: string }) => {
+    const notify = ({ key }: { key: string }) => {
       for (const listener of this.#listeners.get(key) ?? []) listener();
     };
     this.#bus = bus;
@@ -41,11 +42,11 @@ export class NodeFacts {
     this.#statuses = bus.reader(podStatus);
     this.#works = bus.reader(podWork);
     this.#workers = bus.reader(podWorker);
-    this.#runtime = bus.reader(runtimePod, { changed: tell, removed: tell });
+    this.#runtime = bus.reader(runtimePod, { changed: notify, removed: notify });
     this.#node = bus.reader(clusterNode, { changed: () => this.#nodeListeners.forEach((listener) => listener()) });
   }
 
-  /** Resolves when everything that is known now is there. */
+  /** Resolves when all facts that are known at this time have been read. */
   static async read(bus: Bus): Promise<NodeFacts> {
     const facts = new NodeFacts(bus);
     const ofPods = [facts.#statuses, facts.#works, facts.#workers, facts.#runtime];
@@ -53,18 +54,18 @@ export class NodeFacts {
     return facts;
   }
 
-  /** Every pod that a source wants on the node; copies of static pods are none. */
+  /** Every pod that a source wants on the node, without mirror pods. */
   pods(): NodePod[] {
     return this.#sources
       .flatMap((source) => [...source])
-      .filter(({ value }) => !isMirrorPod(value.pod))
+      .filter(({ value }) => !isMirror(value.pod))
       .map(({ key, value }) => ({ pod: value.pod, status: this.#statuses.get(key)?.value.status }));
   }
 
   /**
-   * A static pod has the name of its copy. Where sources want the same name, the node's own files come first.
+   * A static pod has the name of its mirror pod. When several sources want the same name, the node's own files take precedence.
    *
-   * @param uid the one that it has to have; left out, any
+   * @param uid the UID that the pod must have; omitted: any
    */
   find(namespace: string, name: string, uid?: string): NodePod | undefined {
     const found = this.pods().find(
@@ -73,7 +74,7 @@ export class NodeFacts {
     return uid === undefined || found?.pod.metadata.uid === uid ? found : undefined;
   }
 
-  /** Everything that the pods are counted by. */
+  /** Everything by which the pods are counted. */
   podsNow(): PodsNow {
     return {
       desired: this.#sources.flatMap((source) => [...source].map(({ value }) => value)),
@@ -84,27 +85,27 @@ export class NodeFacts {
     };
   }
 
-  /** What the runtime has of each pod. */
+  /** The pod state of each pod. */
   runtimePods(): RuntimePod[] {
     return [...this.#runtime].map(({ value }) => value);
   }
 
-  /** A run of a pod's container as the runtime has it, by the runtime's own id. */
+  /** A run of a pod's container as the runtime reports it, by the runtime's ID. */
   run(pod: string, id: string): RuntimeContainer | undefined {
     return this.#runtime.get(pod)?.value.containers.find((container) => container.id === id);
   }
 
-  /** The newest run of a container; undefined when there is none. */
+  /** The newest run of a container; undefined when it has none. */
   newestRun(pod: string, container: string): RuntimeContainer | undefined {
     return newestContainer(this.#runtime.get(pod)?.value, container);
   }
 
-  /** The id of the pod's newest sandbox that is ready; undefined when there is none. */
+  /** The ID of the pod's newest ready sandbox; undefined when there is none. */
   sandbox(pod: string): string | undefined {
     return this.#runtime.get(pod)?.value.sandboxes.find(({ ready }) => ready)?.id;
   }
 
-  /** Calls `listener` after each change of what the runtime has of the pod, until the returned function is called. */
+  /** Calls `listener` after each change of the pod state, until the returned function is called. */
   onRuntimeChange(pod: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(pod) ?? new Set();
     this.#listeners.set(pod, listeners.add(listener));
@@ -114,7 +115,7 @@ export class NodeFacts {
     };
   }
 
-  /** The addresses of the Node object; undefined while that is not known. */
+  /** The addresses of the Node object; undefined while they are not known. */
   addresses(): ClusterNode['addresses'] | undefined {
     return this.#node.get(this.#bus.node)?.value.addresses;
   }
@@ -124,13 +125,13 @@ export class NodeFacts {
     this.#nodeListeners.push(listener);
   }
 
-  /** The sync-loop that has told of all its pods, or what is missing to that. */
+  /** The sync-loop that has published all its pods, or the reason why there is none yet. */
   syncLoop(): { readonly http: string | undefined } | string {
     if (!this.#bus.transport.connected) return 'there is no connection to the bus';
     const peers = [...this.#bus.peers].filter(({ service }) => service === 'sync-loop');
     const newest = peers.sort((a, b) => b.epoch - a.epoch)[0];
-    if (newest === undefined) return 'sync-loop has not been heard of';
-    if (this.#works.completed(newest.instance) !== newest.epoch) return 'sync-loop has not told of all pods yet';
+    if (newest === undefined) return 'no sync-loop has published its pods yet';
+    if (this.#works.completed(newest.instance) !== newest.epoch) return 'sync-loop has not published all pods yet';
     return { http: newest.http };
   }
 }

@@ -7,12 +7,12 @@ export const nodeApi: ServiceDefinition = {
   isPartOf: ({ server }) => server !== undefined,
   start: async (context) => {
     const { server } = context.config;
-    if (server === undefined) throw new ConfigError('bad-config', 'server: is missing: node-api has nothing to serve');
+    if (server === undefined) throw new ConfigError('bad-config', 'server: is missing; node-api has nothing to serve');
     const api = await NodeApi.start(context, server);
     context.metrics.add({
       type: 'gauge',
       name: 'kubus_node_api_streams',
-      help: 'Logs that are being read, and connections with containers that are open, through the API of the node.',
+      help: 'Open logs and container streams of the node API.',
       collect: () => api.streams,
     });
     return { stop: () => api.stop() };

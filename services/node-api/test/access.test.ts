@@ -1,4 +1,4 @@
-// Who is served: with real TLS, and an API server that judges users.
+// Which clients are served: with real TLS, and an API server that reviews users.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { type AccessAttributes, Authority, type KeyPair, TestApiServer } from '@kubus/kube-fixture';
@@ -53,16 +53,16 @@ async function start(
   asked = [];
 }
 
-/** Resolves when one with this certificate is served. Who comes in the moment of the change may be cut off. */
-async function letIn(certificate: KeyPair): Promise<void> {
-  await poll('the authority counts', async () => {
+/** Resolves when a client with this certificate is served. A connection during the change may be cut off. */
+async function untilAccepted(certificate: KeyPair): Promise<void> {
+  await poll('the CA is in effect', async () => {
     const answer = await ask('/pods', { certificate }).catch(() => undefined);
     return answer?.status === 200 || undefined;
   });
 }
 
 /**
- * The certificate opens nothing. OpenSSL cuts some connections off, for two authorities of the same name look to it like a
+ * The certificate is refused. OpenSSL cuts off some connections, since two CAs with the same name look to it like a
  * forged signature.
  */
 async function refused(certificate: KeyPair): Promise<void> {
@@ -81,7 +81,7 @@ describe('a client certificate', () => {
     await start({ anonymous: true });
   });
 
-  test('names the user and the groups, about whom the API server is asked once', async () => {
+  test('contains the user and the groups, for which access is reviewed once', async () => {
     expect((await ask('/pods', { certificate: admin })).status).toBe(200);
     expect((await ask('/pods', { certificate: admin })).status).toBe(200);
     expect(asked).toEqual([
@@ -92,12 +92,12 @@ describe('a client certificate', () => {
     ]);
   });
 
-  test('of another authority makes nobody, not even one without a name', async () => {
+  test('of another CA is refused, also where anonymous requests are allowed', async () => {
     await refused(await client('jane', ['system:masters'], await Authority.create()));
     expect(asked).toEqual([]);
   });
 
-  test('for servers makes nobody, but a token beside it that is good counts', async () => {
+  test('for servers is refused, but a valid token sent with it is accepted', async () => {
     const certificate = await cluster.authority.issue({ commonName: 'jane' }, 'server');
     await refused(certificate);
     expect(asked).toEqual([]);
@@ -105,25 +105,25 @@ describe('a client certificate', () => {
     expect((await ask('/pods', { certificate, token })).status).toBe(200);
   });
 
-  test('of authorities that are trusted no more opens nothing, and neither does a connection from before', async () => {
+  test('of CAs that are no longer trusted is refused, also on a connection from before', async () => {
     const next = await Authority.create();
     const successor = await client('jim', [], next);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     expect((await ask('/pods', { certificate: admin, agent })).status).toBe(200);
     await writeFile(caFile, next.certificate);
-    await letIn(successor);
+    await untilAccepted(successor);
     await expect(ask('/pods', { certificate: admin, agent })).rejects.toThrow(/hang up|ECONNRESET/);
     await refused(admin);
     agent.destroy();
     await writeFile(caFile, cluster.authority.certificate);
-    await letIn(admin);
+    await untilAccepted(admin);
   });
 });
 
 describe('a token', () => {
   beforeAll(() => start({ anonymous: true }));
 
-  test('is asked about once, however many come with it', async () => {
+  test('is reviewed once for several requests', async () => {
     const token = cluster.identities.token({ username: 'joe', uid: '7', groups: ['a'] });
     const before = reviews('tokenreviews');
     const answers = await Promise.all([1, 2, 3].map(() => ask('/pods', { token })));
@@ -133,12 +133,12 @@ describe('a token', () => {
     expect(asked.map(({ user }) => user)).toEqual([{ username: 'joe', groups: ['a', 'system:authenticated'] }]);
   });
 
-  test('that nobody has makes nobody', async () => {
+  test('that is unknown is refused', async () => {
     expect(await ask('/pods', { token: 'made-up' })).toMatchObject({ status: 401, text: 'Unauthorized' });
     expect(asked).toEqual([]);
   });
 
-  test('that was known stays so while the API server is away; others are nobody’s, and nothing more is allowed', async () => {
+  test('that was reviewed before stays valid while the API server is unreachable; all else is refused', async () => {
     const known = cluster.identities.token({ username: 'known', groups: [] });
     expect((await ask('/pods', { token: known })).status).toBe(200);
     await cluster.pause();
@@ -155,8 +155,8 @@ describe('a token', () => {
   });
 });
 
-describe('nobody', () => {
-  test('gets nothing at all', async () => {
+describe('a request without credentials', () => {
+  test('is refused for every path', async () => {
     await start();
     for (const path of ['/pods', '/healthz', '/containerLogs/default/web/main', '/nothing', '/%70ods']) {
       expect(await ask(path)).toMatchObject({ status: 401, text: 'Unauthorized' });
@@ -164,7 +164,7 @@ describe('nobody', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is system:anonymous where that is allowed', async () => {
+  test('is the user system:anonymous where that is allowed', async () => {
     await start({ anonymous: true });
     deny = ({ subresource }) => subresource !== 'healthz';
     expect((await ask('/healthz/ping')).text).toBe('ok');
@@ -175,7 +175,7 @@ describe('nobody', () => {
   });
 });
 
-describe('what is allowed', () => {
+describe('authorization', () => {
   beforeAll(() => start());
 
   test.each([
@@ -199,14 +199,14 @@ describe('what is allowed', () => {
     expect(new Set(asked.map((one) => one.verb))).toEqual(new Set([verb]));
   });
 
-  test('is what the last of the subresources allows', async () => {
+  test('allows a request when any of its subresources is allowed', async () => {
     const token = cluster.identities.token({ username: 'proxy-only', groups: [] });
     deny = ({ subresource }) => subresource !== 'proxy';
     expect((await ask('/pods', { token })).status).toBe(200);
     expect(asked.map(({ subresource }) => subresource)).toEqual(['pods', 'proxy']);
   });
 
-  test('is everything for all who are known, with AlwaysAllow', async () => {
+  test('allows everything to all authenticated users with AlwaysAllow', async () => {
     await start({}, { mode: 'AlwaysAllow' });
     deny = () => true;
     const token = cluster.identities.token({ username: 'anybody', groups: [] });
@@ -216,18 +216,18 @@ describe('what is allowed', () => {
   });
 });
 
-test('a file without a client authority is none: the start fails', async () => {
+test('the start fails with a client CA file that contains no certificate', async () => {
   const empty = join(node.folder, 'empty.crt');
   await writeFile(empty, '');
   const authentication = { ...open.authentication, clientCaFile: empty };
-  await expect(node.start({ ...open, authentication })).rejects.toThrow(`${empty}: there is no certificate in it`);
+  await expect(node.start({ ...open, authentication })).rejects.toThrow(`${empty}: contains no certificate`);
 });
 
 test.each([
   [{ authentication: { ...open.authentication, webhook: true } }, 'server.authentication.webhook'],
   [{ authorization: { ...open.authorization, mode: 'Webhook' } as const }, 'server.authorization.mode'],
-])('without an API server nobody can be asked: %j', async (server, field) => {
+])('the start fails without an API server when the configuration needs one: %j', async (server, field) => {
   await expect(node.start({ ...open, ...server })).rejects.toThrow(
-    `${field}: there is no apiServer that could be asked`,
+    `${field}: needs apiServer, which is not configured`,
   );
 });

@@ -48,7 +48,7 @@ export const NODE = 'node0';
 
 type StreamMethod = 'Exec' | 'Attach' | 'PortForward' | 'ExecSync' | 'CheckpointContainer';
 
-/** Everybody may do everything. */
+/** Allows every user everything. */
 export const open = {
   authentication: { webhook: false, webhookCacheMs: 0, anonymous: true },
   authorization: { mode: 'AlwaysAllow', allowedCacheMs: 0, deniedCacheMs: 0 },
@@ -66,7 +66,7 @@ export function podNamed(name: string, annotations: Record<string, string> = {})
   });
 }
 
-/** A run of a container as the runtime tells of it. */
+/** A run of a container as the runtime reports it. */
 export function runOf(id: string, logPath: string, state: RuntimeContainer['state'] = 'running'): RuntimeContainer {
   return {
     ...{ id, name: 'main', attempt: 0, sandboxId: 'sandbox', state, createdAt: '1', startedAt: '1', finishedAt: '0' },
@@ -75,7 +75,9 @@ export function runOf(id: string, logPath: string, state: RuntimeContainer['stat
   };
 }
 
-/** The services around node-api, on a NATS server of the test's own; they say what the test wants. */
+/**
+ * The services around node-api, on a NATS server that belongs to the test; they publish and answer as the test wants.
+ */
 export class ApiNode {
   /** A folder of the test. */
   readonly folder: string;
@@ -92,20 +94,20 @@ export class ApiNode {
   #runtime: FactOwner<RuntimePod> | undefined;
   #syncLoop: Server | undefined;
   #api: NodeApi | undefined;
-  /** Grows with each life of a service. */
+  /** Grows with each start of a service. */
   #epoch = 0;
-  /** What the runtime was asked to make ready. */
+  /** The streams that the runtime was asked to prepare. */
   readonly asked: [StreamMethod, unknown][] = [];
-  /** What it answers; undefined: that it knows no such container. */
+  /** The URL in the runtime's answer; undefined: it answers that the container is unknown. */
   streamingUrl: string | undefined;
-  /** What a call of the runtime answers that is no stream. */
+  /** The runtime's answer to a call that is not a stream. */
   response: () => object = () => ({});
-  /** What sync-loop answers when it is asked how it is. */
+  /** The status with which sync-loop answers a health check. */
   syncLoopStatus = 200;
-  /** What sync-loop answers to everything. */
+  /** The text with which sync-loop answers everything. */
   syncLoopText = '';
 
-  /** What has been told of how much processes are to log, in order. */
+  /** The log levels that were published, in order. */
   readonly verbosities: number[] = [];
 
   private constructor(folder: string) {
@@ -144,14 +146,14 @@ export class ApiNode {
     people.subscribe(`kubus.${NODE}.node.event.stream.>`, {
       callback: (_error, message) => {
         node.events.push(streamSchema.parse(message.json()));
-        node.#conditions.look();
+        node.#conditions.changed();
       },
     });
     await people.flush();
     return node;
   }
 
-  /** Starts the API; one that runs is stopped before. */
+  /** Starts the API; a running one is stopped before. */
   async start(
     server: Partial<ServerConfig> = {},
     more: Partial<Pick<NodeConfig, 'apiServer' | 'nodeIps'>> = {},
@@ -171,18 +173,18 @@ export class ApiNode {
     const bus = await this.#join('node-api');
     const ports = { clock: systemClock, ids: systemIds, logger: silentLogger };
     const given = config.server;
-    if (given === undefined) throw new Error('there is no server in the configuration');
+    if (given === undefined) throw new Error('the configuration has no server');
     this.#api = await NodeApi.start(
       { config, bus, metrics: new Metrics({}), ...ports },
-      // Any free port is none that a configuration may name.
+      // Port 0, any free port, is not allowed in a configuration.
       { ...given, address: '127.0.0.1', port: 0, healthz: { address: '127.0.0.1', port: await freePort() }, ...server },
     );
-    // Fails where the contract lists what the service does not do.
+    // Fails when the contract lists something that the service does not do.
     bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' });
     return this.#api;
   }
 
-  /** How much processes are to log now. */
+  /** The current log level of processes. */
   get verbosity(): number | undefined {
     return this.verbosities.at(-1);
   }
@@ -196,8 +198,8 @@ export class ApiNode {
     this.#pods.get(source)?.put(pod.metadata.uid, { operation: 'ADD', source, pod }, { pod: pod.metadata.uid });
   }
 
-  /** The Node object, with these addresses. */
-  isKnownBy(addresses: ClusterNode['addresses']): void {
+  /** Publishes the Node object with these addresses. */
+  publishNode(addresses: ClusterNode['addresses']): void {
     this.#nodes?.put(NODE, {
       ...{ name: NODE, uid: 'uid', resourceVersion: '1', labels: {}, annotations: {}, taints: [], podCIDRs: [] },
       ...{ unschedulable: false, deleting: false, capacity: {}, allocatable: {}, addresses },
@@ -205,12 +207,12 @@ export class ApiNode {
     });
   }
 
-  /** The devices of a plugin. */
+  /** Publishes the devices of a plugin. */
   hasDevices(resource: DeviceResource): void {
     this.#resources?.put(resource.resource, resource);
   }
 
-  /** What a pod's containers have been given. */
+  /** Publishes the devices that a pod's containers were allocated. */
   given(allocation: DeviceAllocation): void {
     this.#allocations?.put(allocation.ref.uid, allocation, { pod: allocation.ref.uid });
   }
@@ -219,7 +221,7 @@ export class ApiNode {
     this.#statuses?.put(pod.metadata.uid, { ref: podRefOf(pod), status }, { pod: pod.metadata.uid });
   }
 
-  /** What the runtime has of a pod; nothing of it any more when that is left out. */
+  /** Publishes the pod state; omitted: the runtime no longer has the pod. */
   runs(pod: Pod, containers?: readonly RuntimeContainer[]): void {
     const ref = podRefOf(pod);
     if (containers === undefined) {
@@ -231,7 +233,7 @@ export class ApiNode {
     this.#runtime?.put(ref.uid, read, { pod: ref.uid });
   }
 
-  /** sync-loop comes and tells of all its pods; it is asked how it is by HTTP. */
+  /** Starts sync-loop, which publishes all its pods; its health is requested by HTTP. */
   async startSyncLoop(): Promise<void> {
     const contract = { ...serviceContracts['sync-loop'], owns: [podWork], reads: [] };
     const bus = await this.#join('sync-loop', contract);
@@ -246,7 +248,7 @@ export class ApiNode {
     this.#works.complete();
   }
 
-  /** sync-loop has died: nobody answers. */
+  /** sync-loop crashes and does not answer any more. */
   async killSyncLoop(): Promise<void> {
     const server = this.#syncLoop;
     this.#syncLoop = undefined;
@@ -257,13 +259,13 @@ export class ApiNode {
     await closed;
   }
 
-  /** An instance of the prober has been there, of which nothing is left but what it said; nobody answers there. */
+  /** An instance of the prober that has ended: its facts remain, and nothing answers at its address. */
   async hadProber(): Promise<void> {
     const bus = await this.#join('prober', { ...serviceContracts.prober, owns: [], reads: [], serves: [], hears: [] });
     bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', http: '127.0.0.1:1' });
   }
 
-  /** The launcher tells which instances of the prober there are. */
+  /** Publishes which instances of the prober exist, as the launcher does. */
   async probers(...instances: string[]): Promise<void> {
     const shares = (await this.#join('launcher')).owner(serviceShare);
     shares.put('prober', { instances, term: 1 });
@@ -273,7 +275,7 @@ export class ApiNode {
     return this.#nats.kill();
   }
 
-  /** Resolves when that holds; it is looked at after each stream event. */
+  /** Resolves when the condition holds; it is checked after each stream event. */
   untilEvents(condition: () => boolean): Promise<void> {
     return this.#conditions.until(condition);
   }

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { ManualClock } from '@kubus/ports/testing';
-import { Cached } from '../src/cached.ts';
+import { Cached } from '../src/stats/cached.ts';
 
 let clock: ManualClock;
 let asked: { resolve: (answer: string) => void; reject: (error: Error) => void }[];
@@ -18,7 +18,7 @@ beforeEach(() => {
   });
 });
 
-test('an answer counts for a while', async () => {
+test('an answer is valid for a while', async () => {
   const [one, two] = [cached.get(), cached.get()];
   asked[0]?.resolve('first');
   expect(await Promise.all([one, two])).toEqual(['first', 'first']);
@@ -31,7 +31,7 @@ test('an answer counts for a while', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('an answer that takes too long is not waited for, nor asked for once more, and counts when it comes', async () => {
+test('a late answer is not waited for, not requested twice, and used when it arrives', async () => {
   const first = cached.get();
   await clock.advance(1_000);
   expect(await first).toBeUndefined();
@@ -42,7 +42,7 @@ test('an answer that takes too long is not waited for, nor asked for once more, 
   expect(await again).toBe('late');
 });
 
-test('a failure is told, and asked again at once', async () => {
+test('a failure is reported, and the next call requests again', async () => {
   const first = cached.get();
   asked[0]?.reject(new Error('no'));
   expect(await first).toBeUndefined();

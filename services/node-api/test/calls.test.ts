@@ -1,4 +1,4 @@
-// What is done with a container by one call, and what the process says of itself.
+// Single calls on a container, and what the process reports about itself.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { KubusError } from '@kubus/ports';
@@ -26,13 +26,16 @@ const ask = (path: string, method = 'POST', body = '') => get(node.api.ports.sec
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('/run', () => {
-  test.each(['/run/default/web/main', '/run/default/web/uid-web/main'])('%s is a command’s output', async (path) => {
-    node.response = () => ({ stdout: base64('out\n'), stderr: base64('err\n'), exitCode: 0 });
-    expect(await ask(`${path}?cmd=ls+-l%20/`)).toMatchObject({ status: 200, text: 'out\nerr\n' });
-    expect(node.asked).toEqual([['ExecSync', { containerId: 'run', cmd: ['ls', '-l', '/'] }]]);
-  });
+  test.each(['/run/default/web/main', '/run/default/web/uid-web/main'])(
+    '%s returns a command’s output',
+    async (path) => {
+      node.response = () => ({ stdout: base64('out\n'), stderr: base64('err\n'), exitCode: 0 });
+      expect(await ask(`${path}?cmd=ls+-l%20/`)).toMatchObject({ status: 200, text: 'out\nerr\n' });
+      expect(node.asked).toEqual([['ExecSync', { containerId: 'run', cmd: ['ls', '-l', '/'] }]]);
+    },
+  );
 
-  test('of a command that fails says so', async () => {
+  test('reports a command that fails', async () => {
     node.response = () => ({ stdout: base64('out'), stderr: base64('none'), exitCode: 3 });
     expect(await ask('/run/default/web/main?cmd=ls+x')).toMatchObject({
       status: 500,
@@ -49,13 +52,13 @@ describe('/run', () => {
     expect(node.asked).toEqual([]);
   });
 
-  test('is no question', async () => {
+  test('is not served for GET', async () => {
     expect((await ask('/run/default/web/main?cmd=ls', 'GET')).status).toBe(405);
   });
 });
 
 describe('/checkpoint', () => {
-  test('is the file that the runtime has made', async () => {
+  test('returns the file that the runtime has written', async () => {
     const { status, text } = await ask('/checkpoint/default/web/main?timeout=1&timeout=7');
     const { items } = JSON.parse(text) as { items: string[] };
     const [[, params] = []] = node.asked;
@@ -64,7 +67,7 @@ describe('/checkpoint', () => {
     expect(items[0]).toMatch(/\/checkpoints\/checkpoint-web_default-main-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.tar$/);
   });
 
-  test('is refused as the runtime refuses it', async () => {
+  test('fails with the runtime’s error', async () => {
     node.response = () => {
       throw new KubusError('Unimplemented', 'unknown method CheckpointContainer for service runtime.v1.RuntimeService');
     };
@@ -87,13 +90,13 @@ describe('/checkpoint', () => {
 });
 
 describe('the process', () => {
-  test('says since when it is there, and which release it is', async () => {
+  test('reports its start time and release', async () => {
     const { text } = await ask('/statusz', 'GET');
     expect(text).toMatch(/^\nkubelet statusz\nWarning: [^\n]+\n\nStarted: [^\n]+ GMT\nUp: 0 hr \d\d min \d\d sec\n/);
     expect(text).toMatch(/^Binary version: v1\.\d+\.\d+\+kubus\./m);
   });
 
-  test.each(['v1beta1', 'v1alpha1'])('says so as a document of %s too', async (version) => {
+  test.each(['v1beta1', 'v1alpha1'])('also reports them as a %s document', async (version) => {
     const headers = { accept: `application/json;v=${version};g=config.k8s.io;as=Statusz` };
     const answer = await get(node.api.ports.secure, '/statusz', { headers });
     expect(answer.headers['content-type']).toMatch('application/json');
@@ -108,7 +111,7 @@ describe('the process', () => {
     });
   });
 
-  test('says which flags it was started with, where it has any', async () => {
+  test('reports the flags that it was started with, if any', async () => {
     expect((await ask('/flagz', 'GET')).status).toBe(404);
     const flagz = join(node.folder, 'flagz.json');
     await writeFile(flagz, JSON.stringify({ v: '2', config: '/etc/it.yaml', empty: '' }));
@@ -128,7 +131,7 @@ describe('the process', () => {
     ['PUT', '/debug/flags/v', 200, 'flags endpoint is disabled.\n', { debugFlags: false }],
     ['GET', '/debug/flags/v', 406, 'flags endpoint is disabled.\n', { debugFlags: false }],
     ['GET', '/debug/pprof/cmdline', 200, 'profiling endpoint is disabled.\n', { profiling: false }],
-  ])('%s %s is %d, and disabled where the configuration says so', async (method, path, status, disabled, switches) => {
+  ])('%s %s is %d, and disabled when the configuration says so', async (method, path, status, disabled, switches) => {
     const body = method === 'PUT' ? '0' : '';
     await node.start(open);
     expect((await ask(path, method, body)).status).toBe(status);
@@ -142,10 +145,10 @@ describe('/debug/flags/v', () => {
 
   const put = (body: string) => ask('/debug/flags/v', 'PUT', body);
 
-  test.each(['0', '4', '007', '2147483647'])('takes %s, and every service hears of it', async (asked) => {
+  test.each(['0', '4', '007', '2147483647'])('accepts %s and publishes it to every service', async (asked) => {
     const text = `successfully set klog.logging.verbosity to ${asked}\n`;
     expect(await put(asked)).toMatchObject({ status: 200, text, headers: { 'x-content-type-options': 'nosniff' } });
-    await poll('the level is told', () => Promise.resolve(node.verbosity === Number(asked) || undefined));
+    await poll('the log level is published', () => Promise.resolve(node.verbosity === Number(asked) || undefined));
   });
 
   test.each([
@@ -157,17 +160,17 @@ describe('/debug/flags/v', () => {
       '4294967295',
       'failed set klog.logging.verbosity 4294967295: strconv.ParseInt: parsing "4294967295": value out of range',
     ],
-  ])('refuses %j, and nothing changes', async (asked, text) => {
+  ])('refuses %j and changes nothing', async (asked, text) => {
     await put('6');
-    await poll('the level is told', () => Promise.resolve(node.verbosity === 6 || undefined));
+    await poll('the log level is published', () => Promise.resolve(node.verbosity === 6 || undefined));
     expect(await put(asked)).toMatchObject({ status: 400, text: `${text}\n` });
-    // What is published in order arrives in order.
+    // Messages that are published in order arrive in order.
     await put('7');
-    await poll('the next level is told', () => Promise.resolve(node.verbosity === 7 || undefined));
+    await poll('the next log level is published', () => Promise.resolve(node.verbosity === 7 || undefined));
     expect(node.verbosities.slice(-2)).toEqual([6, 7]);
   });
 
-  test('reads no more than any number has', async () => {
+  test('reads no more than the longest number', async () => {
     const text = 'error reading request body: Request body is too large\n';
     expect(await put('1'.repeat(2_000))).toMatchObject({ status: 400, text });
   });

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest
 import { type Agent, request as secureRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
 
-/** Who asks, and how. */
+/** The options of a request. */
 export interface Ask {
   readonly method?: string;
   readonly token?: string;
@@ -16,7 +16,7 @@ export interface Ask {
   readonly signal?: AbortSignal;
   /** Without TLS. */
   readonly plain?: boolean;
-  /** What is to be spoken after the answer; a server that agrees is answered by the end of the connection. */
+  /** The protocol to upgrade to; a server that accepts is answered by ending the connection. */
   readonly upgrade?: string;
 }
 
@@ -26,7 +26,7 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Asks 127.0.0.1 and resolves with the answer's head; the body is read by the caller. */
+/** Sends a request to 127.0.0.1 and resolves with the answer's head; the body is read by the caller. */
 export async function begin(port: number, path: string, ask: Ask = {}): Promise<IncomingMessage> {
   const { method = 'GET', token, headers, certificate, agent, body, signal, plain, upgrade } = ask;
   const options = {
@@ -47,7 +47,7 @@ export async function begin(port: number, path: string, ask: Ask = {}): Promise<
           rejectUnauthorized: false,
           ...(certificate !== undefined && { cert: certificate.certificate, key: certificate.key }),
         });
-  // A second error, such as that of a connection that is cut off twice, says nothing new.
+  // A second error, such as that of a connection that is cut off twice, adds nothing.
   asking.on('error', () => undefined);
   asking.once('upgrade', (response: IncomingMessage, socket: Duplex) => {
     socket.destroy();

@@ -1,4 +1,5 @@
-// Logs of containers: real files in the runtime's format, read through the API as kubectl and the API server do.
+// Logs of containers: real files in the runtime's format, read through the API as kubectl and the API server read
+// them.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod, PodStatus, StreamEvent } from '@kubus/contracts';
 import { poll } from '@kubus/harness';
@@ -16,7 +17,7 @@ let node: ApiNode;
 let pod: Pod;
 let log: string;
 let count = 0;
-/** What is read by a test ends with it. */
+/** Ends the requests of a test. */
 let reading = new AbortController();
 
 beforeAll(async () => {
@@ -46,19 +47,19 @@ const time = (second: number) => `2020-01-01T00:00:0${String(second)}.000000000Z
 const ask = (query = '', container = 'main') =>
   get(node.api.ports.secure, `/containerLogs/default/${pod.metadata.name}/${container}?${query}`);
 
-/** Resolves when the log is not refused in this way any more: facts take a moment. */
+/** Resolves when the log is no longer refused with this status: facts take a moment. */
 async function present(refused: number, query = ''): Promise<void> {
-  const { status } = await poll('the facts are there', async () => {
+  const { status } = await poll('the facts have arrived', async () => {
     const answer = await ask(query);
     return answer.status === refused ? undefined : answer;
   });
-  // Of the reading that has just been.
-  if (status === 200) await told();
+  // Of the previous request.
+  if (status === 200) await logEvents();
   node.events.splice(0);
 }
 
-/** Resolves with the two ends of the one reading of the pod's log. */
-async function told(): Promise<readonly StreamEvent[]> {
+/** Resolves with the two events about the one request for the pod's log. */
+async function logEvents(): Promise<readonly StreamEvent[]> {
   const own = () => node.events.filter(({ ref }) => ref.uid === pod.metadata.uid);
   await node.untilEvents(() => own().length === 2);
   return own();
@@ -82,7 +83,7 @@ const follow = (query = '') =>
     signal: reading.signal,
   });
 
-/** Reads until so much has come. */
+/** Reads until this text has arrived. */
 async function until(response: IncomingMessage, text: string): Promise<void> {
   let got = '';
   for (;;) {
@@ -116,16 +117,16 @@ describe('a log', () => {
     ['sinceSeconds=3000000000', 'one\ntwo\nthree\n'],
     ['stream=Stderr', 'two\n'],
     ['stream=Stdout&timestamps=1', `${time(1)} one\n${time(3)} three\n`],
-  ])('is given as asked for: %s', async (query, text) => {
+  ])('is returned as requested: %s', async (query, text) => {
     const answer = await ask(query);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
     expect(answer.headers['transfer-encoding']).toBe('chunked');
   });
 
-  test('is told about on the bus: who began, and how much it was', async () => {
+  test('is reported on the bus with its reader and the number of bytes', async () => {
     await ask('limitBytes=5');
-    const [began, ended] = await told();
+    const [began, ended] = await logEvents();
     const ref = { namespace: 'default', name: pod.metadata.name, uid: pod.metadata.uid };
     const both = { ref, container: 'main', kind: 'logs', user: 'system:anonymous', stream: began?.stream };
     expect(began).toEqual({ ...both, what: 'began' });
@@ -141,7 +142,7 @@ describe('a log', () => {
     expect(await ask(query)).toMatchObject({ status, text: text.replace('POD', pod.metadata.name) });
   });
 
-  test('of a container that the pod has not, or of no pod, is not found', async () => {
+  test('of an unknown container or pod is not found', async () => {
     const { name } = pod.metadata;
     expect(await ask('', 'other')).toMatchObject({ status: 404, text: `container "other" not found in pod "${name}"` });
     const nobody = await get(node.api.ports.secure, '/containerLogs/default/nobody/main');
@@ -150,33 +151,33 @@ describe('a log', () => {
     expect(elsewhere.status).toBe(404);
   });
 
-  test('that was removed with its container can not be had', async () => {
+  test('that was removed with its container is unavailable', async () => {
     node.runs(pod);
-    await poll('it is gone', async () => (await ask()).status === 400 || undefined);
+    await poll('the log has been removed', async () => (await ask()).status === 400 || undefined);
     expect(await ask()).toMatchObject({
       status: 400,
       text: 'unable to retrieve container logs for containerd://now',
     });
   });
 
-  test('whose file is gone breaks off, and the reason is told on the bus', async () => {
+  test('with a missing file breaks off, and the reason is published', async () => {
     rmSync(log);
     await expect(ask()).rejects.toThrow(/aborted|hang up/);
-    expect((await told())[1]?.error).toBe(`the log ${log} can not be read: there is no such file`);
+    expect((await logEvents())[1]?.error).toBe(`the log ${log} cannot be read: does not exist`);
   });
 });
 
 test.each([
   [{ waiting: { reason: 'ContainerCreating' } }, 'is waiting to start: ContainerCreating'],
   [{ waiting: { reason: 'ImagePullBackOff' } }, 'is waiting to start: trying and failing to pull image'],
-])('of a container that has not started there is none: %j', async (state, why) => {
+])('a container that has not started has no log: %j', async (state, why) => {
   node.status(pod, statusOf(state));
   const wanted = `container "main" in pod "${pod.metadata.name}" ${why}`;
-  await poll('it is told why', async () => (await ask()).text === wanted || undefined);
+  await poll('the reason is returned', async () => (await ask()).text === wanted || undefined);
   expect((await ask()).status).toBe(400);
 });
 
-test('the run before this one has its own', async () => {
+test('the previous run has a log of its own', async () => {
   const before = join(node.folder, pod.metadata.name, 'before.log');
   writeFileSync(before, line(1, 'before'));
   await running(line(2, 'now'));
@@ -188,8 +189,8 @@ test('the run before this one has its own', async () => {
   expect((await ask()).text).toBe('now\n');
 });
 
-describe('a log that is followed', () => {
-  test('goes on through rotations, and ends with its container', async () => {
+describe('a followed log', () => {
+  test('continues through rotations, and ends with its container', async () => {
     await running(line(1, 'one') + line(2, 'two'));
     const response = await follow('tailLines=1');
     await until(response, 'two\n');
@@ -200,10 +201,10 @@ describe('a log that is followed', () => {
     appendFileSync(log, line(5, 'last'));
     node.runs(pod, [runOf('now', log, 'exited')]);
     expect(await rest(response)).toBe('last\n');
-    expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 19 });
+    expect((await logEvents())[1]).toMatchObject({ what: 'ended', bytes: 19 });
   });
 
-  test('ends when the runtime has the container no more', async () => {
+  test('ends when the runtime no longer has the container', async () => {
     await running(line(1, 'one'));
     const response = await follow();
     await until(response, 'one\n');
@@ -211,7 +212,7 @@ describe('a log that is followed', () => {
     expect(await rest(response)).toBe('');
   });
 
-  test('has its answer before its first line', async () => {
+  test('is answered before its first line', async () => {
     await running('');
     const response = await follow();
     expect(response.statusCode).toBe(200);
@@ -219,18 +220,18 @@ describe('a log that is followed', () => {
     await until(response, 'one\n');
   });
 
-  test('is read no more when nobody listens', async () => {
+  test('is no longer read when the client has disconnected', async () => {
     await running(line(1, 'one'));
     const response = await follow();
     response.on('error', () => undefined);
     await until(response, 'one\n');
     expect(node.api.streams).toBe(1);
     reading.abort();
-    expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 4 });
+    expect((await logEvents())[1]).toMatchObject({ what: 'ended', bytes: 4 });
     expect(node.api.streams).toBe(0);
   });
 
-  test('is whole and in order, however late and fast it is taken', async () => {
+  test('is complete and in order for a client that reads late and fast', async () => {
     const lines = 300_000;
     const batch = 6_000;
     await running('');
@@ -244,7 +245,7 @@ describe('a log that is followed', () => {
       await file.close();
       node.runs(pod, [runOf('now', log, 'exited')]);
     })();
-    // Nobody takes anything until everything is written.
+    // The client reads nothing until everything is written.
     await written;
     let next = 0;
     let open = '';
@@ -273,7 +274,7 @@ describe('kubectl', () => {
     return promisify(execFile)('kubectl', ['--kubeconfig', kubeconfig, 'logs', pod.metadata.name, ...args]);
   }
 
-  test('shows a log, its end, the run before, and what is added', async () => {
+  test('shows a log, its tail, the previous run, and new lines', async () => {
     const containers = pod.spec.containers.map(({ name }) => ({ name, image: 'busybox' }));
     const { name } = pod.metadata;
     cluster.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: { nodeName: 'node0', containers } });
@@ -282,7 +283,7 @@ describe('kubectl', () => {
     await running(line(1, 'one') + line(2, 'two'));
     node.runs(pod, [runOf('now', log), runOf('before', before, 'exited')]);
     node.status(pod, statusOf({ running: {} }, { terminated: { exitCode: 1, containerID: 'containerd://before' } }));
-    await poll('the run before is known', async () => (await ask('previous=true')).status === 200 || undefined);
+    await poll('the previous run is known', async () => (await ask('previous=true')).status === 200 || undefined);
 
     expect((await kubectl('-c', 'main')).stdout).toBe('one\ntwo\n');
     expect((await kubectl('-c', 'main', '--tail=1', '--timestamps')).stdout).toBe(`${time(2)} two\n`);
@@ -290,18 +291,18 @@ describe('kubectl', () => {
     await expect(kubectl('-c', 'side')).rejects.toThrow('BadRequest');
 
     const followed = kubectl('-c', 'main', '-f');
-    await poll('it is followed', () => Promise.resolve(node.api.streams === 1 || undefined));
+    await poll('the log is being followed', () => Promise.resolve(node.api.streams === 1 || undefined));
     appendFileSync(log, line(3, 'three'));
     node.runs(pod, [runOf('now', log, 'exited')]);
     expect((await followed).stdout).toBe('one\ntwo\nthree\n');
   });
 });
 
-test('the node’s API ends with those who read', async () => {
+test('stopping the node API ends its readers', async () => {
   await running(line(1, 'one'));
   const response = await follow();
   response.on('error', () => undefined);
   await until(response, 'one\n');
   await node.start(open);
-  expect((await told())[1]).toMatchObject({ what: 'ended', bytes: 4 });
+  expect((await logEvents())[1]).toMatchObject({ what: 'ended', bytes: 4 });
 });

@@ -15,7 +15,7 @@ afterAll(() => node.remove());
 
 const ask = (path: string, method = 'GET') => get(node.api.ports.secure, path, { method });
 
-describe('what is served', () => {
+describe('the main server', () => {
   const web = podNamed('web', { 'kubernetes.io/config.source': 'api' });
   const file = podNamed('file-node0', { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.hash': 'h' });
   const mirror = { ...podNamed('file-node0', { 'kubernetes.io/config.mirror': 'h' }) };
@@ -31,31 +31,28 @@ describe('what is served', () => {
     await node.start({ ...open, configz, readOnlyPort: 0 });
   });
 
-  test.each(['/pods', '/pods/'])(
-    '%s is every pod with its present status, copies of static pods left out',
-    async (path) => {
-      const { status, text, headers } = await ask(path);
-      expect(status).toBe(200);
-      expect(headers['content-type']).toMatch('application/json');
-      expect(JSON.parse(text)).toEqual({
-        kind: 'PodList',
-        apiVersion: 'v1',
-        metadata: {},
-        items: [
-          { metadata: file.metadata, spec: file.spec, status: { phase: 'Running' } },
-          { metadata: web.metadata, spec: web.spec, status: {} },
-        ],
-      });
-    },
-  );
+  test.each(['/pods', '/pods/'])('%s lists every pod with its current status, without mirror pods', async (path) => {
+    const { status, text, headers } = await ask(path);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toMatch('application/json');
+    expect(JSON.parse(text)).toEqual({
+      kind: 'PodList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [
+        { metadata: file.metadata, spec: file.spec, status: { phase: 'Running' } },
+        { metadata: web.metadata, spec: web.spec, status: {} },
+      ],
+    });
+  });
 
-  test('/runningpods/ is what runs', async () => {
+  test('/runningpods/ lists what runs', async () => {
     expect(JSON.parse((await ask('/runningpods/')).text)).toMatchObject({
       items: [{ metadata: { name: 'web' }, spec: { containers: [{ name: 'main', image: 'sha256:abc' }] } }],
     });
   });
 
-  test('/configz is the file', async () => {
+  test('/configz returns the file', async () => {
     const { status, text, headers } = await ask('/configz');
     expect({ status, text }).toEqual({ status: 200, text: '{"kubeletconfig":{"kind":"KubeletConfiguration"}}' });
     expect(headers['content-type']).toMatch('application/json');
@@ -68,15 +65,14 @@ describe('what is served', () => {
     ['GET', '/containerLogs/default/web', 404, '404 page not found\n'],
     ['POST', '/pods', 405, '405: Method Not Allowed'],
     ['PUT', '/containerLogs/default/web/main', 405, '405: Method Not Allowed'],
-    ['HEAD', '/healthz', 405, ''],
   ])('%s %s is %d', async (method, path, status, text) => {
     expect(await ask(path, method)).toMatchObject({ status, text });
   });
 });
 
-describe('the other ports', () => {
-  test('read only: what needs no one to be known, and nothing else', async () => {
-    // Any free port is none that a configuration may name, and 0 is none at all.
+describe('server options', () => {
+  test('the read-only port serves only what needs no authentication', async () => {
+    // Port 0, any free port, is not allowed in a configuration; here 0 means no port.
     const port = await freePort();
     const { readOnly = 0 } = (await node.start({ ...open, readOnlyPort: port })).ports;
     const read = (path: string) => get(readOnly, path, { plain: true });
@@ -90,7 +86,7 @@ describe('the other ports', () => {
     expect((await read('/configz')).status).toBe(404);
   });
 
-  test('without debugging handlers: their paths say so', async () => {
+  test('disabled debugging handlers answer that they are disabled', async () => {
     await node.start({ ...open, debuggingHandlers: false, configz: join(node.folder, 'configz.json') });
     for (const path of ['/containerLogs/default/web/main', '/runningpods/', '/exec/a/b/c', '/logs/', '/run/x']) {
       expect(await ask(path, 'POST')).toMatchObject({ status: 405, text: 'Debug endpoints are disabled.\n' });
@@ -108,12 +104,12 @@ describe('health', () => {
     expect(await ask('/healthz')).toMatchObject({ status: 500, text: failed });
     expect(await ask('/healthz/syncloop')).toMatchObject({
       status: 500,
-      text: 'internal server error: sync-loop has not been heard of\n',
+      text: 'internal server error: no sync-loop has published its pods yet\n',
     });
     expect(await ask('/healthz?exclude=syncloop')).toMatchObject({ status: 200, text: 'ok' });
 
     await node.startSyncLoop();
-    await poll('the node is well', async () => (await ask('/healthz')).status === 200 || undefined);
+    await poll('the node is healthy', async () => (await ask('/healthz')).status === 200 || undefined);
     expect((await ask('/healthz?verbose')).text).toBe('[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n');
     expect((await ask('/healthz?verbose&exclude=log&exclude=x')).text).toBe(
       '[+]ping ok\n[+]log excluded: ok\n[+]syncloop ok\n' +
@@ -126,16 +122,16 @@ describe('health', () => {
 
     node.syncLoopStatus = 503;
     expect(await ask('/healthz/syncloop')).toMatchObject({
-      text: 'internal server error: sync-loop is not well: it answers 503\n',
+      text: 'internal server error: sync-loop is unhealthy: it answers 503\n',
     });
     await node.killSyncLoop();
     expect((await ask('/healthz/syncloop')).text).toMatch('sync-loop does not answer: connect ECONNREFUSED');
     expect(await ask('/healthz')).toMatchObject({ status: 500, text: failed });
   });
 
-  test('is lost with the bus', async () => {
+  test('fails without a connection to the bus', async () => {
     await node.killNats();
-    await poll('the loss is noticed', async () => {
+    await poll('the loss of the bus is noticed', async () => {
       const { text } = await ask('/healthz/syncloop');
       return text === 'internal server error: there is no connection to the bus\n' || undefined;
     });

@@ -1,15 +1,15 @@
-// The text of one scrape takes the place of the one before.
+// The text of one scrape overwrites the one before.
 import { expect, test } from '@jest/globals';
 import { type MetricFamily, type MetricSample, exposition } from '@kubus/metrics';
 import fc from 'fast-check';
-import { ExpositionBuffer } from '../src/exposition-buffer.ts';
+import { ExpositionBuffer } from '../src/metrics/exposition-buffer.ts';
 
 function family(samples: number, label = 'ü€'): MetricFamily {
   const values = Array.from({ length: samples }, (_, value) => ({ labels: { label, value: String(value) }, value }));
   return { name: 'many', help: 'Many.', type: 'gauge', samples: values };
 }
 
-test('has all of a text, however long, and nothing of the one before', async () => {
+test('contains exactly the new text, whatever its length', async () => {
   const buffer = new ExpositionBuffer();
   for (const count of [1, 5_000, 0, 100, 20_000, 3]) {
     const families = [family(count), family(count, 'x')];
@@ -17,7 +17,7 @@ test('has all of a text, however long, and nothing of the one before', async () 
   }
 });
 
-test('a text stays until it was used', async () => {
+test('a text stays until its use has ended', async () => {
   const buffer = new ExpositionBuffer();
   let end = () => {};
   const first = buffer.use([family(2)], async (text) => {
@@ -33,7 +33,7 @@ test('a text stays until it was used', async () => {
   expect(await last).toBe(exposition([family(4)]));
 });
 
-test('every number and every time is as in a text', async () => {
+test('every number and every time is formatted like in a string', async () => {
   const buffer = new ExpositionBuffer();
   const number = fc.oneof(
     fc.double(),

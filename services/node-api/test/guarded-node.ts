@@ -10,7 +10,7 @@ import type { ServerConfig } from '../src/index.ts';
 import { ApiNode, NODE, podNamed, runOf } from './api-node.ts';
 import { type Ask, get } from './client.ts';
 
-/** Starts the node's API, which asks `cluster` who somebody is and what they may. Resolves when that one can be asked. */
+/** Starts the node API, which has `cluster` review users and their access. Resolves when the cluster answers. */
 export async function startGuarded(
   node: ApiNode,
   cluster: TestApiServer,
@@ -29,24 +29,27 @@ export async function startGuarded(
     { apiServer: { kubeconfig, qps: 50, burst: 100, certDir: node.folder, rotate: false } },
   );
   const token = cluster.identities.token({ username: 'first', groups: [] });
-  await poll('the API server can be asked', async () => {
+  await poll('the API server answers', async () => {
     const { status } = await get(node.api.ports.secure, '/pods', { token });
     return status === 200 || undefined;
   });
 }
 
-/** Who may do everything on a {@link GuardedNode}; everybody else may do nothing but `first`. */
+/** The user who may do everything on a {@link GuardedNode}; every other user but `first` may do nothing. */
 const ALLOWED = 'jane';
 
-/** A node that judges who asks, with the pod `web`, and a streaming server that agrees to every upgrade. */
+/**
+ * A node that authenticates and authorizes requests, with the pod `web`, and a streaming server that accepts every
+ * upgrade.
+ */
 export class GuardedNode {
   readonly node: ApiNode;
   readonly cluster: TestApiServer;
-  /** What the API server was asked about. */
+  /** The access reviews that the API server was asked for. */
   readonly asked: AccessAttributes[];
-  /** The requests that have come to the streaming server. */
+  /** The requests that have reached the streaming server. */
   readonly reached: IncomingMessage[] = [];
-  /** What came behind them. */
+  /** The bytes that followed them. */
   behind = '';
   readonly #runtime: Server;
   readonly #sockets = new Set<Socket>();
@@ -92,7 +95,7 @@ export class GuardedNode {
     return guarded;
   }
 
-  /** Starts the API; nothing has been asked and reached then. */
+  /** Starts the API; afterwards no reviews and requests are recorded. */
   async start(anonymous = false, server: Partial<ServerConfig> = {}): Promise<void> {
     await startGuarded(this.node, this.cluster, { anonymous, clientCaFile: this.#clientCaFile }, {}, server);
     const { port } = this;
@@ -108,7 +111,7 @@ export class GuardedNode {
     return this.node.api.ports.secure;
   }
 
-  /** Forgets what was asked and reached so far. */
+  /** Drops the reviews and requests that were recorded so far. */
   forget(): void {
     this.node.asked.length = 0;
     this.asked.length = 0;
@@ -116,18 +119,18 @@ export class GuardedNode {
     this.behind = '';
   }
 
-  /** A token of who may do everything, or of another one. */
+  /** A token of the user who may do everything, or of another one. */
   token(username = ALLOWED): string {
     return this.cluster.identities.token({ username, groups: [] });
   }
 
-  /** Credentials of each kind that open nothing, and who they are for the node; undefined: nobody. */
+  /** Refused credentials of each kind, and the node's user for them; undefined: not authenticated. */
   async refused(): Promise<readonly [kind: string, ask: Ask, user: string | undefined][]> {
     const { authority } = this.cluster;
     const subject = { commonName: ALLOWED, organizations: ['system:masters'] };
     return [
       ['nothing', {}, undefined],
-      ['a token that nobody has', { token: 'made-up' }, undefined],
+      ['an unknown token', { token: 'made-up' }, undefined],
       [
         'a certificate of another authority',
         { certificate: await (await Authority.create()).issue(subject, 'client') },

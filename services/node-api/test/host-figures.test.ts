@@ -1,10 +1,10 @@
-// Figures of this machine.
+// Statistics of this machine.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '@kubus/service-kit';
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir, totalmem, uptime } from 'node:os';
 import { join } from 'node:path';
-import { HostFigures } from '../src/host-figures.ts';
+import { HostFigures } from '../src/stats/host-figures.ts';
 
 const host = new HostFigures({ proc: '/proc', root: '' }, systemClock);
 let folder: string;
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('the machine is as it says', () => {
+test('the machine is reported as the kernel describes it', () => {
   const { machine, usage } = host.machine();
   expect(machine).toMatchObject({ cpus: cpus().length, memoryBytes: totalmem() });
   expect(machine.cores).toBeLessThanOrEqual(machine.cpus);
@@ -41,7 +41,7 @@ test('open files are counted', () => {
   }
 });
 
-test('a file system and its device', () => {
+test('a file system is reported with its device', () => {
   const { blocks, bsize, files } = statfsSync(folder);
   const found = host.fileSystem(folder);
   expect(found).toMatchObject({ capacityBytes: blocks * bsize, inodes: files });
@@ -52,7 +52,7 @@ test('a file system and its device', () => {
   expect(host.fileSystem(join(folder, 'missing'))).toBeUndefined();
 });
 
-test('a folder is as large as its files', () => {
+test('the size of a folder is that of its files', () => {
   const empty = host.folder(folder);
   writeFileSync(join(folder, '0.log'), 'x'.repeat(10_000));
   const full = host.folder(folder);

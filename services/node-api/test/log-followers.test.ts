@@ -10,12 +10,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { get } from './client.ts';
-import type { ReadersTold } from './log-readers.ts';
+import type { ReadersReport } from './log-readers.ts';
 
 const MB = 1024 * 1024;
 const READERS = 50;
 
-// Only then there is a gc, in contexts that are made afterwards.
+// Contexts that are created after this have `gc`.
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
   node.runs(pod, [runOf('now', log)]);
   const common = { ready: true, restartCount: 0, image: '', imageID: '', containerID: 'containerd://now' };
   node.status(pod, { containerStatuses: [{ name: 'main', state: { running: {} }, lastState: {}, ...common }] });
-  await poll('the log is there', async () => {
+  await poll('the log exists', async () => {
     const { status } = await get(node.api.ports.secure, PATH);
     return status === 200 || undefined;
   });
@@ -46,14 +46,14 @@ afterEach(() => {
 afterAll(() => node.remove());
 
 function heldBytes(): number {
-  // What one finds to be garbage is given back in the background; the next one waits for that.
+  // Garbage that one collection finds is freed in the background; the next one waits for that.
   collect();
   collect();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/** Writes lines to the log, as a runtime does; gives what their readers see of them. */
+/** Writes lines to the log, as a runtime does; returns them as readers see them. */
 function writeLines(count: number, length: number, note: (text: string) => void): void {
   const block = 100;
   for (let index = 0; index < count; index += block) {
@@ -63,30 +63,33 @@ function writeLines(count: number, length: number, note: (text: string) => void)
   }
 }
 
-/** Starts those who follow the log, in another process; each wants so many bytes. It is killed after the test. */
-function startReaders(bytes: number): AsyncIterable<[ReadersTold]> {
+/**
+ * Starts the readers that follow the log, in another process; each reads so many bytes. It is killed after the test.
+ */
+function startReaders(bytes: number): AsyncIterable<[ReadersReport]> {
   const { secure } = node.api.ports;
   const args = [String(secure), `${PATH}?follow=true`, String(READERS), String(bytes)];
-  // Not with Jest's own flags.
+  // Without Jest's own flags.
   const readers = fork(new URL('log-readers.ts', import.meta.url), args, { execArgv: [], signal: reading.signal });
-  return on(readers, 'message', { close: ['exit'] }) as AsyncIterable<[ReadersTold]>;
+  return on(readers, 'message', { close: ['exit'] }) as AsyncIterable<[ReadersReport]>;
 }
 
-test('fifty who follow a busy container get every byte, and little is kept for those who are slow', async () => {
+test('fifty readers that follow a busy container get every byte, and slow ones cost little memory', async () => {
   const [lines, length] = [5_000, 2_000];
   const before = heldBytes();
   const held: number[] = [];
   const written = createHash('sha256');
   let hashes: readonly string[] = [];
-  for await (const [told] of startReaders(lines * length)) {
-    if (told.kind === 'connected') writeLines(lines, length, (text) => written.update(text));
-    else if (told.kind === 'read') held.push(heldBytes() - before);
-    else hashes = told.hashes;
+  for await (const [report] of startReaders(lines * length)) {
+    if (report.kind === 'connected') writeLines(lines, length, (text) => written.update(text));
+    else if (report.kind === 'read') held.push(heldBytes() - before);
+    else hashes = report.hashes;
   }
   expect(hashes).toHaveLength(READERS);
   expect(new Set(hashes)).toEqual(new Set([written.digest('hex')]));
-  await poll('nobody reads any more', () => Promise.resolve(node.api.streams === 0 || undefined));
-  // Together they read 500 MB, half of that when the other half was through. Each has some pieces of 64 KiB on their way.
+  await poll('all readers have ended', () => Promise.resolve(node.api.streams === 0 || undefined));
+  // Together they read 500 MB, half of that when the other half has finished. Each has a few pieces of 64 KiB in
+  // transit.
   expect(held.length).toBeGreaterThan(5);
   expect(Math.max(...held)).toBeLessThan(READERS * 0.5 * MB);
   expect(heldBytes() - before).toBeLessThan(8 * MB);

@@ -1,10 +1,10 @@
-// Logs of services, asked for by name: which questions are understood, and where the answers come from.
+// Logs of services that are requested by name: which queries are valid, and where the logs come from.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { serviceLogs } from '../src/journal.ts';
-import { type LogQuery, journalArguments, readLogQuery } from '../src/log-query.ts';
+import { serviceLogs } from '../src/logs/journal.ts';
+import { type LogQuery, journalArguments, readLogQuery } from '../src/logs/log-query.ts';
 import { ApiNode, open } from './api-node.ts';
 import { get } from './client.ts';
 
@@ -14,7 +14,7 @@ const read = (parameters: string) => {
   return readLogQuery(query);
 };
 
-describe('a question', () => {
+describe('a query', () => {
   test.each<[string, Partial<LogQuery> | undefined]>([
     ['', undefined],
     ['other=1', undefined],
@@ -61,7 +61,7 @@ describe('a question', () => {
     expect(read(parameters)).toEqual({ problems });
   });
 
-  test('becomes arguments of which none can be read as another option', () => {
+  test('becomes arguments that cannot be read as another option', () => {
     const since = new Date('2026-11-22T10:00:00Z');
     expect(journalArguments(['kubelet'], { since, tailLines: 5, boot: -1, pattern: '--file=/etc/shadow' })).toEqual([
       ...['--utc', '--no-pager', '--output=short-precise', '--since=2026-11-22 10:00:00 UTC'],
@@ -93,13 +93,13 @@ describe('the logs of services', () => {
   const logsOf = (services: readonly string[], options: LogQuery['options'] = {}, program = journal) =>
     textOf(serviceLogs({ services, file: undefined, options }, { program, folder: logs }));
 
-  test('come from the journal where it knows them', async () => {
+  test('come from the journal for units that it knows', async () => {
     const text = await logsOf(['known'], { tailLines: 3 });
     expect(text).toContain('--utc --no-pager --output=short-precise --pager-end --lines=3 --unit=known\n');
     expect(text).toContain('warning\n');
   });
 
-  test('come from files of their name where it does not, or there is none', async () => {
+  test('come from files of their name otherwise', async () => {
     expect(await logsOf(['web', 'plain'])).toBe('of the web\nplain\n');
     expect(await logsOf(['web', 'none'], {}, '/nowhere/journalctl')).toBe('of the web\n\nlog not found for none\n');
     expect(await logsOf(['web'], { tailLines: 3 })).toMatch(
@@ -107,7 +107,7 @@ describe('the logs of services', () => {
     );
   });
 
-  test('are served where the configuration says so', async () => {
+  test('are served when the configuration enables them', async () => {
     const ask = (path: string) => get(node.api.ports.secure, path);
     expect(await ask('/logs/?query=web')).toMatchObject({ status: 200, text: 'of the web\n' });
     expect(await ask('/logs?query=/plain.log')).toMatchObject({ status: 200, text: 'plain\n' });

@@ -1,27 +1,27 @@
-// Reads one log many times at once, in a process of its own: what a service holds is then not mixed with what its clients hold.
-// Half of them begin to read when the others are through: a service that does not wait for them has time to read ahead.
-// Arguments: port, path, how many readers, bytes for each. Tells its parent when all are connected, then how far they are,
-// then their hashes.
+// Reads one log many times at once, in a process of its own, so that a service's memory is not mixed with its
+// clients'. Half of the readers start when the others have finished: a service that does not wait for them has time to
+// read ahead. Arguments: port, path, number of readers, bytes for each. Reports to its parent when all are connected,
+// then their progress, then their hashes.
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { begin } from './client.ts';
 
-/** What the process tells its parent. */
-export type ReadersTold =
+/** What the process reports to its parent. */
+export type ReadersReport =
   | { readonly kind: 'connected' }
-  /** All readers together have so many bytes. */
+  /** All readers together have received so many bytes. */
   | { readonly kind: 'read'; readonly bytes: number }
-  /** Of what each reader has got; all have got as many bytes as was asked for. */
+  /** Of what each reader has received; each has as many bytes as were requested. */
   | { readonly kind: 'done'; readonly hashes: readonly string[] };
 
-/** After so many bytes of all readers together it is told how far they are. */
+/** After so many bytes of all readers together the progress is reported. */
 const STEP = 64 * 1024 * 1024;
 
 const [port, path = '', count, bytes] = process.argv.slice(2);
 let read = 0;
-let told = 0;
+let reported = 0;
 
-function tell(what: ReadersTold): void {
+function report(what: ReadersReport): void {
   process.send?.(what);
 }
 
@@ -32,9 +32,9 @@ async function hashOf(response: IncomingMessage): Promise<string> {
     hash.update(chunk);
     left -= chunk.length;
     read += chunk.length;
-    if (read - told >= STEP) {
-      told = read;
-      tell({ kind: 'read', bytes: read });
+    if (read - reported >= STEP) {
+      reported = read;
+      report({ kind: 'read', bytes: read });
     }
     if (left <= 0) break;
   }
@@ -43,9 +43,9 @@ async function hashOf(response: IncomingMessage): Promise<string> {
 }
 
 const responses = await Promise.all(Array.from({ length: Number(count) }, () => begin(Number(port), path)));
-tell({ kind: 'connected' });
+report({ kind: 'connected' });
 const half = responses.length / 2;
 const first = await Promise.all(responses.slice(0, half).map(hashOf));
 const second = await Promise.all(responses.slice(half).map(hashOf));
-tell({ kind: 'done', hashes: [...first, ...second] });
+report({ kind: 'done', hashes: [...first, ...second] });
 process.disconnect();

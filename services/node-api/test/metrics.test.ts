@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import type { MetricFamily } from '@kubus/metrics';
 import { gunzipSync } from 'node:zlib';
-import { countedPath } from '../src/request-metrics.ts';
+import { countedPath } from '../src/metrics/request-metrics.ts';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { begin, get } from './client.ts';
 
@@ -26,7 +26,7 @@ describe('the metrics of the node', () => {
     await node.start(open);
   });
 
-  test('are those of its services and what its pods are counted by', async () => {
+  test('include those of its services and the pod counts', async () => {
     const works: MetricFamily = {
       ...{ name: 'kubelet_admission_rejections_total', help: 'Pods.', type: 'counter' },
       samples: [{ labels: { reason: 'Evicted' }, value: 3 }],
@@ -50,7 +50,7 @@ describe('the metrics of the node', () => {
     expect(await linesOf('kubus_scrape_errors_total')).toEqual(['# TYPE kubus_scrape_errors_total counter']);
   });
 
-  test('requests are counted by the reference’s paths', async () => {
+  test('count requests by the reference’s paths', async () => {
     await ask('/pods');
     await ask('/pods/', 'POST');
     await ask('/nowhere/at/all');
@@ -68,7 +68,7 @@ describe('the metrics of the node', () => {
     );
   });
 
-  test('are compressed for who asks for that', async () => {
+  test('are compressed for clients that accept gzip', async () => {
     const read = async (accepted: string) => {
       const response = await begin(node.api.ports.secure, '/metrics', { headers: { 'accept-encoding': accepted } });
       const chunks: Buffer[] = [];
@@ -85,7 +85,7 @@ describe('the metrics of the node', () => {
     }
   });
 
-  test('of the probes are those of the prober alone', async () => {
+  test('at /metrics/probes are those of the prober only', async () => {
     const { text } = await ask('/metrics/probes');
     expect(text.split('\n').filter((line) => line.startsWith('# TYPE'))).toEqual([
       '# TYPE process_start_time_seconds gauge',
@@ -93,21 +93,21 @@ describe('the metrics of the node', () => {
     expect(await linesOf('process_start_time_seconds', '/metrics/slis')).toHaveLength(2);
   });
 
-  test('an instance that was scaled away is not asked', async () => {
+  test('are not requested from an instance that was scaled away', async () => {
     const errors = async () => {
       const lines = await linesOf('kubus_scrape_errors_total{target="prober"');
       return Number(lines[0]?.split(' ').at(-1) ?? 0);
     };
     await node.hadProber();
-    await poll('it is missed', async () => (await errors()) > 0 || undefined);
+    await poll('the instance is counted as missing', async () => (await errors()) > 0 || undefined);
     await node.probers('prober-1');
-    await poll('it is missed no more', async () => (await errors()) === (await errors()) || undefined);
+    await poll('the instance is no longer counted', async () => (await errors()) === (await errors()) || undefined);
     const before = await errors();
     await ask('/metrics');
     expect(await errors()).toBe(before);
   });
 
-  test('a service that does not answer is missing, and counted', async () => {
+  test('lack those of a service that does not answer, which is counted', async () => {
     await node.killSyncLoop();
     const { status } = await ask('/metrics');
     expect(status).toBe(200);
@@ -127,6 +127,6 @@ test.each([
   ['/healthz/ping', 'healthz'],
   ['/', 'other'],
   ['/%2e%2e', 'other'],
-])('a request of %s is counted as %s', (path, counted) => {
+])('a request for %s is counted as %s', (path, counted) => {
   expect(countedPath(path)).toBe(counted);
 });

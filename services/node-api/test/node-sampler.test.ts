@@ -1,4 +1,4 @@
-// How often the node is looked at, and what is made of two looks; with a hierarchy of v2 as files.
+// How often cgroups are read, and the rates from two readings; with a cgroup v2 hierarchy made of files.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CgroupReader } from '@kubus/cgroup';
 import type { RuntimePod } from '@kubus/contracts';
@@ -6,8 +6,8 @@ import { ManualClock } from '@kubus/ports/testing';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HostFigures } from '../src/host-figures.ts';
-import { NodeSampler } from '../src/node-sampler.ts';
+import { HostFigures } from '../src/stats/host-figures.ts';
+import { NodeSampler } from '../src/stats/node-sampler.ts';
 import { runOf } from './api-node.ts';
 
 const pod: RuntimePod = {
@@ -50,7 +50,7 @@ function write(file: string, text: string): void {
   writeFileSync(join(folder, file), text);
 }
 
-/** From now on a cgroup has used so much CPU, in microseconds; the pod's, whose all others are, no less. */
+/** Sets the CPU time that a cgroup has used, in microseconds; the pod's, which contains the others, is no less. */
 function uses(path: string, cpuUs: number): void {
   if (path.startsWith(`${PATH}/`)) uses(PATH, cpuUs);
   write(`cgroup${path}/cpu.stat`, `usage_usec ${cpuUs}\nuser_usec 0\nsystem_usec 0\n`);
@@ -58,9 +58,9 @@ function uses(path: string, cpuUs: number): void {
   write(`cgroup${path}/memory.stat`, 'anon 600\ninactive_file 300\n');
 }
 
-test('a sample has the pods with what runs in them', async () => {
+test('a sample contains the pods with their containers', async () => {
   const { root, tiers, network, pods: read } = await sampler.sample('all');
-  // The topmost cgroup of v2 does not tell what the machine uses.
+  // The topmost cgroup of v2 does not report the machine's usage.
   expect(root.usage.memory.usageBytes).toBe(600 * 1024);
   expect(tiers.map(({ path }) => path)).toEqual(['/kubepods']);
   expect(network?.interfaces).toMatchObject([{ name: 'eth0', received: { bytes: 9 } }]);
@@ -80,7 +80,7 @@ test('a sample has the pods with what runs in them', async () => {
   expect(read[0]?.containers).toHaveLength(1);
 });
 
-test('for usage alone nothing else is read', async () => {
+test('a sample of usage reads nothing else', async () => {
   const { tiers, network, pods: read } = await sampler.sample('usage');
   expect([tiers.length, network, read[0]?.sandbox, read[0]?.network, read[0]?.processes]).toEqual([
     1,
@@ -88,7 +88,7 @@ test('for usage alone nothing else is read', async () => {
   ]);
 });
 
-test('a sample is used again for two seconds by those who want no more than it has', async () => {
+test('a sample is reused for two seconds for requests that need no more than it contains', async () => {
   const first = await sampler.sample('pressure');
   await clock.advance(1_999);
   expect(await sampler.sample('usage')).toBe(first);
@@ -97,12 +97,12 @@ test('a sample is used again for two seconds by those who want no more than it h
   expect(await sampler.sample('usage')).not.toBe(first);
 });
 
-test('those who ask at the same time get the same sample', async () => {
+test('concurrent requests share a sample', async () => {
   const [one, two] = await Promise.all([sampler.sample('all'), sampler.sample('usage')]);
   expect(two).toBe(one);
 });
 
-test('the first one with rates waits for a second', async () => {
+test('the first sample with rates waits for a second', async () => {
   const asking = sampler.sampleWithRates('pressure');
   await clock.advance(500);
   uses(`${PATH}/run`, 1000 + 250_000);
@@ -110,21 +110,21 @@ test('the first one with rates waits for a second', async () => {
   const { root, pods: read } = await asking;
   expect(root.nanoCores).toBe(0);
   expect(read[0]?.containers[0]?.cgroup?.nanoCores).toBe(250_000_000);
-  // The next one has something to compare with.
+  // The next one can be compared with this one.
   await clock.advance(10_000);
   uses(`${PATH}/run`, 1000 + 250_000 + 1_000_000);
   const next = await sampler.sampleWithRates('pressure');
   expect(next.pods[0]?.containers[0]?.cgroup?.nanoCores).toBe(100_000_000);
 });
 
-test('a sample without rates does for nobody who wants them', async () => {
+test('a sample without rates is not reused for a request with rates', async () => {
   await sampler.sample('all');
   await clock.advance(1_000);
   const { root } = await sampler.sampleWithRates('usage');
   expect(root.nanoCores).toBe(0);
 });
 
-test('two looks that are close together are compared with the one before', async () => {
+test('two samples in quick succession are compared with the one before', async () => {
   await sampler.sample('usage');
   await clock.advance(10_000);
   await sampler.sample('usage');
@@ -134,7 +134,7 @@ test('two looks that are close together are compared with the one before', async
   expect(read[0]?.cgroup?.nanoCores).toBe(100_000_000);
 });
 
-test('limits are read anew when the runtime tells of the pod, and after five minutes', async () => {
+test('limits are read again when the pod state changes, and after five minutes', async () => {
   const limits = async () => {
     const [read] = (await sampler.sample('usage')).pods;
     return [read?.cgroup, read?.containers[0]?.cgroup].map((cgroup) => cgroup?.usage.memory.limitBytes);
@@ -158,7 +158,7 @@ test('limits are read anew when the runtime tells of the pod, and after five min
   expect(await limits()).toEqual([7000, 7000]);
 });
 
-test('what runs in a container is looked at again when some of it has run', async () => {
+test('the processes of a container are read again when its CPU time has changed', async () => {
   const [found] = (await sampler.sample('all')).pods;
   expect(found?.containers[0]?.cgroup?.processes).toBe(2);
   write(`cgroup${PATH}/run/cgroup.procs`, '78\n');
@@ -168,13 +168,13 @@ test('what runs in a container is looked at again when some of it has run', asyn
   expect(idle?.containers[0]?.cgroup?.usage).toBe(found?.containers[0]?.cgroup?.usage);
   uses(`${PATH}/run`, 1001);
   await clock.advance(3_000);
-  // A look that asks for less comes in between.
+  // A sample of less detail comes in between.
   await sampler.sample('usage');
   await clock.advance(3_000);
   expect((await sampler.sample('all')).pods[0]?.containers[0]?.cgroup?.processes).toBe(1);
 });
 
-test('of a pod that stands still nothing but its own cgroup is read', async () => {
+test('only the pod’s own cgroup is read while its CPU time does not change', async () => {
   const memoryOf = async () => {
     await clock.advance(3_000);
     return (await sampler.sample('all')).pods[0]?.containers[0]?.cgroup?.usage.memory.rssBytes;
@@ -188,7 +188,7 @@ test('of a pod that stands still nothing but its own cgroup is read', async () =
   expect(await memoryOf()).toBe(700);
 });
 
-test('a pod that goes and a container that is new are no error', async () => {
+test('a removed pod and a new container cause no error', async () => {
   await sampler.sample('all');
   const files = cgroups.open;
   await clock.advance(3_000);
@@ -201,7 +201,7 @@ test('a pod that goes and a container that is new are no error', async () => {
   expect(cgroups.open).toBeLessThan(files);
 });
 
-test('without questions nothing stays open', async () => {
+test('all files are closed after a time without requests', async () => {
   await sampler.sample('all');
   expect(cgroups.open).toBeGreaterThan(0);
   await clock.advance(5 * 60_000);

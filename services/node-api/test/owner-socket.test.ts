@@ -1,4 +1,4 @@
-// The node's API on its unix socket: for who owns the node, and nobody else.
+// The node API on its unix socket, which only the node's owner may use.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,12 +12,12 @@ import { ApiNode, podNamed, runOf } from './api-node.ts';
 const pod = podNamed('web');
 let node: ApiNode;
 let socket: string;
-/** Nobody could authorize, and no port is served: as on a node that is a member of no cluster. */
+/** Without authorization and without a TCP port, as on a node that is not in a cluster. */
 const alone = () => ({ socket, port: undefined });
 
 beforeAll(async () => {
   node = await ApiNode.make();
-  // Others can go through the folder, so that only the socket itself is in their way.
+  // Other users can pass through the folder, so that only the socket itself refuses them.
   socket = join(node.folder, 'run', 'api.sock');
   await execFileAsync('chmod', ['711', node.folder]);
   await mkdir(join(node.folder, 'run'), { mode: 0o711 });
@@ -43,7 +43,7 @@ async function ask(path: string): Promise<{ status: number | undefined; body: st
   return { status: answer.statusCode, body: await text(answer) };
 }
 
-test('serves the routes of the API without a port and without an API server, in the place of an earlier socket', async () => {
+test('serves the routes of the API without a TCP port and an API server, and replaces an earlier socket', async () => {
   await mkdir(`${socket}.new`);
   await writeFile(socket, 'left over');
   const { ports } = await node.start(alone());
@@ -54,7 +54,7 @@ test('serves the routes of the API without a port and without an API server, in 
   await expect(access(`${socket}.new`)).rejects.toThrow('ENOENT');
 });
 
-test('tells who has read', async () => {
+test('reports the reader of a log', async () => {
   await node.start(alone());
   node.events.length = 0;
   expect(await ask('/containerLogs/default/web/main')).toEqual({ status: 200, body: 'hello\n' });
@@ -62,7 +62,7 @@ test('tells who has read', async () => {
   expect(node.events).toMatchObject([{ user: 'system:node-admin' }, { user: 'system:node-admin', what: 'ended' }]);
 });
 
-test('can be opened by its owner alone', async () => {
+test('can be opened by its owner only', async () => {
   await node.start(alone());
   expect((await stat(socket)).mode & 0o777).toBe(0o600);
   const connect = `require('net').connect(process.argv[1], () => process.exit(0)).on('error', ({code}) => { console.log(code); process.exit(1); })`;
@@ -70,7 +70,7 @@ test('can be opened by its owner alone', async () => {
   await expect(execFileAsync('setpriv', asNobody)).rejects.toMatchObject({ stdout: 'EACCES\n' });
 });
 
-test('is gone when the API ends', async () => {
+test('is removed when the API stops', async () => {
   await (await node.start(alone())).stop();
   await expect(access(socket)).rejects.toThrow('ENOENT');
 });

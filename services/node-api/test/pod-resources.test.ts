@@ -1,7 +1,7 @@
-// The pod resources API over its socket, made of what other services say.
+// The pod resources API over its socket, from the facts of other services.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { podRefOf } from '@kubus/contracts';
-import { callPlugin, pluginClient } from '@kubus/plugin-registration';
+import { callPlugin, pluginClient } from '@kubus/node-plugins';
 import { PodResourcesListerService } from '@kubus/proto/pod-resources-grpc';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ const listed = {
   ],
 };
 
-test('tells of the pods that are not over, and of the devices that pods may have', async () => {
+test('lists pods that have not ended, and allocatable devices', async () => {
   expect(statSync(socket()).mode & 0o777).toBe(0o600);
   expect(await callPlugin(callee(), PodResourcesListerService.list, {})).toEqual({ podResources: [listed] });
   expect(await callPlugin(callee(), PodResourcesListerService.getAllocatableResources, {})).toEqual({
@@ -54,7 +54,7 @@ test('tells of the pods that are not over, and of the devices that pods may have
   expect(await callPlugin(callee(), PodResourcesListerService.get, one)).toEqual({ podResources: listed });
 });
 
-test('says which pod there is not, and counts that as the reference does', async () => {
+test('reports an unknown pod, and counts the failure as the reference does', async () => {
   const none = callPlugin(callee(), PodResourcesListerService.get, { podName: 'none', podNamespace: 'other' });
   await expect(none).rejects.toThrow('rpc error: code = Unknown desc = pod none in namespace other not found');
   const { text } = await get(node.api.ports.secure, '/metrics', {});
@@ -70,7 +70,7 @@ test('says which pod there is not, and counts that as the reference does', async
   ]);
 });
 
-test('answers no more requests at once than it should', async () => {
+test('limits the rate of requests', async () => {
   const client = pluginClient(socket());
   const { path, requestSerialize, responseDeserialize } = PodResourcesListerService.getAllocatableResources;
   const call = () =>
@@ -79,7 +79,7 @@ test('answers no more requests at once than it should', async () => {
         resolve(error?.details ?? ''),
       );
     });
-  // As many as no machine serves in the time in which they would be allowed.
+  // More than any machine serves in the time in which they would be allowed.
   const outcomes = new Set(await Promise.all(Array.from({ length: 1000 }, call)));
   client.close();
   expect(outcomes).toEqual(new Set(['', 'rejected by rate limit']));

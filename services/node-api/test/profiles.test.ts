@@ -1,9 +1,9 @@
-// Profiles of the process in the form that `go tool pprof` reads.
+// Profiles of the process in the format of `go tool pprof`.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
-import { cpuPprof, heapPprof } from '../src/pprof.ts';
+import { cpuPprof, heapPprof } from '../src/debug/pprof.ts';
 import { ApiNode, open } from './api-node.ts';
 import { begin, get } from './client.ts';
 
@@ -24,7 +24,7 @@ function samplesOf(packed: Uint8Array): [string, number[]][] {
 }
 
 describe('a profile', () => {
-  test('of the processor has each stack with how often and how long it was seen', async () => {
+  test('of the processor has each stack with its count and duration', async () => {
     const packed = await cpuPprof({
       nodes: [
         { id: 1, callFrame: frame('(root)'), children: [2, 4] },
@@ -52,7 +52,7 @@ describe('a profile', () => {
   });
 });
 
-describe('what is served', () => {
+describe('profile routes', () => {
   let node: ApiNode;
   beforeAll(async () => {
     node = await ApiNode.make();
@@ -65,14 +65,14 @@ describe('what is served', () => {
   test.each([
     ['profile', 2],
     ['heap', 1],
-  ])('/debug/pprof/%s is a profile of the process', async (kind, values) => {
+  ])('/debug/pprof/%s returns a profile of the process', async (kind, values) => {
     const answer = await begin(node.api.ports.secure, `/debug/pprof/${kind}?seconds=0.2`);
     expect(answer.headers['content-disposition']).toBe(`attachment; filename="${kind}"`);
     const { sampleType } = Profile.decode(gunzipSync(await buffer(answer)));
     expect(sampleType).toHaveLength(values);
   });
 
-  test('one is made at a time, and its end is that of whoever asked', async () => {
+  test('only one profile runs at a time, and it ends with its client', async () => {
     const gone = new AbortController();
     const long = begin(node.api.ports.secure, '/debug/pprof/profile?seconds=300', { signal: gone.signal });
     const ended = expect(long).rejects.toThrow('aborted');
@@ -86,7 +86,7 @@ describe('what is served', () => {
     expect(next.status).toBe(200);
   });
 
-  test('the others are listed, or unknown', async () => {
+  test('other profiles are listed, or unknown', async () => {
     expect((await ask('/debug/pprof/')).text).toMatch(/href="\.\/profile".*href="\.\/heap".*href="\.\/cmdline"/s);
     expect((await ask('/debug/pprof/cmdline')).text).toBe(process.argv.join('\0'));
     expect(await ask('/debug/pprof/goroutine')).toMatchObject({ status: 404, text: 'Unknown profile\n' });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type TLSSocket, connect } from 'node:tls';
 
-/** A secured connection to 127.0.0.1 on which nothing has been said. Its errors come with its end. */
+/** A TLS connection to 127.0.0.1 without a request. Its errors are reported at its end. */
 export async function rawConnection(port: number): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
   socket.on('error', () => undefined);
@@ -9,16 +9,16 @@ export async function rawConnection(port: number): Promise<TLSSocket> {
   return socket;
 }
 
-/** The statuses and the text of everything that is answered until the connection ends, which the server does. */
+/** The statuses and the text of all answers until the server ends the connection. */
 export interface RawAnswer {
   readonly statuses: readonly number[];
   readonly text: string;
 }
 
 /**
- * Sends bytes as they are, lines joined.
+ * Sends bytes unchanged, lines joined.
  *
- * @param enough what of the answer the client waits for before it ends its side; left out, it does not end it
+ * @param enough the text that the client waits for before it ends its side; omitted: it does not end it
  */
 export async function sendRaw(port: number, lines: readonly string[], enough?: string): Promise<RawAnswer> {
   const socket = await rawConnection(port);

@@ -1,4 +1,5 @@
-// Every endpoint with every kind of credential: who is not known and not allowed gets nothing, and sets nothing in motion.
+// Every endpoint with every kind of credential: a client that is not authenticated and authorized gets nothing, and
+// has no effect.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { METHODS } from 'node:http';
 import { type Answer, get } from './client.ts';
@@ -24,7 +25,7 @@ const streams = ['exec', 'attach'].flatMap((kind) =>
 );
 const ports = ['/portForward/default/web?port=80', '/portForward/default/web/uid-web?port=80'];
 
-/** Everything that the node serves, and what it does not. */
+/** Everything that the node serves, and some paths that it does not. */
 const endpoints: readonly Endpoint[] = (
   [
     ['GET', '/healthz', ['healthz', 'proxy']],
@@ -60,10 +61,10 @@ const endpoints: readonly Endpoint[] = (
 ).map(([method, path, subresources]) => ({ method, path, subresources }));
 
 const verbs: Readonly<Record<string, string>> = { GET: 'get', POST: 'create', PUT: 'update', DELETE: 'delete' };
-/** As kubectl asks for a stream, and as a browser does. */
+/** The upgrades that kubectl and a browser request. */
 const upgrades = [undefined, 'SPDY/3.1', 'websocket'] as const;
 
-/** What was refused, or undefined where a connection was cut off: OpenSSL does that with some certificates. */
+/** The answer; undefined when a connection was cut off: OpenSSL does that with some certificates. */
 async function ask(endpoint: Endpoint, by: object, upgrade?: string): Promise<Answer | undefined> {
   const { method, path } = endpoint;
   const about = `${method} ${path} ${upgrade ?? ''}`;
@@ -75,7 +76,7 @@ async function ask(endpoint: Endpoint, by: object, upgrade?: string): Promise<An
   }
 }
 
-/** What is not served is `proxy`, whatever its name. */
+/** A path that is not served is `proxy`, whatever its name. */
 async function subresourcesOf(endpoint: Endpoint): Promise<readonly string[]> {
   const answer = await ask(endpoint, { token: guarded.token() });
   return answer?.text === '404 page not found\n' ? proxy : endpoint.subresources;
@@ -94,7 +95,7 @@ describe.each([false, true])('anonymous users allowed: %s', (anonymous) => {
     );
   });
 
-  test('who is nobody, or may not, is told so and nothing else', async () => {
+  test('unauthenticated and unauthorized clients get 401 or 403 and nothing else', async () => {
     for (const [kind, by, known] of await guarded.refused()) {
       const user = known ?? (anonymous && kind === 'nothing' ? 'system:anonymous' : undefined);
       for (const endpoint of endpoints) {
@@ -120,7 +121,7 @@ describe.each([false, true])('anonymous users allowed: %s', (anonymous) => {
     expect(guarded.node.events).toEqual([]);
   });
 
-  test('a method by any name is no way around', async () => {
+  test('no method bypasses authentication', async () => {
     for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
       const { status } = await get(guarded.port, '/exec/default/web/main?command=ls&output=1', { method, token: 'no' });
       expect([method, status]).toEqual([method, 401]);
@@ -129,7 +130,7 @@ describe.each([false, true])('anonymous users allowed: %s', (anonymous) => {
   });
 });
 
-test('who may is served everywhere', async () => {
+test('an authorized user is served on every endpoint', async () => {
   await guarded.start();
   const { cluster } = guarded;
   const certificate = await cluster.authority.issue({ commonName: 'jane' }, 'client');
@@ -160,7 +161,7 @@ describe('a path', () => {
     'main%00.log',
   ];
 
-  test.each(outside)('with %s in place of any name leads nowhere', async (name) => {
+  test.each(outside)('with %s instead of any name finds nothing', async (name) => {
     const by = { token: guarded.token() };
     for (const path of ['containerLogs', 'exec', 'attach', 'run', 'checkpoint', 'portForward']) {
       for (const names of [
@@ -179,12 +180,12 @@ describe('a path', () => {
     expect(guarded.node.asked).toEqual([]);
   });
 
-  test('that is no path is refused before anybody is asked for', async () => {
+  test('that is invalid is refused before authentication', async () => {
     const { status, text } = await get(guarded.port, '/pods/%zz', {});
     expect([status, text]).toEqual([400, '400 Bad Request']);
   });
 
-  test('of a pod with the longest name is served, and of none with a longer one', async () => {
+  test('with the longest valid pod name is served, and a longer one is refused', async () => {
     const by = { token: guarded.token() };
     const { text } = await get(guarded.port, `/containerLogs/default/${'a'.repeat(253)}/main`, by);
     expect(text).toBe(`pod "${'a'.repeat(253)}" does not exist`);

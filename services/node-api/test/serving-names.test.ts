@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { servingNames } from '../src/serving-names.ts';
+import { servingNames } from '../src/tls/serving-names.ts';
 
 test.each([
   [[], undefined],

@@ -1,4 +1,4 @@
-// Clients that are slow, silent or wrong: they cost little, and nobody else waits for them.
+// Clients that are slow, silent or faulty cost little, and do not delay others.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { rawConnection, sendRaw } from './raw-client.ts';
 
 const MB = 1024 * 1024;
 
-// Only then there is a gc, in contexts that are made afterwards.
+// Contexts that are created after this have `gc`.
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
@@ -32,7 +32,7 @@ afterEach(() => {
 });
 afterAll(() => guarded.remove());
 
-/** What the process holds, client and server of the test together. */
+/** What the process uses, client and server of the test together. */
 function held(): { sockets: number; bytes: number } {
   collect();
   const open = readdirSync('/proc/self/fd').filter((name) => isSocket(name)).length;
@@ -54,19 +54,19 @@ async function connections(count: number): Promise<Socket[]> {
   return made;
 }
 
-/** Somebody else is served meanwhile. */
+/** Another client is served meanwhile. */
 async function served(): Promise<void> {
   expect((await get(guarded.port, '/pods', { token: guarded.token() })).status).toBe(200);
 }
 
-describe('others are served while', () => {
-  test('heads come drop by drop', async () => {
+describe('other clients are served while', () => {
+  test('request heads arrive byte by byte', async () => {
     const slow = await connections(100);
     for (const letter of `GET /pods HTTP/1.1\r\n${bearer}`) for (const socket of slow) socket.write(letter);
     await served();
   });
 
-  test('bodies never end: they are answered before', async () => {
+  test('request bodies never end, since they are answered before', async () => {
     const slow = await connections(100);
     for (const socket of slow) {
       socket.write(['POST /pods HTTP/1.1', 'Host: node', bearer, 'Content-Length: 1000000', '', 'begin'].join('\r\n'));
@@ -80,7 +80,7 @@ describe('others are served while', () => {
     await served();
   });
 
-  test('answers are not read: of many that were asked for, few are made', async () => {
+  test('answers are not read, since few of them are produced', async () => {
     const before = held();
     const slow = await connections(20);
     const asking = ['GET /pods HTTP/1.1', 'Host: node', bearer, '', ''].join('\r\n').repeat(1_000);
@@ -90,20 +90,20 @@ describe('others are served while', () => {
     expect(held().bytes - before.bytes).toBeLessThan(100 * MB);
   });
 
-  test('connections are made on which nothing is said', async () => {
+  test('connections without a request are open', async () => {
     await connections(200);
     await served();
   });
 });
 
-test('what was slow leaves nothing', async () => {
+test('closed slow connections leave nothing behind', async () => {
   const before = held().sockets;
   await connections(200);
   for (const socket of sockets.splice(0)) socket.destroy();
-  await poll('the connections are gone', () => Promise.resolve(held().sockets <= before || undefined));
+  await poll('the connections have ended', () => Promise.resolve(held().sockets <= before || undefined));
 });
 
-/** Bad in every way that comes to mind, one for each number. */
+/** A bad request for each number, in many ways. */
 function badRequest(index: number): string[] {
   const paths = [
     '/pods',
@@ -120,7 +120,7 @@ function badRequest(index: number): string[] {
   return [`${method} ${paths[index % paths.length] ?? ''} HTTP/1.1`, 'Host: node', ...token, `X-Number: ${index}`, ''];
 }
 
-/** What a connection ends with, one for each number. */
+/** The last request of a connection, for each number. */
 function badEnd(index: number): string[] {
   const ends = [
     ['GET /pods HTTP/1.1', 'Host: node', 'Connection: close', '', ''],
@@ -131,14 +131,14 @@ function badEnd(index: number): string[] {
   return ends[index % ends.length] ?? [];
 }
 
-test('10,000 bad requests leave the server as it was', async () => {
+test('10,000 bad requests leave the server unchanged', async () => {
   const perConnection = 50;
   const talk = async (index: number) => {
     const numbers = Array.from({ length: perConnection - 1 }, (_, one) => index * perConnection + one);
     const { statuses } = await sendRaw(guarded.port, [...numbers.flatMap(badRequest), ...badEnd(index)]);
     expect([index, statuses.filter((status) => ![400, 401].includes(status))]).toEqual([index, []]);
   };
-  /** As many connections one after the other, ten of them at once. */
+  /** So many connections, ten of them at once. */
   const talks = async (from: number, count: number) => {
     const left = Array.from({ length: count }, (_, index) => from + index);
     const some = async () => {
@@ -146,11 +146,11 @@ test('10,000 bad requests leave the server as it was', async () => {
     };
     await Promise.all(Array.from({ length: 10 }, some));
   };
-  // Until the answers about tokens are known and what the engine compiles is compiled.
+  // Until the token reviews are cached and the code is compiled.
   await talks(0, 100);
   const before = held();
   await talks(100, 100);
-  await poll('the connections are gone', () => Promise.resolve(held().sockets <= before.sockets || undefined));
+  await poll('the connections have ended', () => Promise.resolve(held().sockets <= before.sockets || undefined));
   expect(held().bytes - before.bytes).toBeLessThan(5 * MB);
   expect(guarded.node.asked).toEqual([]);
   expect(guarded.reached).toEqual([]);

@@ -1,4 +1,4 @@
-// Requests that two readers could read differently: bytes as they are, over real TLS.
+// Requests that two parsers could read differently: raw bytes over real TLS.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { GuardedNode } from './guarded-node.ts';
 import { sendRaw } from './raw-client.ts';
@@ -16,17 +16,17 @@ beforeEach(() => guarded.forget());
 
 const send = (lines: readonly string[], enough?: string) => sendRaw(guarded.port, lines, enough);
 const close = 'Connection: close';
-/** A request of who may, which would be answered with 200 if it were taken for one of its own. */
+/** A request of an authorized user, which would be answered with 200 if it were taken for a separate one. */
 const hidden = () => ['GET /pods HTTP/1.1', 'Host: node', bearer, close, '', ''];
 
-describe('what can be read in two ways is refused, and what is behind it is not read', () => {
+describe('an ambiguous request is refused, and what follows it is not read', () => {
   test.each([
-    ['two ends of the body', ['Content-Length: 4', 'Transfer-Encoding: chunked']],
-    ['two ends of the body, the other way round', ['Transfer-Encoding: chunked', 'Content-Length: 4']],
+    ['two lengths of the body', ['Content-Length: 4', 'Transfer-Encoding: chunked']],
+    ['two lengths of the body, the other way round', ['Transfer-Encoding: chunked', 'Content-Length: 4']],
     ['two lengths', ['Content-Length: 4', 'Content-Length: 5']],
-    ['a length that is none', ['Content-Length: +4']],
+    ['an invalid length', ['Content-Length: +4']],
     ['a coding that is not the last one', ['Transfer-Encoding: chunked, identity']],
-    ['a coding that hides', ['Transfer-Encoding : chunked']],
+    ['a hidden coding', ['Transfer-Encoding : chunked']],
     ['a folded line', ['X-Folded: one', ' two']],
     ['a NUL', ['X-Nul: a\0b']],
     ['a carriage return alone', ['X-Return: a\rContent-Length: 4']],
@@ -39,7 +39,7 @@ describe('what can be read in two ways is refused, and what is behind it is not 
   });
 
   test.each([
-    ['HTTP/2 without asking', ['PRI * HTTP/2.0', '', 'SM', '', '']],
+    ['HTTP/2 without negotiation', ['PRI * HTTP/2.0', '', 'SM', '', '']],
     ['no version', ['GET /pods', '', '']],
     ['another version', ['GET /pods HTTP/3.0', 'Host: node', '', '']],
     ['no host', ['GET /pods HTTP/1.1', '', '']],
@@ -51,14 +51,14 @@ describe('what can be read in two ways is refused, and what is behind it is not 
   });
 });
 
-describe('each request is judged by itself', () => {
-  test('of those on one connection', async () => {
+describe('each request is authorized by itself', () => {
+  test('on a shared connection', async () => {
     const one = (...more: string[]) => ['GET /pods HTTP/1.1', 'Host: node', ...more, ''];
     const { statuses } = await send([...one(bearer), ...one(), ...one('Authorization: Bearer no', close), '']);
     expect(statuses).toEqual([200, 401, 401]);
   });
 
-  test('by its path, also where that comes with a host', async () => {
+  test('by its path, also in a URL with a host', async () => {
     for (const target of ['http://elsewhere/pods', 'https://node/%70ods', '/pods?path=/healthz', '/pods#/healthz']) {
       const nobody = await send([`GET ${target} HTTP/1.1`, 'Host: node', close, '', '']);
       expect([target, nobody.statuses]).toEqual([target, [401]]);
@@ -70,7 +70,7 @@ describe('each request is judged by itself', () => {
     }
   });
 
-  test('by who asks, not by whom a header names', async () => {
+  test('by its credentials, not by a user in a header', async () => {
     const names = ['Impersonate-User: jane', 'X-Remote-User: jane', 'X-Forwarded-User: jane', 'Impersonate-Uid: 1'];
     const joe = `Authorization: Bearer ${guarded.token('joe')}`;
     const { statuses } = await send(['GET /pods HTTP/1.1', 'Host: node', ...names, joe, close, '', '']);
@@ -83,12 +83,12 @@ describe('an upgrade', () => {
   const path = '/exec/default/web/main?command=ls&output=1';
   const asking = ['Host: node', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
 
-  test('that is refused ends the connection, and what is behind it is not read', async () => {
+  test('that is refused ends the connection, and what follows it is not read', async () => {
     const { statuses } = await send([`POST ${path} HTTP/1.1`, ...asking, '', ...hidden()]);
     expect(statuses).toEqual([401]);
   });
 
-  test('behind a request that is not answered yet ends the connection', async () => {
+  test('after a request that is not answered yet ends the connection', async () => {
     const first = ['GET /pods HTTP/1.1', 'Host: node', 'Authorization: Bearer not-known-yet', ''];
     const { statuses } = await send([...first, `POST ${path} HTTP/1.1`, ...asking, bearer, '', '']);
     expect(statuses).toEqual([]);
@@ -96,7 +96,7 @@ describe('an upgrade', () => {
     expect((await send(hidden())).statuses).toEqual([200]);
   });
 
-  test('of what is no stream is an ordinary request, after which the connection ends', async () => {
+  test('for a path that is not a stream is an ordinary request, and ends the connection', async () => {
     const lines = ['GET /pods HTTP/1.1', 'Host: node', 'Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', bearer];
     const { statuses } = await send([...lines, 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA', '', ...hidden()]);
     expect(statuses).toEqual([200]);
@@ -105,7 +105,7 @@ describe('an upgrade', () => {
   test.each([
     ['a length', 'Content-Length: 4'],
     ['pieces', 'Transfer-Encoding: chunked'],
-  ])('with a body by %s has none for the runtime: what comes is of the stream', async (_, header) => {
+  ])('with a body by %s has no body for the runtime: its bytes belong to the stream', async (_, header) => {
     const { statuses } = await send([`POST ${path} HTTP/1.1`, ...asking, bearer, header, '', 'body'], '\r\n\r\n');
     expect(statuses).toEqual([101]);
     expect(guarded.reached.map(({ headers }) => headers['content-length'])).toEqual(['0']);
@@ -113,7 +113,7 @@ describe('an upgrade', () => {
     expect(guarded.behind).toBe('body');
   });
 
-  test('brings the runtime what is its business, and nothing else', async () => {
+  test('forwards only the necessary headers to the runtime', async () => {
     const wanted = ['User-Agent: test', 'Origin: http://x', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
     const others = ['Cookie: a=b', 'Forwarded: for=x', 'X-Forwarded-For: x', 'Impersonate-User: jane', 'TE: trailers'];
     const socket = ['Sec-WebSocket-Key: key', 'Sec-WebSocket-Protocol: v4.channel.k8s.io', 'Sec-WebSocket-Version: 13'];

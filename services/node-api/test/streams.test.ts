@@ -1,4 +1,4 @@
-// Commands and ports of containers: what passes between a client and the runtime's streaming server.
+// Commands and ports of containers: the bytes between a client and the runtime's streaming server.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { compileStatic } from '@kubus/node-images';
@@ -21,12 +21,12 @@ let runtime: Server;
 let way: 'HTTPS' | 'the socket' = 'HTTPS';
 /** With it, streams over the node's own socket pass through the relay. */
 let config: typeof open & { readonly socket: string; readonly streamRelay: string };
-/** The requests that have come to the runtime, and its connections. */
+/** The requests that have reached the runtime, and its connections. */
 let requests: { method: string | undefined; url: string | undefined; headers: NodeJS.Dict<string | string[]> }[] = [];
 const connections: Socket[] = [];
-/** What was asked of it and is not known. */
+/** The unknown URLs that were requested from it. */
 let refused: (string | undefined)[] = [];
-/** What the runtime does with a connection that it has taken. */
+/** How the runtime handles an accepted connection. */
 let serve: (socket: Socket) => void;
 
 beforeAll(async () => {
@@ -81,12 +81,12 @@ afterEach(() => {
 const EXEC = '/exec/default/web/main?command=sh&command=-c&input=1&output=1&error=1';
 
 function openSecurely(allowHalfOpen: boolean): Socket {
-  // Node has this option without a type for it.
+  // The types of Node.js lack this option.
   const options = { host: '127.0.0.1', port: node.api.ports.secure, rejectUnauthorized: false, allowHalfOpen };
   return connectSecurely({ ...options });
 }
 
-/** Connects and asks for an upgrade; what comes after the answer's head is left in the socket. */
+/** Connects and requests an upgrade; what follows the answer's head is left in the socket. */
 async function upgrade(
   path: string,
   more: { method?: string; headers?: string[]; early?: Buffer; allowHalfOpen?: boolean } = {},
@@ -109,7 +109,7 @@ async function upgrade(
   return { socket, head };
 }
 
-/** The relays that run now. */
+/** The running relays. */
 async function relays(): Promise<number[]> {
   const children = await readFile(`/proc/self/task/${process.pid}/children`, 'utf8');
   const pids = children.split(' ').filter((pid) => pid !== '');
@@ -130,7 +130,7 @@ describe.each([
     way = 'HTTPS';
   });
 
-  test('is made ready by the runtime, and its connection is the client’s', async () => {
+  test('is prepared by the runtime and connected with the client', async () => {
     const headers = ['X-Stream-Protocol-Version: v5.channel.k8s.io', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
     const { socket, head } = await upgrade(EXEC, {
       headers: [...headers, 'Authorization: Bearer secret'],
@@ -162,7 +162,7 @@ describe.each([
     ]);
   });
 
-  test('passes random bytes exactly, both ways at once, with those that come with the request', async () => {
+  test('transfers random bytes exactly in both directions, including those sent with the request', async () => {
     const [sent, echoed] = [createHash('sha256'), createHash('sha256')];
     const early = randomBytes(1000);
     const { socket } = await upgrade(EXEC, { early, allowHalfOpen: true });
@@ -178,7 +178,7 @@ describe.each([
     expect(echoed.digest('hex')).toBe(sent.digest('hex'));
   });
 
-  test('goes on in one direction when the other one has ended', async () => {
+  test('continues in one direction when the other one has ended', async () => {
     serve = (socket) => {
       void buffer(socket).then((all) => socket.end(`${all.length} bytes`));
     };
@@ -187,7 +187,7 @@ describe.each([
     expect((await buffer(socket)).toString()).toBe('300000 bytes');
   });
 
-  test('that nobody takes from is not read ahead of', async () => {
+  test('is not read ahead for a client that does not read', async () => {
     const piece = Buffer.alloc(64 * 1024);
     let written = 0;
     serve = (socket) => {
@@ -200,7 +200,7 @@ describe.each([
     };
     const { socket } = await upgrade(EXEC);
     socket.pause();
-    // Nothing moves any more when others have had all of theirs passed on meanwhile.
+    // Nothing moves any more once another connection has transferred all its bytes meanwhile.
     serve = (other) => void other.pipe(other);
     let before: number;
     do {
@@ -213,7 +213,7 @@ describe.each([
     socket.destroy();
   });
 
-  test('is over when the runtime has ended, and what the client still sends takes nothing of it away', async () => {
+  test('ends with the runtime, and what the client still sends does not lose any output', async () => {
     const all = randomBytes(1_000_000);
     serve = (socket) => socket.end(all);
     const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
@@ -226,7 +226,7 @@ describe.each([
     expect(Buffer.concat(chunks).equals(all)).toBe(true);
   });
 
-  test('is refused as the runtime refuses it, which hears nothing of what came with the request', async () => {
+  test('is refused with the runtime’s answer, and bytes sent with the request do not reach the runtime', async () => {
     node.streamingUrl = `${node.streamingUrl}-unknown`;
     const { socket, head } = await upgrade('/exec/default/web/main?command=ls&output=1', {
       early: Buffer.from('GET /exec/other-token HTTP/1.1\r\nHost: x\r\n\r\n'),
@@ -240,17 +240,17 @@ describe.each([
   test.each([
     ['the client', (client: Socket) => client.destroy()],
     ['the runtime', () => connections[0]?.resetAndDestroy()],
-  ])('ends on both sides when %s goes away', async (_, leave) => {
+  ])('ends on both sides when %s disconnects', async (_, leave) => {
     const { socket } = await upgrade(EXEC);
     const [runtimes = new Socket()] = connections;
     const closed = Promise.all([once(socket.resume(), 'close'), once(runtimes, 'close')]);
     leave(socket);
     await closed;
     await untilEnded();
-    await poll('nothing is open', () => Promise.resolve(node.api.streams === 0 || undefined));
+    await poll('no stream is open', () => Promise.resolve(node.api.streams === 0 || undefined));
   });
 
-  test('ends when it is silent for too long', async () => {
+  test('ends after the idle timeout', async () => {
     await node.start({ ...config, streamIdleMs: 50 });
     const { socket } = await upgrade(EXEC);
     await once(socket.resume(), 'close');
@@ -274,7 +274,7 @@ describe('the relay of a connection', () => {
     way = 'HTTPS';
   });
 
-  test('tells what has passed, and is gone then', async () => {
+  test('reports the transferred bytes, and ends', async () => {
     const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
     expect(await relays()).toHaveLength(1);
     socket.end(Buffer.alloc(100_000));
@@ -282,7 +282,7 @@ describe('the relay of a connection', () => {
     await untilEnded();
     const [, ended] = node.events;
     expect(ended).toMatchObject({ what: 'ended', received: 100_000 });
-    // With the answer to the upgrade.
+    // Including the answer to the upgrade.
     expect(ended?.bytes).toBeGreaterThan(100_000);
     expect(await relays()).toEqual([]);
   });
@@ -297,7 +297,7 @@ describe('the relay of a connection', () => {
     expect(node.events.at(-1)?.error).toContain('relay');
   });
 
-  test('that can not be started ends both sides, and the next one is tried', async () => {
+  test('that cannot be started ends both sides, and the next connection tries again', async () => {
     await node.start({ ...config, streamRelay: join(node.folder, 'none') });
     for (const times of [1, 2]) {
       const socket = connect(config.socket);
@@ -310,7 +310,7 @@ describe('the relay of a connection', () => {
   });
 });
 
-describe('what can not be', () => {
+describe('a refused stream', () => {
   test.each([
     ['/exec/default/web/main?command=ls', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
     ['/exec/default/web/other?command=ls&output=1', 500, 'container not found ("other")'],
@@ -325,30 +325,30 @@ describe('what can not be', () => {
     expect(requests).toEqual([]);
   });
 
-  test('is said before anything else, in an answer after which the connection ends', async () => {
+  test('is refused in an ordinary answer, after which the connection ends', async () => {
     const { socket, head } = await upgrade('/exec/default/none/main?command=ls&output=1');
     expect(head).toMatch(/^HTTP\/1.1 404 Not Found\r\n/);
     expect((await buffer(socket)).toString()).toBe('pod does not exist');
   });
 
-  test('a request without an upgrade', async () => {
+  test('without an upgrade is a bad request', async () => {
     expect(await get(node.api.ports.secure, EXEC)).toMatchObject({ status: 400, text: 'Upgrade request required' });
     expect(await get(node.api.ports.secure, EXEC, { method: 'PUT' })).toMatchObject({ status: 405 });
   });
 
-  test('what the runtime does not know is no server error', async () => {
+  test('for a container that the runtime does not know is not a server error', async () => {
     node.streamingUrl = undefined;
     expect((await upgrade(EXEC)).head).toMatch(/^HTTP\/1.1 404 /);
   });
 
-  test('a streaming server that is not there', async () => {
+  test('with an unreachable streaming server is a bad gateway', async () => {
     node.streamingUrl = 'http://127.0.0.1:1/exec/token';
     const { head } = await upgrade(EXEC);
     expect(head).toMatch(/^HTTP\/1.1 502 /);
     expect(node.api.streams).toBe(0);
   });
 
-  test('who may not is told so, and nothing is asked of the runtime', async () => {
+  test('without credentials is refused, and the runtime is not called', async () => {
     await node.start({ ...config, authentication: { ...open.authentication, anonymous: false } });
     const { socket, head } = await upgrade(EXEC);
     expect(head).toMatch(/^HTTP\/1.1 401 /);
@@ -358,7 +358,7 @@ describe('what can not be', () => {
   });
 });
 
-test('a terminal has no stderr, and attach and ports have their own calls', async () => {
+test('a terminal has no stderr, and attach and port forwarding have calls of their own', async () => {
   const paths = [
     '/attach/default/web/uid-web/main?input=1&output=1&error=1&tty=1',
     '/portForward/default/web?port=80,443',

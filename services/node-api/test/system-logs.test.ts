@@ -1,4 +1,4 @@
-// The machine's logs: what lies in their folder, and nothing else.
+// The machine's logs: the content of their folder, and nothing else.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ test.each([
   expect(answer.headers['x-content-type-options']).toBe('nosniff');
 });
 
-test('a folder is a list of links to what is in it', async () => {
+test('a folder is a list of links to its entries', async () => {
   const { text, headers } = await ask('/logs/');
   expect(headers['content-type']).toBe('text/html; charset=utf-8');
   const links = [...text.matchAll(/<a href="([^"]*)">([^<]*)<\/a>/g)].map(([, target, name]) => [target, name]);
@@ -60,7 +60,7 @@ test('a folder is a list of links to what is in it', async () => {
   }
 });
 
-describe('nothing is out of the folder', () => {
+describe('nothing outside of the folder is found', () => {
   test.each([
     ...['/logs/outside', '/logs/etc/passwd', '/logs/etc/', '/logs/loop', '/logs/pipe', '/logs/none', '/logs/syslog/x'],
     ...['/logs/../secret', '/logs/%2e%2e/secret', '/logs/..%2fsecret', '/logs/%2e%2e%2fsecret', '/logs/..\\secret'],
@@ -75,7 +75,7 @@ describe('nothing is out of the folder', () => {
   });
 });
 
-test('no file stays open', async () => {
+test('all files are closed', async () => {
   for (const path of ['/logs/syslog', '/logs/empty', '/logs/', '/logs/outside', '/logs/pipe']) await ask(path);
   const descriptors = readdirSync('/proc/self/fd');
   for (let round = 0; round < 20; round += 1) {
@@ -84,7 +84,7 @@ test('no file stays open', async () => {
   expect(readdirSync('/proc/self/fd').length).toBeLessThan(descriptors.length + 20);
 });
 
-test('without their folder they are disabled', async () => {
+test('system logs are disabled without a folder', async () => {
   await node.start(open);
   for (const path of ['/logs', '/logs/', '/logs/syslog']) {
     expect(await ask(path)).toMatchObject({ status: 405, text: 'logs endpoint is disabled.\n' });

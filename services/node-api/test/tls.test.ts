@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => node.remove());
 
-/** Makes a connection and ends it. */
+/** Opens a connection and ends it. */
 async function shake(
   options: ConnectionOptions = {},
 ): Promise<{ certificate: X509Certificate; protocol: string | null; cipher: string }> {
@@ -27,7 +27,7 @@ async function shake(
   try {
     await once(socket, 'secureConnect');
     const certificate = socket.getPeerX509Certificate();
-    if (certificate === undefined) throw new Error('the server has shown no certificate');
+    if (certificate === undefined) throw new Error('the server has presented no certificate');
     return { certificate, protocol: socket.getProtocol(), cipher: socket.getCipher().name };
   } finally {
     socket.destroy();
@@ -37,7 +37,7 @@ async function shake(
 describe('a node without a certificate', () => {
   beforeEach(() => rm(pki, { recursive: true, force: true }));
 
-  test('makes one for itself, and keeps it', async () => {
+  test('creates one for itself, and keeps it', async () => {
     await node.start(open, { nodeIps: ['192.0.2.7', 'fd00::7'] });
     const { certificate } = await shake();
     expect(certificate.subject).toMatch(new RegExp(`^CN=${hostname()}@\\d+$`));
@@ -63,7 +63,7 @@ describe('a node without a certificate', () => {
     expect((await shake()).certificate.fingerprint256).toBe(certificate.fingerprint256);
   });
 
-  test('makes both anew when one of them is missing', async () => {
+  test('creates certificate and key again when one of them is missing', async () => {
     await node.start(open);
     const { certificate } = await shake();
     await rm(join(pki, 'kubelet.key'));
@@ -72,7 +72,7 @@ describe('a node without a certificate', () => {
   });
 });
 
-describe('given certificates', () => {
+describe('configured certificates', () => {
   let authority: Authority;
 
   beforeAll(async () => {
@@ -86,11 +86,11 @@ describe('given certificates', () => {
   }
 
   const shows = (name: string) =>
-    poll(`the certificate ${name} is shown`, async () => {
+    poll(`the certificate ${name} is presented`, async () => {
       return (await shake()).certificate.subject === `CN=${name}` || undefined;
     });
 
-  test('are read again when they change, and not before certificate and key belong together', async () => {
+  test('are read again when they change, and used once certificate and key match', async () => {
     await write(node.folder, 'one');
     await node.start({
       ...open,
@@ -119,16 +119,16 @@ describe('given certificates', () => {
     await shows('b');
   });
 
-  test('that are not there end the start', async () => {
+  test('that are missing make the start fail', async () => {
     const missing = join(node.folder, 'missing.crt');
     await expect(node.start({ ...open, tls: { certFile: missing, keyFile: missing } })).rejects.toThrow(missing);
   });
 });
 
-describe('a certificate of the cluster', () => {
+describe('a certificate signed by the cluster', () => {
   const address = { type: 'InternalIP', address: '192.0.2.7' };
 
-  test('is asked for by the node’s names, shown when it is there, and another one when the names change', async () => {
+  test('is requested for the node’s names, used once signed, and replaced when the names change', async () => {
     const cluster = await TestApiServer.start({ approve: () => true });
     try {
       const kubeconfig = await cluster.kubeconfig(nodeUser(NODE), 'certificate');
@@ -138,12 +138,12 @@ describe('a certificate of the cluster', () => {
       await start();
       await expect(shake()).rejects.toThrow(/handshake failure|internal error/i);
       const shown = (names: string) =>
-        poll(`a certificate for ${names} is shown`, async () => {
+        poll(`a certificate for ${names} is presented`, async () => {
           const certificate = (await shake().catch(() => undefined))?.certificate;
           return certificate?.subjectAltName === names ? certificate : undefined;
         });
 
-      node.isKnownBy([address, { type: 'Hostname', address: 'node0.example' }]);
+      node.publishNode([address, { type: 'Hostname', address: 'node0.example' }]);
       const first = await shown('DNS:node0.example, IP Address:192.0.2.7');
       expect(first.subject).toBe(`O=system:nodes\nCN=system:node:${NODE}`);
       expect(first.verify(new X509Certificate(cluster.authority.certificate).publicKey)).toBe(true);
@@ -152,8 +152,8 @@ describe('a certificate of the cluster', () => {
 
       await start();
       expect((await shown('DNS:node0.example, IP Address:192.0.2.7')).fingerprint256).toBe(first.fingerprint256);
-      node.isKnownBy([address]);
-      node.isKnownBy([{ ...address, address: '192.0.2.8' }]);
+      node.publishNode([address]);
+      node.publishNode([{ ...address, address: '192.0.2.8' }]);
       await shown('IP Address:192.0.2.8');
     } finally {
       await node.start(open);
@@ -163,7 +163,7 @@ describe('a certificate of the cluster', () => {
 });
 
 describe('connections', () => {
-  test('are made with TLS 1.2 at least, unless told otherwise', async () => {
+  test('use at least TLS 1.2 by default', async () => {
     await node.start(open);
     await expect(shake({ maxVersion: 'TLSv1.1', minVersion: 'TLSv1.1' })).rejects.toThrow(/version|protocol/i);
     expect((await shake({ maxVersion: 'TLSv1.2' })).protocol).toBe('TLSv1.2');
@@ -172,7 +172,15 @@ describe('connections', () => {
     expect((await shake()).protocol).toBe('TLSv1.3');
   });
 
-  test('use the suites that are named, of which TLS 1.3 has its own', async () => {
+  test.each(['ECDHE-RSA-AES128-SHA', 'AES128-GCM-SHA256', 'DHE-RSA-AES128-GCM-SHA256'])(
+    'do not use %s by default',
+    async (ciphers) => {
+      await node.start(open);
+      await expect(shake({ maxVersion: 'TLSv1.2', ciphers })).rejects.toThrow(/handshake failure/i);
+    },
+  );
+
+  test('use the configured cipher suites, while TLS 1.3 has its own', async () => {
     await node.start({ ...open, cipherSuites: ['TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384'] });
     expect((await shake({ maxVersion: 'TLSv1.2' })).cipher).toBe('ECDHE-RSA-AES256-GCM-SHA384');
     const others = { maxVersion: 'TLSv1.2', ciphers: 'ECDHE-RSA-AES128-GCM-SHA256' } as const;
@@ -183,7 +191,7 @@ describe('connections', () => {
   test.each([
     [{ cipherSuites: ['TLS_FOO'] }, "server.cipherSuites: Cipher suite TLS_FOO not supported or doesn't exist"],
     [{ minVersion: 'VersionSSL30' }, 'server.minVersion: unknown tls version "VersionSSL30"'],
-  ])('%j is refused at the start', async (server, message) => {
+  ])('%j makes the start fail', async (server, message) => {
     await expect(node.start({ ...open, ...server })).rejects.toThrow(message);
   });
 });

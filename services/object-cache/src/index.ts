@@ -1,2 +1,2 @@
-export { ObjectCache, type ObjectCacheOptions } from './object-cache.ts';
+export { ObjectCache } from './object-cache.ts';
 export { objectCache } from './service.ts';

@@ -9,17 +9,17 @@ import {
   trustBundle,
 } from '@kubus/contracts';
 import type { KubeWatcher } from '@kubus/kube';
-import { type PodDemand, demandOf } from '@kubus/object-demand';
 import type { Clock, Ids, Logger } from '@kubus/ports';
-import { FollowedObjects } from './followed-objects.ts';
-import { ObjectServer } from './object-server.ts';
-import { runtimeClassesOf } from './runtime-classes.ts';
-import { ServiceAccounts } from './service-accounts.ts';
-import { ServicesByNamespace } from './services-by-namespace.ts';
-import { Storage } from './storage.ts';
-import { Tokens } from './tokens.ts';
-import type { ToldCollection } from './told-collection.ts';
-import { trustBundlesOf } from './trust-bundles.ts';
+import { type PodDemand, demandOf } from '@kubus/volume';
+import { FollowedObjects } from './objects/followed-objects.ts';
+import { ObjectServer } from './objects/object-server.ts';
+import { runtimeClassesOf } from './cluster/runtime-classes.ts';
+import { ServiceAccounts } from './accounts/service-accounts.ts';
+import { ServicesByNamespace } from './cluster/services-by-namespace.ts';
+import { Storage } from './storage/storage.ts';
+import { Tokens } from './accounts/tokens.ts';
+import type { PublishedCollection } from './follow/published-collection.ts';
+import { trustBundlesOf } from './cluster/trust-bundles.ts';
 
 export interface ObjectCacheOptions {
   readonly bus: Bus;
@@ -27,20 +27,20 @@ export interface ObjectCacheOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** Path of the socket on which values are given out. */
+  /** Path of the socket that serves values. */
   readonly socket: string;
 }
 
 /**
- * What the pods of the node need of the API server. It follows what they refer to and tells how it stands; what is in it,
- * and their tokens, it holds in memory and gives out on a socket (DESIGN rule 10).
+ * What the pods of the node need from the API server: follows the objects that they refer to and publishes their
+ * state; keeps values and tokens in memory and serves them on a socket (rule:secrets).
  */
 export class ObjectCache {
   readonly #objects: FollowedObjects;
   readonly #storage: Storage;
   readonly #services: ServicesByNamespace;
   readonly #tokens: Tokens;
-  readonly #trustBundles: ToldCollection<TrustBundle>;
+  readonly #trustBundles: PublishedCollection<TrustBundle>;
   readonly #serviceAccounts: ServiceAccounts;
   readonly #ends: (() => Promise<void> | void)[] = [];
 
@@ -53,7 +53,7 @@ export class ObjectCache {
       logger: options.logger,
     });
     cache.#ends.push(() => server.close());
-    // Who hears of an object reads it at once, so the socket is there before anything is told.
+    // Readers of a fact read the object at once, so the socket has to exist before any fact is published.
     cache.#listen(options.bus);
     return cache;
   }
@@ -78,18 +78,18 @@ export class ObjectCache {
     );
   }
 
-  /** What it waits for, if it does. */
+  /** What it waits for, for the service's health; undefined when nothing. */
   get problem(): string | undefined {
     return this.#services.read ? undefined : 'the API server has not been read yet';
   }
 
-  /** Objects that are followed, and claims; of how many of the objects nothing is known yet; tokens that are kept. */
+  /** Numbers of followed objects and claims, of objects not read yet, and of kept tokens. */
   get count(): { readonly objects: number; readonly unread: number; readonly claims: number; readonly tokens: number } {
     const { all, unread } = this.#objects.count;
     return { objects: all, unread, claims: this.#storage.count.all, tokens: this.#tokens.count };
   }
 
-  /** Ends everything. What was told stays. */
+  /** Ends everything. Published facts stay. */
   async stop(): Promise<void> {
     for (const end of this.#ends) await end();
   }

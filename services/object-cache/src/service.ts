@@ -15,7 +15,7 @@ export const objectCache: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_followed_objects',
-      help: 'ConfigMaps and Secrets that are kept for pods, and those that the API server has not been heard about.',
+      help: 'ConfigMaps and Secrets that are kept for pods, and those not read yet.',
       collect: () => [
         { value: cache.count.objects, labels: { state: 'all' } },
         { value: cache.count.unread, labels: { state: 'unread' } },
@@ -24,13 +24,13 @@ export const objectCache: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_followed_claims',
-      help: 'PersistentVolumeClaims that are read again and again for pods.',
+      help: 'PersistentVolumeClaims that are polled for pods.',
       collect: () => cache.count.claims,
     });
     metrics.add({
       type: 'gauge',
       name: 'kubus_service_account_tokens',
-      help: 'Tokens of service accounts that are kept for pods.',
+      help: 'Service account tokens that are kept for pods.',
       collect: () => cache.count.tokens,
     });
     return {

@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => node.stop());
 
-/** A pod with this volume, in the API and on the node. */
+/** Adds a pod with this volume to the API and to the node. */
 function run(name: string, volume: object): Pod {
   const spec = {
     volumes: [{ name: 'v', ...volume }],
@@ -46,7 +46,7 @@ function putClaim(name = 'data', metadata: object = {}, spec: object = {}): void
   });
 }
 
-/** The claim gets a volume, as the cluster's controller binds them. */
+/** Binds a volume to the claim, as the cluster's controller does. */
 function bind(source: object, name = 'data'): void {
   const claim = { ...claimObject, name };
   const uid = node.api.get(claim)?.metadata.uid ?? '';
@@ -59,8 +59,8 @@ function bind(source: object, name = 'data'): void {
   node.api.patch(claim, { status }, { subresource: 'status' });
 }
 
-/** The claim as it is told of, once it is as wanted. */
-const told = (is: (claim: PresentClaim) => boolean = () => true, name = 'data') =>
+/** The claim as published, once it is as wanted. */
+const published = (is: (claim: PresentClaim) => boolean = () => true, name = 'data') =>
   node.until(() => {
     const claim = node.claim(name);
     return claim?.state === 'present' && is(claim) && claim;
@@ -69,14 +69,14 @@ const isBound = ({ volume }: PresentClaim) => volume !== undefined;
 const asked = (plural: string) => node.requests('get', plural).length;
 
 describe('a claim', () => {
-  test('is read until it has its volume, and told of with it', async () => {
+  test('is read until it is bound, and published with its volume', async () => {
     putClaim();
     await node.run();
     using('p');
-    expect(await told()).toMatchObject({ phase: 'Pending', protected: true, deleting: false, requested: '1Gi' });
+    expect(await published()).toMatchObject({ phase: 'Pending', protected: true, deleting: false, requested: '1Gi' });
     bind({ hostPath: { path: '/data' }, mountOptions: ['ro'] });
     const { uid } = node.api.get(claimObject)?.metadata ?? {};
-    const claim = await told(isBound);
+    const claim = await published(isBound);
     expect(claim).toEqual({
       ...{ state: 'present', namespace: 'default', name: 'data', uid, phase: 'Bound', volumeName: 'pv1' },
       ...{ deleting: false, protected: true, volumeMode: 'Filesystem', accessModes: ['ReadWriteOnce'] },
@@ -90,12 +90,12 @@ describe('a claim', () => {
     await node.until(() => node.storageComplete.claims);
   });
 
-  test('that is bound is read again after a minute, for all its pods, and told of when it is different', async () => {
+  test('that is bound is read every minute, once for all its pods, and published when it changes', async () => {
     putClaim();
     bind({ local: { path: '/disk' } });
     await node.run();
     for (const name of ['p', 'q']) using(name);
-    const first = await told(isBound);
+    const first = await published(isBound);
     expect(first.volume?.source).toEqual({ kind: 'local', path: '/disk' });
     expect(asked('persistentvolumeclaims')).toBe(1);
     await node.clock.advance(60_000);
@@ -104,22 +104,25 @@ describe('a claim', () => {
     const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
     node.api.patch(claimObject, { status: { conditions } }, { subresource: 'status' });
     node.api.delete(claimObject);
-    // What it asks for next is heard only when the last answer has been taken in.
-    await node.heard();
+    // The next request is observed only when the last answer has been processed.
+    await node.untilReceived();
     await node.clock.advance(60_000);
-    expect(await told(({ deleting }) => deleting)).toMatchObject({ resizePending: true, volume: { capacity: '2Gi' } });
+    expect(await published(({ deleting }) => deleting)).toMatchObject({
+      resizePending: true,
+      volume: { capacity: '2Gi' },
+    });
     expect(asked('persistentvolumeclaims')).toBe(3);
   });
 
-  test('that is made for its pod says whose it is', async () => {
+  test('that was created for its pod is published with the pod as its controller', async () => {
     putClaim('p-v', { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'p', controller: true }] });
     await node.run();
     const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
     run('p', { ephemeral: { volumeClaimTemplate: { spec } } });
-    expect(await told(undefined, 'p-v')).toMatchObject({ controllerUid: 'p' });
+    expect(await published(undefined, 'p-v')).toMatchObject({ controllerUid: 'p' });
   });
 
-  test('that is missing or refused is told of so, and read when it is there', async () => {
+  test('that is missing or refused is published as such, and read once it exists', async () => {
     await node.run();
     using('p');
     await node.until(() => node.claim('data')?.state === 'missing');
@@ -130,47 +133,47 @@ describe('a claim', () => {
     });
     putClaim();
     denied = undefined;
-    await told();
+    await published();
     denied = ({ resource }) => resource === 'persistentvolumeclaims';
     const refused = asked('persistentvolumeclaims');
     await node.api.waitForRequest(() => asked('persistentvolumeclaims') > refused + 2);
     expect(node.claim('data')?.state).toBe('present');
   });
 
-  test('says why its volume is not known', async () => {
+  test('is published with the reason why its volume is not known', async () => {
     putClaim();
     bind({ nfs: { server: 's', path: '/x' } });
     denied = ({ resource }) => resource === 'persistentvolumes';
     await node.run();
     using('p');
-    const { volumeProblem } = await told((claim) => claim.volumeProblem !== undefined);
+    const { volumeProblem } = await published((claim) => claim.volumeProblem !== undefined);
     expect(volumeProblem).toMatch(/^persistentvolumes "pv1" is forbidden: .*: not now$/);
     denied = undefined;
-    const { volume, ...claim } = await told(isBound);
+    const { volume, ...claim } = await published(isBound);
     expect(volume?.source).toEqual({ kind: 'nfs', server: 's', path: '/x', readOnly: false });
     expect(claim).not.toHaveProperty('volumeProblem');
   });
 
-  test('of a kind that no node mounts by itself is told of by its name', async () => {
+  test('with a volume of an unsupported kind is published with the name of the kind', async () => {
     putClaim();
     bind({ iscsi: { targetPortal: 't', iqn: 'i', lun: 1 }, storageClassName: 'slow' });
     await node.run();
     using('p');
-    expect((await told(isBound)).volume?.source).toEqual({ kind: 'other', name: 'iscsi' });
+    expect((await published(isBound)).volume?.source).toEqual({ kind: 'other', name: 'iscsi' });
   });
 
-  test('is forgotten some time after its last pod, and nothing is asked for pods that need none', async () => {
+  test('is forgotten some time after its last pod, and not requested for pods that do not need it', async () => {
     putClaim();
     bind({ hostPath: { path: '/data' } });
     const cache = await node.run();
     node.work(podOf('unused', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] }));
-    await node.heard();
+    await node.untilReceived();
     expect(node.requests('get', 'persistentvolumeclaims')).toEqual([]);
     expect(node.requests('list', 'csidrivers')).toEqual([]);
     using('p');
-    await told(isBound);
+    await published(isBound);
     node.forget('p');
-    await node.heard();
+    await node.untilReceived();
     await node.clock.advance(30_000);
     await node.until(() => node.claims.length === 0);
     expect(cache.count.claims).toBe(0);
@@ -180,14 +183,14 @@ describe('a claim', () => {
 });
 
 describe('without the API server', () => {
-  test('what is known goes on, and what is gone goes when it is back', async () => {
+  test('known claims stay; after its return those of removed pods are removed', async () => {
     putClaim();
     bind({ hostPath: { path: '/data' } });
     await node.run();
     using('p');
-    await told(isBound);
+    await published(isBound);
     await node.api.pause();
-    // The next look, and all its tries.
+    // The next poll with all its attempts.
     await node.clock.advance(60_000);
     await node.clock.advance(30_000);
     expect(node.claims).toEqual(['default/data present']);
@@ -217,7 +220,7 @@ describe('a volume of a CSI driver', () => {
     node.api.patch(attachment, { status: { ...status } }, { subresource: 'status' });
   };
 
-  test('brings its driver and its Secrets, which the node may then read', async () => {
+  test('is published with its driver, and its Secrets are followed', async () => {
     putClaim();
     const refs = { nodeStageSecretRef: secret('stage'), nodePublishSecretRef: secret('publish') };
     bind({ csi: { ...csi, fsType: 'ext4', volumeAttributes: { a: 'b' }, ...refs } });
@@ -228,7 +231,7 @@ describe('a volume of a CSI driver', () => {
     }
     await node.run();
     using('p');
-    expect((await told(isBound)).volume?.source).toEqual({
+    expect((await published(isBound)).volume?.source).toEqual({
       ...{ kind: 'csi', ...csi, fsType: 'ext4', readOnly: false, volumeAttributes: { a: 'b' } },
       ...{ nodeStageSecret: secret('stage'), nodePublishSecret: secret('publish') },
     });
@@ -254,21 +257,21 @@ describe('a volume of a CSI driver', () => {
     node.api.delete({ kind: 'CSIDriver', name: 'd.test' });
     await node.until(() => node.drivers.length === 0);
     node.forget('p');
-    await node.heard();
+    await node.untilReceived();
     await node.clock.advance(30_000);
     await node.until(() => node.claims.length === 0);
     await node.clock.advance(30_000);
     await node.until(() => !node.objects.some((line) => line.startsWith('Secret')));
   });
 
-  test('is followed to its attachment when the Node says that it is attached, and no longer', async () => {
+  test('has its attachment followed only while the Node lists it as attached', async () => {
     putClaim();
     bind({ csi });
     putDriver();
     await node.run();
     node.attached();
     using('p');
-    await told(isBound);
+    await published(isBound);
     await node.until(() => node.storageComplete.attachments);
     expect(node.requests('get', 'volumeattachments')).toEqual([]);
     attach({ attached: false, attachError: { message: 'too many' } });
@@ -284,20 +287,20 @@ describe('a volume of a CSI driver', () => {
     await node.until(() => node.attachments.length === 0);
   });
 
-  test('has no attachment where its driver wants none', async () => {
+  test('has no attachment when its driver does not require one', async () => {
     putClaim();
     bind({ csi });
     putDriver({ attachRequired: false });
     await node.run();
     node.attached(unique);
     using('p');
-    await told(isBound);
+    await published(isBound);
     await node.until(() => node.storageComplete.drivers && node.storageComplete.attachments);
-    await node.heard();
+    await node.untilReceived();
     expect(node.attachments).toEqual([]);
   });
 
-  test('an inline one needs the drivers as well', async () => {
+  test('that is inline needs the drivers as well', async () => {
     putDriver({ volumeLifecycleModes: ['Ephemeral'] });
     await node.run();
     run('p', { csi: { driver: 'd.test' } });

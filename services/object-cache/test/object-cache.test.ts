@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // Neither a line of the log, nor what an error says, ever shows a value.
+  // No value ever appears in a log line or in an error message.
   expect(node.logged.filter((line) => line.includes(VALUE) || line.includes(ENCODED))).toEqual([]);
   await node.stop();
 });
@@ -38,7 +38,7 @@ function put(object: ObjectReference = secret, change: object = {}): void {
   });
 }
 
-/** The version at which the object is told of, once it is as wanted. */
+/** The published version of the object, once it is as wanted. */
 const version = (reference: ObjectReference, isWanted: (version: string) => boolean = () => true) =>
   node.until(() => {
     const fact = node.object(reference);
@@ -49,7 +49,7 @@ const read = async (reference: ObjectReference, at: string) =>
   (await node.client.read({ ...reference, version: at })).values.get('token')?.toString();
 
 describe('an object', () => {
-  test('is watched once however many pods refer to it, told of without its values, and given out with them', async () => {
+  test('is watched once for all pods, published without its values, and served with them', async () => {
     put();
     put(configMap, { binaryData: { b: 'AA==' } });
     await node.run();
@@ -71,7 +71,7 @@ describe('an object', () => {
     expect(node.requests('list', 'secrets')).toHaveLength(1);
   });
 
-  test('of volumes is followed like one of variables', async () => {
+  test('of a volume is followed like one of a variable', async () => {
     await node.run();
     const volumes = [
       { name: 'a', secret: { secretName: 'sec' } },
@@ -86,7 +86,7 @@ describe('an object', () => {
     ]);
   });
 
-  test('is told of as it changes, goes and comes back, and given out at its present version alone', async () => {
+  test('is published when it changes, is deleted and created again, and served only at its current version', async () => {
     await node.run();
     node.work(podOf('p', usingAll(secret)));
     await until(secret, 'missing');
@@ -103,12 +103,12 @@ describe('an object', () => {
     expect(await read(secret, await version(secret))).toBe(VALUE);
   });
 
-  test('that can not change is not watched', async () => {
+  test('that is immutable is not watched', async () => {
     put(secret, { immutable: true });
     await node.run();
     node.work(podOf('p', usingAll(secret)));
     expect(await read(secret, await version(secret))).toBe(VALUE);
-    // A watch of it would have begun before that of the other one.
+    // A watch of it would have started before that of the other one.
     node.work(podOf('q', usingAll(configMap)));
     await node.api.waitForRequest(({ verb, plural }) => verb === 'watch' && plural === 'configmaps');
     expect(node.requests('watch', 'secrets')).toEqual([]);
@@ -140,7 +140,7 @@ describe('an object', () => {
     await node.watches('configmaps/default/metadata.name=last');
   });
 
-  test('that is refused is told of in the API server’s words, until it is given out; then it stays', async () => {
+  test('that is refused is published with the API server’s message; one that was read before stays', async () => {
     put();
     denied = ({ resource }) => resource === 'secrets';
     await node.run();
@@ -162,7 +162,7 @@ describe('an object', () => {
     expect(node.object(secret)?.state).toBe('present');
   });
 
-  test('follows through forgotten versions, and watches that say nothing', async () => {
+  test('is followed across compacted versions and stalled watches', async () => {
     put();
     await node.run();
     node.work(podOf('p', usingAll(secret)));
@@ -184,7 +184,7 @@ describe('an object', () => {
 });
 
 describe('pods', () => {
-  test('of files, and those that the node does not take, need no objects', async () => {
+  test('of files and rejected pods need no objects', async () => {
     await node.run();
     node.work(podOf('static', usingAll(secret)), { source: 'file' });
     node.work(podOf('rejected', usingAll(secret)), { work: 'reject' });
@@ -196,7 +196,7 @@ describe('pods', () => {
 });
 
 describe('without the API server', () => {
-  test('what is known goes on, and what has changed meanwhile comes afterwards', async () => {
+  test('known objects stay, and later changes are published once it returns', async () => {
     put();
     await node.run();
     node.work(podOf('p', usingAll(secret)));
@@ -210,7 +210,7 @@ describe('without the API server', () => {
     expect(await read(secret, await version(secret, (now) => now !== at))).toBe('later');
   });
 
-  test('a new life says nothing until it is back; then what is gone goes', async () => {
+  test('a restarted object-cache publishes nothing until it returns; then unneeded objects are removed', async () => {
     put();
     await node.run();
     node.work(podOf('p', usingAll(secret)));
@@ -237,7 +237,7 @@ describe('services', () => {
     node.api.create({ apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec: { ...spec } });
   const ports = [{ name: 'http', port: 80, protocol: 'TCP' }];
 
-  test('are told by namespace where pods live, and of default; without those that have no address', async () => {
+  test('are published for the namespaces of pods and for default, without headless ones', async () => {
     for (const name of ['team', 'elsewhere', 'empty']) {
       node.api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
     }
@@ -266,7 +266,7 @@ describe('services', () => {
 });
 
 describe('runtime classes', () => {
-  test('are told of, all of them', async () => {
+  test('are all published', async () => {
     const metadata = { name: 'vm' };
     node.api.create({ apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata, handler: 'kata' });
     await node.run();
@@ -290,13 +290,13 @@ describe('trust bundles', () => {
     volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { name: 'root', path: 'ca' } }] } }],
   };
 
-  test('are read when the first pod needs some, and told of as they change', async () => {
+  test('are read when the first pod needs them, and published as they change', async () => {
     bundle('root', { trustBundle: 'PEM 1' });
     bundle('e.org:x:1', { signerName: 'e.org/x', trustBundle: 'PEM 2' }, { live: 'yes' });
     await node.run();
     node.work(podOf('static', projecting), { source: 'file' });
     node.work(podOf('plain'));
-    await node.heard();
+    await node.untilReceived();
     expect(node.requests('list', 'clustertrustbundles')).toEqual([]);
     node.work(podOf('p', projecting));
     await node.until(() => node.complete.bundles);
@@ -310,11 +310,11 @@ describe('trust bundles', () => {
     node.api.delete({ kind: 'ClusterTrustBundle', name: 'e.org:x:1' });
     await node.until(() => node.bundles.length === 1);
     node.work(podOf('q', projecting));
-    await node.heard();
+    await node.untilReceived();
     expect(node.requests('list', 'clustertrustbundles')).toHaveLength(1);
   });
 
-  test('are none where the API server does not know of them', async () => {
+  test('are an empty set when the API server does not know the resource', async () => {
     const isList = ({ plural }: { plural: string }) => plural === 'clustertrustbundles';
     node.api.inject({ when: isList, fault: { kind: 'answer', code: 404 } });
     await node.run();
@@ -324,7 +324,7 @@ describe('trust bundles', () => {
   });
 });
 
-test('the socket is for the node’s own user alone, and takes the place of one that was left', async () => {
+test('the socket is for the node’s own user only, and replaces one that was left over', async () => {
   await node.run();
   const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
   expect([await modeOf(node.socket), await modeOf(dirname(node.socket))]).toEqual([0o600, 0o700]);

@@ -1,14 +1,14 @@
 import type { Cancel, Clock } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 
-/** From here on a wait is the test's to pass; shorter ones, such as those after failures, pass by themselves. */
+/** From here on the test has to advance a delay; shorter ones, such as those after failures, pass by themselves. */
 const LONG_MS = 20_000;
 
-/** A clock that the test moves, for everything that takes long. */
+/** A clock that the test advances, for everything that takes long. */
 export class TestClock implements Clock {
-  /** Short waits pass so many times as fast. */
+  /** Short delays pass so many times as fast. */
   hurry = 100;
-  // What an API server signs is dated by the machine's clock.
+  // What an API server signs has times of the machine's clock.
   readonly #long = new ManualClock(Date.now());
 
   now(): number {
@@ -17,7 +17,7 @@ export class TestClock implements Clock {
 
   after(ms: number, action: () => void): Cancel {
     if (ms >= LONG_MS) return this.#long.after(ms, action);
-    // What a test leaves waiting must not keep its process alive.
+    // Pending timers do not keep the test's process alive.
     const timer = setTimeout(action, ms / this.hurry).unref();
     return () => clearTimeout(timer);
   }

@@ -49,13 +49,13 @@ const members: readonly ServiceName[] = [
   'node-agent',
 ];
 
-/** An object-cache between an API server and the bus of a node, with sync-loop's and pod-workers' side of it. */
+/** An object-cache between an API server and the bus of a node; the test acts as sync-loop and pod-workers. */
 export class TestNode {
   readonly clock = new TestClock();
   readonly client: ObjectClient;
   readonly api: TestApiServer;
   readonly socket: string;
-  /** Every line that it has logged, as JSON. */
+  /** Every logged line, as JSON. */
   readonly logged: string[] = [];
   readonly #folder: string;
   readonly #nats = new TestNatsServer();
@@ -93,22 +93,22 @@ export class TestNode {
     await this.#nats.start(NODE, serviceContracts, identities);
     await ensureStreams(await this.#connect('launcher'), NODE, defaultRecordLimits);
     const look = () => this.#look();
-    const heard = { changed: look, removed: look, complete: look };
+    const onFact = { changed: look, removed: look, complete: look };
     const workers = await this.#join('pod-workers');
-    this.#objects = workers.reader(cachedObject, heard);
-    this.#services = workers.reader(namespaceServices, heard);
-    this.#classes = workers.reader(runtimeClass, heard);
+    this.#objects = workers.reader(cachedObject, onFact);
+    this.#services = workers.reader(namespaceServices, onFact);
+    this.#classes = workers.reader(runtimeClass, onFact);
     const volumes = await this.#join('volume-manager');
-    this.#bundles = volumes.reader(trustBundle, heard);
-    this.#claims = volumes.reader(volumeClaim, heard);
-    this.#drivers = volumes.reader(csiDriver, heard);
-    this.#attachments = volumes.reader(volumeAttachment, heard);
+    this.#bundles = volumes.reader(trustBundle, onFact);
+    this.#claims = volumes.reader(volumeClaim, onFact);
+    this.#drivers = volumes.reader(csiDriver, onFact);
+    this.#attachments = volumes.reader(volumeAttachment, onFact);
     this.#nodes = (await this.#join('node-agent')).owner(clusterNode);
     this.#pods = (await this.#join('sync-loop')).owner(podWork);
     this.#pods.complete();
   }
 
-  /** Starts the next life of the cache. */
+  /** Starts the cache, or its next process. */
   async run(): Promise<ObjectCache> {
     this.#epoch += 1;
     const bus = await this.#join('object-cache', this.#epoch);
@@ -126,7 +126,7 @@ export class TestNode {
     return cache;
   }
 
-  /** Ends the cache. What it told stays. */
+  /** Stops the cache. Its facts stay. */
   async halt(): Promise<void> {
     await this.#running?.();
     this.#running = undefined;
@@ -140,7 +140,7 @@ export class TestNode {
     await rm(this.#folder, { recursive: true });
   }
 
-  /** The node has to do with the pod. */
+  /** Publishes the work of a pod. */
   work(pod: Pod, change: Partial<PodWork> = {}): void {
     const { uid, name, namespace } = pod.metadata;
     this.#pods.put(
@@ -159,13 +159,13 @@ export class TestNode {
     );
   }
 
-  /** The node is done with the pod. */
+  /** Removes the work of a pod. */
   forget(uid: string): void {
     this.#pods.remove(uid, { pod: uid });
   }
 
-  /** Waits until the cache has heard everything that was said of pods so far. */
-  async heard(): Promise<void> {
+  /** Waits until the cache has received all work published so far. */
+  async untilReceived(): Promise<void> {
     const name = `marker-${++this.#markers}`;
     this.work(podOf(name, usingAll({ kind: 'ConfigMap', name })));
     await this.until(() => this.object({ kind: 'ConfigMap', namespace: 'default', name }));
@@ -176,12 +176,12 @@ export class TestNode {
     return this.#objects.get(objectKey(reference))?.value;
   }
 
-  /** All objects that are told of, and how they stand. */
+  /** All published objects with their states. */
   get objects(): string[] {
     return [...this.#objects].map(({ key, value }) => `${key} ${value.state}`).sort();
   }
 
-  /** The names of the services that are told of, by their namespace. */
+  /** The names of the published services, by namespace. */
   get services(): Record<string, string[]> {
     const entries = [...this.#services].map(
       ({ key, value }) => [key, value.services.map(({ name }) => name).sort()] as const,
@@ -197,7 +197,7 @@ export class TestNode {
     return [...this.#bundles].map(({ value }) => value);
   }
 
-  /** The Node says that these volumes are attached. */
+  /** Publishes a Node that lists these volumes as attached. */
   attached(...volumesAttached: string[]): void {
     this.#nodes.put(NODE, {
       ...{ name: NODE, uid: 'n', resourceVersion: '1', labels: {}, annotations: {}, taints: [], unschedulable: false },
@@ -212,7 +212,7 @@ export class TestNode {
     return this.#claims.get(claimKey({ namespace: 'default', name }))?.value;
   }
 
-  /** All claims that are told of, and how they stand. */
+  /** All published claims with their states. */
   get claims(): string[] {
     return [...this.#claims].map(({ key, value }) => `${key} ${value.state}`).sort();
   }
@@ -225,13 +225,13 @@ export class TestNode {
     return [...this.#attachments].map(({ value }) => value);
   }
 
-  /** Which sets of what volumes are made of the cache of this life has told as a whole. */
+  /** The volume-related sets that this process of the cache has completed. */
   get storageComplete(): { claims: boolean; drivers: boolean; attachments: boolean } {
     const is = (reader: FactReader<unknown>) => reader.completed('object-cache-0') === this.#epoch;
     return { claims: is(this.#claims), drivers: is(this.#drivers), attachments: is(this.#attachments) };
   }
 
-  /** Which sets the cache of this life has told as a whole. */
+  /** The sets that this process of the cache has completed. */
   get complete(): Record<'objects' | 'services' | 'classes' | 'bundles', boolean> {
     const is = (reader: FactReader<unknown>) => reader.completed('object-cache-0') === this.#epoch;
     return {
@@ -242,12 +242,12 @@ export class TestNode {
     };
   }
 
-  /** Requests of that kind so far, without those that the node is not for. */
+  /** Requests of that kind so far, without those that are not the node's. */
   requests(verb: LoggedRequest['verb'], plural: string): readonly LoggedRequest[] {
     return this.api.requests.filter((one) => one.verb === verb && one.plural === plural);
   }
 
-  /** Which objects are watched now. */
+  /** The objects that are watched now. */
   get watched(): string[] {
     return this.api.requests
       .filter(
@@ -262,7 +262,7 @@ export class TestNode {
     await this.api.waitForRequest(() => this.watched.join() === objects.join());
   }
 
-  /** Waits until a fact has made this so. */
+  /** Waits until a fact fulfils the condition. */
   async until<T>(look: () => T | undefined | false): Promise<T> {
     for (;;) {
       const found = look();
@@ -308,7 +308,7 @@ export function podOf(name: string, spec: object = {}, namespace = 'default'): P
   };
 }
 
-/** Of a pod that has all keys of these objects as variables. */
+/** The spec of a pod with all keys of these objects as variables. */
 export function usingAll(...references: readonly Pick<ObjectReference, 'kind' | 'name'>[]): object {
   const envFrom = references.map(({ kind, name }) =>
     kind === 'Secret' ? { secretRef: { name } } : { configMapRef: { name } },

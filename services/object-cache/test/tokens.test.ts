@@ -27,12 +27,12 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  // Tokens begin like this.
+  // Tokens start with this.
   expect(node.logged.filter((line) => line.includes('eyJ'))).toEqual([]);
   await node.stop();
 });
 
-/** A pod that the API server and the node have. Returns how it is named where a token is asked for. */
+/** Adds a pod to the API and to the node. Returns its reference for token requests. */
 async function run(name: string): Promise<{ name: string; uid: string }> {
   const spec = { serviceAccountName: 'robot', containers: [{ name: 'main', image: 'i' }] };
   const pod = podOf(name, spec);
@@ -44,7 +44,7 @@ async function run(name: string): Promise<{ name: string; uid: string }> {
   });
   const { uid } = metadata;
   node.work({ ...pod, metadata: { ...pod.metadata, uid } });
-  await node.heard();
+  await node.untilReceived();
   return { name, uid };
 }
 
@@ -58,7 +58,7 @@ const claims = (token: string) =>
 const asked = () => node.requests('create', 'serviceaccounts').length;
 
 describe('a token', () => {
-  test('is bound to its pod, for the audience that is asked for, and got once', async () => {
+  test('is bound to its pod and to the requested audience, and is requested once', async () => {
     const pod = await run('p');
     const [one, other] = await Promise.all([ask(pod), ask(pod)]);
     expect(one).toBe(other);
@@ -73,14 +73,14 @@ describe('a token', () => {
     expect(asked()).toBe(2);
   });
 
-  test('says when a new one is to be asked for', async () => {
+  test('says when it should be renewed', async () => {
     const pod = await run('p');
     const { expirationTimestamp, refreshTimestamp } = await node.client.token(account, { pod });
-    // The test's clock has no part of what the jitter of 10 s could be.
+    // The jitter of 10 s does not show in the test's clock.
     expect(Date.parse(expirationTimestamp) - Date.parse(refreshTimestamp)).toBe(0.2 * HOUR);
   });
 
-  test('that is asked for before its pod is told of waits for that', async () => {
+  test('that is requested before its pod is known waits for the pod', async () => {
     node.clock.hurry = 1;
     const spec = { serviceAccountName: 'robot', containers: [{ name: 'main', image: 'i' }] };
     const made = node.api.create({
@@ -94,7 +94,7 @@ describe('a token', () => {
     expect(claims(await early)).toHaveProperty('sub');
   });
 
-  test('is got anew when a fifth of its life is left; the old one counts on while there is no other', async () => {
+  test('is renewed when a fifth of its lifetime is left; the old one stays valid while there is no other', async () => {
     const pod = await run('p');
     const first = await ask(pod);
     await node.clock.advance(0.79 * HOUR);
@@ -112,7 +112,7 @@ describe('a token', () => {
     await expect(ask(pod)).rejects.toMatchObject({ code: 'ObjectsUnavailable' });
   });
 
-  test('is given for pods of this node alone, and forgotten with its pod', async () => {
+  test('is issued for pods of this node only, and forgotten with its pod', async () => {
     const pod = await run('p');
     await ask(pod);
     const question = { audiences: [], pod };
@@ -126,13 +126,13 @@ describe('a token', () => {
     }
     expect(asked()).toBe(1);
     node.forget(pod.uid);
-    await node.heard();
+    await node.untilReceived();
     expect(cache.count.tokens).toBe(0);
     await expect(ask(pod)).rejects.toMatchObject({ code: 'ObjectsUnavailable' });
     expect(asked()).toBe(1);
   });
 
-  test('that the API server refuses is refused in its words', async () => {
+  test('that the API server refuses is refused with the server’s message', async () => {
     const pod = await run('p');
     denied = ({ resource, subresource }) => resource === 'serviceaccounts' && subresource === 'token';
     await expect(ask(pod)).rejects.toMatchObject({
@@ -143,7 +143,7 @@ describe('a token', () => {
 });
 
 describe('a service account', () => {
-  test('is given as it is now, and as it was as long as the API server is away', async () => {
+  test('is served in its current version, or in the last known one while the API server is unreachable', async () => {
     const pod = await run('p');
     await ask(pod);
     const now = { uid: expect.any(String), annotations: { 'example.test/role': 'puller' } };
@@ -158,9 +158,9 @@ describe('a service account', () => {
   });
 });
 
-test('a question that is none is answered without its words', async () => {
+test('an invalid request is answered without quoting it', async () => {
   const call = request({ socketPath: node.socket, method: 'POST', path: '/tokens/default/robot' });
   call.setHeader('content-type', 'application/json').end('{"pod": hunter2');
   const [response] = (await once(call, 'response')) as [IncomingMessage];
-  expect([response.statusCode, await text(response)]).toEqual([400, '{"message":"this is no such question"}']);
+  expect([response.statusCode, await text(response)]).toEqual([400, '{"message":"not a valid request"}']);
 });

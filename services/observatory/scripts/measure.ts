@@ -4,9 +4,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { FileRecordings, Threads, createApp } from '../src/index.ts';
 
 /**
- * How long the observatory takes to answer what is asked of a whole recording, the first time and again, and what those wait
- * who ask something short meanwhile: `pnpm --filter @kubus/observatory measure FILE`. The file may come from
- * `pnpm --filter @kubus/recording measure 1000000 /tmp FILE`.
+ * How long the observatory takes to answer questions about a whole recording, the first time and again, and how long
+ * short questions wait meanwhile: `pnpm --filter @kubus/observatory measure FILE`. The file may come from `pnpm
+ * --filter @kubus/recording measure 1000000 /tmp FILE`.
  */
 const [, , file = ''] = process.argv;
 const threads = new Threads();
@@ -29,8 +29,8 @@ const waits: number[] = [];
 const asking = { long: true };
 loop.enable();
 const long = Promise.all([
-  ask('a comparison, while others ask', compared),
-  ask('another one', `${compared}&what=stop`),
+  ask('a comparison, while other questions are asked', compared),
+  ask('another comparison', `${compared}&what=stop`),
   ask('a trace of all messages', `${base}/trace?format=jsonl`),
 ]).then(() => (asking.long = false));
 while (asking.long) {
@@ -48,9 +48,9 @@ console.log(`the main thread came late by ${held.join(', ')} ms (median, 99th pe
 console.log(`memory after (RSS): ${memory()}`);
 await app.close();
 await threads.close();
-console.log(`when its threads have ended: ${memory()}`);
+console.log(`after its threads have ended: ${memory()}`);
 
-/** The answer is let go as it comes. */
+/** The answer is dropped as it arrives. */
 async function ask(what: string, url: string): Promise<void> {
   const began = performance.now();
   const answer = await app.inject({ url, payloadAsStream: true });

@@ -1,4 +1,4 @@
-import { type ObservatoryDocument, startRecordingSchema } from '@kubus/observatory-api';
+import { type ObservatoryDocument, startRecordingSchema } from '@kubus/contracts/observatory';
 import { type Ids, type Logger, toError } from '@kubus/ports';
 import { RecordingError } from '@kubus/recording';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
@@ -12,31 +12,31 @@ import { type Recordings, RequestError } from './recordings.ts';
 import type { Side, TraceFormat } from './tasks.ts';
 import { type Text, type Threads, bytesOf } from './threads.ts';
 
-/** Of the API; the page's files lie beside it. */
+/** Path prefix of the API; the page's files lie beside it. */
 const ROOT = '/api/v1';
 
 export interface AppOptions {
   readonly recordings: Recordings;
   readonly threads: Threads;
-  /** Of Kubus. */
+  /** Version of Kubus. */
   readonly version: string;
   /** Folder of the page's files. */
   readonly page?: string | undefined;
   /** File of the published contract. */
   readonly contract?: string | undefined;
-  /** Of a node that was started with them. */
+  /** Controls of the faults, on a node that was started with them. */
   readonly faults?: Faults | undefined;
   readonly ids: Ids;
   readonly logger: Logger;
 }
 
-/** The observatory's API and page (packages/observatory-api). Who may ask is the business of whoever listens. */
+/** The observatory's API and page (packages/contract/contracts/src/observatory). Access control is up to the caller that listens. */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const { recordings, threads, version, page, logger, faults, ids } = options;
   const app = fastify({ logger: false });
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply, logger));
-  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
-  // A recording that is taken in is a stream, whatever it is called.
+  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'no-path', 'nothing exists at this path'));
+  // An uploaded recording is read as a stream, whatever its content type.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
   const { node } = recordings;
   const about: ObservatoryDocument = { version, ...(node !== undefined && { node }), faults: faults !== undefined };
@@ -57,7 +57,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       );
     return reply.type('application/json').send(text);
   });
-  app.get(`${ROOT}/*`, (_request, reply) => sendError(reply, 404, 'no-path', 'there is nothing at this path'));
+  app.get(`${ROOT}/*`, (_request, reply) => sendError(reply, 404, 'no-path', 'nothing exists at this path'));
   addPage(app, page);
   await app.ready();
   return app;
@@ -83,10 +83,10 @@ function addRecordings(app: FastifyInstance, recordings: Recordings): void {
       .header('content-disposition', `attachment; filename="${name.replace(/^~/, '')}.kubus"`)
       .send(file);
   });
-  // The size is limited where the file is written.
+  // The size limit is applied where the file is written.
   app.put(`${ROOT}/recordings/:name/file`, { bodyLimit: Number.MAX_SAFE_INTEGER }, async (request, reply) => {
     if (!(request.body instanceof Readable)) {
-      throw new RequestError(400, 'bad-request', 'the recording has to come as application/octet-stream');
+      throw new RequestError(400, 'bad-request', 'the recording must be sent as application/octet-stream');
     }
     return reply.code(201).send(await recordings.take(nameOf(request), request.body));
   });
@@ -154,11 +154,11 @@ const formats: Readonly<Record<TraceFormat, { type: string; end: string }>> = {
   jsonl: { type: 'application/x-ndjson', end: 'jsonl' },
 };
 
-/** Server-sent events, until the other side goes. */
+/** Sends server-sent events until the client disconnects. */
 function streamTicks(recordings: Recordings, request: FastifyRequest, reply: FastifyReply): void {
   const { raw } = reply;
   const end = recordings.follow((tick) => {
-    // Who does not read misses ticks: each of them stands alone.
+    // A client that does not read misses ticks: each tick is complete in itself.
     if (!raw.writableNeedDrain) raw.write(`data: ${JSON.stringify(tick)}\n\n`);
   });
   reply.hijack();
@@ -187,7 +187,7 @@ function refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply, l
     return sendError(reply, error.statusCode, 'bad-request', error.message);
   }
   logger.error({ method: request.method, path: request.routeOptions.url, err: error }, 'a request failed');
-  return sendError(reply, 500, 'failed', 'the request failed: see the log of the observatory');
+  return sendError(reply, 500, 'failed', 'the request failed; see the log of the observatory');
 }
 
 function sendError(reply: FastifyReply, status: number, code: string, message: string): FastifyReply {

@@ -1,9 +1,10 @@
-import { type StoredMessage, type ComparedStories, briefOf, payloadOf, podTimeline } from '@kubus/causality';
-import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/observatory-api';
+import type { StoredMessage } from '@kubus/bus';
+import { type ComparedStories, briefOf, payloadOf, podTimeline } from '@kubus/causality';
+import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@kubus/contracts/observatory';
 import type { MessageFilter, RecordingReader } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
 
-/** Effects of one message that are shown. */
+/** How many effects of one message are shown. */
 const MAX_EFFECTS = 1_000;
 
 export function pageOf(reader: RecordingReader, filter: MessageFilter, limit: number): MessagePage {
@@ -20,7 +21,7 @@ export function messageOf(reader: RecordingReader, seq: number): MessageDocument
   if (stored === undefined) throw new RequestError(404, 'no-message', `there is no message ${seq} in the recording`);
   const { message } = stored;
   const brief = briefOf(stored);
-  if (brief === undefined) throw new RequestError(409, 'unreadable', `message ${seq} carries no readable envelope`);
+  if (brief === undefined) throw new RequestError(409, 'unreadable', `message ${seq} has no readable envelope`);
   const causes = brief.causes.map((id) => reader.messageById(id)).filter((cause) => cause !== undefined);
   return {
     ...brief,
@@ -33,7 +34,7 @@ export function messageOf(reader: RecordingReader, seq: number): MessageDocument
 
 export function timelineOf(reader: RecordingReader, uid: string): PodTimeline {
   const messages = reader.podMessages(uid);
-  if (messages.length === 0) throw new RequestError(404, 'no-pod', `there is no message about pod ${uid}`);
+  if (messages.length === 0) throw new RequestError(404, 'no-pod', `there is no message about the pod ${uid}`);
   return podTimeline(uid, messages);
 }
 

@@ -4,7 +4,7 @@ import {
   disturbedNameSchema,
   newFaultSchema,
   newServiceFaultSchema,
-} from '@kubus/observatory-api';
+} from '@kubus/contracts/observatory';
 import type { Ids } from '@kubus/ports';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as z from 'zod';
@@ -12,20 +12,20 @@ import type { Faults } from './faults.ts';
 import { parsed } from './queries.ts';
 import { RequestError } from './recordings.ts';
 
-/** Bytes of chance in the name of a rule that was given none. */
+/** Random bytes in the name of a rule that was declared without a name. */
 const NAME_BYTES = 3;
 
 export interface FaultRoutes {
   /** Path of the API. */
   readonly root: string;
-  /** The running node; undefined over files. */
+  /** The running node; undefined when the observatory only reads files. */
   readonly node: string | undefined;
-  /** Undefined where the node was not started with them. */
+  /** Undefined when the node was started without faults. */
   readonly faults: Faults | undefined;
   readonly ids: Ids;
 }
 
-/** What is done to the node on purpose: the list, one more, one or all less. */
+/** Routes for the faults of the node: list them, add one, remove one or all. */
 export function addFaults(app: FastifyInstance, { root, node, faults, ids }: FaultRoutes): void {
   const present = (request: FastifyRequest): Faults => {
     if (faults !== undefined) return faults;
@@ -62,6 +62,6 @@ function withoutFaults(node: string): RequestError {
 }
 
 function onlyFiles({ method }: FastifyRequest): RequestError {
-  const message = 'these recordings are files: there is no node to disturb';
+  const message = 'these recordings are files; there is no node to disturb';
   return method === 'GET' ? new RequestError(404, 'no-node', message) : new RequestError(405, 'only-files', message);
 }

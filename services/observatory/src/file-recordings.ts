@@ -1,4 +1,4 @@
-import { type RecordingDocument, recordingNameSchema } from '@kubus/observatory-api';
+import { type RecordingDocument, recordingNameSchema } from '@kubus/contracts/observatory';
 import { RecordingReader } from '@kubus/recording';
 import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
@@ -6,15 +6,15 @@ import type { Readable } from 'node:stream';
 import { type Recordings, RequestError } from './recordings.ts';
 import { type Threads, documentOf } from './threads.ts';
 
-/** Some files, looked at without any node. Nothing changes them. */
+/** Recordings that are read from files, without a node. Nothing changes them. */
 export class FileRecordings implements Recordings {
   readonly #files = new Map<string, string>();
   readonly #threads: Threads;
 
   /**
-   * Each file has its own name, without `.kubus`, as the recording's; the second of two has a number behind it.
+   * Each recording is named after its file, without `.kubus`; a second one of the same name gets a number after it.
    *
-   * @throws RecordingError that names the file that is none.
+   * @throws RecordingError that names the file that is not a recording.
    */
   constructor(files: readonly string[], threads: Threads) {
     this.#threads = threads;
@@ -60,7 +60,7 @@ export class FileRecordings implements Recordings {
   }
 
   follow(): () => void {
-    throw new RequestError(404, 'no-node', 'there is no running node: these are files');
+    throw new RequestError(404, 'no-node', 'there is no running node: these recordings are files');
   }
 
   #nameFor(file: string): string {
@@ -76,5 +76,5 @@ export class FileRecordings implements Recordings {
 }
 
 function onlyFiles(): RequestError {
-  return new RequestError(405, 'only-files', 'these recordings are files that nothing changes here');
+  return new RequestError(405, 'only-files', 'these recordings are files and cannot be changed here');
 }

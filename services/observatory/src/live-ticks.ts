@@ -1,13 +1,12 @@
+import { HEADER, type StoredMessage } from '@kubus/bus';
 import { serviceOf } from '@kubus/causality';
-import { HEADER } from '@kubus/bus';
-import type { LiveTick } from '@kubus/observatory-api';
-import type { StoredMessage } from '@kubus/causality';
+import type { LiveTick } from '@kubus/contracts/observatory';
 import type { Clock } from '@kubus/ports';
 
-/** How often listeners are told, in milliseconds. */
+/** How often ticks are sent to listeners, in milliseconds. */
 const TICK_MS = 500;
 
-/** Tells what has come since the last time. Counts nothing while nobody listens. */
+/** Sends what has been recorded since the last tick. Counts nothing while there is no listener. */
 export class LiveTicks {
   readonly #clock: Clock;
   readonly #listeners = new Set<(tick: LiveTick) => void>();

@@ -1,9 +1,8 @@
-import { type Bus, CommandFailed, type CommandResult } from '@kubus/bus';
-import type { StoredMessage } from '@kubus/causality';
+import { type Bus, CommandFailed, type CommandResult, type StoredMessage } from '@kubus/bus';
 import { type ActiveFault, type FaultRule, type ServiceFault, disturbService } from '@kubus/contracts';
+import { type FaultDocument, type FaultsDocument, LIVE } from '@kubus/contracts/observatory';
 import { describeRule } from '@kubus/experiment';
 import { FaultRules } from '@kubus/faults';
-import { type FaultDocument, type FaultsDocument, LIVE } from '@kubus/observatory-api';
 import type { Clock } from '@kubus/ports';
 import { RecordingReader } from '@kubus/recording';
 import { FaultTally } from './fault-tally.ts';
@@ -11,7 +10,7 @@ import type { Faults } from './faults.ts';
 import type { NodeRecordings } from './node-recordings.ts';
 import { RequestError } from './recordings.ts';
 
-/** How long the launcher may take to answer before whoever asked is told so, in milliseconds. */
+/** How long the launcher may take to answer before the request fails, in milliseconds. */
 const ANSWER_MS = 20_000;
 
 export interface NodeFaultsOptions {
@@ -20,7 +19,7 @@ export interface NodeFaultsOptions {
   readonly recordings: Pick<NodeRecordings, 'path' | 'onMessages'>;
 }
 
-/** Asks the launcher of a node that was started with faults to disturb it. Loaded on such a node alone. */
+/** Asks the launcher of a node that was started with faults to apply them. Loaded on such a node only. */
 export class NodeFaults implements Faults {
   readonly #options: NodeFaultsOptions;
   readonly #tally: FaultTally;
@@ -29,7 +28,7 @@ export class NodeFaults implements Faults {
   constructor(options: NodeFaultsOptions) {
     this.#options = options;
     const { bus, clock, recordings } = options;
-    this.#tally = new FaultTally((type, from) => told(recordings.path(LIVE), type, from));
+    this.#tally = new FaultTally((type, from) => recordedMessages(recordings.path(LIVE), type, from));
     recordings.onMessages((messages) => this.#tally.take(messages));
     this.#rules = new FaultRules(
       bus,
@@ -66,7 +65,7 @@ export class NodeFaults implements Faults {
     return { rule, text: describeRule(rule), since, ...(ends !== undefined && { ends }), ...acted };
   }
 
-  /** A command waits as long as it takes; somebody at a page does not. */
+  /** A command waits as long as it takes; the user of a page does not. */
   async #answered<T>(asked: Promise<T>): Promise<T> {
     const late = Promise.withResolvers<never>();
     const cancel = this.#options.clock.after(ANSWER_MS, () => late.reject(noAnswer()));
@@ -83,12 +82,12 @@ export class NodeFaults implements Faults {
 }
 
 function noAnswer(cause?: unknown): RequestError {
-  const message = 'the launcher of the node does not answer; it may do what it was asked all the same: see the list';
+  const message = 'the launcher of the node does not answer; it may still apply the fault: see the list';
   return new RequestError(503, 'no-answer', message, cause);
 }
 
-/** What has been recorded of one type since a time. */
-function told(file: string, type: string, from: number): StoredMessage[] {
+/** The messages of one type that have been recorded since a time. */
+function recordedMessages(file: string, type: string, from: number): StoredMessage[] {
   const reader = new RecordingReader(file);
   try {
     return [...reader.all({ type, from })];

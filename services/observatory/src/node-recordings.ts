@@ -1,11 +1,11 @@
-import type { StoredMessage } from '@kubus/causality';
+import type { StoredMessage } from '@kubus/bus';
 import {
   type Completeness,
   LIVE,
   type LiveTick,
   type RecordingDocument,
   recordingNameSchema,
-} from '@kubus/observatory-api';
+} from '@kubus/contracts/observatory';
 import { type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import { type Meta, RecordingError, RecordingReader, RecordingWriter } from '@kubus/recording';
 import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -18,15 +18,15 @@ import { type Recordings, RequestError } from './recordings.ts';
 import { type Threads, documentOf } from './threads.ts';
 import { writeLimited } from './write-limited.ts';
 
-/** How a recording's file ends. */
+/** The ending of a recording's file name. */
 const EXTENSION = '.kubus';
-/** How the files end that lie beside one that grows. */
+/** The endings of the files that lie beside a growing recording. */
 const JOURNAL = ['-wal', '-shm'];
 
 export interface NodeRecordingsOptions {
   readonly folder: string;
   readonly node: string;
-  /** Of Kubus. */
+  /** Version of Kubus. */
   readonly version: string;
   readonly limits: RecorderLimits;
   readonly clock: Clock;
@@ -36,8 +36,8 @@ export interface NodeRecordingsOptions {
 }
 
 /**
- * The recordings of a running node: the live one, those that grow, and those that are whole or came from files. They lie in
- * one folder, each as a file; what grew when the service ended goes on.
+ * The recordings of a running node: the live one, those that grow, and those that are complete or were uploaded. They lie in
+ * one folder, each as a file; a recording that was growing when the service ended is continued.
  */
 export class NodeRecordings implements Recordings {
   readonly recorder: Recorder;
@@ -69,12 +69,12 @@ export class NodeRecordings implements Recordings {
     return this.#options.node;
   }
 
-  /** Sequence of the newest message. */
+  /** Sequence number of the newest message. */
   get last(): number {
     return this.#live.last ?? 0;
   }
 
-  /** Of the live recording. */
+  /** Limits of the live recording. */
   get completeness(): Completeness {
     return this.#live.completeness;
   }
@@ -84,7 +84,7 @@ export class NodeRecordings implements Recordings {
       try {
         return [await this.document(name)];
       } catch (error) {
-        this.#options.logger.warn({ recording: name, err: toError(error) }, 'a recording can not be read');
+        this.#options.logger.warn({ recording: name, err: toError(error) }, 'a recording cannot be read');
         return [];
       }
     });
@@ -107,7 +107,7 @@ export class NodeRecordings implements Recordings {
     const { last } = this.#live;
     const writer = RecordingWriter.create(path, meta, { contract: '1', ...(last !== undefined && { after: last }) });
     this.recorder.add(name, writer);
-    this.#options.logger.info({ recording: name }, 'a recording begins');
+    this.#options.logger.info({ recording: name }, 'recording started');
     return this.document(name);
   }
 
@@ -117,12 +117,12 @@ export class NodeRecordings implements Recordings {
       throw new RequestError(409, 'not-recording', `recording "${name}" has ended already`);
     }
     await this.#seal(name);
-    this.#options.logger.info({ recording: name }, 'a recording has ended');
+    this.#options.logger.info({ recording: name }, 'recording ended');
     return this.document(name);
   }
 
   remove(name: string): void {
-    if (name === LIVE) throw new RequestError(409, 'live', `${LIVE} is always there`);
+    if (name === LIVE) throw new RequestError(409, 'live', `${LIVE} always exists and cannot be changed`);
     const path = this.path(name);
     this.recorder.finish(name);
     for (const end of ['', ...JOURNAL]) rmSync(`${path}${end}`, { force: true });
@@ -151,7 +151,7 @@ export class NodeRecordings implements Recordings {
       renameSync(checked, this.#free(name));
     } catch (error) {
       if (!(error instanceof RecordingError)) throw error;
-      // People know the file by another name.
+      // Users know the file by another name.
       throw new RequestError(400, error.code, error.message.replaceAll(part, 'the file'), error);
     } finally {
       for (const left of [part, checked]) rmSync(left, { force: true });
@@ -163,12 +163,12 @@ export class NodeRecordings implements Recordings {
     return this.#ticks.follow(listener);
   }
 
-  /** Tells what has been written into the live recording. */
+  /** Sends ticks about what has been written into the live recording. */
   onMessages(listener: (messages: readonly StoredMessage[]) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** What grows goes on when the service is started again. */
+  /** Growing recordings continue when the service is restarted. */
   close(): void {
     this.#ticks.stop();
     this.recorder.close();
@@ -187,14 +187,14 @@ export class NodeRecordings implements Recordings {
     return join(this.#incoming, this.#options.ids.hex(8));
   }
 
-  /** A live recording that can not be read is put aside: a new one begins. */
+  /** A live recording that cannot be read is put aside, and a new one is started. */
   #openLive(): RecordingWriter {
     const path = this.#placeOf(LIVE);
     try {
       if (existsSync(path)) return RecordingWriter.open(path);
     } catch (error) {
       const aside = `${path}.damaged`;
-      this.#options.logger.error({ err: toError(error), aside }, 'the live recording can not be read: it is put aside');
+      this.#options.logger.error({ err: toError(error), aside }, 'the live recording cannot be read; it is put aside');
       for (const end of JOURNAL) rmSync(`${path}${end}`, { force: true });
       renameSync(path, aside);
     }
@@ -207,7 +207,7 @@ export class NodeRecordings implements Recordings {
         const path = this.path(name);
         if (metaOf(path).state === 'recording') this.recorder.add(name, RecordingWriter.open(path));
       } catch (error) {
-        this.#options.logger.error({ recording: name, err: toError(error) }, 'a recording can not go on');
+        this.#options.logger.error({ recording: name, err: toError(error) }, 'a recording cannot be continued');
       }
     }
   }
@@ -223,21 +223,24 @@ export class NodeRecordings implements Recordings {
     if (name === LIVE) return join(this.#options.folder, `live${EXTENSION}`);
     const checked = recordingNameSchema.safeParse(name);
     if (checked.success) return join(this.#options.folder, 'recordings', `${checked.data}${EXTENSION}`);
-    throw new RequestError(400, 'bad-name', `"${name}" ${checked.error.issues[0]?.message ?? 'is no name'}`);
+    throw new RequestError(400, 'bad-name', `"${name}" ${checked.error.issues[0]?.message ?? 'is not a name'}`);
   }
 
   #free(name: string): string {
     const path = this.#placeOf(name);
     if (!existsSync(path)) return path;
-    throw new RequestError(409, 'exists', `there is a recording "${name}" already`);
+    throw new RequestError(409, 'exists', `a recording named "${name}" exists already`);
   }
 
-  /** A recording that has ended is one file as soon as nobody reads it. */
+  /** A recording that has ended becomes one file as soon as no reader has it open. */
   async #seal(name: string): Promise<void> {
     try {
       await this.#options.threads.long({ do: 'seal', file: this.path(name) });
     } catch (error) {
-      this.#options.logger.warn({ recording: name, err: toError(error) }, 'its journal stays beside it');
+      this.#options.logger.warn(
+        { recording: name, err: toError(error) },
+        'the journal of a recording cannot be merged into its file',
+      );
     }
   }
 }

@@ -15,13 +15,13 @@ const types: Readonly<Record<string, string>> = {
   '.map': 'application/json; charset=utf-8',
 };
 
-/** What the page may load and speak to: itself. */
+/** What the page may load and connect to: only its own origin. */
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /**
- * Serves the files that are in the folder now, and no others: a path is looked up among them and never made into one. Where
- * there is no folder, the root says so.
+ * Serves only the files that are in the folder at this time: a path is looked up among them and never used as a file
+ * path. When the folder does not exist, the root path answers with a message about it.
  */
 export function addPage(app: FastifyInstance, folder: string | undefined): void {
   const files = new Map(filesIn(folder).map((file) => [`/${relative(folder ?? '', file).replaceAll(sep, '/')}`, file]));
@@ -31,7 +31,8 @@ export function addPage(app: FastifyInstance, folder: string | undefined): void 
     const [path = '/'] = request.url.split('?', 1);
     const file = files.get(path);
     if (file === undefined) {
-      const text = files.size === 0 ? 'The page is not built; the API is below /api/v1.\n' : 'There is no such page.\n';
+      const text =
+        files.size === 0 ? 'The page is not built; the API is below /api/v1.\n' : 'This page does not exist.\n';
       return reply.code(404).type('text/plain; charset=utf-8').send(text);
     }
     return reply

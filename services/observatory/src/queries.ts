@@ -29,7 +29,7 @@ export const traceQuery = z.strictObject({
   pod: z.string().min(1).optional(),
 });
 
-/** Throws a RequestError that names the field. */
+/** Throws a RequestError that names the invalid field. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value ?? {});
   if (result.success) return result.data;

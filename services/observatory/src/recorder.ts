@@ -1,9 +1,11 @@
+import type { StoredMessage } from '@kubus/bus';
 import type { RecordState } from '@kubus/bus-nats';
-import type { StoredMessage } from '@kubus/causality';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import type { BrokerLife, RecordingWriter } from '@kubus/recording';
 
-/** Messages that the broker is asked for once more after a connection was lost, to see that it still has the same record. */
+/**
+ * How many messages are requested again after a lost connection, to check that the broker still has the same record.
+ */
 const LOOK_BACK = 200;
 /** How often the oldest messages are dropped, in milliseconds. */
 const DROP_EVERY_MS = 10_000;
@@ -19,22 +21,23 @@ export interface RecorderOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly limits: RecorderLimits;
-  /** What has been written. */
+  /** Called with what has been written. */
   readonly onMessages: (messages: readonly StoredMessage[]) => void;
-  /** A recording has ended by itself. */
+  /** Called when a recording has ended by itself. */
   readonly onFull: (name: string) => void;
 }
 
 /**
- * Writes what the broker's record brings into the live recording and into those that people began. Sequences of a recording
- * grow for ever: where the broker comes back with another record, or with the end of its record lost, its sequences are
- * counted on from there. Nobody knows what it had beyond the last one that we got: one is counted as dropped.
+ * Writes the messages of the broker's record into the live recording and into those that users started. Sequence
+ * numbers of a recording only grow: when the broker returns with another record, or with the end of its record lost,
+ * its sequence numbers are counted on from there. What it had beyond the last message that was received is unknown:
+ * one message counts as dropped.
  */
 export class Recorder {
   readonly #options: RecorderOptions;
   readonly #named = new Map<string, RecordingWriter>();
   #life: BrokerLife | undefined;
-  /** The life is not written yet. */
+  /** The start of the broker's new record has not been written yet. */
   #newLife = false;
   #droppedAt = 0;
 
@@ -47,7 +50,7 @@ export class Recorder {
     return [...this.#named.keys()];
   }
 
-  /** The broker is there: the sequence from which on its messages are wanted. */
+  /** The broker is connected: returns the sequence number from which its messages are needed. */
   begin({ created, first, last }: RecordState): number {
     const { live } = this.#options;
     this.#newLife = false;
@@ -60,7 +63,7 @@ export class Recorder {
       return from;
     }
     if (known.created !== created) {
-      // Sequence 1 of the new record comes after the one that stands for what nobody knows.
+      // Sequence 1 of the new record comes after the number that stands for the unknown messages.
       this.#begin({ first: newest + 2, broker: 1, created });
       return Math.max(1, first);
     }
@@ -82,13 +85,13 @@ export class Recorder {
     this.#drop();
   }
 
-  /** From now on everything is written into this one too. */
+  /** From this call on every message is also written into this recording. */
   add(name: string, writer: RecordingWriter): void {
     if (this.#life !== undefined) writer.append([], this.#life);
     this.#named.set(name, writer);
   }
 
-  /** Ends one that people began; undefined when there is none of that name. */
+  /** Ends a recording that a user started; returns undefined when none has that name. */
   finish(name: string): RecordingWriter | undefined {
     const writer = this.#named.get(name);
     this.#named.delete(name);
@@ -96,7 +99,7 @@ export class Recorder {
     return writer;
   }
 
-  /** Leaves everything as it is, for the next life of the service. */
+  /** Leaves all recordings as they are, for the next start of the service. */
   close(): void {
     for (const writer of [...this.#named.values(), this.#options.live]) writer.close();
     this.#named.clear();
@@ -107,15 +110,15 @@ export class Recorder {
     this.#newLife = true;
   }
 
-  /** Where the message stands in the recordings; undefined for one that they have. */
-  #place(seq: number, stored: number, subject: string, begun: boolean): number | undefined {
+  /** The position of the message in the recordings; undefined when they already contain it. */
+  #place(seq: number, stored: number, subject: string, isNew: boolean): number | undefined {
     const { live } = this.#options;
     const { first, broker, created } = this.#life ?? { first: seq, broker: seq, created: '' };
     const place = seq - broker + first;
-    if (begun || place > (live.last ?? -1)) return place;
+    if (isNew || place > (live.last ?? -1)) return place;
     const had = live.find(place);
     if (had === undefined || (had.stored === stored && had.subject === subject)) return undefined;
-    // Under a sequence that we have, the broker now has another message: it has lost the end of its record.
+    // The broker now has another message under a known sequence number: it has lost the end of its record.
     const next = (live.last ?? 0) + 2;
     this.#begin({ first: next, broker: seq, created });
     return next;
@@ -124,13 +127,13 @@ export class Recorder {
   #write(batch: readonly StoredMessage[]): void {
     const { live, logger, limits, onMessages } = this.#options;
     const life = this.#newLife ? this.#life : undefined;
-    // The live one last: it says where to go on, and the others pass over what they have.
+    // The live recording comes last: it decides where to continue, and the others skip what they have.
     for (const [name, writer] of this.#named) {
       try {
         writer.append(batch, life);
-        if (writer.bytes > limits.recordingBytes) this.#end(name, 'it has become as large as it may');
+        if (writer.bytes > limits.recordingBytes) this.#end(name, 'it has reached its size limit');
       } catch (error) {
-        this.#end(name, 'it can not be written', error);
+        this.#end(name, 'it cannot be written', error);
       }
     }
     live.append(batch, life);
@@ -141,13 +144,13 @@ export class Recorder {
 
   #end(name: string, why: string, cause?: unknown): void {
     const { logger, onFull, clock } = this.#options;
-    logger.error({ recording: name, ...(cause !== undefined && { err: toError(cause) }) }, `a recording ends: ${why}`);
+    logger.error({ recording: name, ...(cause !== undefined && { err: toError(cause) }) }, `recording ended: ${why}`);
     const writer = this.#named.get(name);
     this.#named.delete(name);
     try {
       writer?.finish(clock.now());
     } catch (error) {
-      logger.error({ recording: name, err: toError(error) }, 'its end could not be written');
+      logger.error({ recording: name, err: toError(error) }, 'the end of a recording cannot be written');
     }
     onFull(name);
   }
@@ -157,7 +160,7 @@ export class Recorder {
     const now = clock.now();
     if (now - this.#droppedAt < DROP_EVERY_MS) return;
     const dropped = live.dropOldest({ before: now - limits.liveMs, maxBytes: limits.liveBytes });
-    // What is left of it goes when more has come.
+    // The rest of it is removed when more has been received.
     if (dropped === 0) this.#droppedAt = now;
   }
 }

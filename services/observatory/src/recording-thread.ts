@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { perform, tracePieces } from './tasks.ts';
 import { type Question, type Reply, failureOf } from './thread-messages.ts';
 
-/** The program of a thread that reads recordings: it answers one question after the other. */
+/** The program of a thread that reads recordings: it answers one question after another. */
 const port = parentPort;
 const streams = new Map<number, Generator<string>>();
 const encoder = new TextEncoder();
@@ -20,7 +20,7 @@ function replyTo(question: Question): Reply {
   }
 }
 
-/** Empty where there is nothing to say: of a stream at its end. */
+/** Empty when there is nothing to answer: a stream at its end. */
 function textFor(question: Question): string {
   switch (question.do) {
     case 'open':

@@ -1,8 +1,8 @@
-import type { LiveTick, RecordingDocument } from '@kubus/observatory-api';
+import type { LiveTick, RecordingDocument } from '@kubus/contracts/observatory';
 import { KubusError } from '@kubus/ports';
 import type { Readable } from 'node:stream';
 
-/** Something that was asked for can not be done: `status` is that of HTTP, the message is for people. */
+/** Thrown when a request cannot be fulfilled: `status` is the HTTP status, the message is for people. */
 export class RequestError extends KubusError {
   readonly status: 400 | 404 | 405 | 409 | 413 | 503;
 
@@ -12,13 +12,13 @@ export class RequestError extends KubusError {
   }
 }
 
-/** The recordings that the API speaks of: those of a running node, or some files. */
+/** The recordings that the API serves: those of a running node, or some files. */
 export interface Recordings {
   /** The running node. */
   readonly node?: string;
   list(): Promise<RecordingDocument[]>;
   document(name: string): Promise<RecordingDocument>;
-  /** Its file. Throws a RequestError when there is none of that name. */
+  /** The file of a recording. Throws a RequestError when no recording has that name. */
   path(name: string): string;
   start(name: string): Promise<RecordingDocument>;
   stop(name: string): Promise<RecordingDocument>;
@@ -26,6 +26,6 @@ export interface Recordings {
   /** The recording as one file. */
   file(name: string): Promise<Readable>;
   take(name: string, file: Readable): Promise<RecordingDocument>;
-  /** Tells at most twice a second what has come, until it is ended. */
+  /** Sends ticks about new messages at most twice a second, until it is stopped. */
   follow(listener: (tick: LiveTick) => void): () => void;
 }

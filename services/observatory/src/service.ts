@@ -1,7 +1,6 @@
 import { RecordFollower, connectNats, readSeed } from '@kubus/bus-nats';
-import { ConfigError, type ServiceDefinition, version } from '@kubus/service-kit';
+import { ConfigError, type ServiceDefinition, servePrivately, version } from '@kubus/service-kit';
 import { createApp } from './app.ts';
-import { listenOwners } from './listen.ts';
 import { NodeRecordings } from './node-recordings.ts';
 import { Threads } from './threads.ts';
 
@@ -13,12 +12,12 @@ export const observatory: ServiceDefinition = {
   start: async ({ bus, config, instance, clock, ids, logger, health, metrics, stateDir }) => {
     const { observatory: settings, node, nats } = config;
     if (settings === undefined)
-      throw new ConfigError('bad-config', 'observatory: is missing: there is nothing to serve');
+      throw new ConfigError('bad-config', 'observatory: is missing; there is nothing to serve');
     const { socket, page, contract, ...limits } = settings;
     const threads = new Threads();
     const recordings = new NodeRecordings({ folder: stateDir, node, version, limits, clock, ids, logger, threads });
     const { recorder } = recordings;
-    // A connection of its own: what is recorded never stands before what the service itself says.
+    // A separate connection: no recorded message overtakes what the service itself publishes.
     const seed = await readSeed(nats.identities, instance);
     const connection = await connectNats({ servers: nats.url, tls: nats.tls, instance, seed });
     const follower = new RecordFollower({
@@ -30,24 +29,24 @@ export const observatory: ServiceDefinition = {
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
     const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
-    const listening = await listenOwners(app, socket);
-    health.ready('record', () => (follower.following ? undefined : 'the record is not followed'));
+    const listening = await servePrivately(app, socket);
+    health.ready('record', () => (follower.following ? undefined : 'the record is not being followed'));
     metrics.add({
       type: 'gauge',
       name: 'kubus_observatory_recordings',
-      help: 'Recordings that grow, besides the live one.',
+      help: 'Recordings that grow, in addition to the live one.',
       collect: () => recorder.recording.length,
     });
     metrics.add({
       type: 'counter',
       name: 'kubus_observatory_last_sequence',
-      help: 'Sequence of the newest message that is recorded.',
+      help: 'Sequence number of the newest recorded message.',
       collect: () => recordings.last,
     });
     for (const [name, help] of [
       ['droppedByBroker', 'Messages of the live recording that the broker had dropped before they were read.'],
-      ['neverStored', 'Running numbers of publishers that the live recording has not seen.'],
-      ['unreadable', 'Messages of the live recording that carry no readable envelope.'],
+      ['neverStored', 'Sequence numbers of publishers that are missing in the live recording.'],
+      ['unreadable', 'Messages of the live recording without a readable envelope.'],
     ] as const) {
       metrics.add({
         type: 'gauge',
@@ -56,7 +55,7 @@ export const observatory: ServiceDefinition = {
         collect: () => recordings.completeness[name],
       });
     }
-    logger.info({ socket, page, ...limits }, 'the node is recorded');
+    logger.info({ socket, page, ...limits }, 'recording the node');
     return {
       stop: async () => {
         await listening.close();

@@ -6,27 +6,27 @@ import { messageOf, pageOf, sideOf, timelineOf } from './documents.ts';
 type What = 'start' | 'stop';
 export type TraceFormat = keyof typeof formats;
 
-/** One side of a comparison: a recording in a file, and a pod of it or all of them. */
+/** One side of a comparison: a recording in a file, and one of its pods or all of them. */
 export interface Side {
   readonly file: string;
   readonly name: string;
   readonly uid?: string | undefined;
 }
 
-/** What is answered at once, whatever the size of the recording. */
+/** Questions that are answered at once, whatever the size of the recording. */
 export type ShortTask =
   | { readonly do: 'document' | 'version' | 'pods'; readonly file: string }
   | { readonly do: 'density'; readonly file: string; readonly buckets: number }
   | { readonly do: 'page'; readonly file: string; readonly filter: MessageFilter; readonly limit: number }
   | { readonly do: 'message'; readonly file: string; readonly seq: number };
 
-/** What is asked of a recording again and again. */
+/** Questions that are asked about a recording repeatedly. */
 export type AnalysisTask =
   | { readonly do: 'latency'; readonly file: string; readonly what: What }
-  /** `faults`: with what passes on a node that may be disturbed. */
+  /** `faults`: including what is normal on a node that may be disturbed. */
   | { readonly do: 'map'; readonly file: string; readonly faults: boolean };
 
-/** What may take a while. */
+/** Questions that may take long. */
 export type LongTask =
   | { readonly do: 'timeline'; readonly file: string; readonly uid: string }
   | AnalysisTask
@@ -35,7 +35,7 @@ export type LongTask =
   | { readonly do: 'export'; readonly file: string; readonly to: string; readonly name: string; readonly at: number }
   | { readonly do: 'import'; readonly file: string; readonly to: string; readonly name: string };
 
-/** A whole recording, or all about a pod, piece by piece. */
+/** A whole recording, or everything about a pod, in pieces. */
 export interface TraceTask {
   readonly do: 'trace';
   readonly file: string;
@@ -45,7 +45,9 @@ export interface TraceTask {
 
 const formats = { otlp: otlpOf, chrome: chromeTraceOf, jsonl: jsonLinesOf };
 
-/** A file that is made or changed, or a question about one. Synchronous: for a thread that has nothing else to do. */
+/**
+ * Creates or changes a file, or answers a question about one. Synchronous: for a thread that has nothing else to do.
+ */
 export function perform(task: ShortTask | LongTask): unknown {
   switch (task.do) {
     case 'seal':
@@ -96,10 +98,10 @@ function answer(
   }
 }
 
-/** Characters that are gathered before a piece is handed on. */
+/** Characters that are gathered before a piece is passed on. */
 const PIECE = 128 * 1024;
 
-/** The pieces of a trace. Between two of them nothing is open, so that the recording can end meanwhile. */
+/** The pieces of a trace. Between two pieces no file is open, so that the recording can end in the meantime. */
 export function* tracePieces({ file, format, pod }: TraceTask): Generator<string> {
   const reader = new RecordingReader(file);
   try {

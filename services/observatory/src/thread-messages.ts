@@ -3,17 +3,17 @@ import { RecordingError } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
 import type { LongTask, ShortTask, TraceTask } from './tasks.ts';
 
-/** What a thread is asked; a stream has a number, under which its pieces are asked for. */
+/** A question to a thread; a stream has a number, under which its pieces are requested. */
 export type Question =
   | ShortTask
   | LongTask
   | { readonly do: 'open'; readonly stream: number; readonly trace: TraceTask }
   | { readonly do: 'next' | 'end'; readonly stream: number };
 
-/** Text in UTF-8, or why there is none. */
+/** Text in UTF-8, or the reason why there is none. */
 export type Reply = { readonly text: Uint8Array<ArrayBuffer> } | { readonly failure: Failure };
 
-/** An error on its way between threads. */
+/** An error as it is sent between threads. */
 interface Failure {
   readonly kind: 'request' | 'recording' | 'other';
   readonly code: string;

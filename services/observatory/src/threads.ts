@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import { Lane } from './lane.ts';
+import { ThreadPool } from './thread-pool.ts';
 import type { AnalysisTask, LongTask, ShortTask, TraceTask } from './tasks.ts';
 
-/** Long tasks that run at the same time; more wait for them. */
+/** How many long tasks run at the same time; further ones wait. */
 const LONG_AT_ONCE = 3;
-/** Bytes of answers that are kept. */
+/** How many bytes of answers are cached. */
 const KEPT_BYTES = 16 * 2 ** 20;
 
 /** A document as JSON. */
@@ -16,13 +16,13 @@ interface Kept {
 }
 
 /**
- * Reads recordings beside the main thread, which has to record. What is short never waits for what is long: each has threads
- * of its own, which open a recording for one question alone, or for one piece of a stream.
+ * Reads recordings outside the main thread, which has to record. Short tasks never wait for long ones: each kind has
+ * its own threads, which open a recording for one question only, or for one piece of a stream.
  */
 export class Threads {
-  readonly #short = new Lane(1);
-  readonly #long = new Lane(LONG_AT_ONCE);
-  /** By question, the one that was asked last at the end. */
+  readonly #short = new ThreadPool(1);
+  readonly #long = new ThreadPool(LONG_AT_ONCE);
+  /** Keyed by question, the most recent one last. */
   readonly #kept = new Map<string, Kept>();
   #streams = 0;
 
@@ -34,7 +34,7 @@ export class Threads {
     return this.#long.ask(task);
   }
 
-  /** The same as {@link Threads.long} of one recording; the answer of before where the recording is as it was then. */
+  /** Like {@link Threads.long} for one recording; the cached answer is used while the recording has not changed. */
   async again(task: AnalysisTask): Promise<Text> {
     const key = JSON.stringify(task);
     const version = documentOf<string>(await this.short({ do: 'version', file: task.file }));
@@ -45,20 +45,20 @@ export class Threads {
     return text;
   }
 
-  /** Pieces are made when they are asked for, each as a short task. */
+  /** Pieces are produced on request, each as a short task. */
   trace(trace: TraceTask): Readable {
     const stream = ++this.#streams;
-    const lane = this.#short;
+    const pool = this.#short;
     const pieces = async function* () {
-      await lane.ask({ do: 'open', stream, trace });
+      await pool.ask({ do: 'open', stream, trace });
       try {
         for (;;) {
-          const text = await lane.ask({ do: 'next', stream });
+          const text = await pool.ask({ do: 'next', stream });
           if (text.length === 0) return;
           yield bytesOf(text);
         }
       } finally {
-        await lane.ask({ do: 'end', stream });
+        await pool.ask({ do: 'end', stream });
       }
     };
     return Readable.from(pieces(), { objectMode: false });

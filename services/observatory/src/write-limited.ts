@@ -3,7 +3,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { RequestError } from './recordings.ts';
 
-/** Writes a file that nobody else may read. Rejects, and leaves nothing, when it is larger than the limit or breaks off. */
+/** Writes a file that only its owner may read. Rejects and leaves no file when the data exceeds the limit or is cut off. */
 export async function writeLimited(from: Readable, path: string, maxBytes: number): Promise<void> {
   let bytes = 0;
   const limit = new Transform({

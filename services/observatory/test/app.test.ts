@@ -1,16 +1,15 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { LatencyDocument, LiveTick, RecordingDocument } from '@kubus/observatory-api';
+import type { LatencyDocument, LiveTick, RecordingDocument } from '@kubus/contracts/observatory';
 import { silentLogger } from '@kubus/ports';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { systemIds } from '@kubus/service-kit';
+import { servePrivately, systemIds } from '@kubus/service-kit';
 import { type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { FileRecordings, type NodeRecordings, Threads, createApp } from '../src/index.ts';
-import { listenOwners } from '../src/listen.ts';
 import { message, numbers, openRecordings } from './recorded-node.ts';
 
 let folder: string;
@@ -40,12 +39,12 @@ async function get(url: string, from = app): Promise<{ status: number; body: unk
 const live = '/api/v1/recordings/~live';
 
 describe('answers', () => {
-  test('what is looked at', async () => {
+  test('with the recording', async () => {
     expect((await get('/api/v1/')).body).toEqual({ version: '1.0.0', node: 'node0', faults: false });
     expect((await get('/api/v1/recordings')).body).toMatchObject([{ name: '~live', messages: 6 }]);
   });
 
-  test('messages, page by page', async () => {
+  test('with messages, page by page', async () => {
     const first = (await get(`${live}/messages?limit=4`)).body;
     expect(first).toMatchObject({ messages: [{ id: 'sync-loop-0.1.1', service: 'sync-loop' }, {}, {}, {}], next: 4 });
     const rest = (await get(`${live}/messages?limit=4&after=4`)).body as { messages: { seq: number }[] };
@@ -56,14 +55,14 @@ describe('answers', () => {
     });
   });
 
-  test('a message with its neighbours', async () => {
+  test('with a message and its neighbors', async () => {
     expect((await get(`${live}/messages/3`)).body).toMatchObject({
       ...{ seq: 3, payload: { number: 3 }, headers: { 'Kubus-Seq': '3' } },
       ...{ causedBy: [{ seq: 2 }], caused: [{ seq: 4 }] },
     });
   });
 
-  test('pods, timelines, density, latency, the map and comparisons', async () => {
+  test('with pods, timelines, density, latency, the map and comparisons', async () => {
     expect((await get(`${live}/pods`)).body).toMatchObject([{ uid: 'u1', messages: 4 }]);
     const timeline = (await get(`${live}/pods/u1`)).body as { messages: unknown[] };
     expect(timeline.messages).toHaveLength(6);
@@ -74,7 +73,7 @@ describe('answers', () => {
     expect(compared).toMatchObject({ left: { recording: '~live' }, right: { recording: '~live', pod: { uid: 'u1' } } });
   });
 
-  test('traces in three formats', async () => {
+  test('with traces in three formats', async () => {
     const lines = (await app.inject(`${live}/trace?format=jsonl`)).body.trimEnd().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { seq: number }).seq)).toEqual(numbers(1, 6));
     expect((await get(`${live}/trace?format=chrome&pod=u1`)).body).toMatchObject({ traceEvents: expect.any(Array) });
@@ -103,7 +102,7 @@ describe('refuses', () => {
     expect(await get(url)).toMatchObject({ status, body: { error: { code, message: expect.stringMatching(/./) } } });
   });
 
-  test('what is not JSON, and bodies that are no recording', async () => {
+  test('invalid JSON and invalid recordings', async () => {
     const post = (payload: unknown) =>
       app.inject({ method: 'POST', url: '/api/v1/recordings', payload: payload as object });
     expect((await post({ name: '../x' })).json()).toMatchObject({
@@ -116,7 +115,7 @@ describe('refuses', () => {
   });
 });
 
-/** Everything of the API that has to do with faults. */
+/** Every route about faults. */
 const ofFaults = [
   ['GET', '/api/v1/faults'],
   ['POST', '/api/v1/faults'],
@@ -125,7 +124,7 @@ const ofFaults = [
   ['POST', '/api/v1/services/prober/fault'],
 ] as const;
 
-test.each(ofFaults)('without faults %s %s says how to start a node that has them', async (method, url) => {
+test.each(ofFaults)('without faults %s %s explains how to start a node with them', async (method, url) => {
   const answer = await app.inject({ method, url });
   expect([answer.statusCode, answer.json()]).toEqual([
     409,
@@ -139,7 +138,7 @@ test.each(ofFaults)('without faults %s %s says how to start a node that has them
 });
 
 describe('the page', () => {
-  test('is served as far as it is there', async () => {
+  test('serves only the files in its folder', async () => {
     expect((await app.inject('/')).body).toContain('not built');
     const page = join(folder, 'page');
     await mkdir(join(page, 'assets'), { recursive: true });
@@ -158,9 +157,9 @@ describe('the page', () => {
   });
 });
 
-test('on the socket, which nobody else may open, files pass both ways and ticks come', async () => {
+test('the socket is for its owner only, and transfers files in both directions and live ticks', async () => {
   const socketPath = join(folder, 'run', 'o.sock');
-  const listening = await listenOwners(app, socketPath);
+  const listening = await servePrivately(app, socketPath);
   try {
     expect((await stat(socketPath)).mode & 0o777).toBe(0o600);
     const ask = async (method: string, path: string, body?: Buffer): Promise<IncomingMessage> => {
@@ -177,7 +176,7 @@ test('on the socket, which nobody else may open, files pass both ways and ticks 
     const refused = await ask('PUT', '/api/v1/recordings/bad/file', Buffer.from('x'));
     expect([refused.statusCode, String(Buffer.concat(await refused.toArray()))]).toEqual([
       400,
-      expect.stringContaining('the file: is no recording'),
+      expect.stringContaining('the file: is not a recording'),
     ]);
     const ticks = await ask('GET', '/api/v1/live');
     recordings.recorder.take([message(7, { pod: 'u7' })]);
@@ -194,14 +193,14 @@ test('on the socket, which nobody else may open, files pass both ways and ticks 
   }
 });
 
-test('a long question holds up neither a short one nor the recording', async () => {
+test('a long question delays neither a short one nor the recording', async () => {
   const path = join(folder, 'held.kubus');
   await writeFile(path, await recordings.file('~live'));
   const files = new FileRecordings([path], threads);
   const held = await createApp({ recordings: files, threads, version: '1', ids: systemIds, logger: silentLogger });
-  // Both kinds of threads are there already.
+  // Both kinds of threads have started.
   expect((await get('/api/v1/recordings/held/latency', held)).status).toBe(200);
-  // Who has a file for itself lets nobody read it: the question about it takes until it gives it back.
+  // An exclusive lock on the file blocks its readers: the question about it takes until the lock is released.
   const owner = new DatabaseSync(path);
   owner.exec('BEGIN EXCLUSIVE');
   const order: string[] = [];
@@ -219,7 +218,7 @@ test('a long question holds up neither a short one nor the recording', async () 
   await held.close();
 });
 
-test('what was asked before is answered as it is now', async () => {
+test('a repeated question is answered with the current state', async () => {
   const path = `${live}/latency?what=start`;
   const pods = async () => ((await get(path)).body as LatencyDocument).pods.map(({ uid }) => uid);
   expect([await pods(), await pods()]).toEqual([[], []]);
@@ -234,7 +233,7 @@ test('what was asked before is answered as it is now', async () => {
   expect([await pods(), await pods()]).toEqual([['u1'], ['u1']]);
 });
 
-test('over files nothing changes', async () => {
+test('recordings from files cannot be changed', async () => {
   const path = join(folder, 'other.kubus');
   const file = await recordings.file('~live');
   await writeFile(path, file);

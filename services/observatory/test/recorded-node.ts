@@ -1,13 +1,12 @@
-import { HEADER, formatTime } from '@kubus/bus';
-import type { StoredMessage } from '@kubus/causality';
+import { HEADER, type StoredMessage, formatTime } from '@kubus/bus';
 import { silentLogger } from '@kubus/ports';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NodeRecordings, type Threads } from '../src/index.ts';
 
-export const EPOCH = 1_800_000_000_000;
+const EPOCH = 1_800_000_000_000;
 
-/** A message as the broker brings it: `number` is the sequence too, unless another one is given. */
+/** A message as the broker delivers it: `number` is also the sequence, unless another one is given. */
 export function message(number: number, parts: { seq?: number; pod?: string; type?: string } = {}): StoredMessage {
   const { seq = number, pod, type = 'sync.fact.pod/1' } = parts;
   const headers: Record<string, string> = {
@@ -25,12 +24,12 @@ export function message(number: number, parts: { seq?: number; pod?: string; typ
   return { seq, stored: EPOCH + number + 0.25, message: { subject, headers, data: `{"number":${number}}` } };
 }
 
-/** The numbers from one to another, both included. */
+/** The numbers from `from` to `to`, both included. */
 export function numbers(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
-/** The recordings of a node in a folder, as the service has them. */
+/** The recordings of a node in a folder, as the service opens them. */
 export function openRecordings(
   folder: string,
   threads: Threads,

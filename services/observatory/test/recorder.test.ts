@@ -33,7 +33,7 @@ const recorded = (name = '~live') => {
 const say = (from: number, to: number) => recordings.recorder.take(numbers(from, to).map((number) => message(number)));
 
 describe('the live recording', () => {
-  test('goes on where the last life of the service ended, without a message twice', async () => {
+  test('continues where the previous process ended, without duplicates', async () => {
     expect(recordings.recorder.begin(state(0))).toBe(1);
     say(1, 300);
     recordings.close();
@@ -45,7 +45,7 @@ describe('the live recording', () => {
     expect(await recordings.document('~live')).toMatchObject({ state: 'live', messages: 320, completeness: complete });
   });
 
-  test('what the broker had dropped meanwhile is counted', async () => {
+  test('counts messages that the broker dropped meanwhile', async () => {
     recordings.recorder.begin(state(0));
     say(1, 10);
     expect(recordings.recorder.begin(state(50, 'then', 31))).toBe(31);
@@ -57,7 +57,7 @@ describe('the live recording', () => {
     });
   });
 
-  test('another record of the broker is counted on, and one message counts as dropped', async () => {
+  test('continues with another record of the broker, and counts one message as dropped', async () => {
     recordings.recorder.begin(state(0));
     say(1, 10);
     expect(recordings.recorder.begin(state(5, 'later'))).toBe(1);
@@ -72,7 +72,7 @@ describe('the live recording', () => {
     expect(await recordings.document('~live')).toMatchObject({ messages: 16 });
   });
 
-  test('a broker that has lost the end of its record is noticed by its last sequence', async () => {
+  test('notices by the last sequence that the broker has lost the end of its record', async () => {
     recordings.recorder.begin(state(0));
     say(1, 10);
     expect(recordings.recorder.begin(state(8))).toBe(9);
@@ -81,7 +81,7 @@ describe('the live recording', () => {
     expect((await recordings.document('~live')).completeness).toEqual({ ...complete, droppedByBroker: 1 });
   });
 
-  test('and by other messages under sequences that we have', async () => {
+  test('notices that by different messages under known sequences', async () => {
     recordings.recorder.begin(state(0));
     say(1, 10);
     const from = recordings.recorder.begin(state(12));
@@ -91,7 +91,7 @@ describe('the live recording', () => {
     expect((await recordings.document('~live')).completeness).toEqual({ ...complete, droppedByBroker: 1 });
   });
 
-  test('one that can not be read is put aside', async () => {
+  test('is put aside when it cannot be read', async () => {
     recordings.close();
     await writeFile(join(folder, 'state/live.kubus'), 'hello');
     recordings = openRecordings(folder, threads);
@@ -102,7 +102,7 @@ describe('the live recording', () => {
 });
 
 describe('a recording', () => {
-  test('has what comes between its start and its end, over a restart of the service', async () => {
+  test('has the messages between its start and its end, also over a restart of the service', async () => {
     recordings.recorder.begin(state(0));
     say(1, 5);
     expect(await recordings.start('one')).toMatchObject({
@@ -126,14 +126,14 @@ describe('a recording', () => {
     expect((await recordings.list()).map(({ name }) => name)).toEqual(['~live']);
   });
 
-  test('before the first message has all of them', async () => {
+  test('that starts before the first message has all of them', async () => {
     await recordings.start('one');
     recordings.recorder.begin(state(3));
     say(1, 3);
     expect(await recordings.stop('one')).toMatchObject({ messages: 3, completeness: complete });
   });
 
-  test('as large as it may be ends, and the live one goes on', async () => {
+  test('ends at its size limit, while the live one continues', async () => {
     recordings.close();
     recordings = openRecordings(folder, threads, { recordingBytes: 1 });
     recordings.recorder.begin(state(0));
@@ -144,11 +144,11 @@ describe('a recording', () => {
     expect(await recordings.document('~live')).toMatchObject({ messages: 5 });
   });
 
-  test.each(['~live', '../x', 'a/b', '', '.hidden'])('can not be called %s', (name) => {
+  test.each(['~live', '../x', 'a/b', '', '.hidden'])('cannot be named %s', (name) => {
     expect(() => recordings.start(name)).toThrow(name === '~live' ? 'already' : 'must be 1 to 63');
   });
 
-  test('goes out as a file and comes in under another name', async () => {
+  test('is exported as a file and imported under another name', async () => {
     recordings.recorder.begin(state(0));
     await recordings.start('one');
     say(1, 4);
@@ -160,7 +160,7 @@ describe('a recording', () => {
     expect(await recordings.stop('one')).toMatchObject({ messages: 4 });
     expect((await buffer(await recordings.file('one'))).length).toBeGreaterThan(0);
     await expect(recordings.take('bad', Readable.from([Buffer.from('hello')]))).rejects.toThrow(
-      'the file: is no recording',
+      'the file: is not a recording',
     );
     await expect(recordings.take('one', Readable.from([]))).rejects.toThrow('already');
     recordings.close();

@@ -1,46 +1,50 @@
-import { PodCgroupTree, cgroupMounts, kernelMemory } from '@kubus/cgroup';
-import { parseQuantity, quantityMilli, quantityUnits } from '@kubus/contracts';
-import { withoutReserved } from '@kubus/node-status';
-import {
-  FileRecordStore,
-  type ServiceDefinition,
-  configuredShare,
-  nodeCapacity,
-  nodeResources,
-} from '@kubus/service-kit';
+import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
+import { FileRecordStore, type ServiceDefinition, configuredShare, nodeResources } from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { podWorkersCore } from './core.ts';
-import { createHookRequests } from './http-hook.ts';
-import { LogRotation } from './log-rotation.ts';
-import { logUsage } from './log-usage.ts';
-import { OrphanFiles } from './orphan-files.ts';
-import { createPodFiles } from './pod-files.ts';
+import { CgroupUpkeep } from './cgroups/cgroup-upkeep.ts';
+import { EnforcedGroups } from './cgroups/enforced-groups.ts';
+import { openCgroups } from './cgroups/open-cgroups.ts';
+import { type NodeEventText, podWorkersCore } from './core.ts';
+import { createHookRequests } from './containers/http-hook.ts';
+import { LogRotation } from './logs/log-rotation.ts';
+import { logUsage } from './logs/log-usage.ts';
+import { OrphanFiles } from './cleanup/orphan-files.ts';
+import { createPodFiles } from './files/pod-files.ts';
 
 export { podWorkersCore } from './core.ts';
-export { podRecordSchema } from './pod-record.ts';
-export { PodWorkers, type PodWorkersOptions } from './pod-workers.ts';
-export type { ContainerRun, HookRequest, HookRequests, PodCgroups, PodFiles } from './ports.ts';
+export { podRecordSchema } from './records/pod-record.ts';
+export { PodWorkers } from './pod-workers.ts';
+export type { ContainerRun, HookRequest, PodFiles } from './ports.ts';
 
-/** The instance that is always there, however many there are. */
+/** The instance that always exists, however many there are. */
 const FIRST = 'pod-workers-0';
+
+/** behaviour:qos-and-cgroups */
+const V1_WARNING = {
+  type: 'Warning',
+  reason: 'CgroupV1',
+  message:
+    'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1',
+} as const;
 
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   journaled: true,
   start: async ({ config, instance, run, clock, logger, health, metrics, slot, stateDir }) => {
-    const { system, kube } = config.reserved;
-    // What a hard eviction keeps free is kept free by eviction, not by the limit of all pods.
-    const enforced = withoutReserved(nodeCapacity(config), [system, kube]);
-    const [cpu, memory] = [enforced['cpu'], enforced['memory']].map((text) => parseQuantity(text ?? ''));
+    const { cpuQuota, cpuPeriodUs, singleProcessOomKill } = config.pods;
+    const cgroups = await openCgroups(config, clock);
     const kernel = await kernelMemory(await cgroupMounts());
     const inputs = {
       share: configuredShare(config, 'pod-workers'),
       nodeIps: config.nodeIps,
+      standAlone: config.apiServer === undefined,
       dns: { clusterDns: config.dns.servers, clusterDomain: config.dns.domain },
+      seccomp: { seccompDefault: config.pods.seccompDefault, seccompFolder: join(config.pods.root, 'seccomp') },
       memoryCapacity: BigInt(totalmem()),
       kernel,
+      enforcement: { cpuQuota, cpuPeriodUs: BigInt(cpuPeriodUs), singleProcessOomKill },
       allocatable: nodeResources(config),
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
@@ -52,77 +56,90 @@ export const podWorkers: ServiceDefinition = {
         clusterDomain: config.dns.domain,
         resolvConf: config.dns.resolvConf,
       }),
-      cgroups: new PodCgroupTree({
-        root: config.runtime.cgroupRoot,
-        driver: config.pods.cgroupDriver,
-        ...(cpu && memory && { allocatable: { milliCpu: quantityMilli(cpu), memory: quantityUnits(memory) } }),
-        ...(config.pods.pidsLimit !== undefined && { pids: BigInt(config.pods.pidsLimit) }),
-      }),
+      cgroups: cgroups.tree,
       hooks: createHookRequests(),
       epochs: { next: () => slot.nextEpoch() },
     });
-    const { workers } = core.running;
+    const { calls, running } = core;
+    const { workers } = running;
     const rotation = new LogRotation({
       clock,
       logger,
       logs: () => workers.runningLogs,
-      reopen: (log) => core.call('reopenLog', log),
+      reopen: (log) => calls.reopenLog(log),
       settings: config.logs,
     });
-    // By one instance alone: the folders are not any instance's.
+    const report = (event: NodeEventText) => void calls.nodeEvent(event);
+    // Done by one instance only, since all of them share the folders.
     const orphans =
       instance === FIRST
         ? new OrphanFiles({
             ...config.pods,
             ...{ clock, logger },
-            tell: (event) => void core.call('nodeEvent', event),
+            report,
             mayExist: (uid) => workers.mayExist(uid),
           })
+        : undefined;
+    const upkeep = new CgroupUpkeep({
+      root: config.pods.root,
+      cgroups: cgroups.tree,
+      activePods: () => workers.activePods,
+      mayExist: (uid) => workers.mayExist(uid),
+      removes: instance === FIRST,
+      ...{ clock, logger },
+    });
+    if (instance === FIRST && kernel.cgroupVersion === 1) report(V1_WARNING);
+    const enforced =
+      instance === FIRST
+        ? new EnforcedGroups({ reserved: config.reserved, cgroups: cgroups.tree, report, ...{ clock, logger } })
         : undefined;
     health.ready('state folder', () => workers.saveError);
     workers.metrics.show(metrics);
     metrics.add({
       type: 'gauge',
       name: 'kubus_pod_workers',
-      help: 'Pods that this instance has.',
+      help: 'Pods that this instance owns.',
       collect: () => workers.count,
     });
     metrics.add({
       type: 'gauge',
       name: 'kubelet_container_log_filesystem_used_bytes',
-      help: 'Bytes on disk that the logs of containers take which run.',
+      help: 'Bytes on disk of the logs of running containers.',
       collect: () => logUsage(workers.runningLogs),
     });
     metrics.add({
       type: 'gauge',
       name: 'kubelet_cgroup_version',
       help: 'Version of the cgroups of the machine.',
-      // Other instances would be added to it.
+      // The values of other instances would be added to it.
       collect: () => (instance === FIRST ? [{ value: kernel.cgroupVersion }] : []),
     });
     metrics.add({
       type: 'gauge',
       name: 'kubelet_orphan_pod_cleaned_volumes',
-      help: 'Folders of unknown pods that were removed when they were last looked for.',
+      help: 'Folders of unknown pods that the last check removed.',
       collect: () => orphans?.lastLook.cleaned ?? 0,
     });
     metrics.add({
       type: 'gauge',
       name: 'kubelet_orphan_pod_cleaned_volumes_errors',
-      help: 'Folders of unknown pods that could not be removed when they were last looked for.',
+      help: 'Folders of unknown pods that the last check could not remove.',
       collect: () => orphans?.lastLook.failed ?? 0,
     });
     metrics.add({
       type: 'gauge',
       name: 'kubus_logs_not_rotated',
-      help: 'Containers whose logs are too large and can not be rotated.',
+      help: 'Containers whose logs are too large and cannot be rotated.',
       collect: () => rotation.failing,
     });
     return {
       stop: async () => {
         rotation.stop();
         orphans?.stop();
-        await core.call('stop');
+        upkeep.stop();
+        enforced?.stop();
+        await calls.stop();
+        await cgroups.close();
       },
     };
   },

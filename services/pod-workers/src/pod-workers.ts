@@ -1,45 +1,35 @@
 import type { Bus, Cause, FactReader } from '@kubus/bus';
-import type { DnsSettings } from '@kubus/container-config';
+import type { KernelMemory } from '@kubus/cgroup';
+import type { DnsSettings, SeccompSettings } from '@kubus/container-config';
 import {
-  type NetworkCondition,
-  type PodProbes,
+  type Pod,
   type PodRef,
-  type PodVolumes,
   type PodWork,
   type ResourceList,
-  type RuntimeCondition,
-  type RuntimePod,
   type ServiceShare,
-  clusterNode,
-  networkCondition,
   podEvent,
-  podProbes,
   podStatus,
-  podVolumes,
   podWake,
   podWork,
   podWorker,
-  runtimeCondition,
-  runtimePod,
   workerNodeEvent,
 } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
-import { hostIpsOf } from '@kubus/node-status';
+import type { Rate } from '@kubus/flow';
 import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
-import { EventRecorder, type NodeEvents, RecordTaken, SharedRecords } from '@kubus/service-kit';
-import { DeviceFacts } from './device-facts.ts';
-import { HoldNumbers } from './hold-numbers.ts';
-import { ObjectFacts } from './object-facts.ts';
-import { type PodRecord, readRecord } from './pod-record.ts';
-import type { RunningLog } from './log-rotation.ts';
-import { PodWorker } from './pod-worker.ts';
-import type { KernelMemory } from '@kubus/cgroup';
+import { EventRecorder, type NodeEvents, OwnershipLost, SharedRecords } from '@kubus/service-kit';
+import type { RunningLog } from './logs/log-rotation.ts';
+import { WorkerMetrics } from './metrics/worker-metrics.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
-import { Tenure } from './tenure.ts';
-import { UnclaimedRecords } from './unclaimed-records.ts';
-import type { WorkerDeps } from './worker-deps.ts';
-import { WorkerMetrics } from './worker-metrics.ts';
+import { type PodRecord, readRecord } from './records/pod-record.ts';
+import { UnclaimedRecords } from './records/unclaimed-records.ts';
+import { FencingTokenNumbers } from './runtime/fencing-token-numbers.ts';
+import { FirstReports } from './worker/first-reports.ts';
+import { NodeFacts } from './worker/node-facts.ts';
+import { Ownership } from './worker/ownership.ts';
+import { PodWorker } from './worker/pod-worker.ts';
+import { ReleasedPods } from './worker/released-pods.ts';
+import type { Enforcement, WorkerDeps } from './worker/worker-deps.ts';
 
 export interface PodWorkersOptions {
   readonly bus: Bus;
@@ -48,132 +38,76 @@ export interface PodWorkersOptions {
   readonly logger: Logger;
   /** The folder that all instances share. */
   readonly records: RecordStore;
-  /** Which instances there are when nobody has spoken of them. */
+  /** The instances that are assumed until a fact lists them. */
   readonly share: ServiceShare;
   readonly files: PodFiles;
   readonly cgroups: PodCgroups;
   readonly hooks: HookRequests;
-  /** Takes a further epoch, greater than all that were given before (see `Slot`). */
+  /** Takes a further epoch, greater than all earlier ones (see `Slot`). */
   readonly nextEpoch: () => number;
-  /** The node's addresses where there is no Node that says them. */
+  /** The node's addresses while no Node object has any. */
   readonly nodeIps: readonly string[];
+  /** The node has no API server. Default: false. */
+  readonly standAlone?: boolean | undefined;
   readonly dns: Pick<DnsSettings, 'clusterDns' | 'clusterDomain'>;
+  /** Omitted: a container without a profile runs unconfined. */
+  readonly seccomp?: SeccompSettings | undefined;
   /** Bytes. */
   readonly memoryCapacity: bigint;
   readonly kernel?: KernelMemory | undefined;
-  /** The node's resources for pods where there is no Node that says them. */
+  /** Omitted: the reference kubelet's defaults. */
+  readonly enforcement?: Enforcement | undefined;
+  /** The node's resources for pods while no Node object has any. */
   readonly allocatable: ResourceList;
-  /** Left out: the reference kubelet's waits. */
+  /** Omitted: the reference kubelet's delays. */
   readonly crashLoop?: CrashLoopOptions | undefined;
+  /** Milliseconds between two syncs of a pod that is in its desired state. */
   readonly syncEveryMs: number;
   /** See {@link EventRecorder}. */
   readonly eventRate?: Rate | undefined;
 }
 
-/** A pod is being taken over under a term; a later term takes it over anew. */
+/** A pod is being taken over under a term; a later term takes it over again. */
 interface Taking {
   readonly term: number;
-  /** The message that gave it. */
+  /** The message that assigned the pod. */
   readonly cause: Cause;
-  /** Tells its worker what has come up meanwhile. */
-  tell: (worker: PodWorker) => void;
+  /** Passes to its worker what has arrived in the meantime. */
+  brief: (worker: PodWorker) => void;
 }
 
 /**
- * All pods' workers of one instance: brings each its work, wakes and runtime states. It takes a pod up with the record
- * that the last one who had it has left, and lets go of it as soon as it is another instance's.
+ * All pods' workers of one instance: passes each its work, wake-ups and pod states. It takes a pod over with the
+ * record that its last owner has left, and releases it as soon as another instance owns it.
  */
 export class PodWorkers {
-  /** What the workers count. */
+  /** The metrics of the workers. */
   readonly metrics: WorkerMetrics;
   readonly #deps: WorkerDeps;
+  readonly #facts: NodeFacts;
   readonly #workers = new Map<string, PodWorker>();
-  readonly #unpassed = new Set<string>();
   /** Pods whose records are being taken over. */
   readonly #taking = new Map<string, Taking>();
-  /** Pods that are another instance's now: the term under which this one had them, and when its last word is written. */
-  readonly #left = new Map<string, { readonly term: number; readonly written: Promise<void> }>();
+  readonly #released: ReleasedPods;
+  readonly #firstReports: FirstReports;
   readonly #unclaimed: UnclaimedRecords;
-  readonly #probes: FactReader<PodProbes>;
-  readonly #volumes: FactReader<PodVolumes>;
   readonly #works: FactReader<PodWork>;
-  readonly #runtimePods: FactReader<RuntimePod>;
-  #network: NetworkCondition | undefined;
-  #runtime: RuntimeCondition | undefined;
   #bridgeEpoch = 0;
   #worksComplete = false;
-  #runtimeKnown = false;
-  #volumesKnown = false;
-  #recordsKnown = false;
-  #completed = false;
 
   private constructor(options: PodWorkersOptions, recorded: Iterable<string>) {
-    const { bus, clock, eventRate } = options;
-    const recorder = new EventRecorder({ bus, clock, rate: eventRate });
-    const holds = new HoldNumbers(bus.epoch, options.nextEpoch);
+    const { bus, clock } = options;
+    const workers = () => this.#workers.values();
     this.metrics = new WorkerMetrics(clock);
-    const node = bus.reader(clusterNode);
-    const nodeIps = () => hostIpsOf(node.get(bus.node)?.value.addresses ?? []);
-    const allocatable = () => node.get(bus.node)?.value.allocatable ?? {};
-    this.#deps = {
-      ...options,
-      get nodeIps() {
-        const ips = nodeIps();
-        return ips.length > 0 ? ips : options.nodeIps;
-      },
-      get allocatable() {
-        return { ...options.allocatable, ...allocatable() };
-      },
-      metrics: this.metrics,
-      events: recorder.ofPods(podEvent),
-      nodeEvents: recorder.ofNode(workerNodeEvent),
-      records: new SharedRecords(options.records, bus.instance),
-      states: bus.owner(podWorker),
-      statuses: bus.owner(podStatus),
-      runtime: () => this.#runtime,
-      network: () => this.#network,
-      probes: (uid) => this.#probes.get(uid)?.value,
-      volumes: (uid) => this.#volumes.get(uid)?.value,
-      volumesKnown: () => this.#volumesKnown,
-      objects: new ObjectFacts(bus, (concerns, cause) => {
-        for (const worker of this.#workers.values()) worker.objectsChanged(concerns, cause);
-      }),
-      devices: new DeviceFacts(bus, (uid, cause) => this.#workers.get(uid)?.devicesChanged(cause)),
-      crashLoop: crashLoopLimits(options.crashLoop),
-      restartAllContainers: true,
-      nextHold: (fencedOff) => holds.next(fencedOff),
-    };
-    this.#probes = bus.reader(podProbes, {
-      changed: ({ key, value, cause }) => this.#workers.get(key)?.observeProbes(value, cause),
-    });
-    this.#volumes = bus.reader(podVolumes, {
-      changed: ({ key, cause }) => this.#workers.get(key)?.volumesChanged(cause),
-      removed: ({ key }, cause) => this.#workers.get(key)?.volumesChanged(cause),
-      complete: (_instance, _epoch, cause) => {
-        this.#volumesKnown = true;
-        for (const worker of this.#workers.values()) worker.volumesChanged(cause);
-      },
-    });
-    this.#runtimePods = bus.reader(runtimePod, {
-      changed: ({ key, value, cause }) => this.#workers.get(key)?.observe(value, cause),
-      complete: () => (this.#runtimeKnown = true),
-    });
-    bus.reader(runtimeCondition, {
-      changed: ({ value, cause }) => {
-        this.#runtime = value;
-        if (value.ready) this.#nodeReady(cause);
-      },
-    });
-    bus.reader(networkCondition, {
-      changed: ({ value, cause }) => {
-        this.#network = value;
-        if (value.ready) this.#nodeReady(cause);
-      },
-    });
+    this.#facts = new NodeFacts(bus, { workers, worker: (uid) => this.#workers.get(uid) });
+    this.#deps = sharedDeps(options, this.#facts, this.metrics);
+    const { records, states, statuses, logger } = this.#deps;
+    this.#released = new ReleasedPods({ facts: [states, statuses], records, logger });
+    this.#firstReports = new FirstReports([states, statuses]);
     this.#works = bus.reader(podWork, {
       changed: ({ key, value, cause }) => {
         if (value.worker === bus.instance) this.#give(key, value, cause);
-        else this.#letGo(key);
+        else this.#release(key);
       },
       removed: ({ key }, cause) => this.#workRemoved(key, cause),
       complete: () => {
@@ -182,18 +116,15 @@ export class PodWorkers {
       },
     });
     this.#unclaimed = new UnclaimedRecords({
-      ...{ ...options, records: this.#deps.records, keys: recorded },
+      ...{ ...options, records, keys: recorded },
       isKnown: (uid) => this.#works.get(uid) !== undefined,
       isHere: (uid) => this.#workers.has(uid) || this.#taking.has(uid),
       take: (uid, { record, term }) => {
-        this.#left.delete(uid);
+        this.#released.regain(uid);
         this.#add(uid, record.ref, { term, record });
       },
-      letGo: (uid) => this.#letGo(uid),
-      looked: () => {
-        this.#recordsKnown = true;
-        this.#completeIfSettled();
-      },
+      release: (uid) => this.#release(uid),
+      checked: () => this.#firstReports.recordsKnown(),
     });
     bus.reader(podWake, {
       changed: ({ key, value, cause }) => this.#workers.get(key)?.wake(value.runtime, cause),
@@ -202,11 +133,11 @@ export class PodWorkers {
       if (service !== 'cri-bridge' || epoch <= this.#bridgeEpoch) return;
       const first = this.#bridgeEpoch === 0;
       this.#bridgeEpoch = epoch;
-      if (!first) for (const worker of this.#workers.values()) worker.bridgeRestarted();
+      if (!first) for (const worker of workers()) worker.bridgeRestarted();
     });
   }
 
-  /** Looks up of which pods earlier lives have written something down, then starts. */
+  /** Lists the pods for which earlier processes have left records, then starts. */
   static async start(options: PodWorkersOptions): Promise<PodWorkers> {
     return new PodWorkers(options, (await options.records.load()).keys());
   }
@@ -215,20 +146,24 @@ export class PodWorkers {
     return this.#workers.size;
   }
 
-  /** For what the node's operators are to hear of. */
+  /** Events of the node, for its operators. */
   get nodeEvents(): NodeEvents {
     return this.#deps.nodeEvents;
   }
 
-  /** Whether the pod may be wanted, or something of it be there; true of every pod until all pods are known. */
+  /** Whether the pod may be desired, or may have local state; true for every pod until all pods are known. */
   mayExist(uid: string): boolean {
-    if (!this.#worksComplete || !this.#runtimeKnown) return true;
-    const readers = [this.#works, this.#runtimePods, this.#volumes];
-    const known = this.#workers.has(uid) || this.#unclaimed.has(uid);
-    return known || readers.some((reader) => reader.get(uid) !== undefined);
+    if (!this.#worksComplete || !this.#facts.runtimeKnown) return true;
+    const known = this.#workers.has(uid) || this.#unclaimed.has(uid) || this.#works.get(uid) !== undefined;
+    return known || this.#facts.hasLocalState(uid);
   }
 
-  /** The logs of the containers that run. */
+  /** The pods of this instance that have not ended, with what they have been granted. */
+  get activePods(): Pod[] {
+    return [...this.#workers.values()].flatMap(({ activePod }) => activePod ?? []);
+  }
+
+  /** The logs of the running containers. */
   get runningLogs(): RunningLog[] {
     return [...this.#workers].flatMap(([podUid, { containers }]) =>
       containers.flatMap(({ id, logPath, state }) =>
@@ -237,7 +172,7 @@ export class PodWorkers {
     );
   }
 
-  /** Why a pod's record could not be written, if one could not. */
+  /** The error with which a pod's record could not be written, if there is one. */
   get saveError(): string | undefined {
     for (const { saveError } of this.#workers.values()) if (saveError !== undefined) return saveError;
     return undefined;
@@ -248,88 +183,71 @@ export class PodWorkers {
     for (const worker of this.#workers.values()) worker.stop();
   }
 
-  /** Stops, and leaves every pod to its next worker with everything written down. */
+  /** Stops, and leaves every pod to its next worker with everything recorded. */
   async handOver(): Promise<void> {
     this.#unclaimed.stop();
     await Promise.all([...this.#workers.values()].map((worker) => worker.handOver()));
-    // There may be no next life that would take back what was said of them.
+    // There may be no later process that would remove their facts.
     for (const [uid, worker] of [...this.#workers]) if (worker.finished) this.#drop(uid);
   }
 
-  /** This instance has the pod. */
+  /** This instance owns the pod. */
   #give(uid: string, work: PodWork, cause: Cause): void {
-    const tell = (worker: PodWorker) => {
+    const brief = (worker: PodWorker) => {
       worker.setWork(work, cause);
-      if (worker.finished) this.#unpassed.delete(uid);
+      if (worker.finished) this.#firstReports.drop(uid);
     };
     const { ref, term = 0 } = work;
     const worker = this.#workers.get(uid);
-    const begun = this.#taking.get(uid);
-    if (worker !== undefined) tell(worker);
-    else if (begun?.term === term) begun.tell = tell;
-    else void this.#take(uid, ref, { term, tell, cause });
+    const taking = this.#taking.get(uid);
+    if (worker !== undefined) brief(worker);
+    else if (taking?.term === term) taking.brief = brief;
+    else void this.#take(uid, ref, { term, brief, cause });
   }
 
-  /** Takes up a pod where its last worker was, in an earlier life of this instance or in another one. */
+  /**
+   * Takes over a pod at the point where its last worker stopped, in an earlier process of this instance or in another
+   * one.
+   */
   async #take(uid: string, ref: PodRef, taking: Taking): Promise<void> {
     const { term, cause } = taking;
     this.#taking.set(uid, taking);
-    this.#unpassed.add(uid);
-    this.#left.delete(uid);
+    this.#firstReports.await(uid);
+    this.#released.regain(uid);
     const { records, logger } = this.#deps;
     let record: PodRecord | undefined;
     try {
       record = readRecord(uid, await records.take(uid, term), logger);
     } catch (error) {
-      if (error instanceof RecordTaken && this.#taking.get(uid) === taking) this.#letGo(uid);
-      logger.warn({ podUid: uid, err: toError(error) }, 'the pod’s record could not be taken over');
+      if (error instanceof OwnershipLost && this.#taking.get(uid) === taking) this.#release(uid);
+      logger.warn({ podUid: uid, err: toError(error) }, 'taking over the pod record failed');
     }
-    // Another instance may have it by now, or this one again.
+    // The pod may belong to another instance by now, or to this one again.
     if (this.#taking.get(uid) !== taking) return;
     this.#taking.delete(uid);
-    // Of a pod that was finished once and is given again, something is there again: what was known of it does not count.
+    // A finished pod that is assigned again exists again: earlier knowledge of it is dropped.
     const counts = record?.machine.state !== 'finished';
-    taking.tell(this.#add(uid, ref, { term, cause, record: counts ? record : undefined }));
+    taking.brief(this.#add(uid, ref, { term, cause, record: counts ? record : undefined }));
   }
 
-  /** Another instance has the pod. */
-  #letGo(uid: string): void {
+  /** Another instance owns the pod. */
+  #release(uid: string): void {
     this.#taking.delete(uid);
-    if (this.#unpassed.delete(uid)) this.#completeIfSettled();
+    this.#firstReports.settle(uid);
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
     this.#workers.delete(uid);
-    this.#left.set(uid, { term: worker.term, written: worker.handOver() });
-    this.#deps.states.release(uid);
-    this.#deps.statuses.release(uid);
+    this.#released.release(uid, { term: worker.term, written: worker.handOver() });
   }
 
-  /** The sync loop has nothing to say of the pod any more: usually because it is finished. */
+  /** The sync loop no longer has work for the pod: usually because it is finished. */
   #workRemoved(uid: string, cause: Cause): void {
     const worker = this.#workers.get(uid);
     if (worker?.finished === true) this.#drop(uid, cause);
-    else if (worker !== undefined) worker.workGone(cause);
+    else if (worker !== undefined) worker.endWithoutWork(cause);
     const taking = this.#taking.get(uid);
-    if (taking !== undefined) taking.tell = (taken) => taken.workGone(cause);
-    this.#endLeft(uid, cause);
-  }
-
-  /**
-   * A pod that another instance had from this one is over. What this one may have said and written of it when it did not
-   * know that yet, goes.
-   */
-  #endLeft(uid: string, cause?: Cause): void {
-    const left = this.#left.get(uid);
-    if (left === undefined) return;
-    const { term, written } = left;
-    const { records, logger } = this.#deps;
-    this.#left.delete(uid);
-    this.#removeFacts(uid, { term, cause });
-    written
-      .then(() => records.delete(uid, term))
-      .catch((error: unknown) => {
-        logger.debug({ podUid: uid, err: toError(error) }, 'the record of a pod is another instance’s');
-      });
+    if (taking !== undefined) taking.brief = (taken) => taken.endWithoutWork(cause);
+    this.#released.end(uid, cause);
   }
 
   #add(
@@ -337,22 +255,22 @@ export class PodWorkers {
     ref: PodRef,
     { term, record, cause }: { term: number; record: PodRecord | undefined; cause?: Cause | undefined },
   ): PodWorker {
-    this.#unpassed.add(uid);
-    const tenure: Tenure = new Tenure({
+    this.#firstReports.await(uid);
+    const ownership: Ownership = new Ownership({
       ...{ uid, term, facts: [this.#deps.states, this.#deps.statuses] },
       onTaken: () => {
-        // One that was let go of earlier may learn it late, when this instance has the pod again.
-        if (this.#workers.get(uid)?.term !== tenure.term) return;
-        this.#letGo(uid);
-        if (this.#worksComplete && this.#works.get(uid) === undefined) this.#endLeft(uid);
+        // A worker of an earlier term may receive it late, when this instance owns the pod again.
+        if (this.#workers.get(uid)?.term !== ownership.term) return;
+        this.#release(uid);
+        if (this.#worksComplete && this.#works.get(uid) === undefined) this.#released.end(uid);
       },
     });
     const worker: PodWorker = new PodWorker({
-      ...{ ref, tenure, record, cause },
+      ...{ ref, ownership, record, cause },
       deps: this.#deps,
-      onPassed: () => {
-        if (this.#unpassed.delete(uid)) this.#completeIfSettled();
-        // Nobody is left to say that it may be forgotten.
+      onSynced: () => {
+        this.#firstReports.settle(uid);
+        // No removal of work would follow, since there is no work.
         if (worker.finished && this.#workers.get(uid) === worker && this.#works.get(uid) === undefined) this.#drop(uid);
       },
     });
@@ -360,29 +278,38 @@ export class PodWorkers {
     return worker;
   }
 
-  #nodeReady(cause: Cause): void {
-    for (const worker of this.#workers.values()) worker.nodeReady(cause);
-  }
-
   #drop(uid: string, cause?: Cause): void {
     this.#workers.delete(uid);
-    this.#unpassed.delete(uid);
-    this.#removeFacts(uid, { term: 0, cause });
+    this.#firstReports.drop(uid);
+    this.#released.removeFacts(uid, { term: 0, cause });
   }
+}
 
-  #removeFacts(uid: string, { term, cause }: { term: number; cause: Cause | undefined }): void {
-    for (const facts of [this.#deps.states, this.#deps.statuses]) {
-      facts.claim(uid, term);
-      facts.remove(uid, { pod: uid, ...(cause !== undefined && { causes: [cause] }) });
-      facts.release(uid);
-    }
-  }
-
-  /** Readers may miss what is not there only after every worker has spoken once. */
-  #completeIfSettled(): void {
-    if (this.#completed || !this.#recordsKnown || this.#unpassed.size > 0) return;
-    this.#completed = true;
-    this.#deps.states.complete();
-    this.#deps.statuses.complete();
-  }
+/** What all workers share. */
+function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: WorkerMetrics): WorkerDeps {
+  const { bus, clock, eventRate, crashLoop, nodeIps, allocatable } = options;
+  const recorder = new EventRecorder({ bus, clock, rate: eventRate });
+  const tokens = new FencingTokenNumbers(bus.epoch, options.nextEpoch);
+  return {
+    ...options,
+    standAlone: options.standAlone ?? false,
+    nodeIps: () => (facts.nodeIps.length > 0 ? facts.nodeIps : nodeIps),
+    allocatable: () => ({ ...allocatable, ...facts.allocatable }),
+    metrics,
+    events: recorder.ofPods(podEvent),
+    nodeEvents: recorder.ofNode(workerNodeEvent),
+    records: new SharedRecords(options.records, bus.instance),
+    states: bus.owner(podWorker),
+    statuses: bus.owner(podStatus),
+    runtimeCondition: () => facts.runtimeCondition,
+    networkCondition: () => facts.networkCondition,
+    probesOf: (uid) => facts.probesOf(uid),
+    volumesOf: (uid) => facts.volumesOf(uid),
+    volumesKnown: () => facts.volumesKnown,
+    objects: facts.objects,
+    devices: facts.devices,
+    crashLoop: crashLoopLimits(crashLoop),
+    restartAllContainers: true,
+    nextToken: (fencedOff) => tokens.next(fencedOff),
+  };
 }

@@ -16,7 +16,7 @@ const main = () => node.status('a')?.containerStatuses?.[0];
 const config = () => node.bridge.configs.get('main');
 
 describe('a container', () => {
-  test('that may not run as root and whose image does is not made, and says why', async () => {
+  test('of an image that runs as root is not created when it must not, and has the reason in its status', async () => {
     const pod = podOf('a', {}, { securityContext: { runAsNonRoot: true } });
     await node.work(pod);
     const message = 'container has runAsNonRoot and image will run as root (pod: "pod-a_default(a)", container: main)';
@@ -29,7 +29,19 @@ describe('a container', () => {
     expect(config()?.linux?.securityContext?.runAsUser).toEqual({ value: '1000' });
   });
 
-  test('knows its pod’s and its node’s addresses and resources', async () => {
+  test('without a seccomp profile gets the runtime’s if seccompDefault is set', async () => {
+    node.kill();
+    node.seccomp = { seccompDefault: true, seccompFolder: '/root/seccomp' };
+    await node.start();
+    await node.work(podOf('a'));
+    expect(config()?.linux?.securityContext?.seccomp).toEqual({ profileType: 'RuntimeDefault' });
+    const seccompProfile = { type: 'Localhost', localhostProfile: 'own.json' };
+    await node.work(podOf('b', { securityContext: { seccompProfile } }));
+    const own = { profileType: 'Localhost', localhostRef: '/root/seccomp/own.json' };
+    expect(config()?.linux?.securityContext?.seccomp).toEqual(own);
+  });
+
+  test('has variables with its pod’s and its node’s addresses and resources', async () => {
     const env = [
       { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
       { name: 'HOST', valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } } },
@@ -44,7 +56,7 @@ describe('a container', () => {
     ]);
   });
 
-  test('knows them as the Node of the API server has them', async () => {
+  test('has them with the values of the Node object', async () => {
     const env = [
       { name: 'HOSTS', valueFrom: { fieldRef: { fieldPath: 'status.hostIPs' } } },
       { name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
@@ -67,13 +79,13 @@ describe('a container', () => {
     });
   });
 
-  test('of which only the log is left goes on counting from it', async () => {
+  test('with only its log left continues the attempts from it', async () => {
     node.files.indexes.set('main', 4);
     await node.work(podOf('a'));
     expect(done()).toContain('CreateContainer main/5');
   });
 
-  test('takes what its older runs have left with them', async () => {
+  test('is removed with the files of its older runs', async () => {
     await node.work(podOf('a'));
     for (let runs = 1; runs <= 2; runs++) {
       await node.pass(700_000);
@@ -83,7 +95,7 @@ describe('a container', () => {
     expect(node.undone).toEqual(['run main/0']);
   });
 
-  test('waits between restarts as the node is set up', async () => {
+  test('waits between restarts as the node is configured', async () => {
     node.kill();
     node.crashLoop = { maxRestartPeriodMs: 2_000 };
     await node.start();
@@ -97,7 +109,7 @@ describe('a container', () => {
   });
 });
 
-test('a pod whose sandbox can not be described is told why', async () => {
+test('a pod with an invalid sandbox configuration has the reason as an event', async () => {
   await node.work(podOf('a', { hostname: '-'.repeat(64) }));
   expect(done()).toEqual([]);
   expect(node.events('a')).toEqual([
@@ -107,7 +119,7 @@ test('a pod whose sandbox can not be described is told why', async () => {
   ]);
 });
 
-describe('the end of a container', () => {
+describe('the status of an ended container', () => {
   const end = async (policy: string) => {
     await node.work(podOf('a', { restartPolicy: 'Never' }, { terminationMessagePolicy: policy }));
     node.bridge.exit('a', 'main', 3);
@@ -115,25 +127,25 @@ describe('the end of a container', () => {
     return main()?.state?.terminated?.message;
   };
 
-  test('comes with what it wrote, and is never told without', async () => {
+  test('contains its termination message from the first time on', async () => {
     node.files.messages.set('main/0', 'disk full');
     expect(await end('File')).toBe('disk full');
-    const told = node.broker.said.filter(
+    const statuses = node.broker.said.filter(
       ({ subject, data }) => /worker.fact.status/.test(subject) && /exitCode/.test(data),
     );
-    expect(told.every(({ data }) => data.includes('disk full'))).toBe(true);
+    expect(statuses.every(({ data }) => data.includes('disk full'))).toBe(true);
     expect(config()?.mounts).toMatchObject([
       { containerPath: '/etc/hosts', hostPath: '/hosts/a' },
       { containerPath: '/dev/termination-log', hostPath: '/messages/a/main/0' },
     ]);
   });
 
-  test('comes with the end of its log when that is asked for and it wrote nothing', async () => {
+  test('contains the end of its log if configured so and there is no message', async () => {
     node.files.logs.set('/logs/main/0', '2030-01-01T00:00:00.0Z stderr F no such file\n');
     expect(await end('FallbackToLogsOnError')).toBe('no such file\n');
   });
 
-  test('is not kept back by a message that can not be read', async () => {
+  test('does not wait for a message that cannot be read', async () => {
     node.files.readTerminationLog = () => Promise.reject(new Error('broken'));
     expect(await end('File')).toBeUndefined();
     expect(main()?.state?.terminated?.exitCode).toBe(3);
@@ -153,7 +165,7 @@ test('a pod that is active for too long fails', async () => {
   expect(node.events('a').filter((text) => text.startsWith('Deadline'))).toEqual([`DeadlineExceeded: ${message}`]);
 });
 
-test('a pod that is ended before it began has failed, and its containers count as ended', async () => {
+test('a pod that is stopped before it started has failed, and its containers count as ended', async () => {
   const pod = podOf('a', { initContainers: [{ name: 'first', image: 'busybox' }] });
   node.setNetwork(false);
   await node.work(pod);
@@ -166,7 +178,7 @@ test('a pod that is ended before it began has failed, and its containers count a
 });
 
 describe('a pod’s cgroup', () => {
-  test('that can not be made keeps the pod from starting, and the user hears why', async () => {
+  test('that cannot be created keeps the pod from starting, with an event', async () => {
     node.cgroupFailure = new Error('no space left');
     await node.work(podOf('a'));
     expect(done()).toEqual([]);
@@ -178,7 +190,7 @@ describe('a pod’s cgroup', () => {
   });
 });
 
-test('a pod’s name resolution is the cluster’s, for its namespace', async () => {
+test('a pod uses the cluster’s DNS with the search domains of its namespace', async () => {
   await node.work(podOf('a'));
   expect(node.bridge.sandboxConfig?.dnsConfig).toEqual({
     servers: ['192.0.2.53'],
@@ -187,12 +199,12 @@ test('a pod’s name resolution is the cluster’s, for its namespace', async ()
   });
 });
 
-describe('a pod that does not use the host’s users', () => {
+describe('a pod with a user namespace', () => {
   const pod = podOf('a', { hostUsers: false });
   const ids = { hostId: 131_072, length: 65_536 };
   const refused = (reason: string) => `FailedCreatePodSandBox: Failed to create pod sandbox: ${reason}`;
 
-  test('is refused as long as the runtime does not have that, and is told its ids then', async () => {
+  test('is refused while the runtime does not support it, and then created with its IDs', async () => {
     await node.work(pod, { userNamespace: ids });
     const reason = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
     expect([node.events('a'), done()]).toEqual([[refused(reason)], []]);
@@ -210,7 +222,7 @@ describe('a pod that does not use the host’s users', () => {
     for (const mount of mounts) expect(mount).toMatchObject({ uidMappings: mapping, gidMappings: mapping });
   });
 
-  test('waits for ids when none are left', async () => {
+  test('waits for IDs when none are free', async () => {
     node.setRuntime({ ...runtimeReady, handlers: { '': { userNamespaces: true } } });
     await node.work(pod);
     const reason = 'create user namespace: could not find an empty slot to allocate a user namespace';

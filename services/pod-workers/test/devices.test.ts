@@ -10,22 +10,22 @@ beforeEach(async () => {
   await node.start();
 });
 
-const told = () => node.status('a')?.containerStatuses?.[0]?.allocatedResourcesStatus;
+const deviceHealth = () => node.status('a')?.containerStatuses?.[0]?.allocatedResourcesStatus;
 
-test('the status tells at once how the devices of a container are, and keeps what it said when they are taken back', async () => {
+test('the status shows changed device health at once, and keeps the last health when the devices are freed', async () => {
   await node.device(GPU, true);
   await node.work(podOf('a'));
-  expect(told()).toBeUndefined();
+  expect(deviceHealth()).toBeUndefined();
   await node.deviceOf('a', GPU);
-  expect(told()).toEqual([{ name: GPU, resources: [{ resourceID: 'only', health: 'Healthy' }] }]);
+  expect(deviceHealth()).toEqual([{ name: GPU, resources: [{ resourceID: 'only', health: 'Healthy' }] }]);
   const started = [...node.bridge.done];
   await node.device(GPU, false);
   const sick = [{ name: GPU, resources: [{ resourceID: 'only', health: 'Unhealthy' }] }];
-  expect(told()).toEqual(sick);
+  expect(deviceHealth()).toEqual(sick);
   await node.device('example.com/other', true);
   await node.deviceOf('a', undefined);
   await node.device(GPU, true);
-  expect(told()).toEqual(sick);
-  // It is told, and nothing is done.
+  expect(deviceHealth()).toEqual(sick);
+  // It is published, and no command follows.
   expect(node.bridge.done).toEqual(started);
 });

@@ -11,18 +11,18 @@ beforeEach(async () => {
 
 const MAIN = 'spec.containers{main}';
 
-/** From now on what matches fails in cri-bridge. */
+/** From now on matching commands fail in cri-bridge. */
 function refuse(what: RegExp, code: string, message: string): void {
   node.bridge.before = (asked) =>
     what.test(asked) ? Promise.reject(new KubusError(code, message)) : Promise.resolve();
 }
 
-/** What a pod's user was told beside its usual steps. */
+/** The pod's events other than its usual steps. */
 function unusual(): string[] {
-  return node.told('a').filter((text) => !/^Normal (Pulled|Created|Started|Killing) /.test(text));
+  return node.eventLines('a').filter((text) => !/^Normal (Pulled|Created|Started|Killing) /.test(text));
 }
 
-test('the steps of a container are told with its place in the pod', async () => {
+test('the steps of a container are events with the container’s field path', async () => {
   const one = { image: 'busybox', imagePullPolicy: 'IfNotPresent' };
   await node.work(podOf('a', { initContainers: [{ name: 'side', restartPolicy: 'Always', ...one }] }));
   await node.work(podOf('a'), { work: 'kill' });
@@ -33,40 +33,40 @@ test('the steps of a container are told with its place in the pod', async () => 
     `Normal Started ${field}: Container started`,
   ];
   const side = 'spec.initContainers{side}';
-  expect(node.told('a').slice(0, 6)).toEqual([...steps(side), ...steps(MAIN)]);
-  expect(node.told('a')).toContain(`Normal Killing ${MAIN}: Stopping container main`);
+  expect(node.eventLines('a').slice(0, 6)).toEqual([...steps(side), ...steps(MAIN)]);
+  expect(node.eventLines('a')).toContain(`Normal Killing ${MAIN}: Stopping container main`);
 });
 
-describe('what keeps a pod from starting is told:', () => {
+describe('a pod that does not start has an event:', () => {
   const rpc = (code: string, text: string) => `rpc error: code = ${code} desc = ${text}`;
   test.each([
     [
-      'the runtime does not make its sandbox',
+      'the runtime cannot create its sandbox',
       [/^RunPodSandbox/, 'Unknown', 'no network'],
       `Warning FailedCreatePodSandBox -: Failed to create pod sandbox: ${rpc('Unknown', 'no network')}`,
     ],
     [
-      'the bridge does not make its sandbox',
+      'the bridge cannot create its sandbox',
       [/^RunPodSandbox/, 'wrong-pod', 'another one'],
       'Warning FailedCreatePodSandBox -: Failed to create pod sandbox: another one',
     ],
     [
-      'its new sandbox can not be looked at',
+      'its new sandbox cannot be read',
       [/^read$/, 'Internal', 'no'],
       `Warning FailedPodSandBoxStatus -: Unable to get pod sandbox status: ${rpc('Internal', 'no')}`,
     ],
     [
-      'the runtime can not say what it has of it',
+      'its state cannot be read from the runtime',
       [/^fence$/, 'Unknown', 'no'],
       `Warning FailedSync -: error determining status: ${rpc('Unknown', 'no')}`,
     ],
     [
-      'the runtime does not make its container',
+      'the runtime cannot create its container',
       [/^CreateContainer/, 'Unknown', 'no device'],
       `Warning Failed ${MAIN}: Error: no device`,
     ],
     [
-      'the runtime does not start its container, whose id is not told',
+      'the runtime cannot start its container, whose ID is not shown',
       [/^StartContainer/, 'Unknown', 'c2: no such program in c2'],
       `Warning Failed ${MAIN}: Error: main: no such program in main`,
     ],
@@ -76,23 +76,25 @@ describe('what keeps a pod from starting is told:', () => {
     expect(unusual()[0]).toBe(event);
   });
 
-  test('a runtime that can not be reached is no failure of the pod', async () => {
+  test('an unreachable runtime is not a failure of the pod', async () => {
     refuse(/^fence$/, 'Unavailable', 'connection refused');
     await node.work(podOf('a'));
-    expect(node.told('a')).toEqual([]);
+    expect(node.eventLines('a')).toEqual([]);
   });
 
-  test('its folder can not be made', async () => {
+  test('its folder cannot be created', async () => {
     node.files.folderFailure = new Error('read-only file system');
     await node.work(podOf('a'));
-    expect(node.told('a')).toEqual(['Warning Failed -: error making pod data directories: read-only file system']);
+    expect(node.eventLines('a')).toEqual([
+      'Warning Failed -: error making pod data directories: read-only file system',
+    ]);
     expect(node.bridge.done).toEqual([]);
     node.files.folderFailure = undefined;
     await node.pass(10_000);
-    expect(node.told('a')).toContain(`Normal Started ${MAIN}: Container started`);
+    expect(node.eventLines('a')).toContain(`Normal Started ${MAIN}: Container started`);
   });
 
-  test('the files of its container can not be made', async () => {
+  test('the files of its container cannot be created', async () => {
     node.files.logFolderFailure = new Error('no space left');
     await node.work(podOf('a'));
     expect(unusual()).toEqual([`Warning Failed ${MAIN}: Error: no space left`]);
@@ -101,7 +103,7 @@ describe('what keeps a pod from starting is told:', () => {
   });
 });
 
-test('a sandbox that fails while its pod is being ended is nothing to tell', async () => {
+test('a sandbox that fails while its pod is being stopped causes no event', async () => {
   const made = Promise.withResolvers<undefined>();
   node.bridge.before = (what) =>
     what.startsWith('RunPodSandbox') ? made.promise.then(() => undefined) : Promise.resolve();
@@ -109,11 +111,11 @@ test('a sandbox that fails while its pod is being ended is nothing to tell', asy
   await node.work(podOf('a'), { work: 'kill' });
   made.reject(new KubusError('Unknown', 'it is gone'));
   await node.quiet();
-  expect(node.told('a')).toEqual([]);
+  expect(node.eventLines('a')).toEqual([]);
   expect(node.state('a')?.state).not.toBe('syncing');
 });
 
-describe('a pod that can not be ended', () => {
+describe('a pod that cannot be stopped', () => {
   const two = podOf('a', {
     containers: ['one', 'two'].map((name) => ({ name, image: 'busybox', imagePullPolicy: 'IfNotPresent' })),
   });
@@ -121,14 +123,14 @@ describe('a pod that can not be ended', () => {
     `failed to "${action}" for "${target}" with ${action}Error: "rpc error: code = Unknown desc = it \\"hangs\\""`;
 
   test.each([
-    ['for one container', /^StopContainer c2/, failed('KillContainer', 'one')],
+    ['because of one container', /^StopContainer c2/, failed('KillContainer', 'one')],
     [
-      'for each of its containers',
+      'because of each of its containers',
       /^StopContainer/,
       `[${failed('KillContainer', 'two')}, ${failed('KillContainer', 'one')}]`,
     ],
-    ['for its sandbox', /^StopPodSandbox/, failed('KillPodSandbox', 'a')],
-  ])('%s is told, and tried again', async (_, what, text) => {
+    ['because of its sandbox', /^StopPodSandbox/, failed('KillPodSandbox', 'a')],
+  ])('%s has an event, and is retried', async (_, what, text) => {
     await node.work(two);
     refuse(what, 'Unknown', 'it "hangs"');
     await node.work(two, { work: 'kill' });
@@ -139,9 +141,13 @@ describe('a pod that can not be ended', () => {
   });
 
   test.each([
-    ['in time to make room for another one', { failure: { reason: 'Preempting', message: 'for another one' } }, true],
-    ['in time, which nobody waits for', {}, false],
-  ])('%s: %s', async (_, why, told) => {
+    [
+      'has an event when another pod needs the room',
+      { failure: { reason: 'Preempting', message: 'for another one' } },
+      true,
+    ],
+    ['has no event for any other reason', {}, false],
+  ])('within its grace period %s', async (_, why, hasEvent) => {
     await node.work(podOf('a', { terminationGracePeriodSeconds: 10 }));
     node.bridge.before = (what) =>
       what.startsWith('StopContainer') ? new Promise(() => undefined) : Promise.resolve();
@@ -150,11 +156,11 @@ describe('a pod that can not be ended', () => {
     await node.pass(14_999);
     expect(unusual()).not.toContain(text);
     await node.pass(1);
-    expect(unusual().includes(text)).toBe(told);
+    expect(unusual().includes(text)).toBe(hasEvent);
   });
 });
 
-test('a node without cluster DNS is told so itself, beside the pod', async () => {
+test('a missing cluster DNS is an event of the node and of the pod', async () => {
   node = new ScriptedNode();
   node.clusterDns = [];
   await node.start();

@@ -9,17 +9,17 @@ beforeEach(async () => {
   await node.start();
 });
 
-/** The commands since the last time. */
+/** The commands since the last call. */
 function done(): string[] {
   return node.bridge.done.splice(0);
 }
 
-describe('images', () => {
+describe('an image', () => {
   const missing = (imagePullPolicy: string) => podOf('a', {}, { image: 'other:1', imagePullPolicy });
   const name = 'other:1';
   const waiting = () => node.status('a')?.containerStatuses?.[0]?.state?.waiting;
 
-  test('that is there is used', async () => {
+  test('that exists is used', async () => {
     await node.work(podOf('a'));
     expect(node.events('a')).toEqual([
       'Pulled: Container image "busybox" already present on machine and can be accessed by the pod',
@@ -28,7 +28,7 @@ describe('images', () => {
     ]);
   });
 
-  test.each(['IfNotPresent', 'Always'])('with policy %s that is not there is pulled', async (policy) => {
+  test.each(['IfNotPresent', 'Always'])('that is missing is pulled with policy %s', async (policy) => {
     await node.work(missing(policy));
     expect(done()).toContain(`pullImage ${name}`);
     expect(node.events('a').slice(0, 2)).toEqual([
@@ -38,7 +38,7 @@ describe('images', () => {
     expect(node.bridge.pod('a')?.containers[0]?.image).toBe(`id of ${name}`);
   });
 
-  test('with policy Never that is not there is no way to start', async () => {
+  test('that is missing prevents the start with policy Never', async () => {
     await node.work(missing('Never'));
     expect(waiting()).toEqual({
       reason: 'ErrImageNeverPull',
@@ -51,13 +51,13 @@ describe('images', () => {
     expect(done()).toEqual(['RunPodSandbox pod-a/0']);
   });
 
-  test('with a name that is none is no way to start', async () => {
+  test('with an invalid name prevents the start', async () => {
     await node.work(podOf('a', {}, { image: 'Bad Name' }));
     expect(waiting()?.reason).toBe('InvalidImageName');
     expect(node.events('a')).toEqual([expect.stringMatching(/^InspectFailed: /), 'Failed: Error: InvalidImageName']);
   });
 
-  test('that is there for others only is pulled, and with policy Never told to be absent', async () => {
+  test('that other pods may use is pulled, and counts as missing with policy Never', async () => {
     node.bridge.images.add(name);
     node.bridge.guarded.add(name);
     await node.work(missing('Never'));
@@ -67,7 +67,7 @@ describe('images', () => {
     expect(node.status('b')?.phase).toBe('Running');
   });
 
-  test('that can not be looked for is no way to start', async () => {
+  test('that cannot be inspected prevents the start', async () => {
     node.bridge.before = (what) =>
       what.startsWith('findImage') ? Promise.reject(new KubusError('Unknown', 'disk error')) : Promise.resolve();
     await node.work(missing('IfNotPresent'));
@@ -81,7 +81,7 @@ describe('images', () => {
     ]);
   });
 
-  test('of a registry that can not be reached now says so', async () => {
+  test('of an unavailable registry has that as the reason', async () => {
     node.bridge.before = (what) =>
       what.startsWith('pullImage')
         ? Promise.reject(new KubusError('pull-failed', 'RegistryUnavailable: try later'))
@@ -93,7 +93,7 @@ describe('images', () => {
     });
   });
 
-  test('that can not be pulled is tried again after a growing wait', async () => {
+  test('that cannot be pulled is retried with growing back-off', async () => {
     let pulls = 0;
     node.bridge.before = (what) => {
       if (!what.startsWith('pullImage')) return Promise.resolve();
@@ -140,10 +140,10 @@ describe('images as volumes', () => {
   const main = { name: 'main', image: 'busybox', volumeMounts };
   const mount = () => node.bridge.configs.get('main')?.mounts?.[0];
 
-  test('are pulled before the containers, for the pod, and mounted by the runtime', async () => {
+  test('are pulled for the pod before its containers, and mounted by the runtime', async () => {
     await node.work(withImage(volume('other:1')));
     expect(done().slice(0, 3)).toEqual(['RunPodSandbox pod-a/0', 'pullImage other:1', 'CreateContainer other/0']);
-    expect(node.told('a').slice(0, 2)).toEqual([
+    expect(node.eventLines('a').slice(0, 2)).toEqual([
       'Normal Pulling -: Pulling image "other:1"',
       'Normal Pulled -: Successfully pulled image "other:1" in 0s (0s including waiting). Image size: 7 bytes.',
     ]);
@@ -156,26 +156,26 @@ describe('images as volumes', () => {
     });
   });
 
-  test('that are there are used', async () => {
+  test('that exist are used', async () => {
     await node.work(withImage(volume('busybox')));
     expect(mount()).toMatchObject({ image: { image: 'id of busybox:latest', userSpecifiedImage: 'busybox' } });
     expect(done().filter((what) => what.startsWith('pull'))).toEqual([]);
   });
 
-  test('that can not be had keep those containers from their start that mount them', async () => {
+  test('that are missing prevent only the containers that mount them', async () => {
     await node.work(withImage(volume('other:1', 'Never')));
     expect(done()).toEqual(['RunPodSandbox pod-a/0', 'CreateContainer other/0', 'StartContainer c2']);
     const status = node.status('a')?.containerStatuses?.find(({ name }) => name === 'main');
     const message = 'Container image "other:1" is not present with pull policy of Never';
     expect(status?.state?.waiting).toEqual({ reason: 'ErrImageNeverPull', message });
-    const failures = node.told('a').filter((told) => told.startsWith('Warning'));
+    const failures = node.eventLines('a').filter((line) => line.startsWith('Warning'));
     expect(failures).toEqual([
       `Warning ErrImageNeverPull -: ${message}`,
       'Warning Failed spec.containers{main}: Error: ErrImageNeverPull',
     ]);
   });
 
-  test('whose pull has failed are pulled again after a while', async () => {
+  test('that could not be pulled are retried after a while', async () => {
     node.bridge.before = (what) =>
       what === 'pullImage other:1' ? Promise.reject(new KubusError('pull-failed', 'no route')) : Promise.resolve();
     await node.work(withImage(volume('other:1')));

@@ -13,12 +13,12 @@ const of = (name: string, fields: object = {}) => ({ name, image: 'busybox', ...
 const sidecar = (name: string, fields: object = {}) => of(name, { restartPolicy: 'Always', ...fields });
 const setup = podOf('a', { initContainers: [of('first'), of('second')] });
 
-/** Creates and stops since the last time, by the containers' names. */
+/** Creates and stops since the last call, by the containers' names. */
 function done(): string[] {
   return node.bridge.done.splice(0).filter((what) => !/^(StartContainer|RunPodSandbox)/.test(what));
 }
 
-/** The container ends by itself, and the worker has a look. */
+/** The container exits, and the worker syncs. */
 async function exit(name: string, code: number): Promise<void> {
   node.bridge.exit('a', name, code);
   await look();
@@ -36,7 +36,7 @@ async function run(pod: typeof setup): Promise<void> {
 }
 
 describe('init containers', () => {
-  test('run one after another, each when the one before has done its work, and then the pod’s own', async () => {
+  test('run one after another, each after the previous one has succeeded, and then the pod’s own', async () => {
     await run(setup);
     expect(done()).toEqual(['CreateContainer first/0']);
     expect(node.status('a')).toMatchObject({
@@ -63,7 +63,7 @@ describe('init containers', () => {
     expect(node.status('a')?.initContainerStatuses?.[0]).toMatchObject({ restartCount: 1, ready: false });
   });
 
-  test('that fail for good end the pod', async () => {
+  test('that fail permanently end the pod', async () => {
     await run(podOf('a', { restartPolicy: 'Never', initContainers: [of('first')] }));
     done();
     await exit('first', 1);
@@ -72,7 +72,7 @@ describe('init containers', () => {
     expect(done().filter((what) => what.startsWith('Create'))).toEqual([]);
   });
 
-  test('that can not be started keep everything after them from it', async () => {
+  test('that cannot be started delay everything after them', async () => {
     node.bridge.before = (what) =>
       what.startsWith('CreateContainer first')
         ? Promise.reject(new KubusError('Unknown', 'no such device'))
@@ -83,7 +83,7 @@ describe('init containers', () => {
     expect(node.fields('a', 'Failed')).toEqual(['spec.initContainers{first}']);
   });
 
-  test('run once more in a new sandbox, under the next number', async () => {
+  test('run again in a new sandbox, with the next attempt', async () => {
     await run(podOf('a', { initContainers: [of('first')] }));
     await exit('first', 0);
     done();
@@ -93,7 +93,25 @@ describe('init containers', () => {
     expect(node.events('a')).toContain('SandboxChanged: Pod sandbox changed, it will be killed and re-created.');
   });
 
-  test('are not started twice when pod-workers is started again while one runs', async () => {
+  test('and sidecars run once more after a reboot, all under the next number', async () => {
+    await run(podOf('a', { initContainers: [sidecar('proxy'), of('first'), of('second')] }));
+    await exit('first', 0);
+    await exit('second', 0);
+    done();
+    for (const name of ['first', 'second']) node.files.indexes.set(name, 0);
+    node.bridge.loseSandbox('a');
+    await look();
+    await exit('first', 0);
+    await exit('second', 0);
+    expect(done().filter((what) => what.startsWith('CreateContainer'))).toEqual([
+      'CreateContainer proxy/1',
+      'CreateContainer first/1',
+      'CreateContainer second/1',
+      'CreateContainer main/1',
+    ]);
+  });
+
+  test('are not started twice when pod-workers restarts while one runs', async () => {
     await run(setup);
     done();
     node.kill();
@@ -106,7 +124,7 @@ describe('init containers', () => {
 });
 
 describe('sidecars', () => {
-  test('start before what comes after them, and go on running beside it', async () => {
+  test('start before what follows them, and continue to run', async () => {
     await run(podOf('a', { initContainers: [sidecar('proxy'), of('first')] }));
     expect(done()).toEqual(['CreateContainer proxy/0', 'CreateContainer first/0']);
     await exit('first', 0);
@@ -115,7 +133,7 @@ describe('sidecars', () => {
     expect(done()).toEqual(['CreateContainer proxy/1']);
   });
 
-  test('with a startup probe hold the next one back until it says so', async () => {
+  test('with a startup probe delay the next container until it succeeds', async () => {
     await run(podOf('a', { initContainers: [sidecar('proxy', { startupProbe: { exec: { command: ['true'] } } })] }));
     expect(done()).toEqual(['CreateContainer proxy/0']);
     await node.probed('a', { c2: { startup: 'success' } });
@@ -123,7 +141,7 @@ describe('sidecars', () => {
     expect(node.status('a')?.initContainerStatuses?.[0]).toMatchObject({ started: true, ready: true });
   });
 
-  test('end with the pod whose work is done', async () => {
+  test('are stopped with a pod whose work is done', async () => {
     await run(podOf('a', { restartPolicy: 'Never', initContainers: [sidecar('proxy')] }));
     done();
     await exit('main', 0);
@@ -135,7 +153,7 @@ describe('sidecars', () => {
 describe('an ephemeral container', () => {
   const target = { ...of('look'), targetContainerName: 'main' };
 
-  test('starts once, sees its target’s processes, and never starts again', async () => {
+  test('starts once, sees its target’s processes, and never restarts', async () => {
     await run(podOf('a'));
     done();
     await run(podOf('a', { ephemeralContainers: [target] }));
@@ -150,7 +168,7 @@ describe('an ephemeral container', () => {
     expect(node.status('a')).toMatchObject({ phase: 'Running', ephemeralContainerStatuses: [{ restartCount: 0 }] });
   });
 
-  test('whose target is not there waits, and says so', async () => {
+  test('with a missing target waits, with the reason in its status', async () => {
     await run(podOf('a', { ephemeralContainers: [{ ...target, targetContainerName: 'nobody' }] }));
     expect(node.status('a')?.ephemeralContainerStatuses?.[0]?.state?.waiting).toEqual({
       reason: 'CreateContainerConfigError',
@@ -159,7 +177,7 @@ describe('an ephemeral container', () => {
   });
 });
 
-describe('the restart of all containers', () => {
+describe('restarting all containers', () => {
   const again = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
   const pod = podOf(
     'a',
@@ -177,20 +195,20 @@ describe('the restart of all containers', () => {
     },
   };
 
-  test('tells, stops without grace, removes in order with the cause last, keeps logs, and begins at once', async () => {
+  test('sets its condition, stops without grace, removes the cause last, keeps logs, and restarts at once', async () => {
     await run(two);
     await exit('first', 0);
     done();
     node.files.indexes.set('first', 0).set('main', 0).set('other', 0);
-    let told: string | undefined;
+    let restarting: string | undefined;
     node.bridge.before = (what) => {
       if (what.startsWith('StopContainer')) {
-        told = node.status('a')?.conditions?.find(({ type }) => type === 'AllContainersRestarting')?.status;
+        restarting = node.status('a')?.conditions?.find(({ type }) => type === 'AllContainersRestarting')?.status;
       }
       return Promise.resolve();
     };
     await exit('main', 42);
-    // c2 is first, c3 main, c4 other.
+    // c2 is `first`, c3 `main`, c4 `other`.
     expect(done()).toEqual([
       'StopContainer c4 2',
       'RemoveContainer c4',
@@ -198,8 +216,8 @@ describe('the restart of all containers', () => {
       'RemoveContainer c3',
       'CreateContainer first/1',
     ]);
-    expect(told).toBe('True');
-    expect(node.told('a')).toContain('Normal Killing spec.containers{other}: killing');
+    expect(restarting).toBe('True');
+    expect(node.eventLines('a')).toContain('Normal Killing spec.containers{other}: killing');
     expect(node.files.undone).toEqual([]);
     expect(node.status('a')?.containerStatuses).toMatchObject([
       { name: 'main', restartCount: 1, lastState: { terminated: { exitCode: 42 } } },
@@ -210,7 +228,7 @@ describe('the restart of all containers', () => {
     expect(done()).toEqual(['CreateContainer main/1', 'CreateContainer other/1']);
   });
 
-  test('goes on where it was after pod-workers ended in the middle of it', async () => {
+  test('continues after pod-workers ended in the middle of it', async () => {
     await run(pod);
     await exit('first', 0);
     done();

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { logUsage } from '../src/log-usage.ts';
+import { logUsage } from '../src/logs/log-usage.ts';
 
 let root: string;
 
@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-test('a container’s logs are what lies in their folder, under the pod’s name', async () => {
+test('the log usage of a container is that of its folder, under the pod’s name', async () => {
   const folder = join(root, 'default_web_uid-1', 'main');
   await mkdir(folder, { recursive: true });
   const files = [join(folder, '0.log'), join(folder, '0.log.20240101-000000.gz')];

@@ -35,7 +35,7 @@ function requests(command: AnyCommand): unknown[] {
     .map(({ data }) => JSON.parse(data) as unknown);
 }
 
-/** With what the bridge was asked to call the runtime. */
+/** The requests that the bridge passed to the runtime. */
 function asked<M extends BusCriMethod>(method: M): CriRequest<M>[] {
   return requests(criCommands[method]) as CriRequest<M>[];
 }
@@ -47,9 +47,9 @@ const waiting = () => node.status('a')?.containerStatuses?.[0]?.state?.waiting;
 describe('a pod of the API server', () => {
   beforeEach(() => cluster.sources('file', 'api'));
 
-  test('waits until its objects and the services are known, and is started at once then', async () => {
+  test('waits until its objects and the services are known, and then starts at once', async () => {
     await node.work(apiPodOf('a', {}, { ...fromSecret(), command: ['run', '$(TOKEN)'] }));
-    expect(node.state('a')?.error).toBe('nobody has looked yet for Secret/default/sec');
+    expect(node.state('a')?.error).toBe('not yet read from the API server: Secret/default/sec');
     await cluster.has(secret, { token: 's3cret' }, '7');
     expect(node.state('a')?.error).toBe('services have not yet been read at least once, cannot construct envvars');
     expect([node.bridge.done, waiting()]).toEqual([[], { reason: 'ContainerCreating' }]);
@@ -64,7 +64,7 @@ describe('a pod of the API server', () => {
     expect(node.broker.said.filter(({ data }) => data.includes('s3cret'))).toEqual([]);
   });
 
-  test('waits for the services of its namespace too, unless it wants none of them', async () => {
+  test('also waits for the services of its namespace, unless it uses none of them', async () => {
     const elsewhere = (uid: string, spec = {}) => {
       const pod = apiPodOf(uid, spec);
       return { ...pod, metadata: { ...pod.metadata, namespace: 'team' } };
@@ -88,7 +88,7 @@ describe('a pod of the API server', () => {
       fromSecret(true),
       () => cluster.refuses(secret, 'secrets "sec" is forbidden: no'),
     ],
-  ])('that can not have it waits and says why: %s', async (message, container, say) => {
+  ])('that lacks a required object waits with the reason: %s', async (message, container, say) => {
     await cluster.read();
     await say();
     await node.work(apiPodOf('a', {}, container));
@@ -100,7 +100,7 @@ describe('a pod of the API server', () => {
     expect(created()).toEqual([]);
   });
 
-  test('starts as soon as what was missing is there', async () => {
+  test('starts as soon as the missing object exists', async () => {
     await cluster.read();
     await cluster.misses(secret);
     await node.work(apiPodOf('a', {}, fromSecret()));
@@ -110,7 +110,7 @@ describe('a pod of the API server', () => {
     expect(node.status('b')?.phase).toBe('Pending');
   });
 
-  test('goes without what is optional', async () => {
+  test('starts without optional objects', async () => {
     await cluster.read();
     await cluster.misses(secret);
     await cluster.has(configMap, { A: '1', 'odd.name': '2' });
@@ -123,7 +123,7 @@ describe('a pod of the API server', () => {
   test.each([
     ['has changed before the call', 'ObjectChanged', (): Promise<void> => cluster.has(secret, { token: 'new' }, '2')],
     ['could not be read', 'ObjectsUnavailable', (): Promise<void> => node.pass(15_000)],
-  ])('is no failure when an object %s', async (_what, code, then) => {
+  ])('does not fail when an object %s', async (_what, code, then) => {
     await cluster.read();
     await cluster.has(secret, { token: 'old' });
     node.bridge.before = (what) => {
@@ -138,7 +138,7 @@ describe('a pod of the API server', () => {
     expect(node.events('a').filter((event) => event.startsWith('Failed'))).toEqual([]);
   });
 
-  test('whose token for a registry can not be had waits, without a failed pull', async () => {
+  test('waits without a failed pull when its registry token is unavailable', async () => {
     await cluster.read();
     node.bridge.before = (what) => {
       if (!what.startsWith('pullImage')) return Promise.resolve();
@@ -153,7 +153,7 @@ describe('a pod of the API server', () => {
     expect(node.status('a')?.phase).toBe('Running');
   });
 
-  test('has its images pulled with its Secrets; one that is missing is told of', async () => {
+  test('has its images pulled with its Secrets, and an event for a missing one', async () => {
     await cluster.read();
     await cluster.has(secret, {}, '3');
     await cluster.misses({ ...secret, name: 'gone' });
@@ -170,7 +170,7 @@ describe('a pod of the API server', () => {
 });
 
 describe('a static pod', () => {
-  test('waits for nothing and takes the services that are known', async () => {
+  test('waits for no objects, and uses the services that are known', async () => {
     await cluster.sources('file', 'api');
     await cluster.hasService({
       name: 'kubernetes',
@@ -186,7 +186,7 @@ describe('a static pod', () => {
 describe('a RuntimeClass', () => {
   const ofClass = { runtimeClassName: 'sandboxed' };
 
-  test('names the handler of the sandbox', async () => {
+  test('sets the runtime handler of the sandbox', async () => {
     await cluster.sources('api');
     await cluster.hasClass('sandboxed', 'vm');
     await node.work(podOf('a', ofClass));
@@ -196,7 +196,7 @@ describe('a RuntimeClass', () => {
   test('that does not exist keeps the pod from starting until it does', async () => {
     await cluster.sources('api');
     await node.work(podOf('a', ofClass));
-    expect(node.state('a')?.error).toBe('nobody has looked yet for RuntimeClass sandboxed');
+    expect(node.state('a')?.error).toBe('not yet read from the API server: RuntimeClass sandboxed');
     expect(node.events('a')).toEqual([]);
     await cluster.read();
     const reason = 'Failed to create pod sandbox: runtimeclass.node.k8s.io "sandboxed" not found';

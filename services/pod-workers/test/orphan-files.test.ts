@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mount, mountsBelow, unmount } from '@kubus/mount';
+import { mount, mountsBelow, unmount } from '@kubus/filesystem';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import {
@@ -15,14 +15,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { OrphanFiles } from '../src/orphan-files.ts';
+import { OrphanFiles } from '../src/cleanup/orphan-files.ts';
 
 let dir: string;
 let clock: ManualClock;
 let known: Set<string> | undefined;
 let orphans: OrphanFiles;
-/** What the node's operators were told. */
-let told: string[];
+/** The events of the node. */
+let events: string[];
 
 beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-orphans-')));
@@ -30,11 +30,11 @@ beforeEach(() => {
   known = new Set(['known']);
   const mayExist = (uid: string) => known === undefined || known.has(uid);
   const folders = { root: join(dir, 'root'), logs: join(dir, 'logs'), logLinks: join(dir, 'links') };
-  told = [];
-  const tell = ({ type, reason, message }: { type: string; reason: string; message: string }) => {
-    told.push(`${type} ${reason}: ${message}`);
+  events = [];
+  const report = ({ type, reason, message }: { type: string; reason: string; message: string }) => {
+    events.push(`${type} ${reason}: ${message}`);
   };
-  orphans = new OrphanFiles({ ...folders, tell, clock, logger: silentLogger, mayExist });
+  orphans = new OrphanFiles({ ...folders, report, clock, logger: silentLogger, mayExist });
 });
 afterEach(async () => {
   orphans.stop();
@@ -42,7 +42,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** Makes files. */
+/** Creates files. */
 function make(...paths: readonly string[]): void {
   for (const path of paths) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
@@ -53,7 +53,7 @@ function make(...paths: readonly string[]): void {
 const log = (uid: string) => `logs/default_web_${uid}/main/0.log`;
 const namesIn = (path: string) => readdirSync(join(dir, path)).sort();
 
-test('nothing is removed before all pods are known, and then what nobody knows', async () => {
+test('files of unknown pods are removed, but not before all pods are known', async () => {
   make(log('known'), log('gone'), 'root/pods/known/etc-hosts', 'root/pods/gone/containers/main/0', 'logs/notes/x');
   const all = known;
   known = undefined;
@@ -64,7 +64,7 @@ test('nothing is removed before all pods are known, and then what nobody knows',
   expect([namesIn('logs'), namesIn('root/pods')]).toEqual([['default_web_known', 'notes'], ['known']]);
 });
 
-test('what has just been written is left alone: somebody may have begun with the pod', async () => {
+test('recently changed files stay, since a pod may have just started with them', async () => {
   make(log('gone'));
   const now = clock.now() / 1_000;
   utimesSync(dirname(join(dir, log('gone'))), now, now);
@@ -75,7 +75,7 @@ test('what has just been written is left alone: somebody may have begun with the
   expect(namesIn('logs')).toEqual([]);
 });
 
-test('volumes are not touched, nor is anything through a mount', async () => {
+test('volumes and the content of mounts are not removed', async () => {
   make('root/pods/volumes/volumes/kept/file', 'root/pods/mounted/x', 'outside/file');
   mkdirSync(join(dir, 'root/pods/mounted/inside'));
   await mount({ type: 'tmpfs', source: 'tmpfs', target: join(dir, 'root/pods/mounted/inside'), options: [] });
@@ -86,12 +86,12 @@ test('volumes are not touched, nor is anything through a mount', async () => {
   expect(namesIn('root/pods/volumes/volumes')).toEqual(['kept']);
 });
 
-test('links to logs that are gone go with their pod; others’ stay', async () => {
+test('broken links to logs are removed with their pod; others stay', async () => {
   make(log('known'));
   mkdirSync(join(dir, 'links'));
   const link = (name: string, target: string) => symlinkSync(join(dir, target), join(dir, 'links', name));
   link('there.log', log('known'));
-  // Being rotated just now.
+  // It is being rotated.
   link('rotating.log', 'logs/default_web_known/main/1.log');
   link('dead.log', log('gone'));
   link('foreign.log', 'elsewhere/default_web_gone/main/0.log');
@@ -100,15 +100,15 @@ test('links to logs that are gone go with their pod; others’ stay', async () =
   expect(namesIn('links')).toEqual(['file.log', 'foreign.log', 'rotating.log', 'there.log']);
 });
 
-test('a folder of logs that can not be read is told, each time', async () => {
+test('a folder of logs that cannot be read is an event each time', async () => {
   symlinkSync('logs', join(dir, 'logs'));
   await orphans.look();
   await orphans.look();
   const text = `Warning ContainerGCFailed: failed to read podLogsDirectory "${join(dir, 'logs')}": ELOOP`;
-  expect(told).toEqual([expect.stringContaining(text), expect.stringContaining(text)]);
+  expect(events).toEqual([expect.stringContaining(text), expect.stringContaining(text)]);
 });
 
-test('it looks a while after its start, and not when it has ended', () => {
+test('it checks some time after its start, and not after it has stopped', () => {
   expect(clock.waits).toEqual([10_000]);
   orphans.stop();
   expect(clock.waits).toEqual([]);

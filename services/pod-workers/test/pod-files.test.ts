@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
-import { mount, mountsBelow, unmount } from '@kubus/mount';
+import { mount, mountsBelow, unmount } from '@kubus/filesystem';
 import {
   existsSync,
   mkdirSync,
@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type PodFilesOptions, createPodFiles } from '../src/pod-files.ts';
+import { type PodFilesOptions, createPodFiles } from '../src/files/pod-files.ts';
 import type { PodFiles } from '../src/ports.ts';
 
 let dir: string;
@@ -41,7 +41,7 @@ const pod = (uid: string, spec: Partial<Pod['spec']> = {}): Pod => ({
 });
 
 describe('a pod’s hosts file', () => {
-  test('has the pod’s addresses of now, for everybody to read', async () => {
+  test('has the pod’s current addresses, and is readable by every user', async () => {
     const of = pod('u', { subdomain: 'sub', hostAliases: [{ ip: '10.0.0.9', hostnames: ['db'] }] });
     const files = filesOf();
     const path = await files.writeHostsFile(of, ['10.88.0.5']);
@@ -65,7 +65,7 @@ describe('a pod’s hosts file', () => {
   });
 });
 
-test('the node’s name resolution is read, unless none is configured', async () => {
+test('the node’s resolv.conf is read, unless none is configured', async () => {
   writeFileSync(join(dir, 'resolv.conf'), 'nameserver 192.0.2.1\n');
   const read = (resolvConf: string) => filesOf({ resolvConf }).readResolvConf();
   expect(await read(join(dir, 'resolv.conf'))).toBe('nameserver 192.0.2.1\n');
@@ -76,7 +76,7 @@ test('the node’s name resolution is read, unless none is configured', async ()
 describe('removing a pod’s files', () => {
   const ref = { namespace: 'shop', name: 'web', uid: 'u' };
 
-  test('takes its folder and its logs, and nothing of others', async () => {
+  test('removes its folder and its logs, and no other files', async () => {
     const files = filesOf();
     await files.makeLogFolder(ref, 'main');
     for (const uid of ['u', 'other']) mkdirSync(join(root, 'pods', uid, 'x'), { recursive: true });
@@ -86,7 +86,14 @@ describe('removing a pod’s files', () => {
     expect(readdirSync(join(dir, 'logs'))).toEqual([]);
   });
 
-  test('does not go through a mount, also when the node’s folder is a link', async () => {
+  test('succeeds for a pod whose name is too long for a folder', async () => {
+    const files = filesOf();
+    const long = { ...ref, name: 'a'.repeat(250) };
+    await expect(files.makeLogFolder(long, 'main')).rejects.toThrow('ENAMETOOLONG');
+    await files.remove(long);
+  });
+
+  test('does not remove mounted content, also when the node’s folder is a link', async () => {
     const kept = join(dir, 'kept');
     mkdirSync(kept);
     writeFileSync(join(kept, 'file'), 'kept');
@@ -107,7 +114,7 @@ describe('removing a pod’s files', () => {
     writeFileSync(join(dir, 'file'), 'kept');
     const files = filesOf();
     await files.makeLogFolder(ref, 'main');
-    await expect(files.remove({ ...ref, uid: '../..' })).rejects.toThrow('can not be the name of a folder');
+    await expect(files.remove({ ...ref, uid: '../..' })).rejects.toThrow('cannot be the name of a folder');
     expect(readdirSync(dir).sort()).toEqual(['file', 'logs', 'root']);
     expect(readdirSync(join(dir, 'logs'))).toHaveLength(1);
   });
@@ -124,20 +131,20 @@ describe('links to logs', () => {
     files = filesOf({ logLinks: links });
   });
 
-  test('are made once per run, in a folder that may be missing, under the name that collectors expect', async () => {
+  test('are created once per run, also in a missing folder, under the name that collectors expect', async () => {
     await files.linkLog(ref, { name: 'main', attempt: 2, id });
     await files.linkLog(ref, { name: 'main', attempt: 2, id });
     expect(readdirSync(links)).toEqual([`web_shop_main-${id}.log`]);
     expect(readlinkSync(join(links, `web_shop_main-${id}.log`))).toBe(join(dir, 'logs/shop_web_u/main/2.log'));
   });
 
-  test('have names that the file system takes', async () => {
+  test('have names that are short enough for the file system', async () => {
     const long = { ...ref, name: 'a'.repeat(253) };
     await files.linkLog(long, { name: 'main', attempt: 0, id });
     expect(readdirSync(links)).toEqual([`${'a'.repeat(251)}.log`]);
   });
 
-  test('take the place of what was left of another run', async () => {
+  test('replace leftovers of another run', async () => {
     mkdirSync(links);
     const path = join(links, `web_shop_main-${id}.log`);
     for (const leave of [() => symlinkSync('/elsewhere', path), () => writeFileSync(path, '')]) {
@@ -148,7 +155,7 @@ describe('links to logs', () => {
     }
   });
 
-  test('go with their run or their pod, and nobody else’s do', async () => {
+  test('are removed with their run or pod, and no others', async () => {
     await files.linkLog(ref, { name: 'main', attempt: 0, id: 'id0' });
     await files.linkLog(ref, { name: 'main', attempt: 1, id: 'id1' });
     await files.linkLog({ ...ref, uid: 'other' }, { name: 'main', attempt: 0, id: 'id2' });

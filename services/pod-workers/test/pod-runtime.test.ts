@@ -5,14 +5,14 @@ import { type RuntimePod, type Stamp, compareStamps, criCommands, fencePod, read
 import { KubusError } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import * as fc from 'fast-check';
-import { HoldLost, PodRuntime } from '../src/pod-runtime.ts';
+import { FencingTokenLost, PodRuntime } from '../src/runtime/pod-runtime.ts';
 
 const POD = 'a';
 /** How long a fact is waited for before the pod is read. */
 const FACT_MS = 500;
 const cause: Cause = { id: 'x.1.1', traceId: '0'.repeat(32), spanId: '0'.repeat(16) };
 
-/** The bridge's side: gives stamps, and refuses what the test wants refused. */
+/** The bridge's side: gives stamps, and refuses commands as the test wants. */
 class Bridge {
   readonly member: LocalMember;
   readonly epoch: number;
@@ -52,7 +52,7 @@ class Bridge {
     return { epoch: this.epoch, counter: ++this.counter };
   }
 
-  /** What a read that begins now finds. */
+  /** The state that a read returns that begins now. */
   state(): RuntimePod {
     return { ref: { uid: POD, name: 'a', namespace: 'default' }, stamp: this.stamp(), sandboxes: [], containers: [] };
   }
@@ -62,21 +62,21 @@ function bench() {
   const clock = new ManualClock();
   const broker = new LocalBroker('node0');
   const bridge = new Bridge(broker, clock, 1);
-  const holds = { given: 0, fencedOff: 0, term: 3 };
+  const tokens = { given: 0, fencedOff: 0, term: 3 };
   const { bus } = broker.join('pod-workers', clock);
   const runtime = new PodRuntime({
     bus,
     clock,
     uid: POD,
-    nextHold: (fencedOff) => {
-      holds.given += fencedOff ? 100 : 1;
-      if (fencedOff) holds.fencedOff += 1;
-      return holds.given;
+    nextToken: (fencedOff) => {
+      tokens.given += fencedOff ? 100 : 1;
+      if (fencedOff) tokens.fencedOff += 1;
+      return tokens.given;
     },
-    tenure: holds,
+    ownership: tokens,
   });
   const start = () => runtime.change('StartContainer', { containerId: 'c' }, []);
-  return { clock, broker, bridge, holds, bus, runtime, start };
+  return { clock, broker, bridge, tokens, bus, runtime, start };
 }
 
 let all: ReturnType<typeof bench>;
@@ -85,7 +85,7 @@ beforeEach(() => {
 });
 
 describe('a fresh state', () => {
-  test('comes from the fence at first, and without a change needs nothing more', async () => {
+  test('comes from the fence at first, and stays fresh without a change', async () => {
     const { runtime, bridge } = all;
     const state = await runtime.fresh([]);
     expect(state?.stamp).toEqual({ epoch: 1, counter: 1 });
@@ -93,17 +93,17 @@ describe('a fresh state', () => {
     expect([bridge.fences, bridge.reads]).toEqual([[1], 0]);
   });
 
-  test('comes when the pod is given anew while it is asked for under an older term', async () => {
-    const { runtime, bridge, holds } = all;
+  test('is returned when the pod is assigned again during a request under an older term', async () => {
+    const { runtime, bridge, tokens } = all;
     await bridge.member.bus.fence(POD, 'pod-workers-0', 1_000, 5);
     const fresh = runtime.fresh([]);
-    holds.term = 5;
-    holds.given = 1_000;
+    tokens.term = 5;
+    tokens.given = 1_000;
     expect((await fresh)?.stamp.epoch).toBe(1);
     expect(bridge.fences).toEqual([1, 1_100]);
   });
 
-  test('after a command is the first whose read began later, when that comes by itself', async () => {
+  test('after a command is the first one whose read began later, if it arrives by itself', async () => {
     const { runtime, bridge, start } = all;
     await runtime.fresh([]);
     const early = bridge.state();
@@ -120,7 +120,7 @@ describe('a fresh state', () => {
     expect(bridge.reads).toBe(0);
   });
 
-  test('is read when none comes by itself', async () => {
+  test('is requested when none arrives by itself', async () => {
     const { runtime, bridge, start, clock } = all;
     await runtime.fresh([]);
     await start();
@@ -133,7 +133,7 @@ describe('a fresh state', () => {
     expect(clock.waits.filter((ms) => ms <= FACT_MS)).toEqual([]);
   });
 
-  test('is needed after a command that failed too', async () => {
+  test('is also needed after a failed command', async () => {
     const { runtime, bridge, start, clock } = all;
     await runtime.fresh([]);
     bridge.refusal = new KubusError('Unknown', 'broken');
@@ -144,7 +144,7 @@ describe('a fresh state', () => {
     expect(bridge.reads).toBe(1);
   });
 
-  test('is never one whose read began before the last command ended, whatever comes when', async () => {
+  test('is never one whose read began before the last command ended, in any order of messages', async () => {
     const steps = fc.array(fc.constantFrom('command', 'read', 'deliver first', 'deliver last', 'fresh'), {
       maxLength: 25,
     });
@@ -178,64 +178,64 @@ describe('a fresh state', () => {
   });
 });
 
-describe('the hold', () => {
+describe('the fencing token', () => {
   test('is needed for every change', async () => {
-    await expect(all.start()).rejects.toThrow(HoldLost);
+    await expect(all.start()).rejects.toThrow(FencingTokenLost);
   });
 
-  test('is taken anew under a greater number after it was given up', async () => {
+  test('is taken again with a greater number after it was dropped', async () => {
     const { runtime, bridge, start } = all;
     await runtime.fresh([]);
-    runtime.dropHold();
-    await expect(start()).rejects.toThrow(HoldLost);
+    runtime.dropFencingToken();
+    await expect(start()).rejects.toThrow(FencingTokenLost);
     await runtime.fresh([]);
     await start();
     expect(bridge.fences).toEqual([1, 2]);
   });
 
-  test('is lost to a command that is under way while it is given up', async () => {
+  test('is lost for a running command when it is dropped', async () => {
     const { runtime, bridge, start } = all;
     await runtime.fresh([]);
     const gate = Promise.withResolvers<undefined>();
     bridge.gate = gate.promise;
     const change = start();
     await settled();
-    runtime.dropHold();
-    await expect(change).rejects.toThrow(HoldLost);
+    runtime.dropFencingToken();
+    await expect(change).rejects.toThrow(FencingTokenLost);
     gate.resolve(undefined);
   });
 
-  test('that a later holder has taken is lost, and taken back under a number from a later epoch', async () => {
-    const { runtime, bridge, start, holds, bus } = all;
+  test('is lost when a later owner fences the pod, and taken back with a number of a later epoch', async () => {
+    const { runtime, bridge, start, tokens, bus } = all;
     await runtime.fresh([]);
     await bus.call(fencePod, POD, { hold: 50, term: 3 });
-    await expect(start()).rejects.toThrow(HoldLost);
+    await expect(start()).rejects.toThrow(FencingTokenLost);
     await runtime.fresh([]);
     await start();
     expect(bridge.fences).toEqual([1, 50, 2, 102]);
-    expect(holds.fencedOff).toBe(1);
+    expect(tokens.fencedOff).toBe(1);
   });
 
-  test('that another instance has taken under a greater term is not taken back until the pod is given back', async () => {
-    const { runtime, bridge, start, holds, broker, clock } = all;
+  test('of another instance with a greater term is not taken back until the pod is assigned again', async () => {
+    const { runtime, bridge, start, tokens, broker, clock } = all;
     await runtime.fresh([]);
     const other = broker.join('pod-workers', clock, 1, 1).bus;
     await other.call(fencePod, POD, { hold: 1, term: 4 });
-    await expect(start()).rejects.toThrow(HoldLost);
-    await expect(runtime.fresh([])).rejects.toThrow('another instance has the pod');
-    expect(holds.fencedOff).toBe(0);
-    holds.term = 5;
+    await expect(start()).rejects.toThrow(FencingTokenLost);
+    await expect(runtime.fresh([])).rejects.toThrow('another instance owns the pod');
+    expect(tokens.fencedOff).toBe(0);
+    tokens.term = 5;
     await runtime.fresh([]);
     await start();
     expect(bridge.fences).toEqual([1, 1, 2, 3]);
   });
 
-  test('is unknown to a bridge in a new life: the pod is held and read anew, and an older state is no use', async () => {
+  test('is unknown to a restarted bridge, so that the pod is fenced and read again and older states are ignored', async () => {
     const { runtime, bridge, broker, clock, start } = all;
     await runtime.fresh([]);
     bridge.member.leave();
     const next = new Bridge(broker, clock, 2);
-    await expect(start()).rejects.toThrow(HoldLost);
+    await expect(start()).rejects.toThrow(FencingTokenLost);
     const fresh = await runtime.fresh([]);
     expect(fresh?.stamp).toEqual({ epoch: 2, counter: 1 });
     expect(runtime.observe(bridge.state(), cause)).toBe(false);

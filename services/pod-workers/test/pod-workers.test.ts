@@ -9,7 +9,7 @@ beforeEach(async () => {
   await node.start();
 });
 
-/** The commands since the last time. */
+/** The commands since the last call. */
 function done(): string[] {
   return node.bridge.done.splice(0);
 }
@@ -17,7 +17,7 @@ function done(): string[] {
 const started = ['RunPodSandbox pod-a/0', 'CreateContainer main/0', 'StartContainer c2'];
 
 describe('the network', () => {
-  test('is awaited before a sandbox is made, and the pod says so', async () => {
+  test('is waited for before a sandbox is created, and the pod’s status says so', async () => {
     node.setNetwork(false);
     await node.work(podOf('a'));
     expect(done()).toEqual([]);
@@ -33,14 +33,14 @@ describe('the network', () => {
     expect(node.state('a')).not.toHaveProperty('error');
   });
 
-  test('is not needed by a pod on the host’s network, which has the node’s address', async () => {
+  test('is not needed by a pod in the host’s network, which has the node’s address', async () => {
     node.setNetwork(false);
     await node.work(podOf('a', { hostNetwork: true }));
     expect(done()).toEqual(started);
     expect(node.status('a')).toMatchObject({ phase: 'Running', podIP: '192.0.2.1', hostIP: '192.0.2.1' });
   });
 
-  test('that the runtime runs itself counts by the runtime’s word', async () => {
+  test('that the runtime sets up itself is ready when the runtime says so', async () => {
     node.setNetwork(false);
     node.setRuntime({
       ...runtimeReady,
@@ -69,7 +69,7 @@ test('a runtime that is not ready is waited for', async () => {
 });
 
 describe('a container', () => {
-  test('whose definition has changed is stopped and made anew in the same sandbox', async () => {
+  test('with a changed definition is stopped and created again in the same sandbox', async () => {
     await node.work(podOf('a'));
     done();
     await node.work(podOf('a', {}, { image: 'busybox:2', imagePullPolicy: 'Always' }));
@@ -87,7 +87,7 @@ describe('a container', () => {
     ['Never', 0, 'Succeeded'],
     ['Never', 3, 'Failed'],
     ['OnFailure', 0, 'Succeeded'],
-  ])('with restart policy %s that ends with code %i ends its pod: %s', async (restartPolicy, code, phase) => {
+  ])('with restart policy %s that exits with code %i ends its pod: %s', async (restartPolicy, code, phase) => {
     await node.work(podOf('a', { restartPolicy }));
     done();
     await node.pass(1_000);
@@ -101,7 +101,7 @@ describe('a container', () => {
     });
     expect(node.state('a')).toMatchObject({ state: 'terminated' });
     expect(node.undone).toEqual(['cgroup a']);
-    // What has ended stays to be looked at, over a restart too.
+    // Ended containers stay for inspection, also after a restart.
     node.kill();
     await node.start();
     await node.work(podOf('a', { restartPolicy }));
@@ -109,7 +109,7 @@ describe('a container', () => {
     expect(node.status('a')).toMatchObject({ phase });
   });
 
-  test('whose pod has run its course keeps its last run alone', async () => {
+  test('of a completed pod keeps only its last run', async () => {
     const pod = podOf('a', { restartPolicy: 'OnFailure' });
     await node.work(pod);
     await node.pass(1_000);
@@ -131,7 +131,7 @@ describe('a container', () => {
     });
   });
 
-  test('with restart policy OnFailure that fails starts again, after a growing wait from the second time on', async () => {
+  test('with restart policy OnFailure restarts after a failure, with back-off from the second time on', async () => {
     const pod = podOf('a', { restartPolicy: 'OnFailure' });
     await node.work(pod);
     await node.pass(1_000);
@@ -161,7 +161,7 @@ describe('a container', () => {
     expect(node.events('a').filter((text) => text.startsWith('BackOff'))).toHaveLength(2);
   });
 
-  test('keeps its wait when pod-workers ends right after a restart of the container, and is started again', async () => {
+  test('keeps its back-off when pod-workers restarts right after a restart of the container', async () => {
     await node.work(podOf('a'));
     await node.pass(5_000);
     node.bridge.exit('a', 'main', 1);
@@ -195,8 +195,8 @@ describe('a container', () => {
   });
 });
 
-describe('the end of a pod', () => {
-  test('that is not wanted any more leaves nothing: containers, sandbox, files, cgroup and record go, in this order', async () => {
+describe('stopping a pod', () => {
+  test('that is no longer desired removes its containers, sandbox, files, cgroup and record, in this order', async () => {
     const pod = podOf('a', { terminationGracePeriodSeconds: 7 });
     await node.work(pod);
     await node.pass(2_000);
@@ -211,7 +211,7 @@ describe('the end of a pod', () => {
     expect([node.state('a'), node.status('a'), node.workers.count]).toEqual([undefined, undefined, 0]);
   });
 
-  test('that is being deleted keeps what there is to look at until it is not wanted any more', async () => {
+  test('that is being deleted keeps its containers for inspection until it is no longer desired', async () => {
     const pod = podOf('a');
     await node.work(pod);
     done();
@@ -226,7 +226,7 @@ describe('the end of a pod', () => {
     expect(node.state('a')).toMatchObject({ state: 'finished' });
   });
 
-  test('that is not wanted any more while it is being cleaned up leaves nothing all the same', async () => {
+  test('that stops being desired during its cleanup still removes everything', async () => {
     const pod = podOf('a');
     await node.work(pod);
     const held = Promise.withResolvers<undefined>();
@@ -243,7 +243,7 @@ describe('the end of a pod', () => {
     expect((await node.records.load()).size).toBe(0);
   });
 
-  test('goes on with the shorter time when it is given less while it is being stopped', async () => {
+  test('continues with a shorter grace period that it gets meanwhile', async () => {
     const pod = podOf('a', { terminationGracePeriodSeconds: 60 });
     await node.work(pod);
     done();
@@ -259,7 +259,7 @@ describe('the end of a pod', () => {
     expect(node.state('a')).toMatchObject({ state: 'finished' });
   });
 
-  test('of one that only the runtime knows is made with the shortest time', async () => {
+  test('that only the runtime knows uses the shortest grace period', async () => {
     await node.work(podOf('a'));
     node.kill();
     await node.records.delete('a');
@@ -270,7 +270,7 @@ describe('the end of a pod', () => {
     expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1', 'RemoveContainer c2', 'RemovePodSandbox s1']);
   });
 
-  test('goes on where it was when pod-workers is started again and tells the sync loop of a pod that it had forgotten', async () => {
+  test('continues after a restart of pod-workers, and reports the pod to a sync loop that does not know it', async () => {
     const pod = podOf('a');
     await node.work(pod);
     const stop = Promise.withResolvers<undefined>();
@@ -292,7 +292,7 @@ describe('the end of a pod', () => {
     expect((await node.records.load()).size).toBe(0);
   });
 
-  test('is not kept from happening by a record that can not be written, which the service’s health shows', async () => {
+  test('does not fail because of a record that cannot be written, which the service’s health reports', async () => {
     node.records.failure = new KubusError('state-folder', 'no space left');
     await node.work(podOf('a'));
     expect(node.status('a')?.phase).toBe('Running');
@@ -305,7 +305,7 @@ describe('the end of a pod', () => {
   });
 });
 
-test('what this version does not do is refused as a whole, with the fields named', async () => {
+test('a pod with unsupported fields is refused as a whole, and the fields are named', async () => {
   await node.work(podOf('a', { initContainers: [{ name: 'first' }], resourceClaims: [{ name: 'gpu' }] }));
   expect(done()).toEqual([]);
   const message = 'this version of Kubus does not support: spec.resourceClaims';

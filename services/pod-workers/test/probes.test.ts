@@ -19,7 +19,7 @@ const ready = () => node.status('a')?.containerStatuses?.[0]?.ready;
 describe('readiness', () => {
   const pod = podOf('a', {}, { readinessProbe: probe });
 
-  test('is what the probe says', async () => {
+  test('follows the probe’s results', async () => {
     await node.work(pod);
     expect(ready()).toBe(false);
     await node.probed('a', { c2: { readiness: 'success' } });
@@ -28,7 +28,7 @@ describe('readiness', () => {
     expect(ready()).toBe(false);
   });
 
-  test('outlives pod-workers and a prober that has nothing to say yet', async () => {
+  test('survives restarts of pod-workers and of a prober without new results', async () => {
     await node.work(pod);
     await node.probed('a', { c2: { readiness: 'success' } });
     node.kill();
@@ -40,7 +40,7 @@ describe('readiness', () => {
     expect(statuses.at(-1)?.data).toContain('"ready":true');
   });
 
-  test('of an earlier run says nothing about the next one', async () => {
+  test('of an earlier run does not apply to the next one', async () => {
     await node.work(pod);
     await node.probed('a', { c2: { readiness: 'success' } });
     node.bridge.exit('a', 'main', 1);
@@ -50,7 +50,7 @@ describe('readiness', () => {
   });
 });
 
-test('a container starts again at once when its liveness probe fails, with the probe’s own grace', async () => {
+test('a container restarts at once when its liveness probe fails, with the probe’s grace period', async () => {
   await node.work(podOf('a', {}, { livenessProbe: { ...probe, terminationGracePeriodSeconds: 7 } }));
   done();
   await node.probed('a', { c2: { liveness: 'failure' } });
@@ -63,7 +63,7 @@ test('a container starts again at once when its liveness probe fails, with the p
 test.each([
   ['fails its liveness probe', () => node.probed('a', { c2: { liveness: 'failure' } })],
   ['has another image', () => node.work(podOf('a', { restartPolicy: 'OnFailure' }, { image: 'busybox:2' }))],
-])('a container that ends well because it %s does not end its pod', async (_, replace) => {
+])('a container that exits with 0 because it %s does not end its pod', async (_, replace) => {
   node.bridge.images.add('busybox:2');
   node.bridge.stopExitCode = 0;
   await node.work(podOf('a', { restartPolicy: 'OnFailure' }, { livenessProbe: probe }));
@@ -76,7 +76,7 @@ test.each([
   expect([...new Set(phases)]).toEqual(['Pending', 'Running']);
 });
 
-test('a container that fails its startup probe and is not to be restarted ends its pod', async () => {
+test('a container that fails its startup probe without a restart policy for it ends its pod', async () => {
   await node.work(podOf('a', { restartPolicy: 'Never' }, { startupProbe: probe }));
   done();
   await node.probed('a', { c2: { startup: 'failure' } });
@@ -85,7 +85,7 @@ test('a container that fails its startup probe and is not to be restarted ends i
   expect(node.status('a')?.phase).toBe('Failed');
 });
 
-test('what a probe said is written down before it is acted upon', async () => {
+test('probe results are recorded before they are acted on', async () => {
   await node.work(podOf('a', {}, { livenessProbe: probe }));
   let recorded: unknown;
   node.bridge.before = async (what) => {
@@ -95,7 +95,7 @@ test('what a probe said is written down before it is acted upon', async () => {
   expect(recorded).toMatchObject({ probes: { c2: { liveness: 'failure' } } });
 });
 
-test('a ready pod is never told to be unready because pod-workers ended before it could write that down', async () => {
+test('a ready pod is never published as unready because pod-workers ended before it could record its readiness', async () => {
   const pod = podOf('a', {}, { readinessProbe: probe });
   await node.work(pod);
   await node.pass(5_000);
@@ -104,7 +104,7 @@ test('a ready pod is never told to be unready because pod-workers ended before i
   const before = node.broker.said.length;
   await node.start();
   await node.work(pod, { reason: 'again' });
-  const told = node.broker.said.slice(before).filter(({ subject }) => subject.endsWith('worker.fact.status.a'));
-  expect(told.length).toBeGreaterThan(0);
-  expect(told.map(({ data }) => /"ready":(true|false)/.exec(data)?.[1])).toEqual(told.map(() => 'true'));
+  const statuses = node.broker.said.slice(before).filter(({ subject }) => subject.endsWith('worker.fact.status.a'));
+  expect(statuses.length).toBeGreaterThan(0);
+  expect(statuses.map(({ data }) => /"ready":(true|false)/.exec(data)?.[1])).toEqual(statuses.map(() => 'true'));
 });

@@ -20,13 +20,13 @@ function sized(generation: number, cpu: number, memory: number, container: Parti
   return { ...pod, metadata: { ...pod.metadata, generation } };
 }
 
-/** The pod is wanted with what it has been granted. */
+/** Publishes the pod with the resources that it has been granted. */
 async function grant(pod: Pod): Promise<void> {
   const { generation } = pod.metadata;
   await node.work(pod, { ...(generation !== undefined && { allocatedGeneration: generation }) });
 }
 
-/** The commands and changes of cgroups since the last time. */
+/** The commands and changes of cgroups since the last call. */
 function done(): string[] {
   return node.bridge.done.splice(0);
 }
@@ -37,8 +37,8 @@ function conditions(status: PodStatus | undefined): string[] {
     .map(({ type, reason, observedGeneration }) => [type, reason, observedGeneration].join(' '));
 }
 
-/** What the user was told of resizes. */
-function told(): string[] {
+/** The events about resizes. */
+function resizeEvents(): string[] {
   return node.events('a').filter((event) => event.startsWith('Resize'));
 }
 
@@ -58,7 +58,7 @@ const summary = (cpu: number, memory: number, generation: number, error?: string
   });
 
 describe('a pod that is granted', () => {
-  test('more gets it in its cgroup first, memory before CPU, and no restart', async () => {
+  test('more resources gets them in its cgroup first, memory before CPU, without a restart', async () => {
     await grant(sized(1, 100, 64));
     done();
     await grant(sized(2, 200, 128));
@@ -69,7 +69,7 @@ describe('a pod that is granted', () => {
       `cgroup 204 40000 ${256 * MI}`,
       `UpdateContainerResources c2 204 40000 ${256 * MI}`,
     ]);
-    expect(told()).toEqual([
+    expect(resizeEvents()).toEqual([
       `ResizeStarted: Pod resize started: ${summary(200, 128, 2)}`,
       `ResizeCompleted: Pod resize completed: ${summary(200, 128, 2)}`,
     ]);
@@ -84,7 +84,7 @@ describe('a pod that is granted', () => {
     expect(done()).toEqual([]);
   });
 
-  test('less gives up its containers’ part first', async () => {
+  test('less resources gets them in its containers first', async () => {
     await grant(sized(1, 200, 128));
     done();
     await grant(sized(2, 100, 64));
@@ -97,7 +97,7 @@ describe('a pod that is granted', () => {
     ]);
   });
 
-  test('less memory than it uses keeps what it has, says so, and tries again', async () => {
+  test('less memory than it uses keeps its limits, reports the error, and retries', async () => {
     await grant(sized(1, 100, 64));
     done();
     node.memoryUsage = BigInt(100 * MI);
@@ -109,7 +109,7 @@ describe('a pod that is granted', () => {
       `attempting to set pod memory limit (${64 * MI}) below current usage (${100 * MI}), ` +
       `attempting to set container "main" memory limit (${64 * MI}) below current usage (${90 * MI})]`;
     expect(conditions(node.status('a'))).toEqual(['PodResizeInProgress Error 2']);
-    expect(told().slice(1)).toEqual([`ResizeError: Pod resize error: ${summary(100, 32, 2, error)}`]);
+    expect(resizeEvents().slice(1)).toEqual([`ResizeError: Pod resize error: ${summary(100, 32, 2, error)}`]);
     expect(node.status('a')?.containerStatuses?.[0]).toMatchObject({
       allocatedResources: { memory: '32Mi' },
       resources: { limits: { memory: '128Mi' } },
@@ -119,10 +119,10 @@ describe('a pod that is granted', () => {
     await node.pass(15_000);
     expect(done()).toHaveLength(2);
     expect(conditions(node.status('a'))).toEqual([]);
-    expect(told().at(-1)).toMatch(/^ResizeCompleted/);
+    expect(resizeEvents().at(-1)).toMatch(/^ResizeCompleted/);
   });
 
-  test('what its resize policy wants a restart for is restarted with it', async () => {
+  test('resources that require a restart by its resize policy is restarted with them', async () => {
     const resizePolicy = [{ resourceName: 'memory', restartPolicy: 'RestartContainer' }];
     await grant(sized(1, 100, 64, { resizePolicy }));
     done();
@@ -139,7 +139,7 @@ describe('a pod that is granted', () => {
     expect(conditions(node.status('a'))).toEqual([]);
   });
 
-  test('something while nobody looks after it gets it once, and is not restarted', async () => {
+  test('resources while pod-workers is down gets them once, without a restart', async () => {
     const resizePolicy = [{ resourceName: 'cpu', restartPolicy: 'RestartContainer' }];
     await grant(sized(1, 100, 64, { resizePolicy }));
     node.kill();
@@ -153,7 +153,7 @@ describe('a pod that is granted', () => {
     expect(done()).toEqual([`cgroup 102 20000 ${256 * MI}`, `UpdateContainerResources c2 102 20000 ${256 * MI}`]);
   });
 
-  test('what the runtime refuses keeps the rest from being done', async () => {
+  test('resources that the runtime refuses does not continue with the remaining steps', async () => {
     await grant(sized(1, 100, 64));
     node.bridge.before = (what) =>
       what.startsWith('UpdateContainerResources')
@@ -161,7 +161,7 @@ describe('a pod that is granted', () => {
         : Promise.resolve();
     await grant(sized(2, 100, 128));
     expect(conditions(node.status('a'))).toEqual(['PodResizeInProgress Error 2']);
-    expect(told().at(-1)).toContain('no such cgroup');
+    expect(resizeEvents().at(-1)).toContain('no such cgroup');
     expect(node.state('a')).toMatchObject({ state: 'syncing', error: expect.stringContaining('no such cgroup') });
     node.bridge.before = () => Promise.resolve();
     await node.pass(15_000);
@@ -173,7 +173,7 @@ describe('a resize that is not granted', () => {
   test.each([
     ['OutOfcpu', 'Deferred'],
     ['Infeasible', 'Infeasible'],
-  ])('for %s is told once for each change of the pod', async (reason, shown) => {
+  ])('for %s has one event for each change of the pod', async (reason, shown) => {
     await grant(sized(1, 100, 64));
     done();
     const wanted = (generation: number) => ({
@@ -191,20 +191,20 @@ describe('a resize that is not granted', () => {
     expect(conditions(node.status('a'))).toEqual([`PodResizePending ${shown} 2`]);
     expect(node.status('a')?.conditions).toContainEqual(expect.objectContaining({ message: 'still too much' }));
     const resources = '{"limits":{"cpu":"18","memory":"128Mi"},"requests":{"cpu":"9","memory":"64Mi"}}';
-    expect(told()).toEqual([
+    expect(resizeEvents()).toEqual([
       `Resize${shown}: Pod resize ${reason}: {"containers":[{"name":"main","resources":${resources}}],` +
         '"generation":2,"error":"too much"}',
     ]);
     await grant({ ...waiting, metadata: { ...waiting.metadata, generation: 1 } });
     expect(conditions(node.status('a'))).toEqual([]);
-    expect(told()).toHaveLength(1);
+    expect(resizeEvents()).toHaveLength(1);
   });
 });
 
-describe('a pod that is not taken', () => {
+describe('a pod that is rejected', () => {
   const failure = { reason: 'OutOfcpu', message: "Node didn't have enough resource: cpu" };
 
-  test('has failed at once, with nothing made for it, and is told of once', async () => {
+  test('fails at once, with nothing created and a single event', async () => {
     await node.work(podOf('a'), { work: 'reject', reason: 'OutOfcpu', failure });
     expect(done()).toEqual([]);
     expect(node.status('a')).toEqual({
@@ -226,7 +226,7 @@ describe('a pod that is not taken', () => {
     expect(node.state('a')).toMatchObject({ state: 'finished' });
   });
 
-  test('any more is ended, has failed, and stays to be looked at', async () => {
+  test('after it was admitted is stopped, has failed, and stays for inspection', async () => {
     await node.work(podOf('a'));
     done();
     const preempted = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
@@ -243,5 +243,25 @@ describe('a pod that is not taken', () => {
       }),
     );
     expect(node.events('a')).toContain('Preempting: Preempted in order to admit critical pod');
+  });
+
+  test('because the machine shuts down has its share of time, and a static pod begins anew after the boot', async () => {
+    await node.work(podOf('a'));
+    done();
+    const failure = { reason: 'Terminated', message: 'Pod was terminated in response to imminent node shutdown.' };
+    await node.work(podOf('a'), { work: 'evict', reason: 'Terminated', failure, graceSeconds: 7 });
+    expect(done()).toEqual(['StopContainer c2 7', 'StopPodSandbox s1']);
+    expect(node.status('a')).toMatchObject({ phase: 'Failed', ...failure });
+    expect(node.status('a')?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet', message: failure.message }),
+    );
+    expect(node.events('a').filter((text) => text.startsWith('Terminated'))).toEqual([]);
+    node.kill();
+    await node.start();
+    expect(node.state('a')).toMatchObject({ state: 'terminated' });
+    await node.work(podOf('a'));
+    expect(node.state('a')).toMatchObject({ state: 'syncing' });
+    expect(node.status('a')).toMatchObject({ phase: 'Running' });
+    expect(done()).toContain('CreateContainer main/1');
   });
 });

@@ -27,10 +27,10 @@ interface Things {
 
 /** cri-bridge with a runtime in which everything succeeds at once, unless the test says otherwise. */
 export class ScriptedBridge {
-  /** The commands that were carried out, with what they were about. */
+  /** The commands that were carried out, with their subjects. */
   readonly done: string[] = [];
   readonly images = new Set(['busybox:latest']);
-  /** Images that are there and that no pod may use before it has pulled them. */
+  /** Images that exist and that no pod may use before it has pulled them. */
   readonly guarded = new Set<string>();
   /** The exit code of a command that is run in a container. */
   execExitCode: (what: string) => Promise<number> = () => Promise.resolve(0);
@@ -38,17 +38,17 @@ export class ScriptedBridge {
   readonly configs = new Map<string, ContainerConfig>();
   /** The data of Secrets and ConfigMaps, by key. */
   readonly objects: Record<string, Record<string, string>> = {};
-  /** That of the last sandbox. */
+  /** The configuration of the last sandbox. */
   sandboxConfig: PodSandboxConfig | undefined;
-  /** The user that images ask for. */
+  /** The user that images define. */
   imageUser: Pick<Image, 'uid' | 'username'> = {};
-  /** What containers end with that are stopped. */
+  /** The exit code of stopped containers. */
   stopExitCode = 143;
-  /** What a command is to fail with, or wait for, instead of or before doing it. */
+  /** The error with which a command fails, or what it waits for before it is carried out. */
   before: (what: string) => Promise<void> = () => Promise.resolve();
   /** Bytes of memory that each container uses. */
   memoryUsage = '0';
-  /** What a cgroup was last made with, so that only changes are told. */
+  /** The last limits of a cgroup, so that only changes are recorded. */
   #cgroup = '';
   readonly #bus: Bus;
   readonly #clock: Clock;
@@ -76,21 +76,21 @@ export class ScriptedBridge {
     this.#serveResizes();
   }
 
-  /** A pod's cgroup has these limits now; told when they are others than before and not those of its first sandbox. */
+  /** Sets the limits of a pod's cgroup; recorded when they change and are not those of its first sandbox. */
   cgroup(limits: string): void {
     if (this.#cgroup !== '' && this.#cgroup !== limits) this.done.push(`cgroup ${limits}`);
     this.#cgroup = limits;
   }
 
-  /** What the runtime has of a pod. */
+  /** The runtime state of a pod. */
   pod(uid: string): Things | undefined {
     return this.#pods.get(uid);
   }
 
-  /** A container ends by itself. */
+  /** A container exits by itself. */
   exit(uid: string, name: string, exitCode: number): void {
     const container = this.#things(uid).containers.find((one) => one.name === name && one.state === 'running');
-    if (container === undefined) throw new Error(`${name} does not run`);
+    if (container === undefined) throw new Error(`${name} is not running`);
     this.#change(uid, container.id, { state: 'exited', exitCode, finishedAt: this.#now() });
     this.#publish(uid);
   }
@@ -267,7 +267,7 @@ export class ScriptedBridge {
   }
 }
 
-/** What a call is about, for people. */
+/** The subject of a call, as text. */
 function namesIn(params: object): string[] {
   const { containerId, podSandboxId, timeout, config, linux } = params as {
     linux?: { cpuShares?: string; cpuQuota?: string; memoryLimitInBytes?: string };

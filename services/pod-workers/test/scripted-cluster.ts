@@ -15,7 +15,7 @@ import {
 } from '@kubus/contracts';
 import { type ScriptedNode, podOf } from './scripted-node.ts';
 
-/** The API server's side of a node: config-sources and object-cache say what the test says. */
+/** The API server's side of a node: publishes as config-sources and object-cache do. */
 export class ScriptedCluster {
   readonly #node: ScriptedNode;
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
@@ -33,20 +33,20 @@ export class ScriptedCluster {
     this.#classes = bus.owner(runtimeClass);
   }
 
-  /** Which sources the node has. */
+  /** Publishes the sources of the node. */
   async sources(...sources: SourceName[]): Promise<void> {
     this.#sources.put('sources', { sources });
     await this.#node.quiet();
   }
 
-  /** All classes and the services of `default` have been read. */
+  /** Publishes that all classes and the services of `default` have been read. */
   async read(): Promise<void> {
-    this.#tellServices('default');
+    this.#publishServices('default');
     this.#classes.complete();
     await this.#node.quiet();
   }
 
-  /** An object with these values is there. */
+  /** Publishes an existing object with these values. */
   async has(object: ObjectReference, values: Record<string, string>, version = '1'): Promise<void> {
     this.#node.bridge.objects[objectKey(object)] = values;
     const keys = Object.keys(values);
@@ -66,13 +66,13 @@ export class ScriptedCluster {
 
   async hasService(service: ServiceAddress): Promise<void> {
     this.#known.push(service);
-    this.#tellServices(service.namespace);
+    this.#publishServices(service.namespace);
     await this.#node.quiet();
   }
 
-  /** The services of a namespace have been read, and there are none but those that were told. */
+  /** Publishes that the services of a namespace have been read, and are only those published before. */
   async readServices(namespace: string): Promise<void> {
-    this.#tellServices(namespace);
+    this.#publishServices(namespace);
     await this.#node.quiet();
   }
 
@@ -81,7 +81,7 @@ export class ScriptedCluster {
     await this.#node.quiet();
   }
 
-  #tellServices(namespace: string): void {
+  #publishServices(namespace: string): void {
     this.#services.put(namespace, { services: this.#known.filter((one) => one.namespace === namespace) });
   }
 }

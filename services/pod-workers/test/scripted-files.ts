@@ -1,19 +1,19 @@
 import type { Pod, PodRef } from '@kubus/contracts';
 import type { ContainerRun, PodFiles } from '../src/index.ts';
 
-/** The pods' files, as the test says that they are. */
+/** The pods' files, with content that the test sets. */
 export class ScriptedFiles implements PodFiles {
   /** What was removed. */
   readonly undone: string[] = [];
-  /** `<container>/<attempt>` to what its run has left. */
+  /** `<container>/<attempt>` to the message that its run has left. */
   readonly messages = new Map<string, string>();
   /** Path to the end of the log there. */
   readonly logs = new Map<string, string>();
   readonly indexes = new Map<string, number>();
-  /** What the removal of a pod's files fails with. */
+  /** The error with which the removal of a pod's files fails. */
   failure: Error | undefined;
 
-  /** What making the pod's folder, or a container's, fails with. */
+  /** The error with which creating the pod's folder, or a container's, fails. */
   folderFailure: Error | undefined;
   logFolderFailure: Error | undefined;
 

@@ -27,6 +27,7 @@ import {
   serviceShare,
 } from '@kubus/contracts';
 import { podLimits } from '@kubus/cgroup-config';
+import type { SeccompSettings } from '@kubus/container-config';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { type CrashLoopOptions } from '@kubus/pod-lifecycle';
@@ -43,7 +44,7 @@ export const runtimeReady: RuntimeCondition = {
   events: 'containerd',
 };
 
-/** A node around pod-workers: the services that it talks to do what the test says. */
+/** A node around pod-workers: the test plays the services that it communicates with. */
 export class ScriptedNode {
   readonly clock = new ManualClock();
   readonly broker = new LocalBroker(NODE);
@@ -52,18 +53,20 @@ export class ScriptedNode {
   readonly files = new ScriptedFiles();
   /** The requests of httpGet handlers. */
   readonly requests: HookRequest[] = [];
-  /** What such a request ends with. */
+  /** The outcome of such a request. */
   answer: (signal: AbortSignal) => Promise<{ fellBack: boolean }> = () => Promise.resolve({ fellBack: false });
-  /** What the volume manager answers to those who ask for parts of volumes. */
+  /** The volume manager's answer to requests for parts of volumes. */
   subPaths: (request: SubPathsRequest) => Promise<Record<string, string>> = () => Promise.resolve({});
-  /** Why no pod's cgroup can be made. */
+  /** The error with which creating a pod's cgroup fails. */
   cgroupFailure: Error | undefined;
   /** What the removal of a cgroup waits for. */
   cgroupRemoval: Promise<unknown> = Promise.resolve();
   /** Bytes of memory that each pod uses. */
   memoryUsage = 0n;
+  /** Counts from the next start of the workers. */
+  seccomp: SeccompSettings | undefined;
   clusterDns: readonly string[] = ['192.0.2.53'];
-  /** Waits between restarts; the reference kubelet's if left out. */
+  /** Delays between restarts; omitted: the reference kubelet's. */
   crashLoop: CrashLoopOptions = {};
   readonly #works: FactOwner<PodWork>;
   readonly #networks: FactOwner<NetworkCondition>;
@@ -105,11 +108,11 @@ export class ScriptedNode {
 
   instance(slot: number): PodWorkers {
     const life = this.#lives.get(slot);
-    if (life === undefined) throw new Error(`pod-workers-${slot} does not run`);
+    if (life === undefined) throw new Error(`pod-workers-${slot} is not running`);
     return life.workers;
   }
 
-  /** Starts an instance of pod-workers, in a new life after an earlier one. */
+  /** Starts an instance of pod-workers, with a new epoch after an earlier process. */
   async start(slot = 0): Promise<void> {
     const member = this.broker.join('pod-workers', this.clock, ++this.#epoch, slot);
     const { bus } = member;
@@ -124,7 +127,8 @@ export class ScriptedNode {
       cgroups: {
         ensure: (pod) => {
           const { cpuShares, cpu, memory } = podLimits(pod);
-          this.bridge.cgroup(`${cpuShares} ${cpu?.quotaUs ?? '-'} ${memory ?? '-'}`);
+          const quota = typeof cpu === 'object' ? cpu.quotaUs : '-';
+          this.bridge.cgroup(`${String(cpuShares)} ${quota} ${typeof memory === 'bigint' ? memory : '-'}`);
           return this.cgroupFailure === undefined ? Promise.resolve() : Promise.reject(this.cgroupFailure);
         },
         parent: (uid, qos) => `/kubepods/${qos}/${uid}`,
@@ -143,6 +147,7 @@ export class ScriptedNode {
       nextEpoch: () => ++this.#epoch,
       nodeIps: ['192.0.2.1'],
       dns: { clusterDns: this.clusterDns, clusterDomain: 'cluster.local' },
+      seccomp: this.seccomp,
       memoryCapacity: 1_000_000_000n,
       allocatable: { cpu: '2', memory: '1000000000' },
       crashLoop: this.crashLoop,
@@ -153,7 +158,7 @@ export class ScriptedNode {
     await this.quiet();
   }
 
-  /** Ends an instance of pod-workers in the middle of what it does. */
+  /** Ends an instance of pod-workers abruptly. */
   kill(slot = 0): void {
     const life = this.#lives.get(slot);
     life?.member.leave();
@@ -161,7 +166,7 @@ export class ScriptedNode {
     this.#lives.delete(slot);
   }
 
-  /** Tells what is to be done with a pod. */
+  /** Publishes the work of a pod. */
   async work(pod: Pod, changes: Partial<PodWork> = {}): Promise<void> {
     const ref = podRefOf(pod);
     const firstSeen = new Date(this.clock.now()).toISOString();
@@ -178,19 +183,19 @@ export class ScriptedNode {
     await this.quiet();
   }
 
-  /** Nobody has work for the pod any more. */
+  /** Removes the work of a pod. */
   async noWork(uid: string): Promise<void> {
     this.#works.remove(uid, { pod: uid });
     await this.quiet();
   }
 
-  /** Every work has been told. */
+  /** Publishes that all work is known. */
   async allWork(): Promise<void> {
     this.#works.complete();
     await this.quiet();
   }
 
-  /** The launcher tells which instances share the pods. */
+  /** Publishes which instances share the pods, as the launcher does. */
   async share(slots: readonly number[], term: number): Promise<void> {
     this.#shares.put('pod-workers', { instances: slots.map((slot) => `pod-workers-${slot}`), term });
     await this.quiet();
@@ -211,13 +216,13 @@ export class ScriptedNode {
     this.#networks.put('network', { ready, reason: 'NetworkPluginNotReady', message: 'no configuration', broken: [] });
   }
 
-  /** The prober speaks: results of containers by their id. */
+  /** Publishes results of the prober, by container ID. */
   async probed(uid: string, containers: PodProbes['containers']): Promise<void> {
     this.#probes.put(uid, { ref: { uid, name: `pod-${uid}`, namespace: 'default' }, containers }, { pod: uid });
     await this.quiet();
   }
 
-  /** The volume manager speaks of a pod; undefined: there is nothing of it any more. */
+  /** Publishes a pod's volumes; undefined: removes them. */
   async volumes(uid: string, state: Omit<PodVolumes, 'ref'> | undefined): Promise<void> {
     const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
     if (state === undefined) this.#volumes.remove(uid, { pod: uid });
@@ -225,13 +230,13 @@ export class ScriptedNode {
     await this.quiet();
   }
 
-  /** A device plugin speaks of its only device. */
+  /** Publishes the only device of a device plugin. */
   async device(resource: string, healthy: boolean): Promise<void> {
     this.#deviceResources.put(resource, { resource, devices: [{ id: 'only', healthy }], gone: false });
     await this.quiet();
   }
 
-  /** That device is given to the container `main` of a pod, or taken back. */
+  /** Allocates that device to the container `main` of a pod, or frees it. */
   async deviceOf(uid: string, resource: string | undefined): Promise<void> {
     const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
     if (resource === undefined) this.#deviceAllocations.remove(uid, { pod: uid });
@@ -242,13 +247,13 @@ export class ScriptedNode {
     await this.quiet();
   }
 
-  /** The volume manager has told all that there is. */
+  /** Publishes that all volumes are known. */
   async allVolumes(): Promise<void> {
     this.#volumes.complete();
     await this.quiet();
   }
 
-  /** Everything that waits for nothing outside, and for no time, is through. */
+  /** Resolves when everything is done that waits for nothing external, and for no time. */
   async quiet(): Promise<void> {
     for (let i = 0; i < 10; i++) await settled();
   }
@@ -271,21 +276,21 @@ export class ScriptedNode {
     return this.#said<PodEvent>('worker.event.recorded', uid).map(({ reason, message }) => `${reason}: ${message}`);
   }
 
-  /** The pod's events with everything that a user sees: `<type> <reason> <field>: <message>`, `-` where it is about no field. */
-  told(uid: string): string[] {
+  /** The pod's events with everything that a user sees: `<type> <reason> <field>: <message>`, `-` without a field. */
+  eventLines(uid: string): string[] {
     return this.#said<PodEvent>('worker.event.recorded', uid).map(
       ({ type, reason, fieldPath = '-', message }) => `${type} ${reason} ${fieldPath}: ${message}`,
     );
   }
 
-  /** The same of the node's own events. */
+  /** The same for the node's own events. */
   nodeEvents(): string[] {
     return this.#said<NodeEvent>('worker.event.nodeRecorded', NODE).map(
       ({ type, reason, message }) => `${type} ${reason}: ${message}`,
     );
   }
 
-  /** The fields of the spec that the pod's events of a reason are about. */
+  /** The field paths of the pod's events of a reason. */
   fields(uid: string, reason: string): (string | undefined)[] {
     const events = this.#said<PodEvent>('worker.event.recorded', uid).filter((event) => event.reason === reason);
     return events.map(({ fieldPath }) => fieldPath);
@@ -295,7 +300,7 @@ export class ScriptedNode {
     return this.#said<T>(what, uid).at(-1);
   }
 
-  /** What was said under a subject; nothing that was said before the last removal. */
+  /** The messages that were published under a subject since its last removal. */
   #said<T>(what: string, uid: string): T[] {
     const messages = this.broker.said.filter(({ subject }) => subject === `kubus.${NODE}.${what}.${uid}`);
     const removed = messages.findLastIndex(({ data }) => data === '');

@@ -8,7 +8,7 @@ beforeEach(async () => {
   await node.start();
 });
 
-/** Execs and stops since the last time. */
+/** Execs and stops since the last call. */
 function done(): string[] {
   return node.bridge.done.splice(0).filter((what) => /^(ExecSync|StopContainer)/.test(what));
 }
@@ -23,7 +23,7 @@ async function runAndKill(pod: ReturnType<typeof podOf>): Promise<void> {
 }
 
 describe('a preStop handler', () => {
-  test('runs to its end before the container is stopped, and takes its time from the grace', async () => {
+  test('runs to its end before the container is stopped, and uses up grace period', async () => {
     const ended = Promise.withResolvers<number>();
     node.bridge.execExitCode = () => ended.promise;
     await runAndKill(podOf('a', {}, preStop(exec)));
@@ -38,7 +38,7 @@ describe('a preStop handler', () => {
     ]);
   });
 
-  test('is waited for until the grace is over, and no longer', async () => {
+  test('is waited for until the end of the grace period, and no longer', async () => {
     node.bridge.execExitCode = () => new Promise(() => undefined);
     await runAndKill(podOf('a', { terminationGracePeriodSeconds: 5 }, preStop(exec)));
     await node.pass(4_999);
@@ -47,7 +47,7 @@ describe('a preStop handler', () => {
     expect(done()).toEqual(['StopContainer c2 2']);
   });
 
-  test('that fails is told without what it said, and the container stops', async () => {
+  test('that fails has an event without its output, and the container is stopped', async () => {
     node.bridge.execExitCode = () => Promise.resolve(3);
     await runAndKill(podOf('a', {}, preStop(exec)));
     expect(done()).toEqual(['ExecSync c2 drain all', 'StopContainer c2 30']);
@@ -63,13 +63,13 @@ describe('a preStop handler', () => {
     expect(done()).toEqual(['StopContainer c2 26']);
   });
 
-  test('of a kind that is none fails', async () => {
+  test('of an unknown kind fails', async () => {
     await runAndKill(podOf('a', {}, preStop({ tcpSocket: { port: 80 } })));
     expect(done()).toEqual(['StopContainer c2 30']);
     expect(node.events('a')).toContain('FailedPreStopHook: PreStopHook failed');
   });
 
-  test('runs once, also when the pod is given less time while it runs', async () => {
+  test('runs once, also when the pod gets a shorter grace period meanwhile', async () => {
     node.bridge.execExitCode = () => new Promise(() => undefined);
     const pod = podOf('a', {}, preStop(exec));
     await runAndKill(pod);
@@ -81,7 +81,7 @@ describe('a preStop handler', () => {
     expect(node.events('a').filter((text) => text.startsWith('Killing'))).toHaveLength(1);
   });
 
-  test('is found in the container’s annotations when nobody knows the pod any more', async () => {
+  test('is read from the container’s annotations for a pod without a spec', async () => {
     await node.work(podOf('a', {}, preStop(exec)));
     node.kill();
     await node.records.delete('a');
@@ -105,14 +105,14 @@ describe('an httpGet handler', () => {
       { scheme: 'https', host: 'example.org', port: 81, path: 'bye?now=1' },
     ],
     ['the node’s address', { port: 1 }, { hostNetwork: true }, { scheme: 'http', host: '192.0.2.1', port: 1 }],
-  ])('asks %s', async (_what, action, spec, request) => {
+  ])('requests %s', async (_what, action, spec, request) => {
     await runAndKill(podOf('a', spec, { ...get(action), ports: [{ name: 'web', containerPort: 81 }] }));
     expect(node.requests).toMatchObject([request]);
     expect(done()).toEqual(['StopContainer c2 30']);
     expect(node.events('a').filter((text) => text.startsWith('Failed'))).toEqual([]);
   });
 
-  test('that is answered without the encryption asked for is told', async () => {
+  test('that requested https and is answered over http has an event', async () => {
     node.answer = () => Promise.resolve({ fellBack: true });
     await runAndKill(podOf('a', {}, get({ port: 8443, scheme: 'HTTPS' })));
     expect(node.events('a')).toContain(
@@ -122,7 +122,7 @@ describe('an httpGet handler', () => {
 
   test.each([
     ['is not answered', () => Promise.reject(new Error('connection refused')), 80],
-    ['names a port that there is not', () => Promise.resolve({ fellBack: false }), 'nowhere'],
+    ['names an unknown port', () => Promise.resolve({ fellBack: false }), 'nowhere'],
   ])('that %s fails', async (_what, answer, port) => {
     node.answer = answer;
     await runAndKill(podOf('a', {}, get({ port })));
@@ -130,7 +130,7 @@ describe('an httpGet handler', () => {
     expect(done()).toEqual(['StopContainer c2 30']);
   });
 
-  test('is given up when the grace is over, which is not its failure', async () => {
+  test('is aborted at the end of the grace period, which is not its failure', async () => {
     const aborted: boolean[] = [];
     node.answer = (signal) =>
       new Promise((_resolve, reject) => {
@@ -146,18 +146,18 @@ describe('an httpGet handler', () => {
   });
 });
 
-describe('sidecars of a pod that ends', () => {
+describe('sidecars of a pod that is stopped', () => {
   const of = (name: string) => ({ name, image: 'busybox', restartPolicy: 'Always' });
   const pod = podOf('a', { initContainers: [of('one'), of('two')] });
 
-  test('stop after the containers that they serve, the last one first, with what is left of the grace', async () => {
+  test('stop after the containers that they serve, the last one first, with the rest of the grace period', async () => {
     await node.work(pod);
     done();
     const gates = new Map<string, () => void>();
     node.bridge.before = (what) =>
       what.startsWith('StopContainer') ? new Promise((resolve) => gates.set(what, resolve)) : Promise.resolve();
     await node.work(pod, { work: 'kill' });
-    // c2 is one, c3 two, c4 main.
+    // c2 is `one`, c3 `two`, c4 `main`.
     const order: string[] = [];
     for (let round = 0; round < 3; round++) {
       await node.pass(2_000);
@@ -172,7 +172,7 @@ describe('sidecars of a pod that ends', () => {
     expect(order).toEqual(['StopContainer c4 30', 'StopContainer c3 28', 'StopContainer c2 26']);
   });
 
-  test('stop when the grace is over, whoever still runs', async () => {
+  test('stop at the end of the grace period, whatever still runs', async () => {
     const hanging = podOf('a', { ...pod.spec, terminationGracePeriodSeconds: 4 });
     await node.work(hanging);
     done();
@@ -203,7 +203,7 @@ describe('a postStart handler', () => {
     expect(node.status('a')).toMatchObject({ phase: 'Running', containerStatuses: [{ ready: true }] });
   });
 
-  test('that fails ends its container, which says why and starts again', async () => {
+  test('that fails stops its container, which has the reason in its status and restarts', async () => {
     node.bridge.execExitCode = () => Promise.resolve(7);
     await node.work(postStart);
     expect(done()).toEqual(['ExecSync c2 warm up', 'StopContainer c2 30']);
@@ -223,7 +223,7 @@ describe('a postStart handler', () => {
     expect(node.status('a')).toMatchObject({ phase: 'Running', containerStatuses: [{ restartCount: 1 }] });
   });
 
-  test('does not keep the pod from ending', async () => {
+  test('does not delay the stop of the pod', async () => {
     node.bridge.execExitCode = () => new Promise(() => undefined);
     await runAndKill(postStart);
     expect(done()).toEqual(['StopContainer c2 30']);

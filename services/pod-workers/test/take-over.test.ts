@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
 import { KubusError } from '@kubus/ports';
-import type { PodRecord } from '../src/pod-record.ts';
+import type { PodRecord } from '../src/records/pod-record.ts';
 import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
 
 const [here, there] = [
@@ -16,30 +16,30 @@ beforeEach(async () => {
   await node.start(1);
 });
 
-/** The commands since the last time. */
+/** The commands since the last call. */
 function done(): string[] {
   return node.bridge.done.splice(0);
 }
 
-/** Which instances have said something of a pod since the last time. */
-function speakers(): string[] {
+/** The instances that have published something about a pod since the last call. */
+function publishers(): string[] {
   const facts = node.broker.said.splice(0).filter(({ subject }) => /\.worker\.fact\.[a-z]+\.a$/.test(subject));
   return [...new Set(facts.map(({ headers }) => headers[HEADER.source] ?? ''))];
 }
 
 describe('a pod that moves to another instance', () => {
-  test('runs on there, with what was known of it, and is let go of here', async () => {
+  test('continues there with its known state, and is released by its old owner', async () => {
     await node.work(podOf('a'), here);
     await node.pass(5_000);
     node.bridge.exit('a', 'main', 1);
     await node.work(podOf('a'), { ...here, reason: 'it ended' });
     done();
     const before = node.status('a');
-    speakers();
+    publishers();
     await node.work(podOf('a'), there);
     expect([node.instance(0).count, node.instance(1).count]).toEqual([0, 1]);
     expect(done()).toEqual([]);
-    expect(speakers()).toEqual(['pod-workers-1']);
+    expect(publishers()).toEqual(['pod-workers-1']);
     await node.work(podOf('a'), { ...there, reason: 'tell once more' });
     node.bridge.exit('a', 'main', 1);
     await node.work(podOf('a'), { ...there, reason: 'it ended again' });
@@ -50,10 +50,10 @@ describe('a pod that moves to another instance', () => {
     });
     await node.pass(10_000);
     expect(done()).toEqual(['CreateContainer main/2', 'StartContainer c4']);
-    expect(speakers()).toEqual(['pod-workers-1']);
+    expect(publishers()).toEqual(['pod-workers-1']);
   });
 
-  test('leaves a command of its former worker behind: it is waited for, and nothing is done twice', async () => {
+  test('waits for a running command of its former worker, and nothing is done twice', async () => {
     const gate = Promise.withResolvers<undefined>();
     node.bridge.before = (what) => (what.startsWith('RunPodSandbox') ? gate.promise : Promise.resolve());
     await node.work(podOf('a'), here);
@@ -65,7 +65,7 @@ describe('a pod that moves to another instance', () => {
     expect(node.status('a')).toMatchObject({ phase: 'Running' });
   });
 
-  test('and back again is where it was', async () => {
+  test('and back is where it was', async () => {
     await node.work(podOf('a'), here);
     await node.work(podOf('a'), there);
     await node.work(podOf('a'), { ...here, term: 3 });
@@ -79,7 +79,7 @@ describe('a pod that moves to another instance', () => {
     expect((await node.records.load()).size).toBe(0);
   });
 
-  test('is ended there when its first worker has died in the middle of its end', async () => {
+  test('is stopped there when its first worker crashed while stopping it', async () => {
     await node.work(podOf('a'), here);
     await node.pass(5_000);
     const never = Promise.withResolvers<undefined>();
@@ -90,21 +90,21 @@ describe('a pod that moves to another instance', () => {
     node.bridge.before = () => Promise.resolve();
     never.resolve(undefined);
     await node.work(podOf('a'), { ...there, work: 'kill' });
-    // The shorter time that it had been given stands, though nobody speaks of it any more.
+    // The shorter grace period that it had been given stays, though no message contains it any more.
     expect(done()).toEqual(expect.arrayContaining(['StopContainer c2 7', 'RemovePodSandbox s1']));
     expect(node.state('a')).toMatchObject({ state: 'finished' });
     expect((await node.records.load()).size).toBe(0);
   });
 });
 
-describe('a restart that was written down', () => {
+describe('a recorded restart', () => {
   beforeEach(async () => {
     await node.work(podOf('a'), here);
     await node.pass(5_000);
     done();
   });
 
-  test('and not made by a worker that died is made by the next one at once, and waits after that as if made once', async () => {
+  test('that a crashed worker did not make is made by the next one at once, and then backs off as if made once', async () => {
     node.bridge.before = (what) => (what.startsWith('findImage') ? new Promise(() => undefined) : Promise.resolve());
     node.bridge.exit('a', 'main', 1);
     await node.work(podOf('a'), { ...here, reason: 'it ended' });
@@ -125,7 +125,7 @@ describe('a restart that was written down', () => {
     expect(done()).toContain('CreateContainer main/2');
   });
 
-  test('and failed waits before it is made again', async () => {
+  test('that failed backs off before it is repeated', async () => {
     node.bridge.before = (what) =>
       what.startsWith('CreateContainer') ? Promise.reject(new KubusError('Unknown', 'no room')) : Promise.resolve();
     node.bridge.exit('a', 'main', 1);
@@ -139,7 +139,7 @@ describe('a restart that was written down', () => {
   });
 });
 
-/** What a worker has left of pod `b` in the middle of its end. */
+/** The record of a worker that ended while it stopped pod `b`. */
 const recorded = {
   version: 1,
   term: 1,
@@ -148,88 +148,88 @@ const recorded = {
   backOffs: {},
 };
 
-/** Who has told of the state of pod `b` under which terms. */
-function tellers(): string[] {
+/** The instances that have published the state of pod `b`, and the terms. */
+function statePublishers(): string[] {
   const said = node.broker.said.filter(({ subject }) => subject.endsWith('.worker.fact.state.b'));
   return said.map(({ headers }) => `${headers[HEADER.source] ?? ''} ${headers[HEADER.term] ?? ''}`);
 }
 
-describe('a record of which the sync loop knows nothing', () => {
+describe('a record of a pod that the sync loop does not know', () => {
   beforeEach(async () => {
     node.kill(0);
     await node.records.put('b', recorded);
   });
 
-  test('is told of by the one who would have the pod, and ended by whom the sync loop says', async () => {
+  test('is published by the instance that would own the pod, and the pod is stopped when the sync loop decides so', async () => {
     await node.share([0], 3);
     await node.start(0);
     await node.allWork();
     expect(node.state('b')).toMatchObject({ state: 'terminating' });
-    expect(tellers()).toEqual(['pod-workers-0 3']);
+    expect(statePublishers()).toEqual(['pod-workers-0 3']);
     await node.work(podOf('b'), { ...there, term: 4, work: 'kill', pod: undefined, source: 'runtime' });
     expect(node.instance(0).count).toBe(0);
     expect(node.state('b')).toMatchObject({ state: 'finished' });
     expect((await node.records.load()).has('b')).toBe(false);
   });
 
-  test('is left alone until it is known who shares the pods', async () => {
+  test('is not claimed until the share is known', async () => {
     await node.start(0);
     await node.allWork();
-    // Under the term of nobody's word it is not to be had.
-    expect(tellers()).toEqual([]);
+    // It cannot be claimed under a term that was not published.
+    expect(statePublishers()).toEqual([]);
     await node.share([0], 3);
-    expect(tellers()).toEqual(['pod-workers-0 3']);
+    expect(statePublishers()).toEqual(['pod-workers-0 3']);
   });
 
-  test('is found by an instance that has run all the while, when its last worker is taken from those that share', async () => {
+  test('is found by a running instance when the pod’s last worker is removed from the share', async () => {
     await node.share([0], 3);
     await node.allWork();
-    expect(tellers()).toEqual([]);
+    expect(statePublishers()).toEqual([]);
     await node.share([1], 4);
-    expect(tellers()).toEqual(['pod-workers-1 4']);
+    expect(statePublishers()).toEqual(['pod-workers-1 4']);
   });
 
-  test('is found some time after it was written by one that did not know that the pod was over', async () => {
+  test('is found some time after a worker wrote it that did not know the end of the pod', async () => {
     await node.records.delete('b');
     await node.share([1], 3);
     await node.allWork();
     await node.records.put('b', recorded);
-    expect(tellers()).toEqual([]);
+    expect(statePublishers()).toEqual([]);
     await node.pass(60_000);
-    expect(tellers()).toEqual(['pod-workers-1 3']);
+    expect(statePublishers()).toEqual(['pod-workers-1 3']);
   });
 
-  test('is told of anew under a newer term, by whoever would have the pod then', async () => {
+  test('is published again under a newer term, by the instance that would own the pod then', async () => {
     await node.start(0);
     await node.share([0], 3);
     await node.allWork();
     await node.share([0, 1], 4);
     await node.share([1], 5);
-    expect([tellers().at(0), tellers().at(-1)]).toEqual(['pod-workers-0 3', 'pod-workers-1 5']);
+    expect([statePublishers().at(0), statePublishers().at(-1)]).toEqual(['pod-workers-0 3', 'pod-workers-1 5']);
     expect([node.instance(0).count, node.instance(1).count]).toEqual([0, 1]);
     expect(await node.records.read('b')).toMatchObject({ term: 5, holder: 'pod-workers-1' });
   });
 
-  test('and that is gone by the time when all works are known is not told of', async () => {
+  test('and that is removed before all work is known is not published', async () => {
     await node.share([0], 3);
     await node.start(0);
     await node.records.delete('b');
     await node.allWork();
-    expect(tellers()).toEqual([]);
+    expect(statePublishers()).toEqual([]);
     expect(node.instance(0).count).toBe(0);
   });
 });
 
-test('a pod that runs is not told of as lost by a worker that has not heard of the runtime yet', async () => {
+test('a running pod is not published as lost by a worker that has not received the runtime’s state yet', async () => {
   await node.work(podOf('a'), here);
   await node.pass(5_000);
   node.kill(0);
-  const told = node.broker.said.length;
+  const saidBefore = node.broker.said.length;
   node.setRuntime({ ...runtimeReady, ready: false });
   await node.start(0);
   await node.work(podOf('a'), { ...here, reason: 'desired still' });
   const statuses = () =>
-    node.broker.said.slice(told).filter(({ subject }) => subject.endsWith('.worker.fact.status.a'));
+    node.broker.said.slice(saidBefore).filter(({ subject }) => subject.endsWith('.worker.fact.status.a'));
   expect(statuses()).toEqual([]);
   node.setRuntime(runtimeReady);
   await node.quiet();

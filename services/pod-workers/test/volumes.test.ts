@@ -38,7 +38,7 @@ test('a pod waits for its volumes before its sandbox, and its containers get the
   });
 });
 
-test('a volume that can not be mounted is waited for', async () => {
+test('a volume that cannot be mounted is waited for', async () => {
   await node.work(pod);
   const error = 'MountVolume.SetUp failed for volume "data" : no space left';
   const other = 'MountVolume.SetUp failed for volume "other" : busy';
@@ -54,7 +54,7 @@ test('a volume that no container mounts is not waited for', async () => {
   expect(done()).toEqual(started);
 });
 
-test('what runs is left alone, and stopped, when its volumes are not there any more', async () => {
+test('running containers are not affected by missing volumes, and can be stopped', async () => {
   await node.work(pod);
   await node.volumes('a', mounted);
   done();
@@ -65,7 +65,7 @@ test('what runs is left alone, and stopped, when its volumes are not there any m
   expect(done().slice(0, 2)).toEqual(['StopContainer c2 30', 'StopPodSandbox s1']);
 });
 
-test('a pod is forgotten only when its volumes are gone', async () => {
+test('a pod is finished only when its volumes have been removed', async () => {
   await node.allVolumes();
   await node.work(pod);
   await node.volumes('a', mounted);
@@ -77,7 +77,7 @@ test('a pod is forgotten only when its volumes are gone', async () => {
   expect(node.state('a')?.state).toBe('finished');
 });
 
-test('a pod that is over and still wanted is cleaned when its volumes and its cgroup are gone', async () => {
+test('a terminated pod that is still desired is cleaned up when its volumes and its cgroup have been removed', async () => {
   await node.allVolumes();
   await node.work(pod);
   await node.volumes('a', mounted);
@@ -90,7 +90,7 @@ test('a pod that is over and still wanted is cleaned when its volumes and its cg
   expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
 });
 
-test('nothing heard of a pod’s volumes means something only when all has been told', async () => {
+test('missing volumes count as removed only when the volume manager has published all volumes', async () => {
   await node.work(pod);
   await node.volumes('a', mounted);
   await node.volumes('a', undefined);
@@ -100,7 +100,7 @@ test('nothing heard of a pod’s volumes means something only when all has been 
   expect(node.state('a')?.state).toBe('finished');
 });
 
-test('what is still mounted among a pod’s files is not removed with them', async () => {
+test('a pod’s files are not removed while something is mounted among them', async () => {
   node.files.failure = new KubusError('still-mounted', '/pods/a/volumes/data is still mounted');
   await node.work(podOf('a'));
   await node.work(podOf('a'), { work: 'kill' });
@@ -110,9 +110,9 @@ test('what is still mounted among a pod’s files is not removed with them', asy
   expect(node.state('a')?.state).toBe('finished');
 });
 
-describe('a pod whose volume is larger than it may be', () => {
+describe('a pod whose volume exceeds its limit', () => {
   const excess = { message: 'Usage of EmptyDir volume "data" exceeds the limit "1Mi". ' };
-  test('is evicted with as little time as a container can have, and told of once', async () => {
+  test('is evicted with the shortest grace period, and a single event', async () => {
     await node.work(pod);
     await node.volumes('a', mounted);
     done();
@@ -124,7 +124,7 @@ describe('a pod whose volume is larger than it may be', () => {
     expect(node.events('a').filter((text) => text.startsWith('Evicted'))).toEqual([`Evicted: ${excess.message}`]);
   });
 
-  test('stays so over a restart, and when the volume becomes smaller', async () => {
+  test('stays evicted over a restart, and when the volume becomes smaller', async () => {
     await node.work(pod);
     await node.volumes('a', mounted);
     node.bridge.before = (what) => (what.startsWith('Stop') ? Promise.reject(new Error('busy')) : Promise.resolve());
@@ -139,7 +139,7 @@ describe('a pod whose volume is larger than it may be', () => {
     expect(done()).toContain('StopContainer c2 2');
   });
 
-  test('goes on when the node needs it', async () => {
+  test('continues to run when it is a static pod', async () => {
     const annotations = { 'kubernetes.io/config.source': 'file' };
     await node.work({ ...pod, metadata: { ...pod.metadata, annotations } });
     await node.volumes('a', { ...mounted, excess });
@@ -162,7 +162,7 @@ describe('parts of volumes', () => {
   );
   const hostPaths = () => node.bridge.configs.get('main')?.mounts?.map(({ hostPath }) => hostPath);
 
-  test('are asked for at each start, with what their names are made of', async () => {
+  test('are requested at each start, with the variables of their paths', async () => {
     const asked: SubPathsRequest[] = [];
     node.subPaths = (request) => {
       asked.push(request);
@@ -189,14 +189,14 @@ describe('parts of volumes', () => {
     expect(hostPaths()?.slice(0, 3)).toEqual(['/pods/a/volumes/data', '/part/2', '/mine']);
   });
 
-  test('are not asked for where there are none', async () => {
+  test('are not requested for containers without subPaths', async () => {
     node.subPaths = () => Promise.reject(new KubusError('asked', 'in vain'));
     await node.work(pod);
     await node.volumes('a', mounted);
     expect(done()).toEqual(started);
   });
 
-  test('that can not be had keep the container from its start, and say why', async () => {
+  test('that cannot be prepared prevent the container’s start, with the reason in its status', async () => {
     const message = 'failed to prepare subPath for volumeMount "data" of container "main"';
     node.subPaths = () => Promise.reject(new KubusError('CreateContainerConfigError', message));
     await node.work(parts);
@@ -204,7 +204,7 @@ describe('parts of volumes', () => {
     expect(done()).toEqual(['RunPodSandbox pod-a/0']);
     const { waiting } = node.status('a')?.containerStatuses?.[0]?.state ?? {};
     expect(waiting).toEqual({ reason: 'CreateContainerConfigError', message });
-    expect(node.told('a')).toContain(`Warning Failed spec.containers{main}: Error: ${message}`);
+    expect(node.eventLines('a')).toContain(`Warning Failed spec.containers{main}: Error: ${message}`);
   });
 
   test.each([
@@ -223,7 +223,7 @@ describe('parts of volumes', () => {
   });
 });
 
-test('a block volume is a device, and needed like others', async () => {
+test('a block volume becomes a device, and is waited for like other volumes', async () => {
   const volumeDevices = [{ name: 'disk', devicePath: '/dev/xvda' }];
   await node.work(podOf('a', { volumes: [{ name: 'disk', emptyDir: {} }] }, { volumeDevices }));
   expect(done()).toEqual([]);
@@ -233,7 +233,7 @@ test('a block volume is a device, and needed like others', async () => {
   ]);
 });
 
-test('the groups of volumes are those of all processes, once', async () => {
+test('the groups of volumes are added to all processes, each once', async () => {
   const spec = { volumes: [{ name: 'data', emptyDir: {} }], securityContext: { supplementalGroups: [5, 7] } };
   await node.work(podOf('a', spec, { volumeMounts: [{ name: 'data', mountPath: '/data' }] }));
   await node.volumes('a', { ...mounted, supplementalGroups: [7, 1234] });
@@ -242,7 +242,7 @@ test('the groups of volumes are those of all processes, once', async () => {
   expect(node.bridge.sandboxConfig?.linux?.securityContext?.supplementalGroups?.toSorted()).toEqual(groups.toSorted());
 });
 
-test('mounts are read-only all the way down where the runtime has that, and the status says so', async () => {
+test('mounts are recursively read-only where the runtime supports it, and the status shows it', async () => {
   const volumeMounts = [{ name: 'data', mountPath: '/data', readOnly: true, recursiveReadOnly: 'Enabled' }];
   const recursive = podOf('a', { volumes: [{ name: 'data', emptyDir: {} }] }, { volumeMounts });
   await node.work(recursive);

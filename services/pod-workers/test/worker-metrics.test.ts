@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type ContainerStatus, type PodStatus, type PodWork, podSchema } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
 import { Metrics } from '@kubus/service-kit';
-import { PassMeasure } from '../src/pass-measure.ts';
-import { WorkerMetrics } from '../src/worker-metrics.ts';
+import { SyncMeasure } from '../src/worker/sync-measure.ts';
+import { WorkerMetrics } from '../src/metrics/worker-metrics.ts';
 
 const pod = podSchema.parse({
   metadata: { name: 'a', namespace: 'n', uid: 'u' },
@@ -22,7 +22,7 @@ beforeEach(() => {
   metrics = new WorkerMetrics(clock);
 });
 
-/** What is shown under a name, as lines; of a histogram how many values, and of a counter what is not 0. */
+/** The samples under a name, as lines; of a histogram the number of values, and of a counter those other than 0. */
 async function shown(name: string): Promise<string[]> {
   const all = new Metrics({});
   metrics.show(all);
@@ -39,15 +39,15 @@ function statusOf(name: string, state: ContainerStatus['state']): ContainerStatu
   return { name, state, ready: false, restartCount: 0, image: 'i', imageID: 'i' };
 }
 
-describe('passes', () => {
-  test('are counted by what they do', async () => {
-    const measure = new PassMeasure({ metrics, clock }, true);
+describe('syncs', () => {
+  test('are counted by their kind', async () => {
+    const measure = new SyncMeasure({ metrics, clock }, true);
     const pass = (state: 'syncing' | 'terminating' | 'terminated') =>
-      measure.pass(state, work, () => clock.advance(2_000));
-    measure.given(work);
+      measure.measure(state, work, () => clock.advance(2_000));
+    measure.onWork(work);
     await pass('syncing');
     await pass('syncing');
-    measure.given(work);
+    measure.onWork(work);
     await pass('syncing');
     await pass('syncing');
     await pass('terminating');
@@ -63,26 +63,26 @@ describe('passes', () => {
     expect(await shown('restarted_pods_total')).toEqual([]);
   });
 
-  test('over a pod that was there before are none that make it, and failed ones count too', async () => {
-    const measure = new PassMeasure({ metrics, clock }, false);
-    measure.given(work);
-    await expect(measure.pass('syncing', work, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  test('of an existing pod are not counted as creating it, and failed ones are counted too', async () => {
+    const measure = new SyncMeasure({ metrics, clock }, false);
+    measure.onWork(work);
+    await expect(measure.measure('syncing', work, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await shown('pod_worker_duration_seconds')).toEqual(['sync 1']);
     expect(await shown('containers_per_pod_count')).toEqual(['0']);
   });
 
-  test('of a pod that nobody told of, and of one that comes again', async () => {
-    const measure = new PassMeasure({ metrics, clock }, true);
-    measure.given({ ...work, source: 'runtime' });
-    measure.given({ ...work, source: 'runtime' });
-    measure.begunAnew({ ...work, source: 'file' });
+  test('count pods of no source, and pods that start again under their UID', async () => {
+    const measure = new SyncMeasure({ metrics, clock }, true);
+    measure.onWork({ ...work, source: 'runtime' });
+    measure.onWork({ ...work, source: 'runtime' });
+    measure.onRestart({ ...work, source: 'file' });
     expect(await shown('orphaned_runtime_pods_total')).toEqual(['1']);
     expect(await shown('restarted_pods_total')).toEqual(['true 1']);
   });
 });
 
 describe('a status', () => {
-  test('that first says that a container has ended counts its end once', async () => {
+  test('that first shows an ended container counts its end once', async () => {
     const running: PodStatus = {
       phase: 'Running',
       containerStatuses: [statusOf('c', { running: {} })],
@@ -92,9 +92,9 @@ describe('a status', () => {
       ...running,
       containerStatuses: [statusOf('c', { terminated: { exitCode: 137, reason: 'OOMKilled' } })],
     };
-    metrics.told(undefined, running, work.firstSeen);
-    metrics.told(running, ended, work.firstSeen);
-    metrics.told(ended, ended, work.firstSeen);
+    metrics.statusPublished(undefined, running, work.firstSeen);
+    metrics.statusPublished(running, ended, work.firstSeen);
+    metrics.statusPublished(ended, ended, work.firstSeen);
     expect(await shown('terminated_containers_total')).toEqual([
       'init_container 0 Completed 1',
       'container 137 OOMKilled 1',
@@ -102,15 +102,15 @@ describe('a status', () => {
     expect(await shown('pod_start_duration_seconds')).toEqual(['1']);
   });
 
-  test('of a pod that was running already is no start', async () => {
-    metrics.told({ phase: 'Running' }, { phase: 'Running' }, work.firstSeen);
+  test('of a pod that was running already is not a start', async () => {
+    metrics.statusPublished({ phase: 'Running' }, { phase: 'Running' }, work.firstSeen);
     expect(await shown('pod_start_duration_seconds')).toEqual(['0']);
-    metrics.told({ phase: 'Pending' }, { phase: 'Running' }, work.firstSeen);
+    metrics.statusPublished({ phase: 'Pending' }, { phase: 'Running' }, work.firstSeen);
     expect(await shown('pod_start_duration_seconds')).toEqual(['1']);
   });
 });
 
-test('what happens to containers and images is counted by the reference’s labels', async () => {
+test('containers and images are counted by the reference’s labels', async () => {
   metrics.container('sidecar');
   metrics.container('regular');
   metrics.containerFailed('ephemeral', 'ErrImagePull');

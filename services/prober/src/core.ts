@@ -1,7 +1,7 @@
 import { type Core, asyncRecords } from '@kubus/journal';
 import { Prober, type ProberOptions } from './prober.ts';
 
-/** All of the prober but the attempts themselves that go over the network. */
+/** The prober without the attempts that go over the network. */
 export const proberCore: Core<
   Pick<ProberOptions, 'eventRate' | 'share' | 'nodeIp'>,
   Pick<ProberOptions, 'records' | 'network'>,
@@ -10,5 +10,10 @@ export const proberCore: Core<
   service: 'prober',
   outside: { records: asyncRecords, network: { http: 'promise', tcp: 'promise', grpc: 'promise' } },
   start: (ports, inputs, outside) => Promise.resolve(new Prober({ ...ports, ...inputs, ...outside })),
-  call: (prober) => prober.stop(),
+  calls: (prober) => ({
+    stop: () => {
+      prober.stop();
+      return Promise.resolve();
+    },
+  }),
 };

@@ -3,13 +3,13 @@ import { criCommands, rpcErrorText } from '@kubus/contracts';
 import { toError } from '@kubus/ports';
 import { type Attempt, AttemptLost, MAX_OUTPUT, ProbeErrored, execTimedOut, judgeExec } from '@kubus/probe';
 
-/** What the bridge answers when the runtime, not the container, is the trouble. */
+/** The bridge's error codes when the runtime fails, not the container. */
 const lostCodes: readonly string[] = ['Unavailable', 'Cancelled'];
 
 /**
- * Makes an exec probe through cri-bridge, which ends the command when its time is over. A lost bus or bridge is waited
- * for: the command is asked for again when it is back. Throws {@link ProbeErrored} when the runtime can not run it, and
- * {@link AttemptLost} when nobody could be asked.
+ * Makes an exec probe through cri-bridge, which ends the command at its timeout. Waits for a lost bus or bridge and
+ * then repeats the command. Throws {@link ProbeErrored} when the runtime cannot run it, and {@link AttemptLost} when
+ * no bridge answers.
  */
 export async function probeExec(
   bus: Bus,

@@ -5,7 +5,7 @@ import { isIPv6 } from 'node:net';
 import { HEALTH_CHECK, decodeHealthResponse, encodeHealthRequest } from './health-codec.ts';
 import { TimeLimit } from './time-limit.ts';
 
-/** Each attempt has a connection of its own, made in the clear and straight to the pod. */
+/** Each attempt has a connection of its own, in plain text and directly to the pod. */
 const channelOptions = {
   'grpc.primary_user_agent': USER_AGENT,
   'grpc.use_local_subchannel_pool': 1,
@@ -14,7 +14,7 @@ const channelOptions = {
   'grpc.service_config_disable_resolution': 1,
 };
 
-/** Makes a grpc probe: connects and asks the health service (kubelet behaviour 1.11). `host` is an IP address. */
+/** Makes a grpc probe: connects and calls the health service (behaviour:probes). `host` is an IP address. */
 export async function probeGrpc(
   { host, port, service }: { host: string; port: number; service: string },
   { clock, timeoutMs, cancelled }: { clock: Clock; timeoutMs: number; cancelled: AbortSignal },
@@ -45,7 +45,7 @@ function withinLimit(
     const expire = () => resolve({ kind: connected ? 'not answered' : 'not connected' });
     limit.signal.addEventListener('abort', expire, { once: true });
     if (limit.signal.aborted) expire();
-    // A refused connection is tried again until the time is over, like the reference's.
+    // A refused connection is retried until the timeout, as in the reference.
     client.waitForReady(Infinity, (notReady) => {
       if (notReady !== undefined || limit.signal.aborted) return;
       connected = true;
@@ -57,7 +57,7 @@ function withinLimit(
   });
 }
 
-/** `NOT_FOUND` as `NotFound`; one name the reference spells in American English. */
+/** `NOT_FOUND` as `NotFound`; the reference spells one name in American English. */
 function codeName(name: string): string {
   if (name === 'CANCELLED') return 'Canceled';
   return name.toLowerCase().replace(/(^|_)([a-z])/g, (_match, _before, letter: string) => letter.toUpperCase());

@@ -13,7 +13,7 @@ export function encodeHealthRequest(service: string): Buffer {
   return Buffer.from(writer.finish());
 }
 
-/** HealthCheckResponse: the number of the serving status. Throws when the bytes are no such message. */
+/** HealthCheckResponse: the number of the serving status. Throws when the bytes are not such a message. */
 export function decodeHealthResponse(bytes: Uint8Array): number {
   const reader = new BinaryReader(bytes);
   let status = 0;

@@ -14,14 +14,14 @@ import { isIP } from 'node:net';
 import { networkErrorText } from './network-errors.ts';
 import { TimeLimit } from './time-limit.ts';
 
-/** Bytes of headers that a server may answer with, as many as the reference takes. */
+/** Most bytes of headers in a server's answer, as in the reference. */
 const MAX_HEADERS = 1 << 20;
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308];
 
 /**
- * Makes an httpGet probe: one connection per request, no proxy, certificates not verified, redirects followed as long as
- * they stay on the host (kubelet behaviour 1.11). Throws {@link ProbeErrored} when the answer breaks off.
+ * Makes an httpGet probe: one connection per request, no proxy, certificates not verified, redirects followed as long
+ * as they stay on the host (behaviour:probes). Throws {@link ProbeErrored} when the answer breaks off.
  */
 export async function probeHttp(
   first: HttpRequest,
@@ -69,7 +69,7 @@ async function send(request: HttpRequest, signal: AbortSignal): Promise<Incoming
   const { scheme, host, port, path, headers } = request;
   const options: RequestOptions & { servername: string; rejectUnauthorized: boolean } = {
     ...{ host, port, path, method: 'GET', headers: headers.flat(), signal },
-    // Neither a pool nor a Host header that Node thinks up; the name for TLS is the host's, whatever the header says.
+    // Neither a pool nor a Host header that Node.js adds; the TLS server name is the host's, whatever the header says.
     ...{ agent: false, setHost: false, maxHeaderSize: MAX_HEADERS },
     ...{ rejectUnauthorized: false, servername: isIP(host) === 0 ? host : '' },
   };
@@ -116,7 +116,7 @@ async function readBody(response: IncomingMessage, limit: TimeLimit): Promise<st
   return Buffer.concat(chunks).subarray(0, MAX_OUTPUT).toString('utf8');
 }
 
-/** The next request: with the same headers, but a `Host` of the user's own only where the redirect names no other. */
+/** The next request: with the same headers, but a user's own `Host` only if the redirect names no other. */
 function redirected(first: HttpRequest, target: URL, location: string): HttpRequest {
   const scheme = target.protocol === 'https:' ? 'https' : 'http';
   const host = target.hostname.replace(/^\[(.*)\]$/, '$1');

@@ -13,7 +13,7 @@ import {
 import { probeExec } from './exec-probe.ts';
 import type { Found, NetworkProbes } from './network-probes.ts';
 
-/** What an attempt is made at. */
+/** The target of an attempt. */
 export interface ProbeTarget {
   readonly podUid: string;
   readonly podIp: string | undefined;
@@ -21,14 +21,14 @@ export interface ProbeTarget {
   readonly causes: readonly Cause[];
 }
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export type Outcome =
   | { readonly kind: 'made'; readonly attempt: Attempt; readonly causes: readonly Cause[] }
-  /** It could not be made, and the pod's user should know. */
+  /** It could not be made, which is reported to the pod's user. */
   | { readonly kind: 'errored'; readonly error: ProbeErrored }
   | { readonly kind: 'lost'; readonly error: AttemptLost };
 
-/** Makes one attempt, up to {@link MAX_TRIES} times as long as it can not be made. Never rejects. */
+/** Makes one attempt, up to {@link MAX_TRIES} times while it cannot be made. Never rejects. */
 export async function makeAttempt(
   definition: ProbeDefinition,
   target: ProbeTarget,

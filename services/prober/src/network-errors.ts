@@ -1,4 +1,4 @@
-/** What an error of Node's network calls tells of itself. */
+/** The fields of an error of Node.js's network calls. */
 interface SystemError extends Error {
   readonly code?: string;
   readonly syscall?: string;
@@ -24,7 +24,7 @@ const systemTexts: Readonly<Record<string, string>> = {
 /**
  * What happened to a connection, in the words of the reference's messages.
  *
- * @param address `host:port` that was to be reached
+ * @param address `host:port` of the attempt
  */
 export function networkErrorText(thrown: Error, address: string): string {
   const error = firstOf(thrown);

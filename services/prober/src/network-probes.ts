@@ -4,16 +4,16 @@ import { probeGrpc } from './grpc-probe.ts';
 import { probeHttp } from './http-probe.ts';
 import { probeTcp } from './tcp-probe.ts';
 
-/** How long an attempt may take, in milliseconds, and when nobody wants its outcome any more. */
-export interface AttemptLimits {
+/** Timeout of an attempt, in milliseconds, and its cancellation. */
+interface AttemptLimits {
   readonly timeoutMs: number;
   readonly cancelled: AbortSignal;
 }
 
-/** What an attempt over the network found, or why it could not be made. */
+/** The result of an attempt over the network, or why it could not be made. */
 export type Found = { readonly attempt: Attempt } | { readonly errored: Pick<ProbeErrored, 'state' | 'message'> };
 
-/** Makes attempts over the network. Nothing of it rejects. */
+/** Makes attempts over the network. No method rejects. */
 export interface NetworkProbes {
   http(request: HttpRequest, limits: AttemptLimits): Promise<Found>;
   tcp(host: string, port: number, limits: AttemptLimits): Promise<Found>;

@@ -27,7 +27,7 @@ export interface PodProberOptions {
   readonly proberStartedAt: number;
   /** Address of pods in the host's network. */
   readonly nodeIp: string;
-  /** What an earlier life of the prober knew of the pod. */
+  /** The results that an earlier process kept for the pod. */
   readonly kept: PodProbes | undefined;
 }
 
@@ -38,7 +38,7 @@ export class PodProber {
   #work: Fact<PodWork>;
   #runtime: Fact<RuntimePod> | undefined;
   #definitions: readonly ProbeDefinition[];
-  /** Which containers run, as text. */
+  /** The running containers, as text. */
   #running = '';
 
   constructor(work: Fact<PodWork>, options: PodProberOptions) {
@@ -55,7 +55,7 @@ export class PodProber {
     return this.#loops.values();
   }
 
-  /** Takes in what is to be done with the pod and what the runtime has of it; undefined: nothing, or not known yet. */
+  /** Takes in the pod's work and its runtime state; undefined: none, or not known yet. */
   update(work: Fact<PodWork>, runtime: Fact<RuntimePod> | undefined): void {
     if (work !== this.#work) this.#definitions = definitionsOf(work);
     this.#work = work;
@@ -81,7 +81,7 @@ export class PodProber {
     }
     const { work, pod } = this.#work.value;
     const ending = work === 'kill' || isSet(pod?.metadata.deletionTimestamp);
-    // A container's startup probe comes first: whether it has started decides on the others.
+    // A container's startup probe comes first: its result decides on the others.
     for (const definition of this.#definitions) {
       const { container, kind } = definition;
       const run = runOf(newestContainer(this.#runtime?.value, container.name));
@@ -123,19 +123,19 @@ export class PodProber {
   }
 
   #onOutcome(definition: ProbeDefinition, outcome: Outcome, previous: ProbeResult): void {
-    this.#tell(definition, outcome);
+    this.#reportFailure(definition, outcome);
     const loop = this.#loops.get(loopKey(definition));
     if (loop === undefined || loop.state.result === previous) return;
     this.#updateLoops();
     this.#publish(outcome.kind === 'made' ? outcome.causes : this.#causes());
   }
 
-  /** Tells the pod's user of what is worth telling. */
-  #tell({ container, kind, fieldPath }: ProbeDefinition, outcome: Outcome): void {
+  /** Reports failed probes as Kubernetes events and in the log. */
+  #reportFailure({ container, kind, fieldPath }: ProbeDefinition, outcome: Outcome): void {
     const { events, logger } = this.#options;
     const fields = { container: container.name, probe: kind };
     if (outcome.kind === 'lost') {
-      logger.warn({ ...fields, err: outcome.error }, 'the probe is made again at its next time');
+      logger.warn({ ...fields, err: outcome.error }, 'probe errored; retrying at its next period');
       return;
     }
     const event = outcome.kind === 'made' ? attemptEvent(kind, outcome.attempt) : erroredEvent(kind, outcome.error);
@@ -150,7 +150,7 @@ export class PodProber {
     for (const loop of this.#loops.values()) loop.trigger();
   }
 
-  /** As long as the runtime was not heard of, what an earlier life said stands. */
+  /** Until the runtime state has been received, the results of an earlier process stay. */
   #publish(causes: readonly Cause[]): void {
     if (this.#runtime === undefined) return;
     const { keeper } = this.#options;

@@ -17,7 +17,7 @@ import {
 } from '@kubus/probe';
 import type { Outcome } from './make-attempt.ts';
 
-/** The longest that one timer waits: longer than some weeks a timer can not. */
+/** Longest delay of one timer, in milliseconds: timers cannot wait for weeks. */
 const MAX_WAIT_MS = 3_600_000;
 
 export interface ProbeLoopOptions {
@@ -28,18 +28,15 @@ export interface ProbeLoopOptions {
   readonly proberStartedAt: number;
   /** Makes one attempt at `run`; does not reject. */
   readonly make: (definition: ProbeDefinition, run: ProbedRun, cancelled: AbortSignal) => Promise<Outcome>;
-  /** Told of each attempt that still counts, after the loop has taken it in. */
+  /** Called with the outcome of each valid attempt, after the loop has processed it. */
   readonly onOutcome: (definition: ProbeDefinition, outcome: Outcome, previous: ProbeResult) => void;
 }
 
-/**
- * One probe of one container: has it made when it is time, one attempt at a time. It holds no timer while there is
- * nothing to probe.
- */
+/** One probe of one container: made at its time, one attempt at a time. Holds no timer while there is nothing to probe. */
 export class ProbeLoop {
   /** Attempts by how they ended, for the metrics. */
   readonly counts = { successful: 0, failed: 0, unknown: 0 };
-  /** How long those took that succeeded, in seconds. */
+  /** Durations of successful attempts, in seconds. */
   readonly seconds = new Distribution(DEFAULT_BUCKETS);
   readonly #options: ProbeLoopOptions;
   #definition: ProbeDefinition;
@@ -48,7 +45,7 @@ export class ProbeLoop {
   #schedule: Schedule | undefined;
   #timer: Cancel | undefined;
   #flight: AbortController | undefined;
-  /** The run has been attempted; before that, nothing brings its first attempt forward. */
+  /** Whether the run has been probed; before that, nothing brings its first attempt forward. */
   #attempted = false;
   #again = false;
 
@@ -66,7 +63,7 @@ export class ProbeLoop {
     return this.#state;
   }
 
-  /** Takes in what happened to the container and the pod. `kept`: see `observeRun`. */
+  /** Takes in changes of the container and the pod. `kept`: see `observeRun`. */
   update(definition: ProbeDefinition, context: ProbeContext, kept: ProbeResult | undefined): void {
     const { runId } = this.#state;
     this.#definition = definition;
@@ -81,7 +78,7 @@ export class ProbeLoop {
     else if (this.#schedule === undefined) this.#begin(isNew);
   }
 
-  /** Something has changed that may make a container ready: looks at it now. */
+  /** Something has changed that may make a container ready: probes it now. */
   trigger(): void {
     if (this.#definition.kind !== 'readiness' || this.#state.result === 'success') return;
     if (!this.#attempted || this.#schedule === undefined) return;
@@ -89,7 +86,7 @@ export class ProbeLoop {
     else this.#attemptAt(this.#now());
   }
 
-  /** Ends what is under way; nothing of it counts any more. */
+  /** Cancels the running attempt; its result is dropped. */
   stop(): void {
     this.#timer?.();
     this.#timer = undefined;
@@ -116,7 +113,7 @@ export class ProbeLoop {
     const { clock } = this.#options;
     const wait = Math.min(Math.max(0, schedule.at - clock.now()), MAX_WAIT_MS);
     this.#timer = clock.after(wait, () => {
-      // A timer may fire a little early, and one for a long wait fires more than once.
+      // A timer may fire a little early, and a long delay takes more than one.
       if (clock.now() < schedule.at) this.#attemptAt(schedule);
       else void this.#attempt(schedule);
     });

@@ -1,3 +1,4 @@
+import { ownerOf } from '@kubus/admission';
 import type { Bus, Cause, FactReader } from '@kubus/bus';
 import {
   type PodProbes,
@@ -9,9 +10,8 @@ import {
   probeEvent,
   runtimePod,
 } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import type { Rate } from '@kubus/flow';
 import type { MetricSeries } from '@kubus/metrics';
-import { ownerOf } from '@kubus/pod-manager';
 import type { Clock, Ids, Logger, RecordStore } from '@kubus/ports';
 import { kindNames } from '@kubus/probe';
 import { EventRecorder, type PodEvents, SharedRecords, followShare } from '@kubus/service-kit';
@@ -27,7 +27,7 @@ export interface ProberOptions {
   readonly network: NetworkProbes;
   /** The folder that all instances share. */
   readonly records: RecordStore;
-  /** Which instances there are as long as the launcher has not spoken of them. */
+  /** The instances, until the launcher has published them. */
   readonly share: ServiceShare;
   /** Address of pods in the host's network. */
   readonly nodeIp: string;
@@ -35,13 +35,13 @@ export interface ProberOptions {
   readonly eventRate?: Rate | undefined;
 }
 
-/** Attempts of one probe since the prober's start that ended in one way. */
+/** Attempts of one probe since the prober's start, with one result. */
 export interface ProbeCount {
   readonly value: number;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The probes of every pod that falls to this instance (kubelet behaviour 1.11). */
+/** The probes of every pod of this instance (behaviour:probes). */
 export class Prober {
   readonly #options: ProberOptions;
   readonly #keeper: ResultKeeper;
@@ -52,10 +52,10 @@ export class Prober {
   readonly #said: FactReader<PodProbes>;
   readonly #works: FactReader<PodWork>;
   readonly #runtimes: FactReader<RuntimePod>;
-  /** Undefined until it is known; no pod is taken up before. */
+  /** Undefined until it is known; no pod is claimed before. */
   #share: ServiceShare | undefined;
   #worksKnown = false;
-  /** How many changes of the share are being carried out; no pod is taken up meanwhile. */
+  /** Number of running changes of the share; no pod is claimed meanwhile. */
   #changes = 0;
   #change: Promise<void> = Promise.resolve();
 
@@ -93,17 +93,17 @@ export class Prober {
     });
   }
 
-  /** Pods that this instance has. */
+  /** Number of pods of this instance. */
   get count(): number {
     return this.#pods.size;
   }
 
-  /** Why results can not be kept now. */
+  /** Why results cannot be written now. */
   get saveError(): string | undefined {
     return this.#keeper.saveError;
   }
 
-  /** How many probes of each result were made, as the reference's `prober_probe_total` counts them. */
+  /** Number of probes by result, for the reference's `prober_probe_total`. */
   *counts(): Generator<ProbeCount> {
     for (const { ref, loops } of this.#pods.values()) {
       for (const { definition, counts } of loops) {
@@ -117,7 +117,7 @@ export class Prober {
     }
   }
 
-  /** How long the probes took that succeeded, as the reference's `prober_probe_duration_seconds` tells it. */
+  /** Durations of successful probes, for the reference's `prober_probe_duration_seconds`. */
   *durations(): Generator<MetricSeries> {
     for (const { ref, loops } of this.#pods.values()) {
       for (const { definition, seconds } of loops) {
@@ -141,8 +141,8 @@ export class Prober {
   }
 
   /**
-   * Lets go of the pods of others at once, and takes up its own with what was known of them. The first time its readers may
-   * miss what it does not speak of then.
+   * Releases the pods of other instances at once, and claims its own with their recorded results. The first time, pods
+   * without a fact of this instance may count as removed afterwards.
    */
   async #reshare({ term }: ServiceShare, causes: readonly Cause[]): Promise<void> {
     for (const [uid, pod] of this.#pods) {
@@ -159,7 +159,7 @@ export class Prober {
     const kept = await this.#keeper.takeUp((uid) => this.#has(uid), { term, causes, said });
     for (const [uid, probes] of kept) {
       this.#kept.set(uid, probes);
-      // Of one that another instance has had in between, that one knows better.
+      // Another instance may have owned it in between, and has newer results.
       this.#pods.get(uid)?.stop();
       this.#pods.delete(uid);
     }
@@ -169,7 +169,7 @@ export class Prober {
     for (const { key } of this.#works) this.#update(key);
   }
 
-  /** What ended while no prober had it. */
+  /** Forgets pods that ended while no prober owned them. */
   #forgetEnded(causes: readonly Cause[]): void {
     for (const uid of this.#keeper.pods) {
       if (this.#works.get(uid) !== undefined) continue;

@@ -1,39 +1,39 @@
 import type { Cause, FactOwner } from '@kubus/bus';
 import { type PodProbes, podProbesSchema } from '@kubus/contracts';
 import { type Clock, type Logger, toError } from '@kubus/ports';
-import { RecordTaken, type SharedRecords } from '@kubus/service-kit';
+import { OwnershipLost, type SharedRecords } from '@kubus/service-kit';
 import * as z from 'zod';
 
-/** How long after a failed write of a record it is tried again. */
+/** Milliseconds before the retry of a failed write. */
 const RETRY_MS = 1_000;
 
-/** What is kept of a pod's probes, over restarts and between instances. */
+/** The record of a pod's probe results, kept over restarts and between instances. */
 export const probeRecordSchema = z.object({
   version: z.literal(1),
   probes: podProbesSchema,
-  /** The instance that found this, and the epoch of the life in which it did. */
+  /** The instance that determined the results, and its epoch. */
   by: z.string().optional(),
   epoch: z.number().optional(),
 });
 type ProbeRecord = z.infer<typeof probeRecordSchema>;
 
-/** What an earlier life of this instance said last on the bus. */
+/** The last facts of an earlier process of this instance. */
 interface SaidBefore {
   readonly probes: PodProbes;
   readonly epoch: number;
 }
 
 interface Wanted {
-  /** Undefined: there are none any more. */
+  /** Undefined: the pod no longer has any. */
   readonly probes: PodProbes | undefined;
-  /** The pod is over: nobody will speak of it again. */
+  /** The pod has ended for good. */
   readonly over: boolean;
   readonly causes: readonly Cause[];
 }
 
 export interface ResultKeeperOptions {
   readonly records: SharedRecords;
-  /** The instance, and the epoch of this life. */
+  /** The instance, and the epoch of this process. */
   readonly life: { readonly by: string; readonly epoch: number };
   readonly facts: FactOwner<PodProbes>;
   readonly clock: Clock;
@@ -41,8 +41,8 @@ export interface ResultKeeperOptions {
 }
 
 /**
- * Says what the probes of each pod say: first into its record, so that a Ready pod stays Ready over the prober's own
- * restart and its move to another instance, then on the bus (DESIGN rule 11). Per pod the latest wins.
+ * Publishes the probe results of each pod: first into its record, so that a Ready pod stays Ready over the prober's
+ * own restart and its move to another instance, then on the bus (rule:own-records). The newest result of a pod wins.
  */
 export class ResultKeeper {
   readonly #records: SharedRecords;
@@ -50,9 +50,9 @@ export class ResultKeeper {
   readonly #facts: FactOwner<PodProbes>;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** The pods that this instance has, and under which terms. */
+  /** By UID: the term under which this instance owns the pod. */
   readonly #terms = new Map<string, number>();
-  /** What was asked for last, as text. */
+  /** By UID: the last results, as text. */
   readonly #last = new Map<string, string>();
   readonly #wanted = new Map<string, Wanted>();
   readonly #busy = new Set<string>();
@@ -67,7 +67,7 @@ export class ResultKeeper {
     this.#logger = options.logger;
   }
 
-  /** Why records can not be written now. */
+  /** Why records cannot be written now. */
   get saveError(): string | undefined {
     return this.#error;
   }
@@ -78,12 +78,12 @@ export class ResultKeeper {
   }
 
   /**
-   * Takes up the pods that `isOwn` says this instance has, of those that there are records of or that an earlier life has
-   * spoken of: publishes what was known, and returns it by pod UID. Not those that it has already, unless another instance has
-   * had them in between.
+   * Claims the pods for which `isOwn` is true, of those with a record or a fact of an earlier process: publishes their
+   * known results, and returns them by pod UID. Skips pods that it owns already, unless another instance has owned
+   * them in between.
    *
-   * @param options.said what earlier lives of this instance said last, by pod UID. A life of another program in this one's
-   *   place knows nothing of the records.
+   * @param options.said the last facts of earlier processes of this instance, by pod UID; a process of another program
+   * in its place does not use the records
    */
   async takeUp(
     isOwn: (uid: string) => boolean,
@@ -103,19 +103,19 @@ export class ResultKeeper {
     return taken;
   }
 
-  /** This instance has told of every pod that it knows. */
+  /** This instance has published every pod that it knows. */
   complete(): void {
     this.#facts.complete();
   }
 
-  /** This instance has the pod. Under a greater term than before, another one may have had it in between. */
+  /** This instance owns the pod. Under a greater term than before, another one may have owned it in between. */
   claim(uid: string, term: number): void {
     if ((this.#terms.get(uid) ?? -1) >= term) return;
     this.#terms.set(uid, term);
     this.#facts.claim(uid, term);
   }
 
-  /** Another instance has the pod: what is known of it is left to that one. */
+  /** Another instance owns the pod and its results. */
   release(uid: string): void {
     this.#terms.delete(uid);
     this.#last.delete(uid);
@@ -123,7 +123,7 @@ export class ResultKeeper {
     this.#facts.release(uid);
   }
 
-  /** Keeps and publishes the results of a pod that this instance has, if they changed. */
+  /** Records and publishes the results of a pod of this instance, if they changed. */
   put(probes: PodProbes, causes: readonly Cause[]): void {
     const { uid } = probes.ref;
     const text = JSON.stringify(probes);
@@ -137,33 +137,33 @@ export class ResultKeeper {
     if (this.#last.delete(uid)) this.#want(uid, { probes: undefined, over: false, causes });
   }
 
-  /** As {@link remove}, for a pod that is over. */
+  /** Like {@link remove}, for a pod that has ended. */
   forget(uid: string, causes: readonly Cause[]): void {
     this.#last.delete(uid);
     if (this.#terms.has(uid)) this.#want(uid, { probes: undefined, over: true, causes });
   }
 
-  /** Nothing is tried again after this. */
+  /** No write is retried after this. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Lets go of a pod that another instance has had since: this one may not have heard of it, just started or halted. */
+  /** Releases a pod that another instance has claimed since: this process may not have received that yet, after a start or a pause. */
   async #stillHas(uid: string): Promise<boolean> {
     const term = this.#terms.get(uid);
     if (term === undefined) return false;
     try {
       await this.#records.take(uid, term);
     } catch (error) {
-      // What can not be written now is told of with the next result.
-      if (!(error instanceof RecordTaken)) return true;
+      // What cannot be written now is reported with the next result.
+      if (!(error instanceof OwnershipLost)) return true;
       this.release(uid);
       return false;
     }
     return true;
   }
 
-  /** What is known of a pod: what its record says, or what was said after that was written. */
+  /** The known results of a pod: its record, or facts that are newer than it. */
   async #known(uid: string, term: number, said: SaidBefore | undefined): Promise<PodProbes | undefined> {
     try {
       const record = await this.#readRecord(uid, term);
@@ -171,7 +171,7 @@ export class ResultKeeper {
       await this.#records.put(uid, term, this.#recordOf(said.probes));
       return said.probes;
     } catch (error) {
-      this.#logger.warn({ podUid: uid, err: toError(error) }, 'a record of probe results could not be taken over');
+      this.#logger.warn({ podUid: uid, err: toError(error) }, 'cannot take over the record of probe results');
       return undefined;
     }
   }
@@ -189,7 +189,7 @@ export class ResultKeeper {
     const parsed = probeRecordSchema.safeParse(record);
     if (parsed.success) return parsed.data;
     if (record !== undefined) {
-      this.#logger.error({ podUid: uid, err: parsed.error }, 'a record of probe results can not be read');
+      this.#logger.error({ podUid: uid, err: parsed.error }, 'cannot parse the record of probe results');
       await this.#records.delete(uid, term);
     }
     return undefined;
@@ -207,13 +207,13 @@ export class ResultKeeper {
         await this.#say(uid, wanted);
         this.#error = undefined;
       } catch (error) {
-        if (error instanceof RecordTaken) {
+        if (error instanceof OwnershipLost) {
           this.release(uid);
           break;
         }
         if (!this.#wanted.has(uid)) this.#wanted.set(uid, wanted);
         this.#error = toError(error).message;
-        this.#logger.error({ podUid: uid, err: toError(error) }, 'probe results can not be kept, trying again');
+        this.#logger.error({ podUid: uid, err: toError(error) }, 'cannot write the record of probe results; retrying');
         this.#clock.after(RETRY_MS, () => {
           if (!this.#stopped) void this.#work(uid);
         });
@@ -238,7 +238,7 @@ export class ResultKeeper {
       if (over && !this.#wanted.has(uid)) this.release(uid);
     } else {
       await this.#records.put(uid, term, this.#recordOf(probes));
-      // It may have become another instance's meanwhile.
+      // Another instance may own it by now.
       if (this.#terms.has(uid)) this.#facts.put(uid, probes, { pod: uid, causes });
     }
   }

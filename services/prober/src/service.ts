@@ -22,7 +22,7 @@ export const prober: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_prober_pods',
-      help: 'Pods that this instance has.',
+      help: 'Pods that this instance owns.',
       collect: () => probes.count,
     });
     metrics.add({
@@ -34,7 +34,7 @@ export const prober: ServiceDefinition = {
     metrics.add({
       type: 'histogram',
       name: 'prober_probe_duration_seconds',
-      help: 'How long probes of containers took that succeeded, in seconds.',
+      help: 'Duration of successful container probes in seconds.',
       values: {
         get series() {
           return [...probes.durations()];
@@ -42,9 +42,7 @@ export const prober: ServiceDefinition = {
       },
     });
     return {
-      stop: async () => {
-        await core.call('stop');
-      },
+      stop: core.calls.stop,
     };
   },
 };

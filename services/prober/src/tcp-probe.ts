@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { networkErrorText } from './network-errors.ts';
 import { TimeLimit } from './time-limit.ts';
 
-/** Makes a tcpSocket probe: it is enough that the connection comes about. */
+/** Makes a tcpSocket probe: succeeds when the connection is established. */
 export async function probeTcp(
   host: string,
   port: number,
@@ -23,7 +23,7 @@ export async function probeTcp(
     });
   } finally {
     limit.end();
-    // A reset leaves no connection behind that waits for its last packets; with a probe per second they add up.
+    // A reset leaves no half-closed connection behind; with a probe per second they add up.
     socket.resetAndDestroy();
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@kubus/ports';
 
-/** Ends an attempt after its time, or when nobody wants its outcome any more. */
+/** Ends an attempt at its timeout or when it is cancelled. */
 export class TimeLimit {
   readonly #controller = new AbortController();
   readonly #end: () => void;
@@ -25,12 +25,12 @@ export class TimeLimit {
     return this.#controller.signal;
   }
 
-  /** The time is over. */
+  /** Whether the timeout has passed. */
   get expired(): boolean {
     return this.#expired;
   }
 
-  /** To be called when the attempt is done. */
+  /** To be called when the attempt has ended. */
   end(): void {
     this.#end();
   }

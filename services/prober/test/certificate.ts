@@ -1,4 +1,4 @@
-/** A server certificate that nobody vouches for, and its key; for tests alone. */
+/** A self-signed server certificate and its key; for tests only. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBiTCCAS+gAwIBAgIUPs0Me29mW5kKWNSoKIq8oqItSoUwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOcHJvYmVkLmV4YW1wbGUwIBcNMjYxMTIwMTYxNTM3WhgPMjEy

@@ -19,7 +19,7 @@ function probe(port: number, action: Partial<HttpGetAction> = {}): Promise<Attem
 
 const failed = (output: string): Attempt => ({ result: 'failure', output });
 
-test('every status', async () => {
+test('every HTTP status has its result', async () => {
   const port = await serveHttp((request, response) => response.writeHead(Number(request.url?.slice(1))).end('body'));
   const results: Record<string, number> = {};
   for (let status = 200; status < 600; status++) {
@@ -30,7 +30,7 @@ test('every status', async () => {
   expect(results).toEqual({ '2xx success': 100, '3xx warning': 100, '4xx failure': 100, '5xx failure': 100 });
 });
 
-test('what the server is asked', async () => {
+test('the request has the reference’s headers', async () => {
   const asked: unknown[] = [];
   const port = await serveHttp((request, response) => {
     asked.push([request.method, request.url, request.rawHeaders]);
@@ -55,7 +55,7 @@ test('what the server is asked', async () => {
   ]);
 });
 
-test('a header that can not be sent is a failure', async () => {
+test('a header that cannot be sent is a failure', async () => {
   const port = await serveHttp((_request, response) => response.end());
   const { result, output } = await probe(port, { httpHeaders: [{ name: 'X', value: 'a\nb' }] });
   expect(result).toBe('failure');
@@ -73,7 +73,7 @@ describe('TLS', () => {
     expect(plain.result).toBe('failure');
   });
 
-  test('a server without it', async () => {
+  test('a server without TLS is a failure', async () => {
     const port = await serveHttp((_request, response) => response.end());
     expect(await probe(port, { scheme: 'HTTPS' })).toEqual(
       failed(`Get "https://127.0.0.1:${port}/": http: server gave HTTP response to HTTPS client`),
@@ -88,17 +88,17 @@ describe('redirects', () => {
       else response.writeHead(request.url === '/ok' ? 200 : 500).end(`at ${request.headers.host ?? ''}`);
     });
 
-  test.each([301, 302, 303, 307, 308])('%i on the same host is followed', async (status) => {
+  test.each([301, 302, 303, 307, 308])('with %i on the same host are followed', async (status) => {
     const port = await redirecting('/ok', status);
     expect(await probe(port)).toEqual({ result: 'success', output: `at 127.0.0.1:${port}` });
   });
 
-  test('to where it fails', async () => {
+  test('to a failing path are a failure', async () => {
     const port = await redirecting('/bad');
     expect(await probe(port)).toEqual(failed('HTTP probe failed with statuscode: 500'));
   });
 
-  test('to another port of the host', async () => {
+  test('to another port of the host are followed', async () => {
     const other = await serveHttp((request, response) => response.end(`${request.headers.host ?? ''} other`));
     const port = await redirecting(`http://127.0.0.1:${other}/x`);
     expect(await probe(port)).toEqual({ result: 'success', output: `127.0.0.1:${other} other` });
@@ -107,7 +107,7 @@ describe('redirects', () => {
   test.each([
     ['/ok', 'at web.example'],
     ['absolute', 'at 127.0.0.1'],
-  ])('the user’s own Host goes along to %s', async (location, expected) => {
+  ])('to %s keep the user’s own Host unless they name another', async (location, expected) => {
     let target = location;
     const port = await serveHttp((request, response) => {
       if (request.url === '/') response.writeHead(302, { location: target }).end();
@@ -130,12 +130,12 @@ describe('redirects', () => {
   test.each([
     ['http://[', (port: number) => `Get "http://127.0.0.1:${port}/": failed to parse Location header "http://["`],
     ['ftp://127.0.0.1/x', () => 'Get "ftp://127.0.0.1/x": unsupported protocol scheme "ftp"'],
-  ])('to %s', async (location, message) => {
+  ])('to %s are a failure', async (location, message) => {
     const port = await redirecting(location);
     expect(await probe(port)).toEqual(failed(message(port)));
   });
 
-  test('without an end', async () => {
+  test('without an end stop after ten requests', async () => {
     let requests = 0;
     const port = await serveHttp((_request, response) => {
       requests += 1;
@@ -147,7 +147,7 @@ describe('redirects', () => {
 });
 
 describe('bodies', () => {
-  test('only the beginning of a huge one is read', async () => {
+  test('are read up to the limit', async () => {
     const { seen, see } = signal();
     const port = await serveHttp((_request, response) => {
       response.once('close', see);
@@ -161,7 +161,7 @@ describe('bodies', () => {
     await seen;
   });
 
-  test('of a failure are not waited for', async () => {
+  test('of failures are not waited for', async () => {
     const port = await serveHttp((_request, response) => response.writeHead(500).write('secret'));
     expect(await probe(port)).toEqual(failed('HTTP probe failed with statuscode: 500'));
   });
@@ -173,7 +173,7 @@ describe('bodies', () => {
     await expect(probe(port)).rejects.toMatchObject({ state: 'failure', message: 'unexpected EOF' });
   });
 
-  test('that hang leave it without one too', async () => {
+  test('that do not end in time leave the probe without a result', async () => {
     const headers = signal();
     subscribe('http.client.response.finish', headers.see);
     try {
@@ -191,32 +191,32 @@ describe('bodies', () => {
 });
 
 describe('a server that', () => {
-  test('is not there', async () => {
+  test('does not exist is a failure', async () => {
     const port = await closedPort();
     const at = `127.0.0.1:${port}`;
     expect(await probe(port)).toEqual(failed(`Get "http://${at}/": dial tcp ${at}: connect: connection refused`));
   });
 
-  test('hangs up', async () => {
+  test('ends the connection is a failure', async () => {
     const port = await serveTcp((socket) => socket.end());
     expect(await probe(port)).toEqual(failed(`Get "http://127.0.0.1:${port}/": EOF`));
   });
 
-  test('speaks something else', async () => {
+  test('speaks another protocol is a failure', async () => {
     const port = await serveTcp((socket) => socket.end('220 mail.example\r\n'));
     const { result, output } = await probe(port);
     expect(result).toBe('failure');
     expect(output).toMatch('malformed HTTP response');
   });
 
-  test('switches the protocol', async () => {
+  test('switches the protocol is a failure', async () => {
     const port = await serveTcp((socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     });
     expect(await probe(port)).toEqual(failed('HTTP probe failed with statuscode: 101'));
   });
 
-  test('does not answer in time', async () => {
+  test('does not answer in time is a failure', async () => {
     const { seen, see } = signal();
     const port = await serveHttp(see);
     const attempt = probe(port);
@@ -229,7 +229,7 @@ describe('a server that', () => {
   });
 });
 
-test('a probe that nobody wants any more closes its connection', async () => {
+test('a cancelled probe closes its connection', async () => {
   const asked = signal();
   const closed = signal();
   const port = await serveHttp((request) => {

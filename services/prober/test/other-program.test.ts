@@ -13,7 +13,7 @@ const ready: TestPod = {
   spec: { containers: [{ readinessProbe: { exec: { command: ['ready'] }, failureThreshold: 2 } }] },
 };
 
-test('a prober goes on from what another program has said in its place, and not from its own older record', async () => {
+test('a prober continues from the results of another program in its place, not from its own older record', async () => {
   await pods.work('a', ready);
   await pods.runtime('a', [{ id: 'c-a' }]);
   await pods.pass(0);
@@ -24,7 +24,7 @@ test('a prober goes on from what another program has said in its place, and not 
   expect(pods.results('a')).toEqual({ 'c-a': { readiness: 'failure' } });
 });
 
-test('a prober goes on from what another program has said of a pod that it never saw, without a word between', async () => {
+test('a prober continues from another program’s results of an unknown pod, without removing them in between', async () => {
   pods.kill();
   await pods.work('b', ready);
   await pods.runtime('b', [{ id: 'c-b' }]);
@@ -36,7 +36,7 @@ test('a prober goes on from what another program has said of a pod that it never
   expect(pods.results('b')).toEqual({ 'c-b': { readiness: 'success' } });
   const said = pods.broker.said.slice(before).filter(({ subject }) => subject.endsWith('.probe.fact.results.b'));
   expect(said.map(({ headers }) => headers[HEADER.removed])).toEqual([undefined]);
-  // It stands as its own word does, and is kept as such.
+  // They count like its own results, and are recorded as such.
   expect((await pods.records.load()).get('b')).toMatchObject({
     probes: { containers: { 'c-b': { readiness: 'success' } } },
   });

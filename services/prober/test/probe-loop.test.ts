@@ -23,11 +23,11 @@ function definition(kind: ProbeKind, settings: Partial<ProbeDefinition['settings
 }
 
 let clock: ManualClock;
-/** Seconds since the beginning of the test at which attempts began. */
+/** Seconds since the start of the test at which attempts started. */
 let attempts: number[];
 let cancelled: AbortSignal[];
 let results: ProbeResult[];
-/** What the attempts find. */
+/** The outcomes of the attempts. */
 let answer: () => Outcome | Promise<Outcome>;
 let beginning: number;
 
@@ -40,7 +40,7 @@ beforeEach(() => {
   answer = () => success;
 });
 
-/** @param proberAge seconds that the prober runs already */
+/** @param proberAge seconds that the prober has been running */
 function loopOf(present: ProbeDefinition, { fraction = 0, proberAge = 1000 } = {}): ProbeLoop {
   const loop: ProbeLoop = new ProbeLoop(present, {
     ...{ clock, fraction: () => fraction, proberStartedAt: beginning - proberAge * 1000 },
@@ -71,14 +71,14 @@ function start(kind: ProbeKind, settings: Partial<ProbeDefinition['settings']> =
   return loop;
 }
 
-describe('when attempts are made', () => {
+describe('attempts are made', () => {
   test.each([
     ['readiness', {}, [0, 10, 20]],
     ['liveness', {}, [10, 20]],
     ['readiness', { initialDelayMs: 3000 }, [3, 13, 23]],
     ['liveness', { initialDelayMs: 12_000 }, [20]],
     ['startup', {}, [10]],
-  ] as const)('%s with %j', async (kind, settings, expected) => {
+  ] as const)('at the right times: %s with %j', async (kind, settings, expected) => {
     start(kind, settings);
     await pass(25);
     expect(attempts).toEqual(expected);
@@ -98,7 +98,7 @@ describe('when attempts are made', () => {
     expect(attempts).toEqual([0, 15, 20]);
   });
 
-  test('a delay of months is waited for', async () => {
+  test('after an initial delay of months', async () => {
     start('readiness', { initialDelayMs: 90 * DAY_S * 1000 });
     await pass(90 * DAY_S - 1);
     expect(attempts).toEqual([]);
@@ -106,7 +106,7 @@ describe('when attempts are made', () => {
     expect(attempts).toEqual([90 * DAY_S]);
   });
 
-  test('a container that is older than the prober waits a part of its period', async () => {
+  test('within a random part of the period for a container that is older than the prober', async () => {
     const present = definition('readiness');
     const loop = loopOf(present, { fraction: 0.7, proberAge: 1 });
     loop.update(present, running(-100), 'success');
@@ -115,7 +115,7 @@ describe('when attempts are made', () => {
     expect(attempts).toEqual([7, 17]);
   });
 
-  test('a container that starts when the prober is young does not', async () => {
+  test('at once for a container that starts soon after the prober', async () => {
     const present = definition('readiness');
     const loop = loopOf(present, { fraction: 0.7, proberAge: 1 });
     loop.update(present, running(), undefined);
@@ -124,12 +124,12 @@ describe('when attempts are made', () => {
   });
 });
 
-describe('a readiness probe that has failed', () => {
+describe('after a failed readiness probe', () => {
   beforeEach(() => {
     answer = () => failure;
   });
 
-  test('is made at once when something changed, and then every period from there', async () => {
+  test('a change causes an attempt at once, and one every period from there', async () => {
     const loop = start('readiness');
     await pass(4);
     loop.trigger();
@@ -137,7 +137,7 @@ describe('a readiness probe that has failed', () => {
     expect(attempts).toEqual([0, 4, 14]);
   });
 
-  test('is made once more when something changed while it was made', async () => {
+  test('a change during an attempt causes one more', async () => {
     const loop = start('readiness');
     let end: (outcome: Outcome) => void = () => undefined;
     answer = () => new Promise((resolve) => (end = resolve));
@@ -151,7 +151,7 @@ describe('a readiness probe that has failed', () => {
     expect(attempts).toEqual([0, 0]);
   });
 
-  test.each(['liveness', 'startup'] as const)('other probes keep their time: %s', async (kind) => {
+  test.each(['liveness', 'startup'] as const)('a change does not affect other probes: %s', async (kind) => {
     const loop = start(kind, { failureThreshold: 9 });
     await pass(12);
     loop.trigger();
@@ -160,7 +160,7 @@ describe('a readiness probe that has failed', () => {
   });
 });
 
-test('nothing is waited for once there is nothing to find out', async () => {
+test('no timer runs while there is nothing to probe', async () => {
   answer = () => failure;
   const present = definition('liveness', { failureThreshold: 2 });
   const loop = loopOf(present);
@@ -178,7 +178,7 @@ test('nothing is waited for once there is nothing to find out', async () => {
 test.each([
   ['errored', errored],
   ['lost', lost],
-])('attempts that were %s are thrown away', async (_what, outcome) => {
+])('attempts that were %s are not counted', async (_what, outcome) => {
   const loop = start('liveness', { failureThreshold: 2 });
   const answers = [failure, outcome, outcome, outcome, failure];
   answer = () => answers.shift() ?? success;
@@ -194,7 +194,7 @@ test.each([
   ['the container was replaced', running(5, 'b')],
   ['the container ended', { ...running(), run: { id: 'a', state: 'exited' as const, startedAt: 0 } }],
   ['the pod ends', { ...running(), ending: true }],
-])('what is found after %s does not count', async (_what, context) => {
+])('an outcome after %s is dropped', async (_what, context) => {
   let end: (outcome: Outcome) => void = () => undefined;
   answer = () => new Promise((resolve) => (end = resolve));
   const present = definition('liveness', { failureThreshold: 1 });
@@ -211,7 +211,7 @@ test.each([
   expect(loop.counts.failed).toBe(0);
 });
 
-test('a container whose state is not known for a while is probed on', async () => {
+test('probing resumes after a time in which the container’s state is unknown', async () => {
   const present = definition('liveness');
   const loop = loopOf(present);
   loop.update(present, running(), undefined);

@@ -21,13 +21,13 @@ afterEach(async () => {
 const check = (command: string): Probe => ({ exec: { command: [command] } });
 const ready: TestPod = { spec: { containers: [{ readinessProbe: check('ready') }] } };
 
-/** A pod with one container that runs. */
+/** Adds a pod with one running container. */
 async function run(pod: TestPod, uid = 'a'): Promise<void> {
   await pods.work(uid, pod);
   await pods.runtime(uid, [{ id: `c-${uid}` }]);
 }
 
-/** The message that brought the first command's end. */
+/** The reply to the first command. */
 function firstReply(): string {
   const reply = pods.broker.said.find(({ headers }) => headers[HEADER.status] === 'done');
   return [HEADER.source, HEADER.epoch, HEADER.seq].map((name) => reply?.headers[name]).join('.');
@@ -36,7 +36,7 @@ function firstReply(): string {
 const exits = (exitCode: number) => () => Promise.resolve({ exitCode });
 
 describe('results', () => {
-  test('are said when the container is there and when they change, and name what they come from', async () => {
+  test('are published when the container exists and when they change, with their cause', async () => {
     await run(ready);
     expect(pods.results('a')).toEqual({ 'c-a': { readiness: 'failure' } });
     await pods.pass(0);
@@ -50,7 +50,7 @@ describe('results', () => {
     expect(last?.headers[HEADER.causes]).toBe(firstReply());
   });
 
-  test('of a startup probe let the others begin', async () => {
+  test('of a startup probe let the other probes start', async () => {
     const probes = { startupProbe: check('up'), livenessProbe: check('alive'), readinessProbe: check('ready') };
     pods.exec = exits(1);
     await run({ spec: { containers: [probes] } });
@@ -65,7 +65,7 @@ describe('results', () => {
     expect(pods.commands.slice(4).sort()).toEqual(['alive', 'ready']);
   });
 
-  test('of liveness end with the failure, until there is a new container', async () => {
+  test('of a failed liveness probe stay until there is a new container', async () => {
     pods.exec = () => Promise.resolve({ exitCode: 1, stdout: btoa('out '), stderr: btoa('err') });
     await run({ spec: { containers: [{ livenessProbe: { ...check('alive'), failureThreshold: 2 } }] } });
     await pods.pass(60);
@@ -79,7 +79,7 @@ describe('results', () => {
     expect(pods.commands).toHaveLength(3);
   });
 
-  test('of a container that exits are failures, those of one in an unknown state stay', async () => {
+  test('of an exited container are failures, those in an unknown state stay', async () => {
     await run(ready);
     await pods.pass(0);
     await pods.runtime('a', [{ id: 'c-a', state: 'unknown' }]);
@@ -90,7 +90,7 @@ describe('results', () => {
     expect(pods.commands).toEqual(['ready']);
   });
 
-  test('of sidecars count like others, and events name where they stand', async () => {
+  test('of sidecars are published like others, and events name their field path', async () => {
     const sidecar = { name: 'proxy', image: 'i', restartPolicy: 'Always', readinessProbe: check('proxied') };
     const setup = { name: 'setup', image: 'i', readinessProbe: check('never') };
     pods.exec = exits(1);
@@ -104,7 +104,7 @@ describe('results', () => {
     expect(pods.events()).toEqual(['Unhealthy spec.initContainers{proxy}: Readiness probe failed: ']);
   });
 
-  test('of a pod without probes are not said', async () => {
+  test('of a pod without probes are not published', async () => {
     await run({ spec: { containers: [{}] } });
     await pods.finish('a');
     expect(pods.said('a')).toBe(0);
@@ -113,7 +113,7 @@ describe('results', () => {
   test.each([
     ['its work is kill', { work: 'kill' as const }],
     ['it is deleted', { deletionTimestamp: '2030-01-01T00:00:01Z' }],
-  ])('of a pod that ends because %s: only readiness goes on', async (_what, ending) => {
+  ])('of a pod that ends because %s are complete, and only readiness is still probed', async (_what, ending) => {
     const probes = { startupProbe: check('up'), livenessProbe: check('alive'), readinessProbe: check('ready') };
     const pod: TestPod = { spec: { containers: [probes] } };
     pods.exec = exits(1);
@@ -124,7 +124,7 @@ describe('results', () => {
     expect(pods.commands).toEqual(['ready', 'ready', 'ready']);
   });
 
-  test('are gone with the pod, also from the state folder', async () => {
+  test('are removed with the pod, also from the state folder', async () => {
     await run(ready);
     expect((await pods.records.load()).has('a')).toBe(true);
     await pods.finish('a');
@@ -135,7 +135,7 @@ describe('results', () => {
   });
 });
 
-test('a container that is not ready is looked at when another one of its pod changes', async () => {
+test('an unready container is probed at once when another container of its pod changes', async () => {
   pods.exec = exits(1);
   const spec = { containers: [{ readinessProbe: check('ready') }, { name: 'db' }] };
   await pods.work('a', { spec });
@@ -150,8 +150,8 @@ test('a container that is not ready is looked at when another one of its pod cha
   expect(pods.commands).toHaveLength(2);
 });
 
-describe('the prober’s own restart', () => {
-  test('keeps what was known: it is said again before anything is probed', async () => {
+describe('a restarted prober', () => {
+  test('publishes the known results before it probes anything', async () => {
     await run(ready);
     await pods.pass(0);
     pods.kill();
@@ -165,7 +165,7 @@ describe('the prober’s own restart', () => {
     expect(pods.results('a')).toEqual({ 'c-a': { readiness: 'failure' } });
   });
 
-  test('does not bring a started or failed container back to the beginning', async () => {
+  test('does not reset a started or failed container', async () => {
     const probes = { startupProbe: check('up'), livenessProbe: { ...check('alive'), failureThreshold: 1 } };
     pods.exec = ({ cmd }) => exits(cmd?.[0] === 'up' ? 0 : 1)();
     await run({ spec: { containers: [probes] } });
@@ -179,7 +179,7 @@ describe('the prober’s own restart', () => {
     expect(pods.results('a')).toEqual({ 'c-a': { startup: 'success', liveness: 'failure' } });
   });
 
-  test('spreads the probes of what ran before', async () => {
+  test('spreads the probes of containers that ran before', async () => {
     for (const uid of ['a', 'b', 'c']) await run(ready, uid);
     await pods.pass(3);
     pods.kill();
@@ -192,7 +192,7 @@ describe('the prober’s own restart', () => {
     expect(pods.commands).toHaveLength(3);
   });
 
-  test('forgets pods that ended meanwhile, but only when every work was said', async () => {
+  test('removes results of pods that ended meanwhile once all work is known', async () => {
     await run(ready);
     await pods.pass(0);
     pods.kill();
@@ -204,7 +204,7 @@ describe('the prober’s own restart', () => {
     expect(await pods.records.load()).toEqual(new Map());
   });
 
-  test('leaves out and removes a record that can not be read', async () => {
+  test('ignores and removes a record that cannot be read', async () => {
     pods.kill();
     await pods.records.put('x', { version: 7 });
     await pods.start();
@@ -213,7 +213,7 @@ describe('the prober’s own restart', () => {
   });
 });
 
-test('results that can not be written are not said; they are tried again', async () => {
+test('results that cannot be recorded are not published until a retry succeeds', async () => {
   pods.records.failure = new KubusError('state-folder', 'the disk is full');
   await run(ready);
   await pods.pass(0);
@@ -226,7 +226,7 @@ test('results that can not be written are not said; they are tried again', async
 });
 
 describe('exec', () => {
-  test('what the container is asked', async () => {
+  test('the command and its timeout are passed to the runtime', async () => {
     const asked: unknown[] = [];
     pods.exec = (params) => {
       asked.push(params);
@@ -246,7 +246,7 @@ describe('exec', () => {
     expect(pods.events()).toEqual([`Unhealthy spec.containers{app}: ${text}`]);
   });
 
-  test('a command that can not be run is tried three times, says so and counts for nothing', async () => {
+  test('a command that cannot be run is tried three times, reported as an event, and not counted', async () => {
     await run(ready);
     await pods.pass(0);
     pods.exec = () => Promise.reject(new KubusError('Unknown', 'no such program'));
@@ -258,7 +258,7 @@ describe('exec', () => {
     expect(pods.results('a')).toEqual({ 'c-a': { readiness: 'success' } });
   });
 
-  test('a runtime that is away is no failure, and nobody is told', async () => {
+  test('an unreachable runtime is neither a failure nor reported as an event', async () => {
     await run(ready);
     await pods.pass(0);
     pods.exec = () => Promise.reject(new KubusError('Unavailable', 'connection refused'));
@@ -268,7 +268,7 @@ describe('exec', () => {
     expect(pods.results('a')).toEqual({ 'c-a': { readiness: 'success' } });
   });
 
-  test('a bridge that is away is no failure; the probe is made when it is back', async () => {
+  test('an unavailable cri-bridge is not a failure; the probe is made when it returns', async () => {
     await run({ spec: { containers: [{ livenessProbe: { ...check('alive'), failureThreshold: 1 } }] } });
     pods.exec = () => new Promise(() => undefined);
     await pods.pass(10);
@@ -286,7 +286,7 @@ describe('exec', () => {
 });
 
 describe('over the network', () => {
-  test('a probe that hangs delays no other', async () => {
+  test('a hanging probe does not delay others', async () => {
     const hung = signal();
     const hanging = await serveTcp(hung.see);
     const well = await serveHttp((_request, response) => response.end());
@@ -304,7 +304,7 @@ describe('over the network', () => {
     expect(pods.events()[0]).toMatch(/Readiness probe failed: Get ".*": context deadline exceeded/);
   });
 
-  test('a redirect elsewhere is a success that the user is told of', async () => {
+  test('a redirect to another host is a success, reported as an event', async () => {
     const port = await serveHttp((_request, response) => {
       response.writeHead(302, { location: 'http://elsewhere.example/' }).end('there');
     });
@@ -316,7 +316,7 @@ describe('over the network', () => {
     ]);
   });
 
-  test('ports by name, and a pod in the host’s network', async () => {
+  test('ports are found by name, and pods in the host’s network by the node’s address', async () => {
     const port = await serveTcp((socket) => socket.resume());
     const readinessProbe = { tcpSocket: { port: 'web' } };
     const ports = [{ name: 'web', containerPort: port }];
@@ -330,7 +330,7 @@ describe('over the network', () => {
     ['of a port that does not exist', { tcpSocket: { port: 'web' } }, 'strconv.Atoi: parsing "web": invalid syntax'],
     ['of a pod without an address', { tcpSocket: { port: 1 } }, 'the pod has no IP address'],
     ['without a handler', {}, 'missing probe handler for app'],
-  ])('a probe %s', async (_what, readinessProbe, message) => {
+  ])('a probe %s is reported as an error', async (_what, readinessProbe, message) => {
     await pods.work('a', { spec: { containers: [{ readinessProbe }] } });
     await pods.runtime('a', [{ id: 'c-a' }], []);
     await pods.pass(0);
@@ -338,7 +338,7 @@ describe('over the network', () => {
     expect(pods.events()).toEqual([`Unhealthy spec.containers{app}: ${text}`]);
   });
 
-  test('an attempt whose pod has ended is given up', async () => {
+  test('an attempt is cancelled when its pod ends', async () => {
     const asked = signal();
     const closed = signal();
     const port = await serveHttp((request) => {
@@ -356,7 +356,7 @@ describe('over the network', () => {
   });
 });
 
-test('attempts are counted by result, and no more than its pod lasts', async () => {
+test('attempts are counted by result until their pod ends', async () => {
   await run(ready);
   await pods.pass(20);
   pods.exec = exits(1);

@@ -29,7 +29,7 @@ const identities = serviceNames.map((service) => ({ service, instance: `${servic
 const clock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   after: (ms, action) => {
-    // What a test leaves waiting must not keep its process alive.
+    // Pending timers do not keep the test's process alive.
     const timer = setTimeout(action, ms).unref();
     return () => clearTimeout(timer);
   },
@@ -91,7 +91,7 @@ async function kill(): Promise<void> {
   await ended;
 }
 
-test('a Ready pod stays Ready while the prober is killed and started again', async () => {
+test('a Ready pod stays Ready while the prober is killed and restarted', async () => {
   let requests = 0;
   let onRequest: () => void = () => undefined;
   const port = await serveHttp((_request, response) => {

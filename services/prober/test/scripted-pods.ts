@@ -38,23 +38,23 @@ interface ExecAnswer {
   stderr?: string;
 }
 
-/** A pod of the test: what is to be done with it, and what the runtime has of it. */
+/** A pod of the test: its work and its runtime state. */
 export interface TestPod {
   readonly spec: Partial<Omit<PodSpec, 'containers'>> & { containers: readonly Partial<Container>[] };
   readonly work?: PodWork['work'];
   readonly deletionTimestamp?: string;
 }
 
-/** The prober, in one life after the other, and the services that it hears of and speaks to. */
+/** The prober, in one process after the other, and the services around it. */
 export class ScriptedPods {
   readonly clock = new ManualClock();
   readonly broker = new LocalBroker(NODE);
   readonly records = new MemoryRecords();
   /** The commands that were run in containers. */
   readonly commands: string[] = [];
-  /** What a command in a container gives. */
+  /** The result of a command in a container. */
   exec: (params: CriRequest<'ExecSync'>['params']) => Promise<ExecAnswer> = () => Promise.resolve({});
-  /** What the prober's random numbers are. */
+  /** The prober's random number. */
   fraction = 0;
   readonly #results: FactReader<PodProbes>;
   readonly #works: FactOwner<PodWork>;
@@ -82,11 +82,11 @@ export class ScriptedPods {
 
   instance(slot: number): Prober {
     const found = this.#probers.get(slot);
-    if (found === undefined) throw new Error(`prober-${slot} does not run`);
+    if (found === undefined) throw new Error(`prober-${slot} is not running`);
     return found.prober;
   }
 
-  /** Starts an instance of the prober, in a new life after an earlier one. */
+  /** Starts an instance of the prober, with a new epoch after an earlier process. */
   async start(slot = 0): Promise<void> {
     const member = this.broker.join('prober', this.clock, ++this.#epoch, slot);
     const prober = new Prober({
@@ -100,7 +100,7 @@ export class ScriptedPods {
     await settled();
   }
 
-  /** Ends an instance of the prober in the middle of what it does. */
+  /** Ends an instance of the prober abruptly. */
   kill(slot = 0): void {
     const life = this.#probers.get(slot);
     life?.member.leave();
@@ -108,7 +108,10 @@ export class ScriptedPods {
     this.#probers.delete(slot);
   }
 
-  /** Another program has the prober's place, says that much of a pod, and is gone again. It keeps none of its records. */
+  /**
+   * Another program takes the prober's place, publishes these results of a pod, and ends. It keeps none of its
+   * records.
+   */
   async otherProgram(uid: string, containers: PodProbes['containers']): Promise<void> {
     const member = this.broker.join('prober', this.clock, ++this.#epoch);
     const facts = member.bus.owner(podProbes);
@@ -118,24 +121,24 @@ export class ScriptedPods {
     member.leave();
   }
 
-  /** The launcher tells which instances share the pods. */
+  /** Publishes which instances share the pods, as the launcher does. */
   async share(term: number, ...slots: number[]): Promise<void> {
     this.#shares.put('prober', { instances: slots.map((slot) => `prober-${slot}`), term });
     await settled();
   }
 
-  /** cri-bridge is there no more. */
+  /** Ends cri-bridge. */
   killBridge(): void {
     this.#bridge.member.leave();
   }
 
-  /** cri-bridge is back, and knows nothing of what its earlier life was asked. */
+  /** Starts cri-bridge again; it does not know the commands of its earlier process. */
   async startBridge(): Promise<void> {
     this.#bridge = this.#startBridge();
     await settled();
   }
 
-  /** What is to be done with a pod. */
+  /** Publishes the work of a pod. */
   async work(uid: string, { spec, work = 'sync', deletionTimestamp }: TestPod): Promise<void> {
     const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
     const containers = spec.containers.map((container): Container => ({ name: 'app', image: 'i', ...container }));
@@ -151,19 +154,19 @@ export class ScriptedPods {
     await settled();
   }
 
-  /** The pod is finished. */
+  /** Publishes that the pod is finished. */
   async finish(uid: string): Promise<void> {
     this.#works.remove(uid);
     await settled();
   }
 
-  /** Every work is said now. */
+  /** Publishes that all work is known. */
   async workComplete(): Promise<void> {
     this.#works.complete();
     await settled();
   }
 
-  /** What the runtime has of a pod, the newest run of each container first; they have just started. */
+  /** Publishes the runtime state of a pod, the newest run of each container first; they have just started. */
   async runtime(uid: string, runs: readonly (Partial<RuntimeContainer> & { id: string })[], ips = ['127.0.0.1']) {
     const startedAt = `${Math.round(this.clock.now())}000000`;
     const nothing = { startedAt, createdAt: startedAt, finishedAt: '0', exitCode: 0, reason: '', message: '' };
@@ -182,23 +185,23 @@ export class ScriptedPods {
     await settled();
   }
 
-  /** The runtime has nothing of the pod any more. */
+  /** Publishes that the runtime no longer has the pod. */
   async runtimeGone(uid: string): Promise<void> {
     this.#bridge.runtimes.remove(uid);
     await settled();
   }
 
-  /** What the prober says of a pod's containers, by their id. */
+  /** The published results of a pod's containers, by container ID. */
   results(uid: string): Record<string, ContainerProbes> | undefined {
     return this.#results.get(uid)?.value.containers;
   }
 
-  /** How often the prober has said something of a pod. */
+  /** How often results of a pod were published. */
   said(uid: string): number {
     return this.broker.said.filter(({ subject }) => subject.endsWith(`.probe.fact.results.${uid}`)).length;
   }
 
-  /** What the pods' users were told, as `reason fieldPath: message`. */
+  /** The recorded Kubernetes events, as `reason fieldPath: message`. */
   events(): string[] {
     return this.broker.said
       .filter(({ subject }) => subject.includes('.probe.event.recorded.'))
@@ -210,7 +213,7 @@ export class ScriptedPods {
     await this.clock.advance(seconds * 1000);
   }
 
-  /** Resolves once `look` gives true; it is asked again after each message. */
+  /** Resolves once `look` returns true; it is called again after each message. */
   async until(look: () => boolean): Promise<void> {
     while (!look()) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

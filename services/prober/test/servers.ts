@@ -28,7 +28,7 @@ export function serveTcp(onConnection: (socket: Socket) => void): Promise<number
   return listen(createTcpServer(onConnection));
 }
 
-/** A port on which nobody listens. */
+/** A port on which no server listens. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
   const port = await listen(server);
@@ -45,7 +45,7 @@ export async function closeServers(): Promise<void> {
   await Promise.all(ended);
 }
 
-/** A promise and what fulfils it. */
+/** A promise and the function that fulfils it. */
 export function signal(): { readonly seen: Promise<void>; readonly see: () => void } {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   return { seen: promise, see: () => resolve(undefined) };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ownerOf } from '@kubus/admission';
 import { HEADER } from '@kubus/bus';
 import type { PodProbes } from '@kubus/contracts';
-import { ownerOf } from '@kubus/pod-manager';
 import { ScriptedPods, type TestPod } from './scripted-pods.ts';
 
 const both = ['prober-0', 'prober-1'];
@@ -28,19 +28,19 @@ afterEach(() => {
   pods.kill(1);
 });
 
-/** Who has spoken last of a pod's probes. */
-function speaker(uid: string): string | undefined {
+/** The instance that last published a pod's results. */
+function publisher(uid: string): string | undefined {
   const said = pods.broker.said.findLast(({ subject }) => subject.endsWith(`.probe.fact.results.${uid}`));
   return said?.headers[HEADER.source];
 }
 
-test('each instance probes the pods that fall to it, and what was known goes with a pod that moves', async () => {
+test('each instance probes its own pods, and known results move with a pod', async () => {
   expect([pods.instance(0).count, pods.instance(1).count]).toEqual([uids.length, 0]);
   pods.exec = () => Promise.resolve({ exitCode: 1 });
   pods.commands.length = 0;
   await pods.share(2, 0, 1);
   for (const uid of uids) {
-    expect(speaker(uid)).toBe(ownerOf(uid, both));
+    expect(publisher(uid)).toBe(ownerOf(uid, both));
     expect(pods.results(uid)).toEqual({ [`c-${uid}`]: { readiness: 'success' } });
   }
   await pods.pass(15);
@@ -51,18 +51,18 @@ test('each instance probes the pods that fall to it, and what was known goes wit
   expect(pods.instance(0).count + pods.instance(1).count).toBe(uids.length);
 });
 
-test('the pods of one that died are probed on by the others', async () => {
+test('the pods of a crashed instance are probed by the others', async () => {
   await pods.share(2, 0, 1);
   pods.kill(1);
   await pods.share(3, 0);
-  expect(speaker(moving)).toBe('prober-0');
+  expect(publisher(moving)).toBe('prober-0');
   expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'success' } });
   await pods.finish(moving);
   expect(pods.results(moving)).toBeUndefined();
   expect((await pods.records.load()).has(moving)).toBe(false);
 });
 
-test('an instance that starts anew says what was known, whatever it hears first, and goes on telling what it finds', async () => {
+test('a restarted instance publishes known results in any order of messages, and continues to probe', async () => {
   await pods.share(2, 0, 1);
   pods.kill(1);
   const said = pods.broker.said.length;
@@ -77,12 +77,12 @@ test('an instance that starts anew says what was known, whatever it hears first,
   expect(pods.results(moving)).toEqual({ [`c-${moving}`]: { readiness: 'failure' } });
 });
 
-test('a pod that another instance had, unheard by this one, is taken up anew with what that one has found', async () => {
+test('a pod that another instance owned unnoticed is claimed again with that instance’s results', async () => {
   const ref = { uid: moving, name: 'p', namespace: 'default' };
   const probes: PodProbes = { ref, containers: { [`c-${moving}`]: { readiness: 'failure' } } };
   await pods.records.put(moving, { version: 1, holder: 'prober-1', term: 2, probes });
   await pods.share(3, 0);
-  expect([speaker(moving), pods.results(moving)]).toEqual(['prober-0', probes.containers]);
+  expect([publisher(moving), pods.results(moving)]).toEqual(['prober-0', probes.containers]);
   await pods.pass(15);
   await pods.until(() => pods.results(moving)?.[`c-${moving}`]?.readiness === 'success');
 });

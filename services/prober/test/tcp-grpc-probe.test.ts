@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 describe('tcpSocket', () => {
-  test('a server that takes the connection is well, and the connection is reset', async () => {
+  test('a server that accepts the connection is healthy, and the connection is reset', async () => {
     const ended = signal();
     const errors: unknown[] = [];
     const port = await serveTcp((socket) => {
@@ -34,17 +34,17 @@ describe('tcpSocket', () => {
     expect(errors).toEqual(['ECONNRESET']);
   });
 
-  test('nobody there', async () => {
+  test('a closed port is a failure', async () => {
     const port = await closedPort();
     expect(await probeTcp('127.0.0.1', port, limits)).toEqual(
       failed(`dial tcp 127.0.0.1:${port}: connect: connection refused`),
     );
   });
 
-  test('a connection that does not come about in time', async () => {
+  test('a connection that is not established in time is a failure', async () => {
     const port = await serveTcp((socket) => socket.resume());
     const attempt = probeTcp('127.0.0.1', port, limits);
-    // The time is over before the event loop can tell of the connection.
+    // The timeout passes before the event loop can report the connection.
     await clock.advance(2000);
     expect(await attempt).toEqual(failed(`dial tcp 127.0.0.1:${port}: i/o timeout`));
     expect(clock.waits).toEqual([]);
@@ -56,7 +56,7 @@ interface Asked {
   userAgent: string | undefined;
 }
 
-/** A health service that answers as told. */
+/** A health service with this answer. */
 async function serveHealth(answer: (service: string) => number | { code: number; details: string } | undefined) {
   const asked: Asked[] = [];
   const server = new Server();
@@ -101,7 +101,7 @@ function probe(port: number, service = ''): Promise<Attempt> {
 }
 
 describe('grpc', () => {
-  test('what the server is asked', async () => {
+  test('the request names the service and the user agent', async () => {
     const { port, asked } = await serveHealth(() => 1);
     expect(await probe(port)).toEqual({ result: 'success', output: 'service healthy' });
     await probe(port, 'web');
@@ -122,12 +122,12 @@ describe('grpc', () => {
       { code: status.UNIMPLEMENTED, details: 'no' },
       'error: this server does not implement the grpc health protocol (grpc.health.v1.Health): no',
     ],
-  ])('answer %j', async (answer, output) => {
+  ])('answer %j is a failure', async (answer, output) => {
     const { port } = await serveHealth(() => answer);
     expect(await probe(port)).toEqual(failed(output));
   });
 
-  test('a server without the service', async () => {
+  test('a server without the health service is a failure', async () => {
     const server = new Server();
     started.push(server);
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -136,7 +136,7 @@ describe('grpc', () => {
     expect(output).toMatch(/^error: this server does not implement the grpc health protocol/);
   });
 
-  test('nobody there: connecting goes on until the time is over', async () => {
+  test('a closed port is retried until the timeout', async () => {
     const port = await closedPort();
     const attempt = probe(port);
     // The first probe loads the library, so the limit may not be set yet.
@@ -148,7 +148,7 @@ describe('grpc', () => {
     );
   });
 
-  test('a server that does not answer', async () => {
+  test('a server that does not answer is a failure', async () => {
     const { seen, see } = signal();
     const { port } = await serveHealth(() => {
       see();
@@ -176,7 +176,7 @@ describe('the health messages', () => {
     ['12026869180708031a00', 3],
   ])('response %j', (hex, expected) => expect(decodeHealthResponse(Buffer.from(hex, 'hex'))).toBe(expected));
 
-  test('whatever bytes come, they are read or refused', () => {
+  test('arbitrary bytes are either decoded or refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 32 }), (bytes) => {
         try {

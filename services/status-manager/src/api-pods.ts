@@ -1,63 +1,63 @@
 import type { Cause } from '@kubus/bus';
 import { type Pod, type PodRef, podRefOf } from '@kubus/contracts';
-import { compareVersions } from '@kubus/status-patch';
+import { compareVersions } from '@kubus/pod-status';
 
-/** A pod as the API server has it. */
+/** A pod of the API server. */
 export interface ApiPod {
   readonly pod: Pod;
-  /** The message that brought it; none for what the API server has answered. */
+  /** The message that reported it; none for an answer of the API server. */
   readonly causes: readonly Cause[];
 }
 
 interface Entry {
   readonly ref: PodRef;
-  heard?: ApiPod;
+  reported?: ApiPod;
   answered?: ApiPod;
   removed: boolean;
 }
 
-/** Under which name the API server has a pod: of pods of one name there is one at a time. */
+/** Key of a pod on the API server, which has one pod per name at a time. */
 export function nameOf({ namespace, name }: Pick<PodRef, 'namespace' | 'name'>): string {
   return `${namespace}/${name}`;
 }
 
 /**
- * The pods of the node that the API server has, by name. What it answers to a write is known before the watch tells of it,
- * so the newer of both counts.
+ * The node's pods on the API server, by name. The answer to a write arrives before the watch event, so the newer of
+ * both is used.
  */
 export class ApiPods {
   readonly #byName = new Map<string, Map<string, Entry>>();
 
-  /** The watch has told of it. */
-  heard(pod: Pod, cause: Cause): void {
+  /** The watch reported the pod. */
+  reported(pod: Pod, cause: Cause): void {
     const entry = this.#entry(podRefOf(pod));
-    entry.heard = { pod, causes: [cause] };
-    if (newer(entry.heard, entry.answered) === entry.heard) delete entry.answered;
+    entry.reported = { pod, causes: [cause] };
+    if (newer(entry.reported, entry.answered) === entry.reported) delete entry.answered;
   }
 
-  /** The watch has told that it is gone. */
-  gone(ref: PodRef): void {
+  /** The watch reported its deletion. */
+  deleted(ref: PodRef): void {
     const name = nameOf(ref);
     const entries = this.#byName.get(name);
     entries?.delete(ref.uid);
     if (entries?.size === 0) this.#byName.delete(name);
   }
 
-  /** The API server has answered with it. */
+  /** The API server answered with the pod. */
   answered(pod: Pod): void {
     const entry = this.#entry(podRefOf(pod));
     const answer = { pod, causes: [] };
-    if (newer(entry.heard, answer) === answer) entry.answered = answer;
+    if (newer(entry.reported, answer) === answer) entry.answered = answer;
   }
 
-  /** The API server has said that it is gone; the watch has yet to tell of it. */
+  /** The API server answered that it is deleted; the watch has yet to report it. */
   removed(ref: PodRef): void {
     this.#entry(ref).removed = true;
   }
 
-  /** Forgets a pod that only an answer has told of. */
-  forgetUnheard(ref: PodRef): void {
-    if (this.#byName.get(nameOf(ref))?.get(ref.uid)?.heard === undefined) this.gone(ref);
+  /** Forgets a pod that the watch has not reported. */
+  forgetUnreported(ref: PodRef): void {
+    if (this.#byName.get(nameOf(ref))?.get(ref.uid)?.reported === undefined) this.deleted(ref);
   }
 
   /** Names of all pods. */
@@ -65,11 +65,11 @@ export class ApiPods {
     return [...this.#byName.keys()];
   }
 
-  /** The pod of that name that is there now. */
+  /** The existing pod of that name. */
   at(name: string): ApiPod | undefined {
     let last: ApiPod | undefined;
-    for (const { heard, answered, removed } of this.#byName.get(name)?.values() ?? []) {
-      if (!removed) last = newer(last, newer(heard, answered));
+    for (const { reported, answered, removed } of this.#byName.get(name)?.values() ?? []) {
+      if (!removed) last = newer(last, newer(reported, answered));
     }
     return last;
   }

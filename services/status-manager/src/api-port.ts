@@ -1,18 +1,18 @@
 import { KubeError, type KubeRequest, type KubeRequester } from '@kubus/kube';
 
 /** An answer of the API server, or why there is none. */
-export type ApiAnswer = { readonly answer: unknown } | { readonly refused: Refused };
+type ApiAnswer = { readonly answer: unknown } | { readonly refused: Refused };
 
 type Refused = Pick<KubeError, 'message' | 'status' | 'reason' | 'retryAfterMs' | 'said'> & {
   readonly answered: boolean;
 };
 
-/** The way to the API server as plain values, so that it can be journaled. */
+/** The connection to the API server as plain values, so that it can be journaled. */
 export interface ApiPort {
   request(request: KubeRequest): Promise<ApiAnswer>;
 }
 
-/** The port that a client is behind. */
+/** The port of a client. */
 export function apiPort(client: KubeRequester): ApiPort {
   return {
     request: async (request) => {

@@ -1,8 +1,8 @@
 import type { Bus } from '@kubus/bus';
 import { type ClaimExpansion, claimExpansion, claimKey } from '@kubus/contracts';
 import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
+import { claimSchema, expansionPatch, failureScope, retryMs } from '@kubus/pod-status';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
-import { claimSchema, expansionPatch, failureScope, retryMs } from '@kubus/status-patch';
 
 export interface ClaimWriterOptions {
   readonly bus: Bus;
@@ -12,7 +12,7 @@ export interface ClaimWriterOptions {
   readonly logger: Logger;
 }
 
-/** A volume that has been made larger, and how far the API server is with it. */
+/** An expanded volume, and the state of the write to its claim. */
 interface Task {
   expansion: ClaimExpansion;
   failures: number;
@@ -21,12 +21,12 @@ interface Task {
 }
 
 /**
- * Writes into claims' statuses that their volumes have been made larger on this node. What the API server has is read
- * before, for what the node says may be older: it is true again after each restart.
+ * Writes into claims' statuses that their volumes were expanded on this node. Each claim is read first, since the
+ * node's fact may be older: it is published again after each restart.
  */
 export class ClaimWriter {
   readonly #options: ClaimWriterOptions;
-  /** By the claim's key: what is not written yet. */
+  /** By claim: what is not written yet. */
   readonly #tasks = new Map<string, Task>();
   readonly #ending = new AbortController();
 
@@ -71,11 +71,11 @@ export class ClaimWriter {
       task.failures += 1;
       waitMs = retryMs(scope, task.failures, ids.fraction());
       if (!this.#ending.signal.aborted) {
-        logger.warn({ claim: key, err: message, waitMs }, 'the size of a claim could not be written');
+        logger.warn({ claim: key, err: message, waitMs }, 'cannot write the size of a claim');
       }
     }
     task.running = false;
-    // It may be another size by now, or none.
+    // The size may have changed meanwhile, or the fact was removed.
     if (this.#ending.signal.aborted || this.#tasks.get(key) !== task) return;
     if (task.expansion !== expansion) void this.#run(key, task);
     else if (waitMs === undefined) this.#done(key);
@@ -93,7 +93,7 @@ export class ClaimWriter {
       const path = kubePath({ ...claims, subresource: 'status' });
       if (body !== undefined) await client.request({ method: 'PATCH', path, patch: 'strategic', body, signal });
     } catch (error) {
-      // Nobody asks for its size any more.
+      // The claim was deleted.
       if (!(error instanceof KubeError && error.status === 404)) throw error;
     }
   }

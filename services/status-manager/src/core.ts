@@ -8,7 +8,7 @@ import {
   volumeEvent,
   workerNodeEvent,
 } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import type { Rate } from '@kubus/flow';
 import type { Core } from '@kubus/journal';
 import { type ApiPort, requesterOver } from './api-port.ts';
 import { ClaimWriter } from './claim-writer.ts';
@@ -18,12 +18,12 @@ import { StatusManager } from './status-manager.ts';
 import { StatusMetrics } from './status-metrics.ts';
 
 interface StatusManagerInputs {
-  /** How often the API server is told of pods, and of events. */
+  /** Rates of writes to the API server: of pods, and of events. */
   readonly rate: Rate;
   readonly eventRate: Rate;
 }
 
-/** What brings the API server's state to the node's. */
+/** Reconciles the API server's state with the node's. */
 export interface RunningStatusManager {
   readonly manager: StatusManager;
   readonly events: EventWriter;
@@ -31,7 +31,7 @@ export interface RunningStatusManager {
   readonly shown: StatusMetrics;
 }
 
-/** All of the status manager but the way to the API server. */
+/** The status manager without its connection to the API server. */
 export const statusManagerCore: Core<StatusManagerInputs, { api: ApiPort }, RunningStatusManager> = {
   service: 'status-manager',
   outside: { api: { request: 'promise' } },
@@ -46,26 +46,28 @@ export const statusManagerCore: Core<StatusManagerInputs, { api: ApiPort }, Runn
       resourceVersion: (uid) => manager.resourceVersion(uid),
     });
     const claims = new ClaimWriter({ bus, client, clock, ids, logger });
-    bus.hear(podEvent, ({ payload }) => {
+    bus.subscribe(podEvent, ({ payload }) => {
       events.add(payload);
       followPulls(shown.startups, payload, clock.now());
     });
     for (const declaration of [probeEvent, volumeEvent, configEvent]) {
-      bus.hear(declaration, ({ payload }) => events.add(payload));
+      bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
     for (const declaration of [workerNodeEvent, runtimeNodeEvent, nodeAgentEvent]) {
-      bus.hear(declaration, ({ payload }) => events.add(payload));
+      bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
     return Promise.resolve({ manager, events, claims, shown });
   },
-  call: ({ manager, events, claims }) => {
-    events.stop();
-    claims.stop();
-    return manager.stop();
-  },
+  calls: ({ manager, events, claims }) => ({
+    stop: () => {
+      events.stop();
+      claims.stop();
+      return manager.stop();
+    },
+  }),
 };
 
-/** Pulls begin and end with an event each. */
+/** Records an event at the start and at the end of each image pull. */
 function followPulls(startups: PodStartups, { reason, ref }: PodEvent, now: number): void {
   if (reason === 'Pulling') startups.pulling(ref.uid, now);
   else if (reason === 'Pulled' || reason === 'Failed') startups.pulled(ref.uid, now);

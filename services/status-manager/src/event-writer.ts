@@ -1,15 +1,15 @@
 import type { NodeEvent, PodEvent } from '@kubus/contracts';
-import { type Rate, TokenBucket } from '@kubus/event-correlator';
+import { type Rate, TokenBucket } from '@kubus/flow';
 import { KubeError, type KubeRequest, type KubeRequester, isOutage, kubePath } from '@kubus/kube';
+import { type ApiEvent, apiEvent } from '@kubus/pod-status';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
-import { type ApiEvent, apiEvent } from '@kubus/status-patch';
 
-/** Events that may wait; what comes then is not written (client-go tools/record, maxQueuedEvents). */
+/** Limit of waiting events; further ones are dropped (client-go tools/record, maxQueuedEvents). */
 const QUEUED = 1000;
-/** How often an event is tried, and how long after a failure all wait, in milliseconds (the same, defaultSleepDuration). */
+/** Attempts of an event, and how long all events wait after a failure, in milliseconds (the same, defaultSleepDuration). */
 const TRIES = 12;
 const RETRY_MS = 10_000;
-/** How many are under way at most. */
+/** Parallel writes. */
 const AT_ONCE = 4;
 /** Milliseconds until a write counts as not answered. */
 const TIMEOUT_MS = 10_000;
@@ -19,11 +19,11 @@ export interface EventWriterOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
-  /** The node's name: who reports. */
+  /** The node's name, as the reporter. */
   readonly node: string;
   /** With `qps` 0 there is no limit. */
   readonly rate: Rate;
-  /** `metadata.resourceVersion` of a pod by its UID, where the API server has it. */
+  /** `metadata.resourceVersion` of a pod by its UID, if the API server has it. */
   readonly resourceVersion: (uid: string) => string | undefined;
 }
 
@@ -34,18 +34,18 @@ interface Waiting {
   readonly tries: number;
 }
 
-/** What became of events: `dropped` had no place among those that wait, `failed` was tried too often. */
+/** Results of events: `dropped` exceeded the limit of waiting ones, `failed` had too many attempts. */
 export type EventOutcome = 'written' | 'rejected' | 'dropped' | 'failed';
 
 /**
- * Writes what the node tells to the API server as Events (kubelet behaviour 4): a new series is created, a repeat changes it.
- * Of a series only the newest event waits. When the API server does not answer, all wait with the one that was tried; what
- * it refuses is not tried again, as in a namespace that is being deleted.
+ * Writes the node's events to the API server (behaviour:events): a new series is created, a repeat patches it. Of a
+ * series only the newest event waits. When the API server does not answer, all events wait with the failed one; a
+ * refused event is not retried, such as in a namespace that is being deleted.
  */
 export class EventWriter {
   readonly #options: EventWriterOptions;
-  readonly #turns: TokenBucket | undefined;
-  /** By series, the one first that has waited longest. */
+  readonly #rate: TokenBucket | undefined;
+  /** By series, the longest waiting first. */
   readonly #waiting = new Map<string, Waiting>();
   readonly #running = new Set<string>();
   readonly #counts: Record<EventOutcome, number> = { written: 0, rejected: 0, dropped: 0, failed: 0 };
@@ -56,7 +56,7 @@ export class EventWriter {
 
   constructor(options: EventWriterOptions) {
     this.#options = options;
-    this.#turns = options.rate.qps === 0 ? undefined : new TokenBucket(options.rate);
+    this.#rate = options.rate.qps === 0 ? undefined : new TokenBucket(options.rate);
   }
 
   get counts(): Readonly<Record<EventOutcome, number>> {
@@ -67,24 +67,24 @@ export class EventWriter {
     return this.#waiting.size;
   }
 
-  add(told: PodEvent | NodeEvent): void {
-    const { series, count } = told;
+  add(record: PodEvent | NodeEvent): void {
+    const { series, count } = record;
     const { node, resourceVersion } = this.#options;
     const before = this.#waiting.get(series);
     if (before === undefined && this.#waiting.size >= QUEUED) {
       this.#counts.dropped += 1;
       return;
     }
-    const event = apiEvent(told, node, 'ref' in told ? resourceVersion(told.ref.uid) : undefined);
+    const event = apiEvent(record, node, 'ref' in record ? resourceVersion(record.ref.uid) : undefined);
     this.#waiting.set(series, { event, count, tries: before?.tries ?? 0 });
     this.#pump();
   }
 
-  /** What still waits is not written. */
+  /** Waiting events are not written. */
   stop(): void {
     this.#timer?.();
     this.#waiting.clear();
-    this.#ending.abort(new KubusError('stopped', 'status-manager ends'));
+    this.#ending.abort(new KubusError('stopped', 'status-manager is stopping'));
   }
 
   #pump(): void {
@@ -107,7 +107,7 @@ export class EventWriter {
   /** Milliseconds until an event may be written; 0: now, and its turn is taken. */
   #waitMs(now: number): number {
     if (now < this.#heldUntil) return this.#heldUntil - now;
-    return this.#turns === undefined || this.#turns.tryTake(now) ? 0 : 1000 / this.#options.rate.qps;
+    return this.#rate === undefined || this.#rate.tryTake(now) ? 0 : 1000 / this.#options.rate.qps;
   }
 
   async #run(series: string, waiting: Waiting): Promise<void> {
@@ -123,7 +123,7 @@ export class EventWriter {
     this.#pump();
   }
 
-  /** Each way of writing can be repeated: the name of an event is that of its series. */
+  /** Each write can be repeated: the name of an event is that of its series. */
   async #write({ event, count }: Waiting): Promise<void> {
     const { namespace, name } = event;
     const path = kubePath({ version: 'v1', namespace, resource: 'events', name });
@@ -132,7 +132,7 @@ export class EventWriter {
       this.#request({ method: 'POST', path: path.slice(0, path.lastIndexOf('/')), body: event.object });
     if (count > 1 && (await done(change(), 404))) return;
     if (await done(create(), 409)) return;
-    // An earlier try has made it, of which no answer came.
+    // An earlier attempt without an answer has created it.
     await change();
   }
 
@@ -144,16 +144,16 @@ export class EventWriter {
     if (!isOutage(error)) {
       this.#failures = 0;
       this.#counts.rejected += 1;
-      logger.debug(fields, 'the API server does not take an event');
+      logger.debug(fields, 'the API server refused an event');
       return;
     }
-    // The first wait is random, so that not all nodes come back at the same moment.
+    // The first delay is random, so that not all nodes retry at the same moment.
     const waitMs = this.#failures === 0 ? RETRY_MS * ids.fraction() : RETRY_MS;
     this.#failures += 1;
     this.#heldUntil = clock.now() + Math.max(waitMs, error.retryAfterMs ?? 0);
     if (tries + 1 >= TRIES) {
       this.#counts.failed += 1;
-      logger.warn(fields, 'an event was not written');
+      logger.warn(fields, 'cannot write an event');
       return;
     }
     const newer = this.#waiting.get(series);
@@ -161,7 +161,7 @@ export class EventWriter {
     const again = newer === undefined ? { event, count, tries: tries + 1 } : { ...newer, tries: tries + 1 };
     const others = [...this.#waiting];
     this.#waiting.clear();
-    // It goes first again, or an outage would take the tries of all.
+    // It stays first; otherwise an outage would use up the attempts of all.
     for (const [key, value] of [[series, again] as const, ...others]) this.#waiting.set(key, value);
   }
 

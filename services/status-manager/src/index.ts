@@ -1,6 +1,6 @@
-export { type ApiPort, apiPort } from './api-port.ts';
-export { ClaimWriter, type ClaimWriterOptions } from './claim-writer.ts';
+export { apiPort } from './api-port.ts';
+export { ClaimWriter } from './claim-writer.ts';
 export { statusManagerCore } from './core.ts';
-export { EventWriter, type EventWriterOptions } from './event-writer.ts';
+export { EventWriter } from './event-writer.ts';
 export { statusManager } from './service.ts';
-export { StatusManager, type StatusManagerOptions } from './status-manager.ts';
+export { StatusManager } from './status-manager.ts';

@@ -22,15 +22,18 @@ import { nameOf } from './api-pods.ts';
 const STATIC = ['file', 'http'] as const;
 
 export interface NodePodsListener {
-  /** Something that the node says of pods of that name has changed. */
+  /** The node's state of pods of that name has changed. */
   changed(name: string): void;
-  /** The API server has the pod so now. */
-  heard(pod: Pod, cause: Cause): void;
-  /** The API server has it no more. */
-  gone(ref: PodRef): void;
+  /** The API server has this version of the pod. */
+  reported(pod: Pod, cause: Cause): void;
+  /** The pod was deleted on the API server. */
+  deleted(ref: PodRef): void;
 }
 
-/** What the node's services say of its pods, by name: static pods and their mirrors share a name, never a UID. */
+/**
+ * The facts of the node's services about its pods, by name: static pods and their mirror pods share a name, never a
+ * UID.
+ */
 export class NodePods {
   readonly #node: string;
   readonly #listener: NodePodsListener;
@@ -42,7 +45,7 @@ export class NodePods {
   readonly #statuses: FactReader<PodStatusReport>;
   readonly #nodes: FactReader<ClusterNode>;
   readonly #uids = new Map<string, Set<string>>();
-  /** Sources, and `works`, whose set has been seen whole. */
+  /** Sources, and `works`, whose sets are complete. */
   readonly #complete = new Set<string>();
 
   constructor(bus: Bus, listener: NodePodsListener) {
@@ -56,8 +59,8 @@ export class NodePods {
       }),
     );
     this.#api = bus.reader(desiredPods.api, {
-      changed: ({ value, cause }) => listener.heard(value.pod, cause),
-      removed: ({ value }) => listener.gone(podRefOf(value.pod)),
+      changed: ({ value, cause }) => listener.reported(value.pod, cause),
+      removed: ({ value }) => listener.deleted(podRefOf(value.pod)),
     });
     this.#sources = bus.reader(configuredSources, { changed: () => this.#allChanged() });
     const know = {
@@ -70,7 +73,7 @@ export class NodePods {
     this.#nodes = bus.reader(clusterNode, { changed: () => this.#allChanged(), removed: () => this.#allChanged() });
   }
 
-  /** Resolves when everything has been delivered that was said before. */
+  /** Resolves when everything that was published before has been delivered. */
   async present(): Promise<void> {
     const readers = [this.#api, this.#sources, this.#works, this.#workers, this.#statuses, this.#nodes];
     await Promise.all([...this.#static, ...readers].map((reader) => reader.whenPresent()));
@@ -81,7 +84,7 @@ export class NodePods {
     return this.#nodes.get(this.#node)?.value;
   }
 
-  /** Names of all pods of which the node says anything. */
+  /** Names of all pods with a fact of the node. */
   get names(): string[] {
     return [...this.#uids.keys()];
   }
@@ -94,7 +97,7 @@ export class NodePods {
     return this.#statuses.get(uid);
   }
 
-  /** `metadata.resourceVersion` of a pod of the API, as it was heard last. */
+  /** `metadata.resourceVersion` of a pod of the API, as last received. */
   resourceVersion(uid: string): string | undefined {
     return this.#api.get(uid)?.value.pod.metadata.resourceVersion;
   }
@@ -104,22 +107,22 @@ export class NodePods {
     return this.#staticPods(name).find(({ key }) => this.#works.get(key)?.value.work === 'sync');
   }
 
-  /** A source of static pods wants one of that name, or one still ends, or nobody knows yet. */
+  /** Whether a source has a static pod of that name, one is still ending, or that is not known yet. */
   claims(name: string): boolean {
     return !this.#allComplete || this.#staticPods(name).length > 0 || this.#uidsOf(name).some((uid) => this.#ends(uid));
   }
 
-  /** Whether any of the node's services speaks of the pod. */
-  speaks(uid: string): boolean {
+  /** Whether any of the node's services has a fact of the pod. */
+  hasFacts(uid: string): boolean {
     const readers = [...this.#static, this.#api, this.#works, this.#workers, this.#statuses];
     return readers.some((reader) => reader.get(uid) !== undefined);
   }
 
-  /** What the present state of a pod comes from, the last message first. */
+  /** The messages behind the current state of a pod, the last one first. */
   causes(uid: string): readonly Cause[] {
     const facts = [this.#statuses.get(uid), this.#workers.get(uid)];
     const causes = facts.flatMap((fact) => (fact === undefined ? [] : [fact.cause]));
-    return causes.sort((one, other) => (other.heard ?? 0) - (one.heard ?? 0));
+    return causes.sort((one, other) => (other.received ?? 0) - (one.received ?? 0));
   }
 
   #ends(uid: string): boolean {
@@ -136,7 +139,7 @@ export class NodePods {
   }
 
   get #allComplete(): boolean {
-    // There is one fact of them, however its key is called.
+    // There is one such fact, whatever its key.
     const [sources] = [...this.#sources].map(({ value }) => value.sources);
     return sources !== undefined && [...sources, 'works'].every((one) => one === 'api' || this.#complete.has(one));
   }
@@ -154,7 +157,7 @@ export class NodePods {
     const name = nameOf(ref);
     const uids = this.#uids.get(name) ?? new Set();
     this.#uids.set(name, uids);
-    if (this.speaks(ref.uid)) uids.add(ref.uid);
+    if (this.hasFacts(ref.uid)) uids.add(ref.uid);
     else uids.delete(ref.uid);
     if (uids.size === 0) this.#uids.delete(name);
     this.#listener.changed(name);

@@ -1,27 +1,27 @@
 import type { Pod, PodStatus } from '@kubus/contracts';
 import { Distribution } from '@kubus/metrics';
 
-/** Bounds of the reference, in seconds. */
+/** Buckets of the reference, in seconds. */
 const START_BUCKETS = [
   ...[0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600],
 ];
 
-/** Volumes with which a pod still counts as one without state (the SLI's definition). */
+/** Volumes with which a pod still counts as stateless (the SLI's definition). */
 const STATELESS = ['secret', 'configMap', 'downwardAPI', 'emptyDir', 'projected'] as const;
 
 interface Starting {
-  /** Of the pull that goes on, milliseconds since the Unix epoch. */
+  /** Start of the running pull, in milliseconds since the Unix epoch. */
   pullingSince?: number;
   pullMs: number;
 }
 
 /**
- * How long pods take from their creation until the API server tells that all their containers run, as the reference measures
- * it (kubelet behaviour 6.1, pod startup SLI). Times are in milliseconds since the Unix epoch.
+ * Time from a pod's creation until the API server shows all its containers as running, as the reference measures it
+ * (behaviour:agent-metrics, pod startup SLI). Times are in milliseconds since the Unix epoch.
  */
 export class PodStartups {
   readonly total = new Distribution(START_BUCKETS, {});
-  /** Without what pulls and init containers took; of pods without state. */
+  /** Without the time of pulls and init containers; of stateless pods. */
   readonly sli = new Distribution(START_BUCKETS, {});
   readonly #starting = new Map<string, Starting>();
   #firstWithNetwork = 0;
@@ -31,8 +31,8 @@ export class PodStartups {
     return this.#firstWithNetwork;
   }
 
-  /** The API server has the pod so. Pods count that are new, and that the scheduler has placed at once. */
-  heard(pod: Pod, now: number): void {
+  /** Takes the API server's version of the pod. Only new pods that the scheduler has placed at once are counted. */
+  reported(pod: Pod, now: number): void {
     const { uid, creationTimestamp } = pod.metadata;
     const { status = {} } = pod;
     const isOver = status.phase === 'Failed' || status.phase === 'Succeeded';
@@ -55,13 +55,13 @@ export class PodStartups {
     if (pod.spec.hostNetwork !== true && this.#firstWithNetwork === 0) this.#firstWithNetwork = sli;
   }
 
-  /** An image of the pod begins to be pulled. */
+  /** A pull of an image of the pod starts. */
   pulling(uid: string, now: number): void {
     const starting = this.#starting.get(uid);
     if (starting !== undefined) starting.pullingSince ??= now;
   }
 
-  /** An image of the pod is there, or could not be pulled. */
+  /** A pull of an image of the pod has ended. */
   pulled(uid: string, now: number): void {
     const starting = this.#starting.get(uid);
     if (starting?.pullingSince === undefined) return;
@@ -69,7 +69,7 @@ export class PodStartups {
     delete starting.pullingSince;
   }
 
-  gone(uid: string): void {
+  deleted(uid: string): void {
     this.#starting.delete(uid);
   }
 }
@@ -86,7 +86,7 @@ function isTime(text: string | null | undefined): text is string {
   return text !== undefined && text !== null;
 }
 
-/** How long the init containers have run. */
+/** How long the init containers ran, in milliseconds. */
 function initMs({ initContainerStatuses = [] }: PodStatus): number {
   return initContainerStatuses.reduce((sum, { state }) => {
     const { startedAt, finishedAt } = state?.terminated ?? {};

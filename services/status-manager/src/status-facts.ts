@@ -3,13 +3,13 @@ import type { MirrorPod, PodRef, StatusWrite } from '@kubus/contracts';
 import type { Clock } from '@kubus/ports';
 import { nameOf } from './api-pods.ts';
 
-/** Tells how far the API server knows each pod, and which mirror it has of static ones. */
+/** Publishes the state of each pod's status on the API server, and the mirror pods of static pods. */
 export class StatusFacts {
   readonly #writes: FactOwner<StatusWrite>;
   readonly #mirrors: FactOwner<MirrorPod>;
   readonly #clock: Clock;
-  readonly #told = new Map<string, StatusWrite>();
-  readonly #mirrorsTold = new Map<string, string>();
+  readonly #published = new Map<string, StatusWrite>();
+  readonly #publishedMirrors = new Map<string, string>();
 
   constructor(options: { writes: FactOwner<StatusWrite>; mirrors: FactOwner<MirrorPod>; clock: Clock }) {
     this.#writes = options.writes;
@@ -17,54 +17,54 @@ export class StatusFacts {
     this.#clock = options.clock;
   }
 
-  /** How it stands with the pod of that UID on the node. */
+  /** The write state of the pod with that UID on the node. */
   stateOf(uid: string): StatusWrite['state'] | undefined {
-    return this.#told.get(uid)?.state;
+    return this.#published.get(uid)?.state;
   }
 
-  /** UIDs on the node of the pods of that name of which something has been told. */
+  /** UIDs on the node of the pods of that name with a published state. */
   uidsOf(name: string): string[] {
-    return [...this.#told].filter(([, { ref }]) => nameOf(ref) === name).map(([uid]) => uid);
+    return [...this.#published].filter(([, { ref }]) => nameOf(ref) === name).map(([uid]) => uid);
   }
 
-  /** How many pods there are in each state. */
+  /** Number of pods in each state. */
   get counts(): ReadonlyMap<StatusWrite['state'], number> {
     const counts = new Map<StatusWrite['state'], number>();
-    for (const { state } of this.#told.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
+    for (const { state } of this.#published.values()) counts.set(state, (counts.get(state) ?? 0) + 1);
     return counts;
   }
 
-  tell(uid: string, told: Omit<StatusWrite, 'since'>, causes: readonly Cause[]): void {
-    const before = this.#told.get(uid);
-    const { state, error } = told;
+  publish(uid: string, write: Omit<StatusWrite, 'since'>, causes: readonly Cause[]): void {
+    const before = this.#published.get(uid);
+    const { state, error } = write;
     const same = before?.state === state && before.error === error;
-    if (same && before.resourceVersion === told.resourceVersion && before.ref.uid === told.ref.uid) return;
+    if (same && before.resourceVersion === write.resourceVersion && before.ref.uid === write.ref.uid) return;
     const since = same && state !== 'written' ? before.since : formatTime(this.#clock.now());
-    const resourceVersion = told.resourceVersion ?? before?.resourceVersion;
-    const value = { ...told, since, ...(resourceVersion !== undefined && { resourceVersion }) };
-    this.#told.set(uid, value);
+    const resourceVersion = write.resourceVersion ?? before?.resourceVersion;
+    const value = { ...write, since, ...(resourceVersion !== undefined && { resourceVersion }) };
+    this.#published.set(uid, value);
     this.#writes.put(uid, value, { pod: uid, causes });
   }
 
-  /** Nobody speaks of the pod any more. */
+  /** No service has a fact of the pod any more. */
   forget(uid: string): void {
-    if (this.#told.delete(uid)) this.#writes.remove(uid, { pod: uid });
+    if (this.#published.delete(uid)) this.#writes.remove(uid, { pod: uid });
   }
 
-  /** @param mirrorUid of the static pod's copy; undefined when there is none */
-  tellMirror(ref: PodRef, mirrorUid: string | undefined, causes: readonly Cause[]): void {
+  /** @param mirrorUid of the static pod's mirror; undefined when there is none */
+  publishMirror(ref: PodRef, mirrorUid: string | undefined, causes: readonly Cause[]): void {
     const { uid } = ref;
-    if (this.#mirrorsTold.get(uid) === mirrorUid) return;
+    if (this.#publishedMirrors.get(uid) === mirrorUid) return;
     if (mirrorUid === undefined) {
-      this.#mirrorsTold.delete(uid);
+      this.#publishedMirrors.delete(uid);
       this.#mirrors.remove(uid, { pod: uid, causes });
     } else {
-      this.#mirrorsTold.set(uid, mirrorUid);
+      this.#publishedMirrors.set(uid, mirrorUid);
       this.#mirrors.put(uid, { ref, mirrorUid }, { pod: uid, causes });
     }
   }
 
-  /** What earlier lives have told and this one does not is not so any more. */
+  /** Facts of earlier processes that this one has not published are removed. */
   complete(): void {
     this.#writes.complete();
     this.#mirrors.complete();

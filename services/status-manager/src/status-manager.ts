@@ -1,9 +1,10 @@
 import { type Bus, type Cause, formatTime } from '@kubus/bus';
 import { type PodRef, type StatusWrite, mirrorPod, podRefOf, statusWrite } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import type { Rate } from '@kubus/flow';
 import { KubeError, type KubeRequester } from '@kubus/kube';
+import { mirrorOf } from '@kubus/pod';
+import { failureScope, mirrorStep, podNeed } from '@kubus/pod-status';
 import { type Clock, type Ids, KubusError, type Logger } from '@kubus/ports';
-import { failureScope, mirrorOf, mirrorStep, podNeed } from '@kubus/status-patch';
 import { type ApiPod, ApiPods, nameOf } from './api-pods.ts';
 import { NodePods } from './node-pods.ts';
 import { StatusFacts } from './status-facts.ts';
@@ -11,8 +12,8 @@ import { StatusMetrics } from './status-metrics.ts';
 import { type WriteError, WriteQueue } from './write-queue.ts';
 import { type Answer, PodWrites, type Write } from './writes.ts';
 
-/** How long the watch may take to tell of a new mirror, in milliseconds. What it has not told of by then is taken for gone. */
-const UNHEARD_MS = 30_000;
+/** How long the watch may take to report a new mirror, in milliseconds. One that it has not reported by then counts as deleted. */
+const UNREPORTED_MS = 30_000;
 
 export interface StatusManagerOptions {
   readonly bus: Bus;
@@ -20,16 +21,17 @@ export interface StatusManagerOptions {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly client: KubeRequester;
-  /** Writes of pods; events have a rate of their own. */
+  /** For writes of pods; events have a rate of their own. */
   readonly rate: Rate;
-  /** Left out: nobody looks at them. */
+  /** Default: nothing is measured. */
   readonly metrics?: StatusMetrics | undefined;
 }
 
 /**
- * Brings what the API server has of the node's pods to what the node says: their statuses, the removal of those that have
- * ended, the mirrors of static ones (kubelet behaviour 1.1 and 1.12). What is missing is decided by what is known now, not
- * by what has happened, so that after an outage or a restart each pod is written once, and nothing that is there already.
+ * Reconciles the API server's pods of the node with the node's facts: statuses, the deletion of terminated pods, the
+ * mirror pods of static pods (behaviour:pod-sources and behaviour:pod-status). What is missing is derived from the
+ * current state, not from what has happened, so that after an outage or a restart each pod is written once, and
+ * nothing is written that the API server already has.
  */
 export class StatusManager {
   readonly #options: StatusManagerOptions;
@@ -39,9 +41,9 @@ export class StatusManager {
   readonly #queue: WriteQueue<Write>;
   readonly #writes: PodWrites;
   readonly #ending = new AbortController();
-  /** By UID in the API: a patch after which the API server showed this version, and still not what the patch asks for. */
+  /** By UID in the API: a patch after which the API server returned this version, still without what the patch asks for. */
   readonly #ignored = new Map<string, string>();
-  /** By name: the static pod whose mirror has been told. */
+  /** By name: the static pod whose mirror is published. */
   readonly #mirrored = new Map<string, PodRef>();
   #ready = false;
 
@@ -54,19 +56,19 @@ export class StatusManager {
       ...{ clock, ids, rate },
       plan: (name) => this.#plan(name),
       perform: (write) => this.#perform(write),
-      delayed: (write) => this.#tell(write, 'waiting'),
+      delayed: (write) => this.#publish(write, 'waiting'),
       done: ({ kind }, tookMs) => kind === 'status' && metrics.written(tookMs),
     });
     this.#pods = new NodePods(bus, {
       changed: (name) => this.#touch(name),
-      heard: (pod, cause) => {
-        this.#api.heard(pod, cause);
-        metrics.startups.heard(pod, clock.now());
+      reported: (pod, cause) => {
+        this.#api.reported(pod, cause);
+        metrics.startups.reported(pod, clock.now());
         this.#touch(nameOf(pod.metadata), true);
       },
-      gone: (ref) => {
-        this.#api.gone(ref);
-        metrics.startups.gone(ref.uid);
+      deleted: (ref) => {
+        this.#api.deleted(ref);
+        metrics.startups.deleted(ref.uid);
         this.#ignored.delete(ref.uid);
         this.#touch(nameOf(ref), true);
       },
@@ -74,35 +76,35 @@ export class StatusManager {
     void this.#begin();
   }
 
-  /** Everything that was said before the start has been taken in. */
+  /** Whether all facts from before the start have been received. */
   get ready(): boolean {
     return this.#ready;
   }
 
-  /** The API server does not answer, or serves nobody. */
+  /** Whether the API server does not answer, or refuses every request. */
   get suspended(): boolean {
     return this.#queue.suspended;
   }
 
-  /** Names of which something is still to be written. */
+  /** Number of names with a write that waits. */
   get waiting(): number {
     return this.#queue.waiting;
   }
 
-  /** How many pods there are in each state. */
+  /** Number of pods in each state. */
   get counts(): ReadonlyMap<StatusWrite['state'], number> {
     return this.#facts.counts;
   }
 
-  /** `metadata.resourceVersion` of a pod, where the API server has it. */
+  /** `metadata.resourceVersion` of a pod, if the API server has it. */
   resourceVersion(uid: string): string | undefined {
     return this.#pods.resourceVersion(uid);
   }
 
-  /** Writes nothing more. What is under way is left: whether it is done, the next life sees. */
+  /** Starts no more writes. Running ones are abandoned: the next process finds out whether they succeeded. */
   async stop(): Promise<void> {
     const stopped = this.#queue.stop();
-    this.#ending.abort(new KubusError('stopped', 'status-manager ends'));
+    this.#ending.abort(new KubusError('stopped', 'status-manager is stopping'));
     await stopped;
   }
 
@@ -113,7 +115,7 @@ export class StatusManager {
     this.#facts.complete();
   }
 
-  /** With only a part of what was said, it would look as if much had changed. */
+  /** With only some of the facts it would look as if much had changed. */
   #touch(name: string, news = false): void {
     if (this.#ready) this.#queue.touch(name, news);
   }
@@ -121,7 +123,7 @@ export class StatusManager {
   #plan(name: string): Write | undefined {
     const api = this.#api.at(name);
     this.#showMirror(name, api);
-    for (const uid of this.#facts.uidsOf(name)) if (!this.#pods.speaks(uid)) this.#facts.forget(uid);
+    for (const uid of this.#facts.uidsOf(name)) if (!this.#pods.hasFacts(uid)) this.#facts.forget(uid);
     return this.#planMirror(name, api) ?? (api && this.#planPod(api));
   }
 
@@ -161,17 +163,17 @@ export class StatusManager {
         break;
     }
     // The API server has all of it.
-    const told = this.#facts.stateOf(uid);
-    if (status !== undefined && told !== 'written' && told !== 'deleted') {
-      this.#facts.tell(uid, { ref, state: 'written', resourceVersion: pod.metadata.resourceVersion }, causes);
+    const state = this.#facts.stateOf(uid);
+    if (status !== undefined && state !== 'written' && state !== 'deleted') {
+      this.#facts.publish(uid, { ref, state: 'written', resourceVersion: pod.metadata.resourceVersion }, causes);
     }
     return undefined;
   }
 
   #refuse(uid: string, ref: PodRef, container: string, causes: readonly Cause[]): void {
-    const error = `the status is not written: container ${container} has ended for good, and would be shown as alive again`;
+    const error = `status not written: container ${container} has terminated for good, and would be shown as running again`;
     if (this.#facts.stateOf(uid) !== 'failing') this.#options.logger.error({ ...podFields(ref) }, error);
-    this.#facts.tell(uid, { ref, state: 'failing', error }, causes);
+    this.#facts.publish(uid, { ref, state: 'failing', error }, causes);
   }
 
   async #perform(write: Write): Promise<WriteError | undefined> {
@@ -182,11 +184,12 @@ export class StatusManager {
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       const scope = failureScope(error, write.kind === 'createMirror');
-      // Somebody else has been faster: the watch is about to tell.
-      if (scope === 'stale') logger.debug({ ...podFields(write.ref), err: error }, 'the pod is another one by now');
+      // Another client was faster: the watch is about to report it.
+      if (scope === 'stale')
+        logger.debug({ ...podFields(write.ref), err: error }, 'the pod has been replaced by another one of its name');
       else if (!this.#ending.signal.aborted) {
-        logger.warn({ ...podFields(write.ref), write: write.kind, err: error }, 'the API server was not told');
-        this.#tell(write, 'failing', { error: error.message });
+        logger.warn({ ...podFields(write.ref), write: write.kind, err: error }, 'API write failed');
+        this.#publish(write, 'failing', { error: error.message });
       }
       return { scope, error };
     }
@@ -199,48 +202,48 @@ export class StatusManager {
     if (write.kind === 'status' && pod !== undefined) {
       const { resourceVersion } = pod.metadata;
       this.#ignored.set(ref.uid, ignoredKey(write.patch, resourceVersion));
-      this.#tell(write, 'written', { resourceVersion });
+      this.#publish(write, 'written', { resourceVersion });
     } else if (write.kind === 'delete') {
-      this.#tell(write, 'deleted');
+      this.#publish(write, 'deleted');
     } else if (write.kind === 'createMirror' && pod !== undefined) {
       this.#expect(podRefOf(pod));
     }
   }
 
-  /** A mirror that was removed again before the watch could tell of it would be taken for there for ever. */
+  /** Without this, a mirror pod that was deleted before the watch reported it would count as existing forever. */
   #expect(ref: PodRef): void {
-    this.#options.clock.after(UNHEARD_MS, () => {
-      this.#api.forgetUnheard(ref);
+    this.#options.clock.after(UNREPORTED_MS, () => {
+      this.#api.forgetUnreported(ref);
       this.#touch(nameOf(ref));
     });
   }
 
-  #tell(write: Write, state: StatusWrite['state'], more: Pick<StatusWrite, 'resourceVersion' | 'error'> = {}): void {
-    // A mirror that has to go says nothing of the static pod.
-    if (write.kind !== 'removeMirror') this.#facts.tell(write.uid, { ref: write.ref, state, ...more }, write.causes);
+  #publish(write: Write, state: StatusWrite['state'], more: Pick<StatusWrite, 'resourceVersion' | 'error'> = {}): void {
+    // A mirror that has to be deleted does not concern the static pod's state.
+    if (write.kind !== 'removeMirror') this.#facts.publish(write.uid, { ref: write.ref, state, ...more }, write.causes);
   }
 
-  /** Tells which copy of a static pod there is under the name. */
+  /** Publishes which mirror pod of a static pod exists under the name. */
   #showMirror(name: string, api: ApiPod | undefined): void {
     const uid = api && mirrorOf(api.pod);
     const before = this.#mirrored.get(name);
     if (before !== undefined && before.uid !== uid) {
-      this.#facts.tellMirror(before, undefined, api?.causes ?? []);
+      this.#facts.publishMirror(before, undefined, api?.causes ?? []);
       this.#mirrored.delete(name);
     }
     if (api === undefined || uid === undefined) return;
     const ref = { ...podRefOf(api.pod), uid };
     this.#mirrored.set(name, ref);
-    this.#facts.tellMirror(ref, api.pod.metadata.uid, api.causes);
+    this.#facts.publishMirror(ref, api.pod.metadata.uid, api.causes);
   }
 }
 
-/** UID on the node of a pod that the API server has: that of the static pod if it is a mirror. */
+/** UID on the node of a pod of the API server: that of the static pod if it is a mirror. */
 function uidOnNode({ pod }: ApiPod): string {
   return mirrorOf(pod) ?? pod.metadata.uid;
 }
 
-/** The same patch is not sent again to a pod that has not changed since it was taken. */
+/** The same patch is not sent again to a pod that has not changed since. */
 function ignoredKey(patch: object, resourceVersion: string | undefined): string {
   return `${resourceVersion ?? ''} ${JSON.stringify(patch)}`;
 }

@@ -1,19 +1,19 @@
 import type { PodRef } from '@kubus/contracts';
-import type { Rate } from '@kubus/event-correlator';
+import type { Rate } from '@kubus/flow';
 import type { KubeError } from '@kubus/kube';
+import { type FailureScope, type Urgency, compareUrgency, retryMs } from '@kubus/pod-status';
 import type { Cancel, Clock, Ids } from '@kubus/ports';
-import { type FailureScope, type Urgency, compareUrgency, retryMs } from '@kubus/status-patch';
-import { Turns } from './turns.ts';
+import { WriteRate } from './write-rate.ts';
 
-/** How many writes are under way at most. */
+/** Parallel writes. */
 const AT_ONCE = 10;
-/** How long news that nobody waits for may wait for what follows them, in milliseconds. */
+/** How long a write that is not urgent waits for further changes, in milliseconds. */
 const CALM_MS = 100;
 
-/** Something that is to be written under a name. */
+/** Something to be written under a name. */
 export interface Task {
   readonly urgency: Urgency;
-  /** UID of the object: another one of the name does not wait because a write of this one has failed. */
+  /** UID of the object: the next one of the name does not wait for a failed write of this one. */
   readonly ref: Pick<PodRef, 'uid'>;
 }
 
@@ -21,13 +21,13 @@ export interface WriteQueueOptions<T extends Task> {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly rate: Rate;
-  /** What is to be written under a name by what is known now; undefined for nothing. */
+  /** What is to be written under a name in the current state; undefined for nothing. */
   readonly plan: (name: string) => T | undefined;
-  /** Writes; resolves with why it did not succeed. */
+  /** Writes; resolves with the error when it failed. */
   readonly perform: (task: T) => Promise<WriteError | undefined>;
-  /** The task has to wait because the API server serves nobody. */
+  /** The task has to wait because the API server refuses every request. */
   readonly delayed: (task: T) => void;
-  /** The task was written; milliseconds since it was first planned, failed tries included. */
+  /** The task was written; milliseconds since it was first planned, failed attempts included. */
   readonly done: (task: T, tookMs: number) => void;
 }
 
@@ -36,11 +36,11 @@ export interface WriteError {
   readonly error: KubeError;
 }
 
-/** A task that is not under way. Times are in milliseconds since the Unix epoch. */
+/** A task that is not running. Times are in milliseconds since the Unix epoch. */
 interface Candidate<T extends Task = Task> {
   readonly name: string;
   readonly task: T;
-  /** Before that it may not begin. */
+  /** Earliest start. */
   readonly at: number;
   readonly since: number;
 }
@@ -55,18 +55,18 @@ interface BackOff {
 }
 
 /**
- * Writes what the API server has to be told, by name: one write at a time for a name and several at once over all, the most
- * urgent first and of those the one that has waited longest. What is written is what is known then: what changes during a
- * write is written after it, and what is no longer needed is not written.
+ * Writes to the API server, by name: one write at a time per name and several at once over all, the most urgent first
+ * and of those the longest waiting one. What is written is the state at that time: changes during a write are written
+ * after it, and what is no longer needed is not written.
  *
- * A write that fails is tried again after a time that grows. When the API server does not answer, or serves nobody, all of
- * them wait, and then one after the other is tried until one succeeds.
+ * A failed write is retried after a growing delay. When the API server does not answer, or refuses every request, all
+ * writes wait, and then they are tried one after the other until one succeeds.
  */
 export class WriteQueue<T extends Task> {
   readonly #options: WriteQueueOptions<T>;
-  readonly #turns: Turns;
+  readonly #writeRate: WriteRate;
   readonly #tasks = new Map<string, { readonly task: T; readonly since: number }>();
-  /** By name: whether something has changed since the write began. */
+  /** By name: whether something has changed since the write started. */
   readonly #running = new Map<string, { changed: boolean; news: boolean }>();
   readonly #backOffs = new Map<string, BackOff>();
   readonly #ends = new Set<() => void>();
@@ -76,20 +76,20 @@ export class WriteQueue<T extends Task> {
 
   constructor(options: WriteQueueOptions<T>) {
     this.#options = options;
-    this.#turns = new Turns(options.rate);
+    this.#writeRate = new WriteRate(options.rate);
   }
 
-  /** How many names have something to be written. */
+  /** Number of names with a write that waits. */
   get waiting(): number {
     return this.#tasks.size;
   }
 
-  /** Since the last try the API server does not answer, or serves nobody. */
+  /** Whether the API server did not answer the last attempt, or refuses every request. */
   get suspended(): boolean {
     return this.#outage !== undefined;
   }
 
-  /** Something about the name has changed. `news`: of what the API server has, which may be what a write was refused for. */
+  /** The state of the name has changed. `news`: on the API server, which may remove the reason of a refusal. */
   touch(name: string, news = false): void {
     const running = this.#running.get(name);
     if (running !== undefined) {
@@ -102,14 +102,14 @@ export class WriteQueue<T extends Task> {
     this.#pump();
   }
 
-  /** Begins nothing more; resolves when nothing is under way. */
+  /** Starts nothing more; resolves when no write is running. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.();
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#ends.add(resolve));
   }
 
-  /** @param waitsSince when it was first planned, if it was before */
+  /** @param waitsSince when it was first planned; default: now */
   #plan(name: string, waitsSince?: number): void {
     const { plan, clock, delayed } = this.#options;
     const task = plan(name);
@@ -123,7 +123,7 @@ export class WriteQueue<T extends Task> {
     if (this.#outage !== undefined) delayed(task);
   }
 
-  /** Begins what may begin now, and comes back when more may. */
+  /** Starts what may start now, and sets a timer for the rest. */
   #pump(): void {
     this.#timer?.();
     this.#timer = undefined;
@@ -132,7 +132,7 @@ export class WriteQueue<T extends Task> {
       const now = clock.now();
       const next = this.#next(now);
       if (next === undefined) return;
-      const waitMs = next.at > now ? next.at - now : this.#turns.take(next.task.urgency !== 'other', now);
+      const waitMs = next.at > now ? next.at - now : this.#writeRate.take(next.task.urgency !== 'other', now);
       if (waitMs > 0) {
         this.#timer = clock.after(waitMs, () => this.#pump());
         return;
@@ -141,7 +141,7 @@ export class WriteQueue<T extends Task> {
     }
   }
 
-  /** The most urgent of those that may be written; when there is none, the one that may be written first. */
+  /** The most urgent write that may start; if there is none, the one that may start first. */
   #next(now: number): Candidate<T> | undefined {
     let best: Candidate<T> | undefined;
     for (const [name, { task, since }] of this.#tasks) {

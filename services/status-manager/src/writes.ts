@@ -1,18 +1,18 @@
 import type { Cause } from '@kubus/bus';
 import { type Pod, type PodRef, podSchema } from '@kubus/contracts';
 import { KubeError, type KubeRequester, kubePath } from '@kubus/kube';
-import type { JsonObject, NewPod, Urgency } from '@kubus/status-patch';
+import type { JsonObject, NewPod, Urgency } from '@kubus/pod-status';
 
 interface WriteBase {
   readonly urgency: Urgency;
   /** UID of the pod on the node. */
   readonly uid: string;
-  /** The pod in the API; of a mirror that is yet to be made, the static pod. */
+  /** The pod in the API; for a mirror to be made, the static pod. */
   readonly ref: PodRef;
   readonly causes: readonly Cause[];
 }
 
-/** One thing that the API server is to be told. */
+/** One write to the API server. */
 export type Write = WriteBase &
   (
     | { readonly kind: 'status'; readonly patch: JsonObject }
@@ -21,13 +21,13 @@ export type Write = WriteBase &
     | { readonly kind: 'createMirror'; readonly pod: NewPod }
   );
 
-/** What there is of the pod now; undefined: it is gone. */
+/** The pod after the write; undefined: it is deleted. */
 export type Answer = Pod | undefined;
 
 /** Milliseconds until a write counts as not answered. */
 const TIMEOUT_MS = 10_000;
 
-/** Does writes. Each one can be repeated: whether it was done before makes no difference. */
+/** Carries out writes. Each one is idempotent. */
 export class PodWrites {
   readonly #client: KubeRequester;
   readonly #signal: AbortSignal;
@@ -52,7 +52,7 @@ export class PodWrites {
     }
   }
 
-  /** A status that the API server does not take is no reason to keep the pod. */
+  /** A status that the API server refuses is no reason to keep the pod. */
   async #lastStatus(ref: PodRef, patch: JsonObject): Promise<void> {
     try {
       await this.#patchStatus(ref, patch);
@@ -77,7 +77,7 @@ export class PodWrites {
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid } };
     try {
       const answer = podSchema.safeParse(await this.#request({ method: 'DELETE', path, body })).data;
-      // With a finalizer it stays until that is taken away.
+      // A pod with a finalizer stays until that is removed.
       return (answer?.metadata.finalizers ?? []).length > 0 ? answer : undefined;
     } catch (error) {
       if (error instanceof KubeError && (error.status === 404 || error.status === 409)) return undefined;
@@ -85,7 +85,7 @@ export class PodWrites {
     }
   }
 
-  /** When a write may begin is decided by its urgency, so the client does not keep it waiting again. */
+  /** The write's urgency decides when it may start, so the client does not delay it again. */
   #request(request: Parameters<KubeRequester['request']>[0]): Promise<unknown> {
     return this.#client.request({ ...request, unlimited: true, timeoutMs: TIMEOUT_MS, signal: this.#signal });
   }
@@ -93,6 +93,6 @@ export class PodWrites {
   #pod(answer: unknown): Pod {
     const parsed = podSchema.safeParse(answer);
     if (parsed.success) return parsed.data;
-    throw new KubeError('Unreachable', `the answer is no pod: ${parsed.error.message}`, { cause: parsed.error });
+    throw new KubeError('Unreachable', `the answer is not a pod: ${parsed.error.message}`, { cause: parsed.error });
   }
 }

@@ -39,7 +39,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** The next life of the writer. */
+/** Starts the next process of the writer. */
 function run(): void {
   for (const end of stop.splice(0)) end();
   const member = broker.join('status-manager', systemClock, ++epoch);
@@ -51,7 +51,7 @@ function run(): void {
   );
 }
 
-const told = (capacity: string): ClaimExpansion => ({
+const expansion = (capacity: string): ClaimExpansion => ({
   ...{ namespace: 'default', name: 'data', capacity },
   claimUid: server.get(CLAIM)?.metadata.uid ?? '',
 });
@@ -61,49 +61,49 @@ const has = (storage: string) =>
 const asked = (verb: string) =>
   server.requests.filter((one) => one.verb === verb && one.plural === 'persistentvolumeclaims').length;
 
-test('a volume that has been made larger is written into its claim, which waits for nothing then', async () => {
+test('an expanded volume’s size is written into its claim, and its resize conditions are removed', async () => {
   const conditions = ['FileSystemResizePending', 'Other'].map((type) => ({ type, status: 'True' }));
   status({
     ...{ phase: 'Bound', capacity: { storage: '1Gi' }, conditions },
     allocatedResourceStatuses: { storage: 'NodeResizePending' },
   });
-  expansions.put(KEY, told('2Gi'));
+  expansions.put(KEY, expansion('2Gi'));
   const { status: now } = await has('2Gi');
   expect(now).toMatchObject({ phase: 'Bound', conditions: [{ type: 'Other' }] });
   expect(now?.['allocatedResourceStatuses'] ?? {}).toEqual({});
 });
 
-test('what is there already, or larger, is not written again by a later life', async () => {
+test('a size that the claim already has or exceeds is not written, also after a restart', async () => {
   status({ capacity: { storage: '3Gi' } });
-  expansions.put(KEY, told('2Gi'));
+  expansions.put(KEY, expansion('2Gi'));
   await server.waitForRequest(() => asked('get') === 1);
   run();
   await server.waitForRequest(() => asked('get') === 2);
-  expansions.put(KEY, told('4Gi'));
+  expansions.put(KEY, expansion('4Gi'));
   await has('4Gi');
   expect(asked('patch')).toBe(1);
 });
 
-test('a failure is tried again, and another claim of the name is left alone', async () => {
+test('a failed write is retried, and another claim of the same name is not changed', async () => {
   const fault = server.inject({ when: ({ verb }) => verb === 'patch', fault: { kind: 'answer', code: 500 }, times: 2 });
-  expansions.put(KEY, told('2Gi'));
+  expansions.put(KEY, expansion('2Gi'));
   await has('2Gi');
   expect(fault.hits).toBe(2);
   const patched = asked('patch');
-  expansions.put(KEY, { ...told('9Gi'), claimUid: 'another' });
+  expansions.put(KEY, { ...expansion('9Gi'), claimUid: 'another' });
   const gets = asked('get');
   await server.waitForRequest(() => asked('get') > gets);
-  expansions.put(KEY, told('3Gi'));
+  expansions.put(KEY, expansion('3Gi'));
   await has('3Gi');
   expect(asked('patch')).toBe(patched + 1);
 });
 
-test('a claim that is gone, or that nobody speaks of any more, is not asked for again', async () => {
+test('a deleted claim, or one whose fact was removed, is not requested again', async () => {
   server.inject({ when: ({ verb }) => verb === 'patch', fault: { kind: 'answer', code: 500 } });
-  expansions.put(KEY, told('2Gi'));
+  expansions.put(KEY, expansion('2Gi'));
   await server.waitForRequest(() => asked('patch') > 1);
   expansions.remove(KEY);
-  const other = { ...told('2Gi'), name: 'other' };
+  const other = { ...expansion('2Gi'), name: 'other' };
   server.create({ ...CLAIM, apiVersion: 'v1', metadata: { name: 'other' }, spec: server.get(CLAIM)?.spec ?? {} });
   expansions.put('default/other', other);
   const before = asked('get');

@@ -50,7 +50,7 @@ async function happened(count: number): Promise<KubeObject> {
   return all[0] as KubeObject;
 }
 
-test('an event is made, and changed when it is repeated', async () => {
+test('an event is created, and patched when it is repeated', async () => {
   writer.add(event());
   const first = await happened(1);
   expect(first).toMatchObject({
@@ -72,7 +72,7 @@ test('an event is made, and changed when it is repeated', async () => {
   });
 });
 
-test('a repeat changes the event of an earlier life', async () => {
+test('a repeat patches the event of an earlier process', async () => {
   writer.add(event());
   await happened(1);
   writer.stop();
@@ -81,7 +81,7 @@ test('a repeat changes the event of an earlier life', async () => {
   await happened(2);
 });
 
-test('a repeat of an event that is gone is made anew', async () => {
+test('a repeat of a deleted event creates it again', async () => {
   writer.add(event());
   const { metadata } = await happened(1);
   server.delete({ kind: 'Event', name: metadata.name });
@@ -89,14 +89,14 @@ test('a repeat of an event that is gone is made anew', async () => {
   expect((await happened(2)).metadata.uid).not.toBe(metadata.uid);
 });
 
-test('an event of which no answer came is not made twice', async () => {
+test('an event whose creation was not answered is not created twice', async () => {
   server.inject({ when: ({ verb }) => verb === 'create', fault: { kind: 'reset', after: 'effect' }, times: 1 });
   writer.add(event());
   await server.waitForRequest(({ verb }) => verb === 'patch');
   await happened(1);
 });
 
-test('what is refused is dropped, and the next one is written', async () => {
+test('a refused event is dropped, and the next one is written', async () => {
   writer.add(event({ ref: { namespace: 'gone', name: 'web', uid: 'u2' }, series: 'pod-workers-0.1.2' }));
   await server.waitForRequest(({ namespace, status }) => namespace === 'gone' && status !== undefined);
   writer.add(event());
@@ -105,7 +105,7 @@ test('what is refused is dropped, and the next one is written', async () => {
   expect(writer.counts).toMatchObject({ rejected: 1 });
 });
 
-test('an outage holds events, of each series the newest, and gives up on what was tried twelve times', async () => {
+test('during an outage the newest event of each series waits, and an event is dropped after twelve attempts', async () => {
   await server.pause();
   writer.add(event());
   writer.add(repeat(2));
@@ -115,17 +115,17 @@ test('an outage holds events, of each series the newest, and gives up on what wa
   expect(writer.waiting).toBeLessThanOrEqual(2);
   while (writer.counts.failed === 0) await sleep(fastClock, 1_000);
   await server.resume();
-  // Whichever of the two was given up.
+  // Either of the two may have been dropped.
   await server.waitForRequest(() => server.list('Event').length > 0);
   expect([[3], [9]]).toContainEqual(server.list('Event').map(({ count }) => count));
   expect(writer.counts).toMatchObject({ failed: 1 });
 });
 
-test('no more than a thousand wait', () => {
+test('no more than a thousand events wait', () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   server.inject({ when: () => true, fault: { kind: 'delay', until: promise } });
   for (let at = 0; at < 1_010; at += 1) writer.add(event({ series: `pod-workers-0.1.${at}` }));
-  // Four are under way.
+  // Four are being written.
   expect([writer.waiting, writer.counts.dropped]).toEqual([1_000, 6]);
   writer.stop();
   resolve(undefined);

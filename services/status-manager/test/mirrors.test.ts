@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 afterEach(() => node.close());
 
-/** A static pod that runs, with a mirror that shows its status. */
+/** A running static pod whose mirror pod shows its status. */
 async function mirrored(uid = 's1'): Promise<KubeObject> {
   node.nodeObject({});
   const web = node.manifest(uid, name.name);
@@ -24,7 +24,7 @@ async function mirrored(uid = 's1'): Promise<KubeObject> {
   return untilMirror(uid);
 }
 
-/** Resolves with the mirror of that static pod when it shows the pod's status. */
+/** Resolves with the mirror pod of that static pod once it shows the pod's status. */
 function untilMirror(uid: string, not?: KubeObject): Promise<KubeObject> {
   return node.server.waitFor(name, ({ metadata, status }) => {
     const { annotations = {} } = metadata;
@@ -32,30 +32,30 @@ function untilMirror(uid: string, not?: KubeObject): Promise<KubeObject> {
   });
 }
 
-test('a static pod has a mirror that belongs to the node and shows its status', async () => {
+test('a static pod has a mirror pod that the Node object owns and that shows its status', async () => {
   const mirror = await mirrored();
   expect(mirror.metadata).toMatchObject({
     annotations: { 'kubernetes.io/config.hash': 's1', 'kubernetes.io/config.source': 'file', [HASH]: 's1' },
     ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'node-uid', controller: true }],
   });
-  await node.untilTold('s1', 'written');
-  expect(node.told('s1')?.ref).toEqual({ namespace: 'default', name: 'web-n1', uid: mirror.metadata.uid });
+  await node.untilWriteState('s1', 'written');
+  expect(node.writeState('s1')?.ref).toEqual({ namespace: 'default', name: 'web-n1', uid: mirror.metadata.uid });
   await node.until(() => node.mirror('s1') === mirror.metadata.uid);
 });
 
-test('the Node object is waited for', async () => {
+test('mirror pods wait for the Node object', async () => {
   const web = node.manifest('s1', name.name);
   node.work(web, 'sync');
   node.nodeObject({ deleting: true });
   const other = node.create('other');
   node.status(other, running);
-  await node.untilTold(other.uid, 'written');
+  await node.untilWriteState(other.uid, 'written');
   expect(node.writes().map(line)).toEqual(['patch default/other/status 200']);
   node.nodeObject({});
   await node.server.waitFor(name, () => true);
 });
 
-test('a mirror that somebody deletes comes back', async () => {
+test('a mirror pod that a user deletes is created again', async () => {
   const mirror = await mirrored();
   node.server.delete(name);
   await untilMirror('s1', mirror);
@@ -63,13 +63,13 @@ test('a mirror that somebody deletes comes back', async () => {
   await untilMirror('s1');
 });
 
-test('a changed manifest has a mirror of its own when the pod before it has ended', async () => {
+test('a changed manifest gets a mirror pod of its own when the previous pod has ended', async () => {
   const mirror = await mirrored();
   const old = node.manifest('s1', undefined);
   const [before, after] = [{ ...old, name: name.name }, node.manifest('s2', name.name)];
   node.work(before, 'kill');
   node.worker(before, { state: 'terminating' });
-  // Until then the mirror shows how the old one ends.
+  // Until then the mirror pod shows how the old one ends.
   node.status(before, { ...running, message: 'ends' });
   await node.server.waitFor(
     name,
@@ -83,7 +83,7 @@ test('a changed manifest has a mirror of its own when the pod before it has ende
   await node.until(() => node.mirror('s1') === undefined && node.mirror('s2') !== undefined);
 });
 
-test('a mirror goes when its static pod has ended', async () => {
+test('a mirror pod is deleted when its static pod has ended', async () => {
   await mirrored();
   const old = { ...node.manifest('s1', undefined), name: name.name };
   node.work(old, 'kill');
@@ -93,11 +93,11 @@ test('a mirror goes when its static pod has ended', async () => {
   node.worker(old, { state: 'finished' });
   await node.server.waitGone(name);
   node.worker(old, undefined);
-  await node.untilTold('s1', undefined);
+  await node.untilWriteState('s1', undefined);
   await node.until(() => node.mirror('s1') === undefined);
 });
 
-test('a mirror of which no static pod is known goes, also after a restart', async () => {
+test('a mirror pod without a known static pod is deleted, also after a restart', async () => {
   await node.kill();
   node.nodeObject({});
   const ref = node.create(name.name, { metadata: { annotations: { [HASH]: 's0' } } });
@@ -108,29 +108,29 @@ test('a mirror of which no static pod is known goes, also after a restart', asyn
   ]);
 });
 
-test('a mirror of which no answer came is not made twice', async () => {
+test('a mirror pod whose creation was not answered is not created twice', async () => {
   node.server.inject({ when: ({ verb }) => verb === 'create', fault: { kind: 'reset', after: 'effect' }, times: 1 });
   await mirrored();
   expect(node.writes().filter(({ verb }) => verb === 'create').length).toBeLessThanOrEqual(2);
 });
 
-test('a namespace that is not there is told, and waited for', async () => {
+test('a missing namespace is reported, and the mirror pod is created once it exists', async () => {
   node.nodeObject({});
   const web = node.manifest('s1', name.name, 'later');
   node.work(web, 'sync');
-  await node.untilTold('s1', 'failing');
-  expect(node.told('s1')?.error).toContain('namespaces "later" not found');
+  await node.untilWriteState('s1', 'failing');
+  expect(node.writeState('s1')?.error).toContain('namespaces "later" not found');
   node.server.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'later' } });
   await node.server.waitFor({ ...name, namespace: 'later' }, () => true);
 });
 
-test('a mirror is never removed by the rules of other pods', async () => {
+test('a mirror pod is not deleted as a finished API pod would be', async () => {
   await mirrored();
   const web = { namespace: 'default', name: name.name, uid: 's1' };
   node.status(web, { ...running, phase: 'Succeeded' });
   node.worker(web, { state: 'terminated', cleaned: true });
   await node.server.waitFor(name, ({ status }) => status?.['phase'] === 'Succeeded');
-  // It may begin anew under its UID.
+  // It may start again under its UID.
   node.worker(web, { state: 'syncing' });
   node.status(web, running);
   await node.server.waitFor(name, ({ status }) => status?.['phase'] === 'Running');

@@ -84,7 +84,7 @@ async function kill(): Promise<void> {
   await ended;
 }
 
-test('killed while it writes a status and an event, it goes on in its next life and repeats nothing', async () => {
+test('killed during a write of a status, it continues after a restart without repeating any write', async () => {
   const target = { kind: 'Pod', name: 'web' };
   const spec = { nodeName: NODE, containers: [{ name: 'c', image: 'i' }] };
   const pod = podSchema.parse(server.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec }));
@@ -104,9 +104,9 @@ test('killed while it writes a status and an event, it goes on in its next life 
   };
 
   let look: () => void = () => undefined;
-  const lives = (await joinBus('cli')).reader(serviceInstance, { changed: () => look() });
+  const instances = (await joinBus('cli')).reader(serviceInstance, { changed: () => look() });
   const life = async (after: number): Promise<number> => {
-    const epoch = () => lives.get('status-manager-0')?.value.epoch ?? 0;
+    const epoch = () => instances.get('status-manager-0')?.value.epoch ?? 0;
     while (epoch() <= after) await new Promise<void>((resolve) => (look = resolve));
     return epoch();
   };
@@ -119,7 +119,7 @@ test('killed while it writes a status and an event, it goes on in its next life 
     ({ verb, plural, status: code }) => verb === 'create' && plural === 'events' && code === 201,
   );
 
-  // What is written from now on gets no answer in this life.
+  // From now on writes get no answer in this process.
   server.inject({ when: ({ verb }) => verb === 'patch', fault: { kind: 'silence', after: 'effect' }, times: 1 });
   statuses.put(ref.uid, status('two'), { pod: ref.uid });
   await server.waitFor(target, (one) => one.status?.['message'] === 'two');
@@ -137,7 +137,7 @@ test('killed while it writes a status and an event, it goes on in its next life 
   expect(writes).toEqual(['patch pods', 'create events', 'patch pods', 'patch pods', 'patch events']);
   expect(server.list('Event')).toMatchObject([{ count: 2, involvedObject: { name: 'web', uid: ref.uid } }]);
 
-  const http = lives.get('status-manager-0')?.value.http ?? '';
+  const http = instances.get('status-manager-0')?.value.http ?? '';
   const metrics = await (await fetch(`http://${http}/metrics`)).text();
   expect(metrics).toMatch(/^kubus_status_events_total\{.*outcome="written".*\} 1$/m);
 });

@@ -29,19 +29,19 @@ import { Conditions } from '@kubus/ports/testing';
 import { systemIds } from '@kubus/service-kit';
 import { StatusManager } from '../src/index.ts';
 
-export const NODE = 'n1';
+const NODE = 'n1';
 const START = '2030-01-01T00:00:00Z';
 
 const machineClock: Clock = {
   now: () => Date.now(),
   after: (ms, action) => {
-    // What a test leaves waiting must not keep its process alive.
+    // Pending timers do not keep the test's process alive.
     const timer = setTimeout(action, ms).unref();
     return () => clearTimeout(timer);
   },
 };
 
-/** The manager's time goes so many times as fast as that of the API server, so that its waits are short here. */
+/** The manager's clock runs so many times as fast as the API server's, so that its delays are short here. */
 const FASTER = 20;
 const started = Date.now();
 export const fastClock: Clock = {
@@ -49,7 +49,10 @@ export const fastClock: Clock = {
   after: (ms, action) => machineClock.after(ms / FASTER, action),
 };
 
-/** A node of which the test says everything but what the API server has: that its watch tells, as on a real one. */
+/**
+ * A node on which the test plays all services and the cluster but the API server, whose watch reports its pods as on a
+ * real node.
+ */
 export class ScriptedNode {
   readonly server: TestApiServer;
   readonly broker = new LocalBroker(NODE);
@@ -61,9 +64,9 @@ export class ScriptedNode {
   readonly #workers: FactOwner<PodWorkerReport>;
   readonly #statuses: FactOwner<PodStatusReport>;
   readonly #nodes: FactOwner<ClusterNode>;
-  readonly #told: FactReader<StatusWrite>;
+  readonly #writeState: FactReader<StatusWrite>;
   readonly #mirrors: FactReader<MirrorPod>;
-  readonly #heard: FactReader<PodUpdate>;
+  readonly #received: FactReader<PodUpdate>;
   readonly #conditions = new Conditions();
   #life: { member: LocalMember; manager: StatusManager } | undefined;
   #epoch = 0;
@@ -89,29 +92,29 @@ export class ScriptedNode {
     this.#workers = workers.owner(podWorker);
     this.#statuses = workers.owner(podStatus);
     this.#nodes = this.broker.join('node-agent', machineClock).bus.owner(clusterNode);
-    const look = () => this.#conditions.look();
+    const look = () => this.#conditions.changed();
     const cli = this.broker.join('cli', machineClock).bus;
-    this.#told = cli.reader(statusWrite, { changed: look, removed: look });
+    this.#writeState = cli.reader(statusWrite, { changed: look, removed: look });
     this.#mirrors = cli.reader(mirrorPod, { changed: look, removed: look });
-    this.#heard = cli.reader(desiredPods.api, { changed: look, removed: look });
+    this.#received = cli.reader(desiredPods.api, { changed: look, removed: look });
     this.#reflector = this.#reflect(sources.owner(desiredPods.api));
     this.#reflector.start();
     this.#static.complete();
     this.#works.complete();
   }
 
-  /** Starts the service in its next life. */
+  /** Starts the next process of the service. */
   run(): void {
     const member = this.broker.join('status-manager', fastClock, ++this.#epoch);
     const manager = new StatusManager({
       ...{ bus: member.bus, clock: fastClock, ids: systemIds, logger: silentLogger, client: this.client },
-      // Of the manager's seconds, which are short.
+      // In the manager's seconds, which are short.
       rate: { qps: 50, burst: 100 },
     });
     this.#life = { member, manager };
   }
 
-  /** Ends the service without a word. */
+  /** Ends the service abruptly. */
   async kill(): Promise<void> {
     this.#life?.member.leave();
     await this.#life?.manager.stop();
@@ -125,7 +128,7 @@ export class ScriptedNode {
     await this.server.close();
   }
 
-  /** Makes a pod that is bound to the node, and which the node takes. */
+  /** Creates a pod that is bound to the node, and publishes its work. */
   create(name: string, change: { metadata?: JsonObject; spec?: JsonObject } = {}): PodRef {
     const spec = { nodeName: NODE, containers: [{ name: 'c', image: 'i' }], ...change.spec };
     const metadata = { name, ...change.metadata };
@@ -133,12 +136,12 @@ export class ScriptedNode {
     return podRefOf(podSchema.parse(made));
   }
 
-  /** What the node sees of a pod. */
+  /** Publishes the pod's status on the node. */
   status(ref: PodRef, status: PodStatus): void {
     this.#statuses.put(ref.uid, { ref, status: { startTime: START, ...status } }, { pod: ref.uid });
   }
 
-  /** Where its worker is with it; undefined: nobody speaks of the pod any more. */
+  /** Publishes the state of the pod's worker; undefined: removes it. */
   worker(ref: PodRef, worker: Pick<PodWorkerReport, 'state' | 'cleaned'> | undefined): void {
     if (worker === undefined) {
       this.#workers.remove(ref.uid, { pod: ref.uid });
@@ -154,7 +157,7 @@ export class ScriptedNode {
     this.#works.put(ref.uid, value, { pod: ref.uid });
   }
 
-  /** A manifest of a static pod; undefined: there is none any more. */
+  /** Publishes a static pod; undefined: removes it. */
   manifest(uid: string, name: string | undefined, namespace = 'default'): PodRef {
     const ref = { uid, name: name ?? '', namespace };
     if (name === undefined) {
@@ -189,9 +192,9 @@ export class ScriptedNode {
     this.#nodes.put(NODE, { ...value, ...change });
   }
 
-  /** What is told of the pod of that UID. */
-  told(uid: string): StatusWrite | undefined {
-    return this.#told.get(uid)?.value;
+  /** The published write state of the pod with that UID. */
+  writeState(uid: string): StatusWrite | undefined {
+    return this.#writeState.get(uid)?.value;
   }
 
   mirror(uid: string): string | undefined {
@@ -203,27 +206,27 @@ export class ScriptedNode {
     return podSchema.optional().parse(this.server.get({ kind: 'Pod', namespace, name }))?.status;
   }
 
-  /** What the service has asked of the API server since `from`. */
+  /** The service's requests to the API server since `from`. */
   writes(from = 0): readonly LoggedRequest[] {
     return this.server.requests.slice(from).filter(({ verb }) => verb !== 'list' && verb !== 'watch');
   }
 
-  /** Resolves when `condition` holds; it is looked at after each of the service's facts. */
+  /** Resolves when `condition` holds; it is checked after each of the service's facts. */
   until(condition: () => boolean): Promise<void> {
     return this.#conditions.until(condition);
   }
 
-  /** Resolves when the watch has told of the pod as the API server has it. */
-  untilHeard({ namespace, name, uid }: PodRef): Promise<void> {
+  /** Resolves when the watch has reported the pod as the API server has it. */
+  untilReceived({ namespace, name, uid }: PodRef): Promise<void> {
     const { resourceVersion } = this.server.get({ kind: 'Pod', namespace, name })?.metadata ?? {};
-    return this.until(() => this.#heard.get(uid)?.value.pod.metadata.resourceVersion === resourceVersion);
+    return this.until(() => this.#received.get(uid)?.value.pod.metadata.resourceVersion === resourceVersion);
   }
 
-  untilTold(uid: string, state: StatusWrite['state'] | undefined): Promise<void> {
-    return this.until(() => this.told(uid)?.state === state);
+  untilWriteState(uid: string, state: StatusWrite['state'] | undefined): Promise<void> {
+    return this.until(() => this.writeState(uid)?.state === state);
   }
 
-  /** The pods of the API server as config-sources tells them. */
+  /** Publishes the pods of the API server as config-sources does. */
   #reflect(pods: FactOwner<PodUpdate>): Reflector<Pod> {
     const known = new Set<string>();
     const put = (pod: Pod) => {
@@ -253,7 +256,7 @@ export class ScriptedNode {
   }
 }
 
-/** What the API server's log says of a write. */
+/** A write in the API server's log, as text. */
 export function line({ verb, path, status }: LoggedRequest): string {
   const place = path.replace('/api/v1/namespaces/', '').replace('/pods', '');
   return `${verb} ${place} ${status ?? 'unanswered'}`;

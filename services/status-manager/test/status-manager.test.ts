@@ -16,12 +16,12 @@ const ready: PodStatus = {
 };
 const deletion = { kind: 'Pod', name: 'web' };
 
-test('a status is written as it is, without a look before it, and what others have written stays', async () => {
+test('a status is patched without reading the pod first, and fields of other writers stay', async () => {
   const web = node.create('web');
   const gate = { type: 'a.io/gate', status: 'True' };
   node.server.patch(deletion, { status: { conditions: [gate], nominatedNodeName: 'n2' } }, { subresource: 'status' });
   node.status(web, ready);
-  await node.untilTold(web.uid, 'written');
+  await node.untilWriteState(web.uid, 'written');
   expect(node.writes().map(line)).toEqual(['patch default/web/status 200']);
   const { conditions, ...rest } = node.stored(web) ?? {};
   expect(rest).toMatchObject({ phase: 'Running', nominatedNodeName: 'n2' });
@@ -30,18 +30,18 @@ test('a status is written as it is, without a look before it, and what others ha
     expect.arrayContaining([gate, ...(ready.conditions ?? [])].map((one): unknown => expect.objectContaining(one))),
   );
   const { resourceVersion } = node.server.get(deletion)?.metadata ?? {};
-  expect(node.told(web.uid)).toMatchObject({ ref: web, resourceVersion });
-  // What led to it can be traced.
-  const told = node.broker.said.findLast(({ subject }) => subject.endsWith(`status.fact.write.${web.uid}`));
+  expect(node.writeState(web.uid)).toMatchObject({ ref: web, resourceVersion });
+  // Its cause can be traced.
+  const fact = node.broker.said.findLast(({ subject }) => subject.endsWith(`status.fact.write.${web.uid}`));
   const status = node.broker.said.findLast(({ subject }) => subject.endsWith(`worker.fact.status.${web.uid}`));
-  expect(told?.headers['Kubus-Causes']).toContain(`pod-workers-0.1.${status?.headers['Kubus-Seq'] ?? ''}`);
+  expect(fact?.headers['Kubus-Causes']).toContain(`pod-workers-0.1.${status?.headers['Kubus-Seq'] ?? ''}`);
 });
 
-test('a pod ends: its terminal phase is told when nothing runs, it is removed when nothing is left', async () => {
+test('an ending pod’s terminal phase is written when nothing runs, and the pod is deleted when it is cleaned up', async () => {
   const web = node.create('web');
   node.worker(web, { state: 'syncing' });
   node.status(web, ready);
-  await node.untilTold(web.uid, 'written');
+  await node.untilWriteState(web.uid, 'written');
   node.server.delete(deletion);
   node.worker(web, { state: 'terminating' });
   node.status(web, { ...ready, phase: 'Succeeded', message: 'ends' });
@@ -52,37 +52,37 @@ test('a pod ends: its terminal phase is told when nothing runs, it is removed wh
   expect(node.stored(web)?.conditions).toMatchObject([{ type: 'Ready', status: 'False', reason: 'PodCompleted' }]);
   node.worker(web, { state: 'terminated', cleaned: true });
   await node.server.waitGone(deletion);
-  await node.untilTold(web.uid, 'deleted');
+  await node.untilWriteState(web.uid, 'deleted');
   expect(node.writes(before).map(line)).toEqual(['patch default/web/status 200', 'delete default/web 200']);
   node.worker(web, undefined);
-  await node.untilTold(web.uid, undefined);
+  await node.untilWriteState(web.uid, undefined);
 });
 
-test('a pod with a finalizer is removed once, and then left to who has put it there', async () => {
+test('a pod with a finalizer is deleted once, and then left to the owner of the finalizer', async () => {
   const web = node.create('web', { metadata: { finalizers: ['a.io/keep'] } });
   node.server.delete(deletion);
   node.status(web, { phase: 'Failed' });
   node.worker(web, { state: 'terminated', cleaned: true });
-  await node.untilTold(web.uid, 'deleted');
+  await node.untilWriteState(web.uid, 'deleted');
   await node.kill();
   node.run();
   const other = node.create('other');
   node.status(other, ready);
-  await node.untilTold(other.uid, 'written');
+  await node.untilWriteState(other.uid, 'written');
   expect(node.writes().filter(({ verb }) => verb === 'delete')).toHaveLength(1);
   node.server.patch(deletion, { metadata: { finalizers: null } });
   await node.server.waitGone(deletion);
 });
 
-test('a pod that was rejected has failed, with the reason', async () => {
+test('a rejected pod is written as failed, with the reason', async () => {
   const web = node.create('web');
   node.worker(web, { state: 'terminated' });
   node.status(web, { phase: 'Failed', reason: 'OutOfcpu', message: 'Pod was rejected: no room' });
-  await node.untilTold(web.uid, 'written');
+  await node.untilWriteState(web.uid, 'written');
   expect(node.stored(web)).toMatchObject({ phase: 'Failed', reason: 'OutOfcpu', message: 'Pod was rejected: no room' });
 });
 
-test('what changes while a write goes on is written after it, the newest of it alone', async () => {
+test('of changes during a write only the newest is written after it', async () => {
   const web = node.create('web');
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const fault = node.server.inject({
@@ -99,7 +99,7 @@ test('what changes while a write goes on is written after it, the newest of it a
   expect(node.writes()).toHaveLength(2);
 });
 
-test('the most urgent goes first, and no more than ten at once', async () => {
+test('the most urgent write takes precedence, and no more than ten run at once', async () => {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   node.server.inject({ when: ({ verb }) => verb === 'patch', fault: { kind: 'delay', until: promise }, times: 10 });
   const first = Array.from({ length: 10 }, (_, at) => node.create(`first-${at}`));
@@ -118,12 +118,12 @@ test('the most urgent goes first, and no more than ten at once', async () => {
     if (name === 'deleted') node.server.delete({ kind: 'Pod', name });
     return ref;
   });
-  // All of it is known when this is: what the watch tells comes in order.
+  // Once this is known all of it is known, since the watch reports in order.
   const last = node.create('last');
-  await node.untilHeard(last);
+  await node.untilReceived(last);
   expect(node.writes()).toHaveLength(10);
   resolve(undefined);
-  for (const { uid } of refs) await node.untilTold(uid, 'written');
+  for (const { uid } of refs) await node.untilWriteState(uid, 'written');
   const names = node
     .writes()
     .slice(10)
@@ -134,46 +134,46 @@ test('the most urgent goes first, and no more than ten at once', async () => {
 test('a hundred pods that become ready at once are written once each', async () => {
   const refs = Array.from({ length: 100 }, (_, at) => node.create(`p${at}`));
   for (const ref of refs) node.status(ref, ready);
-  for (const { uid } of refs) await node.untilTold(uid, 'written');
+  for (const { uid } of refs) await node.untilWriteState(uid, 'written');
   expect(node.writes()).toHaveLength(100);
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   const isPatch = ({ verb }: { verb: string }) => verb === 'patch';
 
   test.each([
     ['a conflict', { kind: 'answer', code: 409, reason: 'Conflict' }],
-    ['an error of the server', { kind: 'answer', code: 500 }],
+    ['an internal server error', { kind: 'answer', code: 500 }],
     ['too many requests', { kind: 'answer', code: 429, retryAfterSeconds: 0 }],
-    ['a server that serves nobody', { kind: 'answer', code: 503 }],
-    ['a connection that breaks', { kind: 'reset', after: 'request' }],
-    ['an answer that is lost', { kind: 'reset', after: 'effect' }],
-  ] as const)('%s: it is written in the end, and not often', async (_, fault) => {
+    ['an unavailable server', { kind: 'answer', code: 503 }],
+    ['a broken connection', { kind: 'reset', after: 'request' }],
+    ['a lost answer', { kind: 'reset', after: 'effect' }],
+  ] as const)('%s: the status is written in the end, after few attempts', async (_, fault) => {
     const web = node.create('web');
     const injected = node.server.inject({ when: isPatch, fault, times: 2 });
     node.status(web, ready);
-    await node.untilTold(web.uid, 'written');
+    await node.untilWriteState(web.uid, 'written');
     expect(node.stored(web)).toMatchObject(ready);
     expect(injected.hits).toBeGreaterThan(0);
     expect(node.writes().length).toBeLessThanOrEqual(3);
   });
 
-  test('what the API server refuses for ever is tried less and less, and holds up no other pod', async () => {
+  test('a status that the API server always refuses is retried less and less, and delays no other pod', async () => {
     const web = node.create('web');
     const other = node.create('other');
     const fault = { kind: 'answer', code: 422, message: 'no such phase' } as const;
     const injected = node.server.inject({ when: ({ name }) => name === 'web', fault });
     node.status(web, ready);
-    await node.untilTold(web.uid, 'failing');
-    expect(node.told(web.uid)?.error).toContain('no such phase');
+    await node.untilWriteState(web.uid, 'failing');
+    expect(node.writeState(web.uid)?.error).toContain('no such phase');
     node.status(other, ready);
-    await node.untilTold(other.uid, 'written');
+    await node.untilWriteState(other.uid, 'written');
     await node.server.waitForRequest(() => injected.hits >= 3);
     node.server.heal();
-    await node.untilTold(web.uid, 'written');
+    await node.untilWriteState(web.uid, 'written');
   });
 
-  test('a removal of which no answer came is not taken for a failure', async () => {
+  test('a deletion that was not answered does not count as failed', async () => {
     const web = node.create('web');
     node.server.delete(deletion);
     node.server.inject({ when: ({ verb }) => verb === 'delete', fault: { kind: 'reset', after: 'effect' }, times: 1 });
@@ -181,7 +181,9 @@ describe('what goes wrong', () => {
     node.worker(web, { state: 'finished' });
     await node.server.waitGone(deletion);
     await node.until(
-      () => ['deleted', undefined].includes(node.told(web.uid)?.state) || node.told(web.uid)?.state === 'failing',
+      () =>
+        ['deleted', undefined].includes(node.writeState(web.uid)?.state) ||
+        node.writeState(web.uid)?.state === 'failing',
     );
     expect(node.writes().filter(({ verb }) => verb === 'delete').length).toBeLessThanOrEqual(2);
   });
@@ -189,24 +191,26 @@ describe('what goes wrong', () => {
   test('after an outage each pod is written once, with its newest status', async () => {
     const refs = Array.from({ length: 20 }, (_, at) => node.create(`p${at}`));
     for (const ref of refs) node.status(ref, { phase: 'Pending' });
-    for (const { uid } of refs) await node.untilTold(uid, 'written');
+    for (const { uid } of refs) await node.untilWriteState(uid, 'written');
     await node.server.pause();
     const before = node.server.requests.length;
     for (const message of ['one', 'two', 'three']) {
       for (const ref of refs) node.status(ref, { ...ready, message });
-      await node.until(() => refs.every(({ uid }) => ['waiting', 'failing'].includes(node.told(uid)?.state ?? '')));
+      await node.until(() =>
+        refs.every(({ uid }) => ['waiting', 'failing'].includes(node.writeState(uid)?.state ?? '')),
+      );
     }
     await node.server.resume();
-    for (const ref of refs) await node.untilTold(ref.uid, 'written');
+    for (const ref of refs) await node.untilWriteState(ref.uid, 'written');
     expect(refs.map((ref) => node.stored(ref)?.message)).toEqual(refs.map(() => 'three'));
     expect(node.writes(before)).toHaveLength(20);
   });
 
-  test('a restart writes nothing again, and goes on where the last life was cut off', async () => {
+  test('a restarted service repeats no write, and continues where the previous process was interrupted', async () => {
     const [web, api] = [node.create('web'), node.create('api')];
     node.status(web, ready);
-    await node.untilTold(web.uid, 'written');
-    await node.untilHeard(web);
+    await node.untilWriteState(web.uid, 'written');
+    await node.untilReceived(web);
     const never = new Promise(() => undefined);
     node.server.inject({ when: ({ name }) => name === 'api', fault: { kind: 'delay', until: never }, times: 1 });
     node.status(api, ready);
@@ -214,18 +218,18 @@ describe('what goes wrong', () => {
     await node.kill();
     const before = node.server.requests.length;
     node.run();
-    await node.untilTold(api.uid, 'written');
-    await node.untilTold(web.uid, 'written');
+    await node.untilWriteState(api.uid, 'written');
+    await node.untilWriteState(web.uid, 'written');
     expect(node.writes(before).map(line)).toEqual(['patch default/api/status 200']);
   });
 
-  test('what is still said of a pod does not reach another one of its name', async () => {
+  test('a late status of a deleted pod is not written to another pod of its name', async () => {
     await node.server.waitForRequest(({ verb }) => verb === 'watch');
     const old = node.create('web');
     node.status(old, ready);
-    await node.untilTold(old.uid, 'written');
-    await node.untilHeard(old);
-    // The watch tells of it late.
+    await node.untilWriteState(old.uid, 'written');
+    await node.untilReceived(old);
+    // The watch reports the deletion late.
     for (const watch of node.server.watches) watch.stall();
     node.server.delete(deletion, { graceSeconds: 0 });
     const web = node.create('web');
@@ -233,7 +237,7 @@ describe('what goes wrong', () => {
     await node.server.waitForRequest(({ verb, status = 0 }) => verb === 'patch' && status >= 400);
     for (const watch of node.server.watches) watch.cut();
     node.status(web, { phase: 'Pending', message: 'new' });
-    await node.untilTold(web.uid, 'written');
+    await node.untilWriteState(web.uid, 'written');
     expect(node.stored(web)?.message).toBe('new');
   });
 });

@@ -59,7 +59,7 @@ const containers = fc.uniqueArray(
 
 const addresses = fc.uniqueArray(fc.constantFrom('10.0.0.1', '10.0.0.2', 'fd00::1'), { maxLength: 2 });
 
-/** Any status, whoever may have written it. */
+/** Any status, written by any client. */
 export const statuses: fc.Arbitrary<PodStatus> = fc
   .record({
     observedGeneration: maybe(fc.nat(3)),

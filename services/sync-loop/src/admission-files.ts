@@ -2,16 +2,16 @@ import { type AdmissionRecord, admissionRecordSchema } from '@kubus/admission';
 import { encodeToken } from '@kubus/contracts';
 import { type Logger, type RecordStore, toError } from '@kubus/ports';
 
-/** What was decided about pods, on disk: written before anybody is told of it. */
+/** The admission decisions on disk: written before they are published. */
 export class AdmissionFiles {
   readonly #records: RecordStore;
   readonly #logger: Logger;
   readonly #saved: Map<string, AdmissionRecord>;
-  /** What could not be written, to be tried again. */
+  /** Records that could not be written, to be retried. */
   readonly #unsaved = new Map<string, AdmissionRecord | undefined>();
   #error: string | undefined;
 
-  /** Reads what earlier lives have written down. A record that is not understood is left alone. */
+  /** Reads the records of earlier processes. One that cannot be parsed is left alone. */
   static async load(records: RecordStore, logger: Logger): Promise<AdmissionFiles> {
     const saved = new Map<string, AdmissionRecord>();
     for (const [key, value] of await records.load()) {
@@ -21,7 +21,7 @@ export class AdmissionFiles {
         const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
         logger.error(
           { podUid: key, file: `${encodeToken(key)}.json`, wrong },
-          'the record of a pod’s admission is not understood',
+          'cannot parse the admission record of a pod',
         );
       }
     }
@@ -34,19 +34,19 @@ export class AdmissionFiles {
     this.#saved = saved;
   }
 
-  /** What lies on the disk. */
+  /** The records on disk. */
   get saved(): ReadonlyMap<string, AdmissionRecord> {
     return this.#saved;
   }
 
-  /** Why a record could not be written the last time. */
+  /** Why the last write failed. */
   get error(): string | undefined {
     return this.#error;
   }
 
   /**
-   * Writes a pod's record, or removes it. A folder that can not be written must not keep pods from being started or ended:
-   * what would be lost is told, and tried again by {@link retry}.
+   * Writes a pod's record, or removes it. A folder that cannot be written must not keep pods from being started or
+   * stopped: the failure is logged, and the write retried by {@link retry}.
    */
   async save(uid: string, record: AdmissionRecord | undefined): Promise<void> {
     if (this.#saved.get(uid) === record) return;
@@ -63,7 +63,7 @@ export class AdmissionFiles {
     } catch (error) {
       this.#unsaved.set(uid, record);
       this.#error = toError(error).message;
-      this.#logger.error({ podUid: uid, err: toError(error) }, 'the record of a pod’s admission could not be written');
+      this.#logger.error({ podUid: uid, err: toError(error) }, 'cannot write the admission record of a pod');
     }
   }
 

@@ -3,15 +3,15 @@ import { type Pod, type Refusal, allocateDevices, podRefOf } from '@kubus/contra
 import { deviceRequests } from '@kubus/device-manager';
 import { type Logger, toError } from '@kubus/ports';
 
-/** What came of the devices that a pod asks for. */
+/** The result of a device allocation. */
 export interface DevicesAnswer {
   readonly uid: string;
-  /** Undefined: it has them. */
+  /** Undefined: allocated. */
   readonly refusal: Refusal | undefined;
   readonly causes: readonly Cause[];
 }
 
-/** Has pods be given their devices, each once at a time. */
+/** Requests the allocation of pods' devices, one request per pod at a time. */
 export class DeviceRequests {
   readonly #bus: Bus;
   readonly #logger: Logger;
@@ -24,7 +24,10 @@ export class DeviceRequests {
     this.#answered = answered;
   }
 
-  /** Asks for the devices of a pod, if that has not been done yet. Who can not answer is asked again at the next decision. */
+  /**
+   * Requests the devices of a pod, unless that has been done already. A failed request is repeated at the next
+   * decision.
+   */
   ask(pod: Pod, causes: readonly Cause[]): void {
     const { uid } = pod.metadata;
     if (this.#asked.has(uid)) return;
@@ -36,7 +39,7 @@ export class DeviceRequests {
       },
       (error: unknown) => {
         this.#asked.delete(uid);
-        this.#logger.warn({ podUid: uid, err: toError(error) }, 'nobody says whether the pod gets its devices');
+        this.#logger.warn({ podUid: uid, err: toError(error) }, 'device allocation for a pod was not answered');
       },
     );
   }
@@ -52,7 +55,7 @@ export class DeviceRequests {
         if (error instanceof CommandFailed) {
           return { uid, refusal: { reason: error.code, message: error.message }, causes };
         }
-        // What its life before has given is found again.
+        // What node-agent allocated before its restart is found again.
         if (!(error instanceof PeerRestarted)) throw error;
       }
     }

@@ -35,7 +35,7 @@ test.each([
 });
 
 test.each([
-  ['getsubids fails', 'echo no answer >&2; exit 1', /ids of user kubelet can not be read: .*no answer/s],
+  ['getsubids fails', 'echo no answer >&2; exit 1', /ids of user kubelet cannot be read: .*no answer/s],
   ['it tells of nothing', 'true', /user kubelet has not one range/],
   ['two ranges', 'echo "0: kubelet 65536 7208960"; echo "1: kubelet 131072 65536"', /user kubelet has not one range/],
   ['other groups than users', 'echo "0: kubelet $# 7208960"', /user kubelet has not one range/],

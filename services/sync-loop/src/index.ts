@@ -5,7 +5,6 @@ import { idPool } from './id-pool.ts';
 import { nodeFacts } from './node-facts.ts';
 
 export { syncLoopCore } from './core.ts';
-export { SyncLoop, type SyncLoopOptions } from './sync-loop.ts';
 
 /** The service `sync-loop`. */
 export const syncLoop: ServiceDefinition = {
@@ -17,17 +16,16 @@ export const syncLoop: ServiceDefinition = {
       inCluster: config.apiServer !== undefined,
       ids: await idPool(config),
       workers: configuredShare(config, 'pod-workers'),
+      shutdown: config.shutdown?.periods,
     };
     const records = new FileRecordStore({ dir: join(stateDir, 'pods'), logger });
     const core = await run(syncLoopCore, inputs, { records });
     const loop = core.running;
     loop.metrics.show(metrics);
-    health.ready('sources', () => (loop.ready ? undefined : 'not every source and the runtime have been seen yet'));
+    health.ready('sources', () => (loop.ready ? undefined : 'not all sources and the runtime are complete yet'));
     health.ready('state folder', () => loop.saveError);
     return {
-      stop: async () => {
-        await core.call('stop');
-      },
+      stop: core.calls.stop,
     };
   },
 };

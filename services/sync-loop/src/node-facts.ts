@@ -4,7 +4,7 @@ import { ConfigError, type NodeConfig, architecture, nodeResources } from '@kubu
 import { readFileSync } from 'node:fs';
 import { release } from 'node:os';
 
-/** What is known of the node from its configuration and its machine. Throws ConfigError. */
+/** The node's properties from its configuration and its machine. Throws ConfigError. */
 export function nodeFacts(config: NodeConfig): AdmissionNode {
   const { node, nodeObject, labels, pods, taints } = config;
   const own = pods.unsafeSysctls.find((pattern) => sysctlNamespace(pattern) === undefined);
@@ -18,7 +18,7 @@ export function nodeFacts(config: NodeConfig): AdmissionNode {
     allocatable: nodeResources(config),
     sysctls: [...safeSysctls(release()), ...pods.unsafeSysctls],
     appArmor: hasAppArmor(),
-    // Until the runtime says otherwise.
+    // Until the runtime reports otherwise.
     strictSupplementalGroups: false,
   };
 }

@@ -1,6 +1,5 @@
-import type { AdmissionNode } from '@kubus/admission';
-import type { Bus, Cause, FactOwner, FactReader } from '@kubus/bus';
-import { formatTime } from '@kubus/bus';
+import { type AdmissionNode, type IdPool, NodeState, type ShutdownPeriod, type WorkChange } from '@kubus/admission';
+import { type Bus, type Cause, type FactOwner, type FactReader, formatTime } from '@kubus/bus';
 import {
   type PodUpdate,
   type PodWork,
@@ -18,14 +17,17 @@ import {
   runtimePod,
   sourceNames,
 } from '@kubus/contracts';
-import { type IdPool, NodeState, type WorkChange } from '@kubus/pod-manager';
 import type { Clock, Logger, RecordStore } from '@kubus/ports';
 import { followShare } from '@kubus/service-kit';
 import { AdmissionFiles } from './admission-files.ts';
 import { DeviceRequests } from './device-requests.ts';
+import { Shutdown } from './shutdown.ts';
 import { WorkMetrics } from './work-metrics.ts';
 
-/** How often every pod is decided about anew, in case a single decision missed something (kubelet behaviour 1.4). */
+/**
+ * How often every pod is decided about again, in milliseconds, in case a decision missed something
+ * (behaviour:housekeeping).
+ */
 const HOUSEKEEPING_MS = 10_000;
 
 type Wake = { runtime?: { epoch: number; counter: number } | undefined; reason: string };
@@ -36,20 +38,22 @@ export interface SyncLoopOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly node: AdmissionNode;
-  /** The node is a member of a cluster: pods of the API server are admitted by what its Node says. */
+  /** The node is in a cluster: pods of the API server are admitted by its Node object. */
   readonly inCluster?: boolean;
   /** For the pods' user namespaces. */
   readonly ids: IdPool;
-  /** Which instances of pod-workers there are when nobody has spoken of them. */
+  /** The instances of pod-workers, until the launcher has published them. */
   readonly workers: ServiceShare;
+  /** How long pods get to end when the machine shuts down, by priority. Default: nothing is done before it. */
+  readonly shutdown?: readonly ShutdownPeriod[] | undefined;
 }
 
 /**
- * The sync loop: takes in config, runtime and worker facts and the housekeeping tick, one at a time, and tells which pod
- * needs what (kubelet behaviour 1.2). Its decisions are those of `NodeState`; here they only come in and go out.
+ * The sync loop: takes in config, runtime and worker facts and the housekeeping tick, one at a time, and publishes
+ * which pod needs what (behaviour:sync-loop). The decisions are made by `NodeState`.
  */
 export class SyncLoop {
-  /** What is counted of its decisions. */
+  /** Metrics of its decisions. */
   readonly metrics = new WorkMetrics();
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -58,30 +62,44 @@ export class SyncLoop {
   readonly #wakes: FactOwner<Wake>;
   readonly #files: AdmissionFiles;
   readonly #devices: DeviceRequests;
+  readonly #shutdown: Shutdown;
   readonly #desired: readonly FactReader<PodUpdate>[];
-  /** Ends when everything that was decided has been told. */
-  #telling: Promise<void> = Promise.resolve();
-  /** Until its first decision with everything known, nobody may take a missing work for an ended one. */
+  /** Ends when all decisions have been published. */
+  #publishing: Promise<void> = Promise.resolve();
+  /** Before its first decision with all facts known, missing work does not mean that a pod has ended. */
   #announced = false;
   #runtimeSeen = false;
   #runtimeKnown = false;
   #stopped = false;
 
-  /** Reads what earlier lives have decided, then starts. */
+  /** Reads the decisions of earlier processes, then starts. */
   static async start(options: SyncLoopOptions): Promise<SyncLoop> {
     return new SyncLoop(options, await AdmissionFiles.load(options.records, options.logger));
   }
 
   private constructor(options: SyncLoopOptions, files: AdmissionFiles) {
-    const { bus, clock, logger, node, ids, inCluster = false } = options;
+    const { bus, clock, logger, node, ids, inCluster = false, shutdown: periods = [] } = options;
     this.#clock = clock;
     this.#logger = logger;
     this.#files = files;
     for (const [uid, { verdict }] of files.saved) if (verdict === 'rejected') this.metrics.earlier(uid, 'reject');
-    this.#state = new NodeState({ node, ids, records: files.saved, awaitsNode: inCluster });
+    this.#state = new NodeState({
+      node,
+      ids,
+      records: files.saved,
+      awaitsNode: inCluster,
+      awaitsShutdown: periods.length > 0,
+    });
     this.#devices = new DeviceRequests(bus, logger, ({ uid, refusal, causes }) => {
       this.#state.devices(uid, refusal);
       this.#decide(uid, causes);
+    });
+    this.#shutdown = new Shutdown({
+      ...{ bus, clock, logger, periods, state: this.#state },
+      decide: (uids, causes) => {
+        if (uids === 'all') this.#decideAll(causes);
+        else for (const uid of uids) this.#decide(uid, causes);
+      },
     });
     this.#works = bus.owner(podWork);
     this.#wakes = bus.owner(podWake);
@@ -116,13 +134,13 @@ export class SyncLoop {
       changed: ({ key, value, cause }) => {
         const changed = this.#state.runtime(key, value);
         this.#decide(key, [cause]);
-        // A pass that fails has its pod read each time: to be woken by that would be to repeat it without a pause.
+        // A failed sync reads its pod each time: waking up because of that would repeat the sync without a pause.
         if (changed) this.#wake(key, { runtime: value.stamp, reason: 'its containers changed' }, cause);
       },
       removed: ({ key }, cause) => {
         this.#state.runtime(key, undefined);
         this.#decide(key, [cause]);
-        this.#wake(key, { reason: 'the runtime has nothing of it any more' }, cause);
+        this.#wake(key, { reason: 'the runtime has no state of it any more' }, cause);
       },
       complete: (_instance, _epoch, cause) => {
         this.#runtimeSeen = true;
@@ -141,25 +159,26 @@ export class SyncLoop {
     });
     bus.reader(podStatus, {
       changed: ({ key, value, cause }) => {
-        // Only a resize has to be known from the status: what the pod still has.
+        // Only a resize needs the status: the resources that the pod still has.
         if (this.#state.status(key, value.status)) this.#decide(key, [cause]);
       },
     });
     this.#housekeeping();
   }
 
-  /** Why what was decided about a pod could not be written down, if it could not. */
+  /** Why an admission decision could not be written; undefined when all were. */
   get saveError(): string | undefined {
     return this.#files.error;
   }
 
-  /** True once all sources and the runtime have been seen whole. */
+  /** True once all sources and the runtime are complete. */
   get ready(): boolean {
     return this.#announced;
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#shutdown.stop();
   }
 
   #readSource(bus: Bus, source: SourceName): FactReader<PodUpdate> {
@@ -183,22 +202,26 @@ export class SyncLoop {
 
   #decide(uid: string, causes: readonly Cause[]): void {
     this.#publish(this.#state.decide(uid, formatTime(this.#clock.now())), causes);
+    this.#shutdown.look(causes);
   }
 
   #decideAll(causes: readonly Cause[]): void {
+    // Before pods are worked on that an earlier life of this service has ended.
+    this.#shutdown.look(causes);
     this.#publish(this.#state.decideAll(formatTime(this.#clock.now())), causes);
     if (this.#announced || !this.#state.ready || !this.#runtimeSeen || !this.#runtimeKnown) return;
     this.#announced = true;
-    this.#tell(() => {
+    this.#publishInOrder(() => {
       this.#works.complete();
       this.#wakes.complete();
+      this.#shutdown.complete();
     });
   }
 
   #publish(changes: readonly WorkChange[], causes: readonly Cause[]): void {
     for (const change of changes) {
       this.metrics.decided(change.uid, change.work);
-      this.#tell(async () => {
+      this.#publishInOrder(async () => {
         await this.#files.save(change.uid, change.record);
         this.#publishOne(change, causes);
       });
@@ -207,7 +230,7 @@ export class SyncLoop {
   }
 
   #publishOne({ uid, work }: WorkChange, awaited: readonly Cause[]): void {
-    // What brought the pod is a cause of its work, also when that had to wait for something else.
+    // The desired pod's message is a cause of its work, also when the work had to wait for something else.
     const wanted = this.#desired.flatMap((pods) => pods.get(uid)?.cause ?? []);
     const causes = [...new Set([...awaited, ...wanted])];
     if (work === undefined) {
@@ -222,18 +245,18 @@ export class SyncLoop {
 
   #wake(uid: string, wake: Wake, cause: Cause): void {
     if (this.#state.work(uid) === undefined) return;
-    this.#tell(() => void this.#wakes.put(uid, wake, { pod: uid, causes: [cause] }));
+    this.#publishInOrder(() => void this.#wakes.put(uid, wake, { pod: uid, causes: [cause] }));
   }
 
-  /** Tells something after everything that was decided before it. */
-  #tell(what: () => void | Promise<void>): void {
-    this.#telling = this.#telling.then(() => (this.#stopped ? undefined : what()));
+  /** Publishes something after everything that was decided before it. */
+  #publishInOrder(what: () => void | Promise<void>): void {
+    this.#publishing = this.#publishing.then(() => (this.#stopped ? undefined : what()));
   }
 
   #housekeeping(): void {
     this.#clock.after(HOUSEKEEPING_MS, () => {
       if (this.#stopped) return;
-      this.#tell(() => this.#files.retry());
+      this.#publishInOrder(() => this.#files.retry());
       this.#decideAll([]);
       this.#housekeeping();
     });

@@ -26,7 +26,7 @@ function rejected(reason: string): PodWork {
   return work({ work: 'reject', failure: { reason, message: '' } });
 }
 
-test('a pod that is not taken counts once, also over a restart', async () => {
+test('a rejected pod is counted once, also over a restart', async () => {
   counted.earlier('before', 'reject');
   counted.decided('before', rejected('OutOfcpu'));
   counted.decided('a', rejected('OutOfcpu'));
@@ -36,7 +36,7 @@ test('a pod that is not taken counts once, also over a restart', async () => {
   expect(await shown('admission_rejections_total')).toEqual(['OutOfcpu 1', 'OutOfExtendedResources 1', 'Other 1']);
 });
 
-test('pods that are ended for others, and resizes that had to wait', async () => {
+test('preempted pods and deferred resizes are counted', async () => {
   const failure = { reason: 'Preempting', message: '' };
   counted.decided('a', work({}));
   counted.decided('a', work({ work: 'evict', failure }));
@@ -50,7 +50,7 @@ test('pods that are ended for others, and resizes that had to wait', async () =>
   expect(await shown('pod_deferred_accepted_resizes_total')).toEqual(['periodic_retry 1']);
 });
 
-test('what containers ask for anew, by how it differs', async () => {
+test('requested resizes are counted by how they differ', async () => {
   const pod = (requests: object, limits: object = {}): Pod =>
     podSchema.parse({
       metadata: { name: 'a', namespace: 'n', uid: 'u' },

@@ -3,7 +3,7 @@ import { Tally } from '@kubus/metrics';
 import { containersOf, isSidecar } from '@kubus/pod-lifecycle';
 import type { Metrics } from '@kubus/service-kit';
 
-/** Reasons that have a label of their own (of the reference): what else there is may be any number of words. */
+/** Reasons with a label of their own (of the reference): others may be any text. */
 const REASONS: ReadonlySet<string> = new Set([
   ...['AppArmor', 'PodOSSelectorNodeLabelDoesNotMatch', 'PodOSNotSupported', 'InvalidNodeInfo'],
   ...['InitContainerRestartPolicyForbidden', 'SupplementalGroupsPolicyNotSupported', 'UnexpectedAdmissionError'],
@@ -13,14 +13,14 @@ const REASONS: ReadonlySet<string> = new Set([
   ...['VolumeAttachmentLimitExceeded'],
 ]);
 
-/** What there is to know of a pod to see what becomes of it. */
+/** What the metrics need to know of a pod. */
 interface Known {
   readonly work: PodWork['work'];
-  /** It wants other resources than it can have now, and waits for them. */
+  /** A resize that waits for resources. */
   readonly isDeferred: boolean;
 }
 
-/** What the sync loop counts of what it decides, under the reference's names (kubelet behaviour 6.1). */
+/** The sync loop's metrics, under the reference's names (behaviour:agent-metrics). */
 export class WorkMetrics {
   readonly #rejections = new Tally();
   readonly #preemptions = new Tally();
@@ -29,12 +29,12 @@ export class WorkMetrics {
   readonly #known = new Map<string, Known>();
   readonly #sizes = new Map<string, ReadonlyMap<string, bigint>>();
 
-  /** A pod that was decided about in an earlier life. */
+  /** A pod with a decision of an earlier process. */
   earlier(uid: string, work: PodWork['work']): void {
     this.#known.set(uid, { work, isDeferred: false });
   }
 
-  /** It was decided so about a pod; undefined: there is nothing more to do with it. */
+  /** A decision about a pod; undefined: nothing is left to do. */
   decided(uid: string, decided: PodWork | undefined): void {
     const before = this.#known.get(uid);
     if (decided === undefined) {
@@ -47,7 +47,7 @@ export class WorkMetrics {
     if (work === 'reject' && before?.work !== 'reject')
       this.#rejections.add({ reason: labelOf(failure?.reason ?? '') });
     if (work === 'evict' && before?.work !== 'evict' && failure?.reason === 'Preempting') {
-      // Which resource was short is not told.
+      // The scarce resource is unknown.
       this.#preemptions.add({ preemption_signal: '' });
     }
     if (work === 'sync' && before?.isDeferred === true && pendingResize === undefined) {
@@ -55,7 +55,7 @@ export class WorkMetrics {
     }
   }
 
-  /** A source wants the pod so; undefined: not any more. */
+  /** A source has this version of the pod; undefined: the source no longer has the pod. */
   wanted(uid: string, pod: Pod | undefined): void {
     if (pod === undefined) {
       this.#sizes.delete(uid);
@@ -74,10 +74,10 @@ export class WorkMetrics {
 
   show(metrics: Metrics): void {
     const counters: readonly (readonly [name: string, help: string, values: Tally])[] = [
-      ['admission_rejections_total', 'Pods that the node did not take, by why.', this.#rejections],
-      ['preemptions', 'Pods that were ended for critical ones.', this.#preemptions],
-      ['container_requested_resizes_total', 'Resources of containers that were asked to be others.', this.#resizes],
-      ['pod_deferred_accepted_resizes_total', 'Resizes that had to wait and were then granted.', this.#accepted],
+      ['admission_rejections_total', 'Pods that the node rejected, by reason.', this.#rejections],
+      ['preemptions', 'Pods that were preempted by critical ones.', this.#preemptions],
+      ['container_requested_resizes_total', 'Requested resizes of container resources.', this.#resizes],
+      ['pod_deferred_accepted_resizes_total', 'Resizes that were deferred and then granted.', this.#accepted],
     ];
     for (const [name, help, values] of counters) {
       metrics.add({ type: 'counter', name: `kubelet_${name}`, help, collect: () => values.samples });

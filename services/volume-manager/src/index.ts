@@ -1,25 +1,25 @@
-import { makeShared } from '@kubus/mount';
-import { ObjectClient } from '@kubus/object-socket';
+import { makeShared } from '@kubus/filesystem';
 import { Distribution } from '@kubus/metrics';
+import { ObjectClient } from '@kubus/object-socket';
 import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
 import { hasNoSwap } from '@kubus/volume';
 import { mkdir, realpath } from 'node:fs/promises';
 import { release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { CsiService } from './csi/csi-service.ts';
-import { OPERATION_SECONDS, timedHost } from './timed-host.ts';
-import { createVolumeHost } from './volume-host.ts';
+import { OPERATION_SECONDS, timedHost } from './host/timed-host.ts';
+import { createVolumeHost } from './host/volume-host.ts';
 import { VolumeManager } from './volume-manager.ts';
-import { addVolumeMetrics } from './volume-metrics.ts';
-import { volumeUsage } from './volume-usage.ts';
-import { VolumeUsages, serveVolumeStats } from './volume-usages.ts';
+import { addVolumeMetrics } from './usage/volume-metrics.ts';
+import { volumeUsage } from './usage/volume-usage.ts';
+import { VolumeUsages, serveVolumeStats } from './usage/volume-usages.ts';
 
-export { CsiService, type CsiServiceOptions } from './csi/csi-service.ts';
+export { CsiService } from './csi/csi-service.ts';
 export type { CsiVolumes } from './csi/csi-volumes.ts';
-export { type MadeVolume, VolumeAwaits, type VolumeHost, type VolumeNews } from './ports.ts';
-export { type VolumeHostOptions, createVolumeHost } from './volume-host.ts';
-export { volumeRecordSchema } from './volume-record.ts';
-export { VolumeManager, type VolumeManagerOptions } from './volume-manager.ts';
+export { type VolumeHost } from './ports.ts';
+export { createVolumeHost } from './host/volume-host.ts';
+export { volumeRecordSchema } from './pod/volume-record.ts';
+export { VolumeManager } from './volume-manager.ts';
 
 /** The service `volume-manager`. */
 export const volumeManager: ServiceDefinition = {
@@ -27,7 +27,7 @@ export const volumeManager: ServiceDefinition = {
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
-    // What containers mount there appears on the node, and the other way round, where pods ask for that.
+    // Shared, for pods that ask for mount propagation between containers and the node.
     await makeShared(root);
     const objects = config.objects && new ObjectClient(config.objects.socket);
     const csi = await CsiService.start({ root, bus, clock, logger, values: objects });
@@ -45,7 +45,7 @@ export const volumeManager: ServiceDefinition = {
       eventRate: config.events,
     });
     csi.onRegistered(() => manager.tryAgain());
-    health.ready('pods', () => (manager.ready ? undefined : 'not every pod has been looked at yet'));
+    health.ready('pods', () => (manager.ready ? undefined : 'not every pod has been checked yet'));
     const volumes = () => manager.volumes;
     const usages = new VolumeUsages({ clock, volumes, usage: ({ step }) => volumeUsage(step, csi.volumes) });
     serveVolumeStats(bus, usages);
@@ -53,7 +53,7 @@ export const volumeManager: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_volume_pods',
-      help: 'Pods that volumes are looked after for, and those of which some can not be made or removed.',
+      help: 'Pods with managed volumes, and pods with a volume that cannot be made or removed.',
       collect: () => [
         { value: manager.count, labels: { state: 'all' } },
         { value: manager.failing, labels: { state: 'failing' } },

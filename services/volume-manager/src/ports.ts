@@ -2,25 +2,31 @@ import type { MountedVolume } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
 import type { SubPathPlace, VolumeStep } from '@kubus/volume';
 
-/** What a volume is made of is not to be had at the moment, which is nobody's failure. The message says what that is. */
+/**
+ * Thrown when something that a volume is made of is not available yet, which is not a failure. The message says what
+ * is missing.
+ */
 export class VolumeAwaits extends KubusError {}
 
-/** A volume that is there as its step says. */
+/** A volume that was made as its step says. */
 export interface MadeVolume {
   readonly volume: MountedVolume;
-  /** Milliseconds since the Unix epoch: when its step has to be made again without having changed. */
-  readonly againAt?: number;
+  /**
+   * When the step has to be made again even if it has not changed, in milliseconds since the Unix epoch; default:
+   * never.
+   */
+  readonly refreshAt?: number;
 }
 
-/** Something about a volume that its pod's user is to know. */
-export interface VolumeNews {
-  /** Left out: Warning. */
+/** A Kubernetes event about a volume of a pod. */
+export interface VolumeEvent {
+  /** Default: Warning. */
   readonly type?: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** A volume can not be made or removed; what its user is told of that is the message, with the reason of its event. */
+/** Thrown when a volume cannot be made or removed: with the message and reason of the Kubernetes event. */
 export class VolumeFailure extends KubusError {
   readonly reason: string;
 
@@ -32,31 +38,31 @@ export class VolumeFailure extends KubusError {
 
 /** A part of a volume that a container mounts. */
 export interface SubPath extends SubPathPlace {
-  /** Where the volume is. */
+  /** Where the volume is mounted. */
   readonly hostPath: string;
   /** Relative to the volume, without `..`. */
   readonly path: string;
 }
 
-/** The volumes as they really are on the machine. Every action may be done again after it was cut short at any point. */
+/** The volumes on the machine. Every action may be repeated after it was interrupted at any point. */
 export interface VolumeHost {
   /**
-   * Makes the volume where it is missing, brings it to what the step says where it is there, and gives where it is. Throws
-   * when that can not be done, {@link VolumeAwaits} when it can not be done yet; what was there before then stays.
+   * Makes a missing volume, updates an existing one to its step, and returns where it is. Throws when that is
+   * impossible, {@link VolumeAwaits} when it is not possible yet; an existing volume then stays.
    *
-   * @param tell called with what the pod's user should know meanwhile
+   * @param report called with events for the pod's user meanwhile
    */
-  make(step: VolumeStep, tell: (news: VolumeNews) => void): Promise<MadeVolume>;
+  make(step: VolumeStep, report: (event: VolumeEvent) => void): Promise<MadeVolume>;
   /** Where the volume is; undefined when it is missing. Makes nothing. */
   find(step: VolumeStep): Promise<MountedVolume | undefined>;
   /**
-   * Makes ready what a container mounts out of a volume, and gives where that is. Throws when the path would lead out of
-   * the volume or can not be opened; no error shows any part of it.
+   * Prepares the part of a volume that a container mounts, and returns its path. Throws when the path leads out of the
+   * volume or cannot be opened; no error contains any part of it.
    */
   subPath(mount: SubPath): Promise<string>;
-  /** Unmounts and removes all volumes of a pod; harmless when it has none. Throws as long as one is in use. */
+  /** Unmounts and removes all volumes of a pod; does nothing when it has none. Throws while one is in use. */
   remove(uid: string): Promise<void>;
-  /** Bytes on the disk of all that is in a folder; undefined when that can not be told. */
+  /** Disk usage of a folder in bytes; undefined when it cannot be read. */
   usage(folder: string): Promise<bigint | undefined>;
   /** UIDs of the pods that have a folder for volumes. */
   pods(): Promise<string[]>;

@@ -15,13 +15,13 @@ import { type ObjectReader, noObjects } from '@kubus/object-socket';
 import { type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
 import { type KnownObjects, type VolumePlan, type VolumeSettings, planVolumes, volumeGoal } from '@kubus/volume';
-import type { CsiUse } from './csi/csi-books.ts';
-import { InUse } from './in-use.ts';
-import { KnownFacts } from './known-facts.ts';
-import { type PodVolume, PodVolumes, type PodVolumesDeps } from './pod-volumes.ts';
+import type { CsiUse } from './csi/csi-use-records.ts';
+import { InUse } from './cluster/in-use.ts';
+import { KnownFacts } from './cluster/known-facts.ts';
+import { type PodVolume, PodVolumes, type PodVolumesDeps } from './pod/pod-volumes.ts';
 import type { VolumeHost } from './ports.ts';
-import { serveSubPaths } from './sub-paths.ts';
-import { volumeRecordSchema } from './volume-record.ts';
+import { serveSubPaths } from './sub-path/sub-paths.ts';
+import { volumeRecordSchema } from './pod/volume-record.ts';
 
 export interface VolumeManagerOptions {
   readonly bus: Bus;
@@ -29,20 +29,20 @@ export interface VolumeManagerOptions {
   readonly logger: Logger;
   readonly records: RecordStore;
   readonly host: VolumeHost;
-  /** Left out on a node that has nobody who could be asked. */
+  /** Default: none, on a node without an API server. */
   readonly objects?: ObjectReader | undefined;
   readonly settings: VolumeSettings;
-  /** The node's resources for pods. Left out for a member of a cluster, whose Node object tells them. */
+  /** The node's allocatable resources. Default: those of the Node object. */
   readonly allocatable?: ResourceList;
-  /** What is, or may be, mounted of drivers' volumes. Left out where there are none. */
+  /** CSI volumes that are, or may be, mounted; default: none. */
   readonly csiUses?: () => readonly CsiUse[];
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
 
 /**
- * All pods' volumes: brings each pod its work and its worker's state. Nothing of a pod that nobody speaks of is removed
- * before all works and all workers are known.
+ * All pods' volumes: passes each pod its desired pod and its worker's state. Nothing of a pod without either is
+ * removed before all desired pods and all workers are known.
  */
 export class VolumeManager {
   readonly #deps: PodVolumesDeps;
@@ -54,10 +54,10 @@ export class VolumeManager {
   readonly #refs = new Map<string, PodRef>();
   readonly #works = new Map<string, PodWork>();
   readonly #workers = new Map<string, PodWorkerReport>();
-  /** The instances of pod-workers that have told of all their pods. */
+  /** The instances of pod-workers that have published all their pods. */
   readonly #workersComplete = new Set<string>();
   #worksComplete = false;
-  #told = false;
+  #published = false;
 
   private constructor(options: VolumeManagerOptions) {
     const { bus, clock, csiUses = () => [], eventRate, objects: reader = noObjects, settings, ...rest } = options;
@@ -73,14 +73,14 @@ export class VolumeManager {
     serveSubPaths({ bus, host: deps.host, logger: deps.logger, objects: reader, pod });
   }
 
-  /** Reads what earlier lives have left, in the records and on the machine, then starts. */
+  /** Reads the records of earlier processes and what is on the machine, then starts. */
   static async start(options: VolumeManagerOptions): Promise<VolumeManager> {
     const manager = new VolumeManager(options);
     const { host, logger, records } = options;
     for (const [uid, value] of await records.load()) {
       const parsed = volumeRecordSchema.safeParse(value);
       if (parsed.success) manager.#refs.set(uid, parsed.data.ref);
-      else logger.error({ podUid: uid, err: parsed.error }, 'the record of a pod’s volumes is not understood');
+      else logger.error({ podUid: uid, err: parsed.error }, 'cannot parse the volume record of a pod');
       manager.#add(uid, true);
     }
     for (const uid of await host.pods()) manager.#add(uid, true);
@@ -88,32 +88,32 @@ export class VolumeManager {
     return manager;
   }
 
-  /** Pods that have volumes or are to get some. */
+  /** Number of pods that have volumes or are to get some. */
   get count(): number {
     return this.#pods.size;
   }
 
-  /** All volumes of all pods that it is known how to make. */
+  /** All volumes of all pods that can be made. */
   get volumes(): PodVolume[] {
     return [...this.#pods.values()].flatMap((pod) => pod.volumes);
   }
 
-  /** Pods of which not all volumes are as they should be. */
+  /** Number of pods with a volume that is not as desired. */
   get failing(): number {
     return [...this.#pods.values()].filter(({ error }) => error !== undefined).length;
   }
 
-  /** True once everything that is there was told. */
+  /** True once the state of all pods has been published. */
   get ready(): boolean {
-    return this.#told;
+    return this.#published;
   }
 
-  /** Tries at once what has failed: something is there now that was missing. */
+  /** Retries at once what has failed: something that was missing is available now. */
   tryAgain(): void {
     for (const [uid, { error }] of this.#pods) if (error !== undefined) this.#update(uid, []);
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no operation is running. */
   async stop(): Promise<void> {
     await Promise.all([...this.#pods.values()].map((pod) => pod.stop()));
   }
@@ -149,7 +149,7 @@ export class VolumeManager {
     });
   }
 
-  /** Every instance that has work has told of its pods; one at least, for there may be no work at all. */
+  /** Every instance with work has published its pods; at least one, for there may be no work at all. */
   get #complete(): boolean {
     if (!this.#worksComplete || this.#workersComplete.size === 0) return false;
     return [...this.#works.values()].every(({ worker }) => this.#workersComplete.has(worker));
@@ -172,11 +172,11 @@ export class VolumeManager {
     const plans = this.#plans(work);
     this.#inUse.want(uid, goal === 'remove' || plans instanceof Error ? undefined : plans);
     this.#add(uid, false).update({ ref, goal, plans }, causes);
-    this.#tellInUse();
+    this.#publishInUse();
   }
 
-  #tellInUse(): void {
-    if (this.#worksComplete) this.#inUse.tell();
+  #publishInUse(): void {
+    if (this.#worksComplete) this.#inUse.publish();
   }
 
   #plans(work: PodWork | undefined): VolumePlan[] | Error | undefined {
@@ -188,33 +188,33 @@ export class VolumeManager {
     }
   }
 
-  /** Something is known now, or different, that matters to those pods. */
+  /** A fact that those pods depend on has appeared or changed. */
   #updateThose(concerns: (pod: Pod) => boolean, cause: Cause): void {
     for (const [uid, { pod }] of this.#works) if (pod !== undefined && concerns(pod)) this.#update(uid, [cause]);
   }
 
   #updateAll(cause: Cause): void {
     for (const uid of this.#pods.keys()) this.#update(uid, [cause]);
-    this.#tellInUse();
-    this.#tellIfSettled();
+    this.#publishInUse();
+    this.#completeIfSettled();
   }
 
   #onRest(uid: string): void {
-    const isSpokenOf = this.#works.has(uid) || this.#workers.has(uid);
-    if (!isSpokenOf && this.#pods.get(uid)?.forgettable === true) {
+    const isReferenced = this.#works.has(uid) || this.#workers.has(uid);
+    if (!isReferenced && this.#pods.get(uid)?.forgettable === true) {
       this.#pods.delete(uid);
       this.#refs.delete(uid);
       this.#inUse.want(uid, undefined);
     }
-    this.#tellInUse();
-    this.#tellIfSettled();
+    this.#publishInUse();
+    this.#completeIfSettled();
   }
 
-  /** A missing fact says that nothing is left of a pod's volumes: true only after every pod has been looked at. */
-  #tellIfSettled(): void {
-    if (this.#told || !this.#complete) return;
+  /** A missing fact means that nothing is left of a pod's volumes: true only after every pod has been checked. */
+  #completeIfSettled(): void {
+    if (this.#published || !this.#complete) return;
     for (const { settled } of this.#pods.values()) if (!settled) return;
-    this.#told = true;
+    this.#published = true;
     this.#facts.complete();
   }
 }

@@ -1,4 +1,5 @@
-// The manager with what object-cache and node-agent tell of claims; the machine's real folders, and a host that records.
+// The manager with the facts of object-cache and node-agent about claims; the machine's real folders, and a host that
+// records its calls.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   type CsiPersistentVolume,
@@ -61,24 +62,27 @@ function claim(source: PersistentVolume['source'], change: Partial<PresentClaim>
   };
 }
 
-test('a claim is waited for, its problem told, and its volume there when it is bound', async () => {
+test('a claim is waited for, its problem is published, and its volume is mounted once it is bound', async () => {
   const facts = claims();
   const source = { kind: 'hostPath', path: join(dir, 'data'), type: 'DirectoryOrCreate' } as const;
   await start();
   node.want(using('a'));
-  await node.until(() => node.told('a')?.awaits !== undefined);
-  expect(node.told('a')).toMatchObject({ ready: false, awaits: ['what the API server has of claim default/data'] });
+  await node.until(() => node.published('a')?.awaits !== undefined);
+  expect(node.published('a')).toMatchObject({
+    ready: false,
+    awaits: ['claim default/data from the API server'],
+  });
   expect(node.events).toEqual([]);
   facts.put(claimKey(name), claim(source, { phase: 'Pending', volume: undefined }));
-  await node.until(() => node.told('a')?.errors !== undefined);
+  await node.until(() => node.published('a')?.errors !== undefined);
   const volumes = 'unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]';
   const problem = `Unable to attach or mount volumes: ${volumes}: error processing PVC default/data: PVC is not bound`;
-  expect(node.told('a')?.errors).toEqual([problem]);
+  expect(node.published('a')?.errors).toEqual([problem]);
   expect(new Set(node.events)).toEqual(new Set([`FailedMount ${problem}`]));
   const bound = claim(source);
   facts.put(claimKey(name), { ...bound, volume: bound.volume && { ...bound.volume, gid: '77' } });
   await node.untilReady('a');
-  expect(node.told('a')).toEqual({
+  expect(node.published('a')).toEqual({
     ...{ ref: { namespace: 'default', name: 'a', uid: 'a' }, ready: true, supplementalGroups: [77] },
     volumes: { v: { hostPath: join(dir, 'data') } },
   });
@@ -97,7 +101,7 @@ describe('a volume of a CSI driver', () => {
       ...{ volumesInUse, volumesAttached },
     }) as const;
 
-  test('waits for one thing after the other that the node has to know, and is made with them', async () => {
+  test('waits for each fact that the node needs, and is made with them', async () => {
     const made: VolumeStep[] = [];
     const all = Promise.withResolvers<undefined>();
     const make = (step: VolumeStep) => {
@@ -110,23 +114,23 @@ describe('a volume of a CSI driver', () => {
     await start({ make });
     for (const uid of ['a', 'b']) node.want(using(uid));
     const awaits = async (text: string | undefined) => {
-      for (const uid of ['a', 'b']) await node.until(() => node.told(uid)?.awaits?.[0] === text);
+      for (const uid of ['a', 'b']) await node.until(() => node.published(uid)?.awaits?.[0] === text);
       expect(made).toEqual([]);
     };
-    await awaits('what the API server has of claim default/data');
+    await awaits('claim default/data from the API server');
     facts.put(claimKey(name), claim(source));
     await awaits('the CSIDrivers of the cluster');
     drivers.complete();
     await awaits('the Node object');
     nodes.put('node0', say([], []));
-    await awaits(`that the Node’s status names ${unique} in volumesInUse`);
+    await awaits(`${unique} in volumesInUse of the Node object`);
     nodes.put('node0', say([unique], []));
-    await awaits(`that ${unique} is attached to the node`);
+    await awaits(`the attachment of ${unique} to the node`);
     nodes.put('node0', say([unique], [unique]));
     await awaits(`the VolumeAttachment of ${unique}`);
     const attachment = { name: 'csi-1', driver: 'd.test', volumeHandle: 'h1', attached: true, metadata: { path: 'x' } };
     attachments.put('csi-1', attachment);
-    await awaits('what the API server has of Secret csi/key');
+    await awaits('Secret csi/key from the API server');
     const secret = { kind: 'Secret', namespace: 'csi', name: 'key' } as const;
     secrets.put('Secret/csi/key', { ...secret, state: 'present', version: '5', uid: 's', keys: [] });
     for (const uid of ['a', 'b']) await node.untilReady(uid);
@@ -136,7 +140,7 @@ describe('a volume of a CSI driver', () => {
       stageSecret: { ...secret, version: '5' },
       tellPod: false,
     });
-    // A driver that describes itself later, and a node that says something else, concern those pods alone.
+    // A driver that is described later, and a changed Node object, affect only the pods that use them.
     node.want(podWith('other', [{ name: 'disk', emptyDir: {} }]));
     await node.untilReady('other');
     const described = { name: 'd.test', attachRequired: true, podInfoOnMount: true, requiresRepublish: false };

@@ -15,8 +15,8 @@ import { ScriptedNode, type Volumes, podWith } from './scripted-node.ts';
 
 const NODE = 'node0';
 
-/** Tells of each wait that begins. */
-class ToldClock extends ManualClock {
+/** Reports each wait that begins. */
+class ObservedClock extends ManualClock {
   readonly #listeners = new Set<() => void>();
 
   override after(ms: number, action: () => void): Cancel {
@@ -25,7 +25,7 @@ class ToldClock extends ManualClock {
     return cancel;
   }
 
-  /** Resolves, with the milliseconds, when something waits for so long from now on. */
+  /** Resolves, with the milliseconds, when a wait of such a duration begins from now on. */
   untilWaits(isIt: (ms: number) => boolean): Promise<number> {
     return new Promise((resolve) => {
       const look = () => {
@@ -43,8 +43,8 @@ class ToldClock extends ManualClock {
 /** A volume manager with a real object-cache beside it, which reads a real API server. */
 export class ContentNode {
   readonly api: TestApiServer;
-  // What the API server signs is dated by the machine's clock.
-  readonly clock = new ToldClock(Date.now());
+  // What the API server signs has times of the machine's clock.
+  readonly clock = new ObservedClock(Date.now());
   readonly node = new ScriptedNode(this.clock);
   readonly records = new MemoryRecords();
   readonly root: string;
@@ -91,7 +91,7 @@ export class ContentNode {
     this.#cache = { member, stop };
   }
 
-  /** Ends object-cache. What it told stays. */
+  /** Stops object-cache. Its facts stay. */
   async stopCache(): Promise<void> {
     const cache = this.#cache;
     this.#cache = undefined;
@@ -142,7 +142,7 @@ export class ContentNode {
   }
 }
 
-/** `mode uid gid` of what a path leads to. */
+/** `mode uid gid` of the file that a path leads to. */
 export function rights(path: string): string {
   const { mode, uid, gid } = statSync(path);
   return `${(mode & 0o7777).toString(8)} ${uid} ${gid}`;

@@ -40,7 +40,7 @@ const downward = {
 };
 const token = { name: 't', projected: { sources: [{ serviceAccountToken: { path: 'token', audience: 'vault' } }] } };
 
-test('volumes of every kind hold what their pod asks for, and nothing is left of them', async () => {
+test('volumes of every kind contain what their pod requests, and nothing is left of them', async () => {
   put('Secret', 'sec', { data: { user: base64('me'), password: base64(VALUE) } });
   put('ConfigMap', 'conf', {
     data: { text: 'hello' },
@@ -81,7 +81,9 @@ test('volumes of every kind hold what their pod asks for, and nothing is left of
     content.folder(uid, 'projected', 'p'),
   ];
   const shown = (hostPath: string) => ({ hostPath, relabel: true, readOnly: true });
-  expect(content.node.told(uid)).toMatchObject({ volumes: { s: shown(s), c: shown(c), d: shown(d), p: shown(p) } });
+  expect(content.node.published(uid)).toMatchObject({
+    volumes: { s: shown(s), c: shown(c), d: shown(d), p: shown(p) },
+  });
 
   expect([text(s, 'user'), text(s, 'password')]).toEqual(['me', VALUE]);
   expect([text(c, 'text'), readFileSync(join(c, 'blob'))]).toEqual(['hello', Buffer.from([0xff, 0])]);
@@ -98,22 +100,22 @@ test('volumes of every kind hold what their pod asks for, and nothing is left of
   expect(mounts).toHaveLength(3);
 
   content.node.worker(uid, 'terminated');
-  await content.node.untilGone(uid);
+  await content.node.untilRemoved(uid);
   expect(await everything(content.root)).toEqual(['750 0 pods']);
 });
 
-describe('content that changes', () => {
-  test('is written anew at once, in place, and only when it is other content', async () => {
+describe('changing content', () => {
+  test('is updated at once, in place, and only when it differs', async () => {
     put('Secret', 'sec', { data: { password: base64('old'), gone: '' } });
     const uid = content.run('a', [secret]);
     await content.node.untilReady(uid);
     const folder = content.folder(uid, 'secret', 's');
-    const told = content.node.told(uid);
+    const reported = content.node.published(uid);
     const sec = { kind: 'Secret', namespace: 'default', name: 'sec' };
     content.api.patch(sec, { data: { password: base64(VALUE), gone: null, come: '' } });
     await untilSays(folder, 'password', VALUE);
     await untilIn(folder, () => names(folder).sort().join() === 'come,password');
-    expect(content.node.told(uid)).toEqual(told);
+    expect(content.node.published(uid)).toEqual(reported);
 
     const before = current(folder);
     content.api.patch(sec, { metadata: { annotations: { other: 'yes' } } });
@@ -132,13 +134,13 @@ describe('content that changes', () => {
     await untilSays(folder, 'labels', 'color="blue"');
   });
 
-  test('stays when its object goes, which the pod’s user is told', async () => {
+  test('stays when its object is deleted, which is reported to the pod’s user', async () => {
     put('Secret', 'sec', { data: { password: base64(VALUE) } });
     const items = [{ key: 'password', path: 'p' }];
     const uid = content.run('a', [{ name: 's', secret: { secretName: 'sec', items } }]);
     await content.node.untilReady(uid);
     const folder = content.folder(uid, 'secret', 's');
-    const problem = () => content.node.told(uid)?.errors?.[0]?.replace(/^.* : /, '');
+    const problem = () => content.node.published(uid)?.errors?.[0]?.replace(/^.* : /, '');
     const sec = { kind: 'Secret', namespace: 'default', name: 'sec' };
     content.api.patch(sec, { data: { password: null } });
     await content.node.until(() => problem() === 'references non-existent secret key: password');
@@ -148,13 +150,13 @@ describe('content that changes', () => {
       'FailedMount MountVolume.SetUp failed for volume "s" : secret "sec" not found',
     );
     expect(text(folder, 'p')).toBe(VALUE);
-    expect(content.node.told(uid)?.volumes).toHaveProperty('s');
+    expect(content.node.published(uid)?.volumes).toHaveProperty('s');
     put('Secret', 'sec', { data: { password: base64('new') } });
-    await content.node.until(() => content.node.told(uid)?.errors === undefined);
+    await content.node.until(() => content.node.published(uid)?.errors === undefined);
     expect(text(folder, 'p')).toBe('new');
   });
 
-  test('of a token is got anew before it ends, and stays while there is no other', async () => {
+  test('of a token is renewed before it expires, and stays while there is no other', async () => {
     const uid = content.run('a', [token]);
     await content.node.untilReady(uid);
     const folder = content.folder(uid, 'projected', 't');
@@ -163,7 +165,7 @@ describe('content that changes', () => {
       when: ({ verb, plural }) => verb === 'create' && plural === 'serviceaccounts',
       fault: { kind: 'answer', code: 500 },
     });
-    // What the API server signs lives for an hour, to the second, from a moment at which this clock stood still already.
+    // Tokens of the API server live for an hour, to the second, from a moment at which this clock was already stopped.
     const isOfToken = (ms: number) => ms >= 0.8 * 3_600_000 - 1_000 && ms < 3_600_000;
     await content.clock.advance(await content.clock.untilWaits(isOfToken));
     await content.api.waitForRequest(({ plural, status }) => plural === 'serviceaccounts' && status === 500);
@@ -176,7 +178,7 @@ describe('content that changes', () => {
   });
 });
 
-test('what is not there is told, and mounted when it comes', async () => {
+test('a missing object is reported, and the volume is mounted once it exists', async () => {
   const uid = content.run('a', [secret, configMap]);
   await content.node.until(() => content.node.events.length >= 2);
   expect(new Set(content.node.events)).toEqual(
@@ -188,50 +190,50 @@ test('what is not there is told, and mounted when it comes', async () => {
   put('Secret', 'sec', { data: { password: base64(VALUE) } });
   put('ConfigMap', 'conf', {});
   await content.node.untilReady(uid);
-  expect(content.node.told(uid)).not.toHaveProperty('errors');
+  expect(content.node.published(uid)).not.toHaveProperty('errors');
   expect(names(content.folder(uid, 'configmap', 'c'))).toEqual([]);
 });
 
-test('a path that leads out of its volume makes no file', async () => {
+test('a path that leads out of its volume creates no file', async () => {
   put('ConfigMap', 'conf', { data: { key: VALUE } });
   const items = [{ key: 'key', path: '../../../../out' }];
   const uid = content.run('a', [{ name: 'c', configMap: { name: 'conf', items } }]);
-  await content.node.until(() => content.node.told(uid)?.errors !== undefined);
-  expect(content.node.told(uid)?.errors?.[0]).toContain("must not contain '..'");
+  await content.node.until(() => content.node.published(uid)?.errors !== undefined);
+  expect(content.node.published(uid)?.errors?.[0]).toContain("must not contain '..'");
   expect((await everything(dir)).filter((line) => line.includes('out'))).toEqual([]);
 });
 
 describe('without object-cache', () => {
-  test('values are waited for, and nobody is told of a failure', async () => {
+  test('values are waited for, without an event about a failure', async () => {
     put('Secret', 'sec', { data: { password: base64(VALUE) } });
     const first = content.run('first', [secret]);
     await content.node.untilReady(first);
     await content.stopCache();
     const uid = content.run('a', [secret]);
-    await content.node.until(() => content.node.told(uid)?.awaits !== undefined);
-    expect(content.node.told(uid)).toMatchObject({ ready: false, volumes: {} });
-    expect(content.node.told(uid)).not.toHaveProperty('errors');
+    await content.node.until(() => content.node.published(uid)?.awaits !== undefined);
+    expect(content.node.published(uid)).toMatchObject({ ready: false, volumes: {} });
+    expect(content.node.published(uid)).not.toHaveProperty('errors');
     await content.startCache();
     await content.node.untilReady(uid);
     expect(text(content.folder(uid, 'secret', 's'), 'password')).toBe(VALUE);
     expect(content.node.events).toEqual([]);
   });
 
-  test('a new life of the manager uses what is there, and writes nothing again when it can read it', async () => {
+  test('a restarted manager uses existing volumes, and does not write them again when it can read the values', async () => {
     put('Secret', 'sec', { data: { password: base64(VALUE) } });
     const uid = content.run('a', [secret, configMap]);
     put('ConfigMap', 'conf', { data: { a: '1' } });
     await content.node.untilReady(uid);
     const folders = [content.folder(uid, 'secret', 's'), content.folder(uid, 'configmap', 'c')];
     const before = folders.map(current);
-    const told = content.node.told(uid);
+    const reported = content.node.published(uid);
     await content.node.kill();
     await content.stopCache();
     await content.startManager();
-    await content.node.until(() => content.node.told(uid)?.awaits !== undefined);
-    expect(content.node.told(uid)).toMatchObject({ ready: true, volumes: told?.volumes ?? {} });
+    await content.node.until(() => content.node.published(uid)?.awaits !== undefined);
+    expect(content.node.published(uid)).toMatchObject({ ready: true, volumes: reported?.volumes ?? {} });
     await content.startCache();
-    await content.node.until(() => content.node.told(uid)?.awaits === undefined);
+    await content.node.until(() => content.node.published(uid)?.awaits === undefined);
     expect(folders.map(current)).toEqual(before);
     expect(folders.every((folder) => existsSync(join(folder, '..data')))).toBe(true);
   });

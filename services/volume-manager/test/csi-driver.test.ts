@@ -1,7 +1,7 @@
-// CSI drivers that fail, hang, die and forget, and a manager that is started again.
+// CSI drivers that fail, hang, crash and lose their state, and a manager that is restarted.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { listMounts } from '@kubus/filesystem';
 import type { CsiDisturbance } from '@kubus/harness';
-import { listMounts } from '@kubus/mount';
 import { ObjectError } from '@kubus/object-socket';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,8 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => csi.close());
 
-describe('a driver', () => {
-  test('that is not registered is waited for, to make and to remove', async () => {
+describe('a CSI driver', () => {
+  test('that is not registered is waited for, to mount and to remove', async () => {
     csi.describe();
     csi.claim('data');
     await csi.start();
@@ -24,7 +24,7 @@ describe('a driver', () => {
     csi.node.want(podWith('a', [disk, { name: 'data', persistentVolumeClaim: { claimName: 'data' } }]));
     const unknown = `driver name ${DRIVER} not found in the list of registered CSI drivers`;
     await csi.untilFailed('a', unknown);
-    expect(csi.node.told('a')?.errors).toEqual([
+    expect(csi.node.published('a')?.errors).toEqual([
       `MountVolume.MountDevice failed for volume "pv-data" : kubernetes.io/csi: attacher.MountDevice failed to create newCsiDriverClient: ${unknown}`,
     ]);
     const driver = await csi.driver({ topology: { zone: 'a' }, maxVolumes: 3 });
@@ -36,13 +36,13 @@ describe('a driver', () => {
     await csi.node.until(() => csi.plugins.get(DRIVER) === undefined);
     csi.node.worker('a', 'terminated');
     await csi.untilFailed('a', 'UnmountVolume.TearDown');
-    expect(csi.node.told('a')?.errors).toEqual([
+    expect(csi.node.published('a')?.errors).toEqual([
       `UnmountVolume.TearDown failed for volume "pv-data" : kubernetes.io/csi: Unmounter.TearDownAt failed to get CSI client: ${unknown}`,
     ]);
-    // The rest of the pod's volumes is gone already.
+    // The rest of the pod's volumes has been removed already.
     expect(existsSync(join(csi.root, 'pods/a/volumes/kubernetes.io~empty-dir'))).toBe(false);
     await driver.live();
-    await csi.node.untilGone('a');
+    await csi.node.untilRemoved('a');
     expect(await csi.remains(driver)).toEqual([]);
   });
 
@@ -53,7 +53,7 @@ describe('a driver', () => {
       'MountVolume.SetUp failed',
       ['stage handle-data', 'publish handle-data', 'unpublish handle-data', 'unstage handle-data'],
     ],
-  ])('that surely fails to %s a volume has nothing to undo of that', async (method, beginning, story) => {
+  ])('that definitely failed to %s a volume has nothing to undo of that', async (method, beginning, story) => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -62,7 +62,7 @@ describe('a driver', () => {
     csi.node.want(podOf('a', ['data']));
     await csi.untilFailed('a', 'InvalidArgument');
     const text = `${beginning} for volume "pv-data" : rpc error: code = InvalidArgument desc = ${method} fails as the test wants`;
-    expect(csi.node.told('a')?.errors).toEqual([text]);
+    expect(csi.node.published('a')?.errors).toEqual([text]);
     expect(csi.node.events).toEqual([`FailedMount ${text}`]);
     expect(existsSync(csi.path('a', 'pv-data'))).toBe(false);
     if (method === 'stage')
@@ -73,13 +73,13 @@ describe('a driver', () => {
   });
 
   test.each<[string, CsiDisturbance]>([
-    ['says that it is busy with staging', { method: 'stage', what: 'fail', code: 'ABORTED', done: true, times: 9 }],
+    ['reports that it is busy with staging', { method: 'stage', what: 'fail', code: 'ABORTED', done: true, times: 9 }],
     ['takes too long to publish', { method: 'publish', what: 'fail', code: 'DEADLINE_EXCEEDED', done: true, times: 9 }],
-    ['dies before it stages', { method: 'stage', what: 'die' }],
-    ['dies after it has staged', { method: 'stage', what: 'die', done: true }],
-    ['dies before it publishes', { method: 'publish', what: 'die' }],
-    ['dies after it has published', { method: 'publish', what: 'die', done: true }],
-  ])('that %s is asked to undo what it may have done', async (_, disturbance) => {
+    ['crashes before it stages', { method: 'stage', what: 'die' }],
+    ['crashes after it has staged', { method: 'stage', what: 'die', done: true }],
+    ['crashes before it publishes', { method: 'publish', what: 'die' }],
+    ['crashes after it has published', { method: 'publish', what: 'die', done: true }],
+  ])('that %s is called to undo what it may have done', async (_, disturbance) => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -89,7 +89,7 @@ describe('a driver', () => {
     await csi.untilFailed('a', 'rpc error');
     csi.node.worker('a', 'terminated');
     if (disturbance.what === 'die') await driver.live();
-    await csi.node.untilGone('a');
+    await csi.node.untilRemoved('a');
     expect(driver.story.slice(-2)).toEqual(['unpublish handle-data', 'unstage handle-data']);
     expect(await csi.remains(driver)).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('a driver', () => {
     ['has unpublished', { method: 'unpublish', what: 'die', done: true }],
     ['unstages', { method: 'unstage', what: 'die' }],
     ['has unstaged', { method: 'unstage', what: 'die', done: true }],
-  ])('that dies when it %s is asked again when it is back', async (_, disturbance) => {
+  ])('that crashes when it %s is called again when it is back', async (_, disturbance) => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -110,11 +110,11 @@ describe('a driver', () => {
     csi.node.worker('a', 'terminated');
     await csi.untilFailed('a', 'code = Unavailable');
     await driver.live();
-    await csi.node.untilGone('a');
+    await csi.node.untilRemoved('a');
     expect(await csi.remains(driver)).toEqual([]);
   });
 
-  test('that has forgotten a volume has nothing to undo, and what it left is taken away', async () => {
+  test('that no longer knows a volume has nothing to undo, and what it left is removed', async () => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -139,19 +139,19 @@ describe('a driver', () => {
     csi.node.want(podOf('b', ['other']));
     await csi.node.untilReady('b');
     await csi.end('b');
-    // The pod is not wanted any more before its volume is there.
+    // The pod is no longer desired before its volume exists.
     csi.node.worker('a', 'terminated');
-    expect(csi.node.told('a')).toBeUndefined();
+    expect(csi.node.published('a')).toBeUndefined();
     await driver.release();
-    await csi.node.until(() => csi.node.gone.has('a'));
+    await csi.node.until(() => csi.node.removed.has('a'));
     expect(driver.story.at(-1)).toBe('unstage handle-data');
     expect(csi.node.manager.failing).toBe(0);
     expect(await csi.remains(driver)).toEqual([]);
   });
 });
 
-describe('values', () => {
-  test('are waited for when they can not be read at the moment, which is no failure; what is there stays', async () => {
+describe('values for a driver', () => {
+  test('are waited for when they cannot be read at the moment, which is not a failure; existing volumes stay', async () => {
     const driver = await csi.driver({ capabilities: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
     csi.describe({ tokenRequests: [{ audience: 'vault' }], requiresRepublish: true });
     const names = ['stage', 'publish', 'expand'];
@@ -169,7 +169,7 @@ describe('values', () => {
       read: ({ name, version }) => value(name, { uid: name, version, type: 'Opaque', binaryValues, values }),
       token: () => value('token', { token: 't', expirationTimestamp: '', refreshTimestamp: '' }),
     };
-    missing.set('stage', new ObjectError('ObjectsUnavailable', 'object-cache can not be asked'));
+    missing.set('stage', new ObjectError('ObjectsUnavailable', 'object-cache cannot be asked'));
     missing.set('publish', new ObjectError('ObjectChanged', 'Secret/csi/publish is not at version 7 any more'));
     missing.set('token', new ObjectError('ObjectsUnavailable', 'no answer for the token'));
     missing.set('expand', new ObjectError('ObjectsUnavailable', 'object-cache has died'));
@@ -187,8 +187,8 @@ describe('values', () => {
       ['token', 'publish'],
       ['expand', 'expand'],
     ] as const) {
-      await csi.node.until(() => csi.node.told('a')?.awaits?.[0] === missing.get(name)?.message);
-      expect(csi.node.told('a')).toMatchObject({ ready: false, volumes: {} });
+      await csi.node.until(() => csi.node.published('a')?.awaits?.[0] === missing.get(name)?.message);
+      expect(csi.node.published('a')).toMatchObject({ ready: false, volumes: {} });
       expect(driver.story).toEqual(story);
       if (call !== undefined) story.push(`${call} handle-data`);
       missing.delete(name);
@@ -198,11 +198,11 @@ describe('values', () => {
     expect(driver.story.at(-1)).toBe('expand handle-data');
     missing.set('token', new ObjectError('ObjectsUnavailable', 'no answer for the token'));
     await csi.clock.advance(60_000);
-    await csi.node.until(() => csi.node.told('a')?.awaits !== undefined);
-    expect(csi.node.told('a')).toMatchObject({ ready: true, volumes: { data: {} } });
-    expect(csi.node.told('a')?.errors).toBeUndefined();
+    await csi.node.until(() => csi.node.published('a')?.awaits !== undefined);
+    expect(csi.node.published('a')).toMatchObject({ ready: true, volumes: { data: {} } });
+    expect(csi.node.published('a')?.errors).toBeUndefined();
     expect(csi.node.events.filter((event) => event.startsWith('Failed'))).toEqual([]);
-    // What is refused is told as a failure.
+    // A refusal is reported as a failure.
     missing.set('token', new ObjectError('Refused', 'no such audience'));
     await csi.clock.advance(1_000);
     await csi.untilFailed('a', 'no such audience');
@@ -210,7 +210,7 @@ describe('values', () => {
 });
 
 describe('after a restart', () => {
-  test('what is there stays as it is, and is removed when nobody speaks of its pod', async () => {
+  test('existing volumes stay as they are, and are removed when their pod is no longer published', async () => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -222,13 +222,13 @@ describe('after a restart', () => {
     for (const uid of ['a', 'b']) csi.node.want(pod(uid));
     for (const uid of ['a', 'b']) await csi.node.untilReady(uid);
     writeFileSync(join(csi.path('a', 'pv-data'), 'file'), 'kept');
-    const before = [csi.node.told('a'), await everything(csi.root)];
+    const before = [csi.node.published('a'), await everything(csi.root)];
     await csi.node.kill();
     await csi.start();
     csi.node.worker('a', 'syncing');
     csi.node.complete();
     await csi.node.until(() => csi.node.completions === 1);
-    expect([csi.node.told('a'), await everything(csi.root)]).toEqual(before);
+    expect([csi.node.published('a'), await everything(csi.root)]).toEqual(before);
     await csi.node.kill();
 
     csi.node.unwant('b');
@@ -245,27 +245,27 @@ describe('after a restart', () => {
     expect(await csi.remains(driver)).toEqual([]);
   });
 
-  test('a pod that ends keeps what it has until its worker is done', async () => {
+  test('an ending pod keeps its volumes until its worker has finished', async () => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
     await csi.start();
     csi.node.want(podOf('a', ['data']));
     await csi.node.untilReady('a');
-    const before = csi.node.told('a');
+    const before = csi.node.published('a');
     await csi.node.kill();
     csi.node.want(podOf('a', ['data']), 'kill');
     csi.node.worker('a', 'terminating');
     csi.node.complete();
     await csi.start();
     await csi.node.until(() => csi.node.completions === 1);
-    expect(csi.node.told('a')).toEqual(before);
+    expect(csi.node.published('a')).toEqual(before);
     expect(driver.story).toHaveLength(2);
     await csi.end('a');
     expect(await csi.remains(driver)).toEqual([]);
   });
 
-  test('a file that is not understood stops the removal of its pod, and nothing else', async () => {
+  test('an unreadable file stops the removal of its pod, and nothing else', async () => {
     const driver = await csi.driver();
     csi.describe();
     for (const name of ['data', 'other']) csi.claim(name);

@@ -1,8 +1,8 @@
-// The manager is killed between all changes that it makes for the volumes of a CSI driver, and before and after each call to
-// that; after the next start all is as if it had not been.
+// The manager is killed between all changes that it makes for the volumes of a CSI driver, and before and after each
+// call of the driver; after the next start the result is the same as without the crash.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mountsBelow } from '@kubus/filesystem';
 import { TestCsiDriver } from '@kubus/harness';
-import { mountsBelow } from '@kubus/mount';
 import { csiDevicePlace, csiPodPath, csiStagingPlace } from '@kubus/volume';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await removeRoot(dir, () => driver.remove());
 });
 
-/** Runs the manager until it is done or killed. Gives the pods for which it was halted. */
+/** Runs the manager until it is done or killed. Returns the pods for which it was halted. */
 async function live(goal: CsiSetup['goal'], pods: readonly CsiPod[], killed = false): Promise<string[]> {
   const setup: CsiSetup = { dir, records: join(dir, 'records'), goal, pods, killed };
   const program = join(import.meta.dirname, 'csi-process.ts');
@@ -43,7 +43,7 @@ async function live(goal: CsiSetup['goal'], pods: readonly CsiPod[], killed = fa
 }
 
 type Changes = Readonly<Record<CsiKind, number>>;
-/** More than are made for a volume, which the test makes sure of; the second for those that are made and removed. */
+/** More than are made for a volume, which the test checks; the second for volumes that are made and removed. */
 const MAKING: Changes = { files: 16, device: 18, inline: 9 };
 const BOTH: Changes = { files: 21, device: 27, inline: 15 };
 
@@ -54,7 +54,9 @@ function podsOf(set: string, changes: Changes): CsiPod[] {
   );
 }
 
-/** The last pod of each kind came through, and the first of each did not: every change was the last one for some pod. */
+/**
+ * The last pod of each kind was completed, and the first of each was not: every change was the last one for some pod.
+ */
 function expectEveryPlace(pods: readonly CsiPod[], halted: readonly string[]): void {
   for (const kind of Object.keys(BOTH)) {
     const isReached = pods.filter((pod) => pod.kind === kind).map(({ uid }) => halted.includes(uid));
@@ -70,7 +72,7 @@ const nameOf = (pod: CsiPod) => ({
   block: false,
 });
 
-/** What has to be mounted for a pod. */
+/** The mounts that a pod has to have. */
 function mountsOf(pod: CsiPod): string[] {
   const root = join(dir, 'node');
   const { uid, kind } = pod;
@@ -82,14 +84,14 @@ function mountsOf(pod: CsiPod): string[] {
   return [csiStagingPlace(root, nameOf(pod)).staging, csiPodPath(root, uid, nameOf(pod))];
 }
 
-/** What there is for a pod, without its own names. */
+/** The state of a pod's volumes, without the pod's own names. */
 function ownOf(pod: CsiPod, lines: readonly string[]): string[] {
   const hash = createHash('sha256').update(handle(pod)).digest('hex');
   const own = lines.filter((line) => line.includes(pod.uid) || line.includes(hash));
   return own.map((line) => line.replaceAll(pod.uid, 'UID').replaceAll(hash, 'HASH')).sort();
 }
 
-test('killed at any place, what is wanted is there after the next start, once, and nothing else', async () => {
+test('killed at any point, the manager restores exactly the desired volumes after a restart', async () => {
   const [wanted, others] = [podsOf('wanted', BOTH), podsOf('other', MAKING)];
   const all = [...wanted, ...others];
   expectEveryPlace(wanted, await live('make', all, true));

@@ -43,7 +43,7 @@ const described: CsiDriver = {
   tokenRequests: [],
 };
 
-/** What there is to say of a claim's volume. */
+/** The properties of a claim's volume. */
 export interface ClaimedVolume extends Partial<CsiPersistentVolume>, Partial<Pick<PersistentVolume, 'volumeMode'>> {
   /** Of the volume, and of the claim. */
   readonly capacity?: string;
@@ -64,7 +64,7 @@ export class CsiNode<C extends Clock = ManualClock> {
   readonly root: string;
   records: RecordStore = new MemoryRecords();
   values: Values | undefined;
-  /** What stands between the manager and the machine. */
+  /** A wrapper between the manager and the machine. */
   between: (host: VolumeHost) => VolumeHost = (host) => host;
   readonly #drivers: TestCsiDriver[] = [];
   readonly #claims: FactOwner<VolumeClaim>;
@@ -76,7 +76,7 @@ export class CsiNode<C extends Clock = ManualClock> {
   readonly inUse: FactReader<VolumesInUse>;
   readonly expansions: FactReader<ClaimExpansion>;
 
-  /** A node with a clock that the test moves, in a folder of its own. */
+  /** A node with a clock that the test advances, in a folder of its own. */
   static make(): CsiNode {
     return new CsiNode(new ManualClock(), makeRoot());
   }
@@ -119,14 +119,14 @@ export class CsiNode<C extends Clock = ManualClock> {
     return driver;
   }
 
-  /** What the cluster says of a driver. */
+  /** Publishes the CSIDriver of a driver. */
   describe(driver: Partial<CsiDriver> = {}): void {
     const { name = DRIVER } = driver;
     this.#described.put(name, { ...described, ...driver });
     this.#described.complete();
   }
 
-  /** A claim with a volume of its own, named after it. */
+  /** Publishes a claim with a volume of its own, named after it. */
   claim(
     name: string,
     { volumeMode = 'Filesystem', capacity = '1Mi', had = capacity, ...source }: ClaimedVolume = {},
@@ -149,7 +149,7 @@ export class CsiNode<C extends Clock = ManualClock> {
     });
   }
 
-  /** What the Node object says of its volumes. */
+  /** Publishes a Node object with these volumes. */
   says(volumes: Pick<ClusterNode, 'volumesInUse' | 'volumesAttached'>): void {
     this.#cluster.put('node0', {
       ...{ name: 'node0', uid: 'node0', resourceVersion: '1', labels: {}, annotations: {}, taints: [], podCIDRs: [] },
@@ -158,23 +158,23 @@ export class CsiNode<C extends Clock = ManualClock> {
     });
   }
 
-  /** Where a pod finds a file system. */
+  /** The path of a pod's file system. */
   path(uid: string, specName: string): string {
     return join(this.root, 'pods', uid, 'volumes/kubernetes.io~csi', specName, 'mount');
   }
 
-  /** The pod's worker has stopped it; resolves when nothing of its volumes is left. */
+  /** Publishes that the pod's worker has stopped it; resolves when nothing of its volumes is left. */
   async end(uid: string): Promise<void> {
     this.node.worker(uid, 'terminated');
-    await this.node.untilGone(uid);
+    await this.node.untilRemoved(uid);
   }
 
-  /** Resolves when the first of what is wrong with the pod's volumes has this in it. */
+  /** Resolves when the first error of the pod's volumes contains this text. */
   untilFailed(uid: string, text: string): Promise<void> {
-    return this.node.until(() => this.node.told(uid)?.errors?.[0]?.includes(text) === true);
+    return this.node.until(() => this.node.published(uid)?.errors?.[0]?.includes(text) === true);
   }
 
-  /** What is left of volumes: on the machine, in the driver's books, and in the manager's records. */
+  /** What is left of volumes: on the machine, in the driver's state, and in the manager's records. */
   async remains(driver: TestCsiDriver): Promise<string[]> {
     const { staged, published, devices } = await driver.books();
     const books = [staged, published, devices].flatMap((book) => Object.entries(book).map((entry) => entry.join(' ')));
@@ -189,7 +189,7 @@ export class CsiNode<C extends Clock = ManualClock> {
   }
 }
 
-/** What there is of volumes, without the folders that every driver and every node has. */
+/** What is left of volumes, without the folders that every driver and every node has. */
 export async function leftOver(root: string): Promise<string[]> {
   const devices = ['', '/publish', '/staging'].map((name) => `/csi/volumeDevices${name}`);
   const kept = ['', '/csi', `/csi/${DRIVER}`, ...devices].map((name) => `plugins/kubernetes.io${name}`);

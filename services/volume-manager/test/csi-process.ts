@@ -1,7 +1,7 @@
-// The volume manager in a process of its own, on a bus inside of it, with pods that have one volume of a CSI driver each. It
-// can be halted for each pod at another change of what is there; when all pods are halted or done, it ends with SIGKILL.
-import { CsiNode as DriverCalls } from '@kubus/csi';
+// The volume manager in a process of its own, on a bus within it, with pods that have one volume of a CSI driver each.
+// It can be halted for each pod at another change; when all pods are halted or done, it ends with SIGKILL.
 import type { Pod } from '@kubus/contracts';
+import { CsiNode as DriverCalls } from '@kubus/node-plugins';
 import { type RecordStore, silentLogger } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -18,18 +18,18 @@ export type CsiKind = 'files' | 'device' | 'inline';
 export interface CsiPod {
   readonly uid: string;
   readonly kind: CsiKind;
-  /** How many changes are made for the pod before the one that is not made any more. */
+  /** How many changes are made for the pod before the one at which it is halted. */
   readonly changes: number;
 }
 
-/** What the process is started with, as JSON in its only argument. */
+/** The configuration of the process, as JSON in its only argument. */
 export interface CsiSetup {
   readonly dir: string;
   readonly records: string;
-  /** `make`: the pods are wanted. `remove`: their workers have stopped them. Nobody speaks of other pods. */
+  /** `make`: the pods are desired. `remove`: their workers have stopped them. Other pods are not published. */
   readonly goal: 'make' | 'remove';
   readonly pods: readonly CsiPod[];
-  /** Without this it ends when all pods are done, by itself. */
+  /** Without this the process ends by itself when all pods are done. */
   readonly killed: boolean;
 }
 
@@ -41,7 +41,7 @@ const halted = new Set<string>();
 const removed = new Set<string>();
 const csi = new CsiNode(systemClock, dir);
 
-/** Whether the change that comes now is made. */
+/** Whether the next change is made. */
 function isMade(): boolean {
   const uid = ofPod.getStore();
   if (!killed || uid === undefined) return true;
@@ -53,14 +53,14 @@ function isMade(): boolean {
   return false;
 }
 
-/** Everything that is held by what does not go on stays held. */
+/** Everything that waits for a halted change waits forever. */
 const waiting: unknown[] = [];
 const never = <T>(): Promise<T> => new Promise((resolve) => waiting.push(resolve));
 const change = <T>(action: () => Promise<T>): Promise<T> => (isMade() ? action() : never());
 
 type Action = (...args: unknown[]) => Promise<unknown>;
 
-/** Each call of one of the methods is a change; with `after`, that an answer has come counts as another one. */
+/** Each call of one of the methods is a change; with `after`, the arrival of its answer counts as another one. */
 function count(
   target: object,
   names: readonly string[],
@@ -82,7 +82,7 @@ count(files, ['mkdir', 'rename', 'rm', 'rmdir', 'symlink', 'unlink'], {});
 count(files, ['open'], { only: ([, flags]) => flags === 'w' || flags === 'a' });
 count(DriverCalls.prototype, ['stage', 'publish', 'unpublish', 'unstage'], { after: true });
 const { spawn } = processes;
-/** A program that never ends: what is run are mount(8) and umount(8). */
+/** A program that never ends, in place of mount(8) and umount(8). */
 const hanging = () =>
   Object.assign(new EventEmitter(), {
     stdout: new PassThrough(),
@@ -102,14 +102,14 @@ const counted: RecordStore = {
   delete: async (key) => {
     await ofPod.run(key, () => change(() => store.delete(key)));
     removed.add(key);
-    // That is the last thing of a pod, of which no fact may tell.
+    // This is the last change of a pod, which no fact may report.
     setImmediate(() => csi.node.look());
   },
 };
 csi.records = counted;
 csi.between = (host) => ({
   ...host,
-  make: (step, tell) => ofPod.run(step.kind === 'csi' ? step.pod.uid : '', () => host.make(step, tell)),
+  make: (step, report) => ofPod.run(step.kind === 'csi' ? step.pod.uid : '', () => host.make(step, report)),
   remove: (uid) => ofPod.run(uid, () => host.remove(uid)),
 });
 
@@ -127,13 +127,13 @@ for (const pod of pods) {
 }
 await csi.start();
 csi.node.complete();
-const isDone = ({ uid }: CsiPod) => (goal === 'make' ? csi.node.told(uid)?.ready === true : removed.has(uid));
+const isDone = ({ uid }: CsiPod) => (goal === 'make' ? csi.node.published(uid)?.ready === true : removed.has(uid));
 await csi.node.until(
   () =>
     (killed || (csi.node.manager.ready && csi.node.manager.count === pods.length)) &&
     pods.every((pod) => halted.has(pod.uid) || isDone(pod)),
 );
-// The bus would look after its facts for a while yet.
+// The bus would keep watching its facts for a while.
 process.stdout.write(JSON.stringify([...halted]), () => {
   if (killed) process.kill(process.pid, 'SIGKILL');
   else process.exit(0);

@@ -1,4 +1,4 @@
-// Volumes that CSI drivers make: real drivers as processes, real mounts, the manager on a bus inside of the test.
+// Volumes that CSI drivers make: real drivers as processes, real mounts, the manager on a bus within the test.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ const data = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
 const inline = { name: 'inline', csi: { driver: DRIVER, fsType: 'ext4', volumeAttributes: { size: 'small' } } };
 
 describe('a volume of a claim', () => {
-  test('is staged once and published for each pod, laid out and written down as by the reference', async () => {
+  test('is staged once and published for each pod, with the reference’s paths and records', async () => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('data');
@@ -30,7 +30,7 @@ describe('a volume of a claim', () => {
     csi.node.want(podOf('b', ['data']));
     await csi.node.untilReady('b');
     expect(driver.story).toEqual(['stage handle-data', 'publish handle-data', 'publish handle-data']);
-    expect(csi.node.told('a')).toMatchObject({ volumes: { data: { hostPath: csi.path('a', 'pv-data') } } });
+    expect(csi.node.published('a')).toMatchObject({ volumes: { data: { hostPath: csi.path('a', 'pv-data') } } });
     writeFileSync(join(csi.path('a', 'pv-data'), 'file'), 'shared');
     expect(readFileSync(join(csi.path('b', 'pv-data'), 'file'), 'utf8')).toBe('shared');
 
@@ -74,7 +74,7 @@ describe('a volume of a claim', () => {
     expect(await csi.remains(driver)).toEqual([]);
   });
 
-  test('comes with what the driver is to know: of the volume, the pod, its account, and the values of Secrets', async () => {
+  test('is published with its attributes, the pod’s information and account, and the values of Secrets', async () => {
     const driver = await csi.driver();
     csi.describe({ podInfoOnMount: true, tokenRequests: [{ audience: 'vault', expirationSeconds: 900 }] });
     const secret = (name: string) => ({ namespace: 'csi', name });
@@ -137,7 +137,7 @@ describe('a volume of a claim', () => {
     });
   });
 
-  test('waits for its attachment, which it asks for, and comes with what that says', async () => {
+  test('waits for its attachment, which it reports as in use, and is staged with the attachment’s metadata', async () => {
     const driver = await csi.driver();
     csi.describe({ attachRequired: true });
     csi.claim('data');
@@ -145,7 +145,7 @@ describe('a volume of a claim', () => {
     csi.node.want(podOf('a', ['data']));
     const unique = `kubernetes.io/csi/${DRIVER}^handle-data`;
     csi.says({ volumesInUse: [], volumesAttached: [] });
-    await csi.node.until(() => csi.node.told('a')?.awaits !== undefined);
+    await csi.node.until(() => csi.node.published('a')?.awaits !== undefined);
     expect(csi.inUse.get('node0')).toBeUndefined();
     csi.node.complete();
     await csi.node.until(() => csi.inUse.get('node0')?.value.volumes.length === 1);
@@ -164,7 +164,7 @@ describe('a volume of a claim', () => {
     expect(driver.calls.find(({ method }) => method === 'stage')?.request).toMatchObject({
       publishContext: { device: 'sdb' },
     });
-    // Nobody speaks of the pod any more, but its volume can not go.
+    // The pod is no longer published, but its volume cannot be removed.
     await driver.disturb({ method: 'unpublish', what: 'hang' });
     const unpublished = driver.untilCalled('unpublish');
     csi.node.worker('a', 'terminated');
@@ -190,8 +190,8 @@ describe('a volume of a claim', () => {
 
   test.each([
     ['by the node', [], '', 1234, '2775'],
-    ['by a driver that can', ['VOLUME_MOUNT_GROUP'], '1234', 1234, '755'],
-  ] as const)('belongs to the pod’s group: that is done %s', async (_, more, told, gid, mode) => {
+    ['by a driver that can change it', ['VOLUME_MOUNT_GROUP'], '1234', 1234, '755'],
+  ] as const)('belongs to the pod’s group, changed %s', async (_, more, mountGroup, gid, mode) => {
     const driver = await csi.driver({ capabilities: ['STAGE_UNSTAGE_VOLUME', ...more] });
     csi.describe();
     csi.claim('data');
@@ -199,13 +199,13 @@ describe('a volume of a claim', () => {
     csi.node.want(podOf('a', ['data'], { securityContext: { fsGroup: 1234 } }));
     await csi.node.untilReady('a');
     expect(driver.calls.find(({ method }) => method === 'publish')?.request).toMatchObject({
-      volumeCapability: { mount: { volumeMountGroup: told } },
+      volumeCapability: { mount: { volumeMountGroup: mountGroup } },
     });
     const stats = statSync(csi.path('a', 'pv-data'));
     expect([stats.gid, (stats.mode & 0o7777).toString(8)]).toEqual([gid, mode]);
   });
 
-  test('as a device is held for the pod, and linked in its folder', async () => {
+  test('as a block device is pinned for the pod, and linked in its folder', async () => {
     const driver = await csi.driver();
     csi.describe();
     csi.claim('disk', { volumeMode: 'Block' });
@@ -217,7 +217,7 @@ describe('a volume of a claim', () => {
     csi.node.want(pod('b'));
     await csi.node.untilReady('b');
     const link = join(csi.root, 'pods/a/volumeDevices/kubernetes.io~csi/pv-disk');
-    expect(csi.node.told('a')?.volumes).toEqual({ disk: { hostPath: link, device: true } });
+    expect(csi.node.published('a')?.volumes).toEqual({ disk: { hostPath: link, device: true } });
     const base = join(plugins(), 'volumeDevices');
     expect(readlinkSync(link)).toBe(join(base, 'publish/pv-disk/a'));
     expect(statSync(link).isBlockDevice()).toBe(true);
@@ -240,7 +240,7 @@ describe('a volume of a claim', () => {
     expect(await csi.remains(driver)).toEqual([]);
   });
 
-  test('is made larger once, which its claim and its user hear; until then no pod starts with less', async () => {
+  test('is expanded once, and its claim and its user are informed; until then no pod starts with less', async () => {
     const driver = await csi.driver({ capabilities: ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'] });
     csi.describe();
     csi.claim('data', { capacity: '2Mi', had: '1Mi' });
@@ -248,7 +248,7 @@ describe('a volume of a claim', () => {
     await csi.start();
     csi.node.want(podOf('a', ['data']));
     await csi.untilFailed('a', 'expanding');
-    expect(csi.node.told('a')).toMatchObject({ ready: false, volumes: {} });
+    expect(csi.node.published('a')).toMatchObject({ ready: false, volumes: {} });
     const failure =
       'Expander.NodeExpand failed to expand the volume : rpc error: code = Internal desc = expand fails as the test wants';
     expect(csi.node.events).toEqual([
@@ -273,17 +273,19 @@ describe('a volume of a claim', () => {
     await csi.node.until(() => csi.expansions.get('default/data') === undefined);
     expect(driver.calls.filter(({ method }) => method === 'expand')).toHaveLength(2);
 
-    // While it is in use, a failure is told and everything stays.
+    // While it is in use, a failure is reported and everything stays.
     await driver.disturb({ method: 'expand', what: 'fail', code: 'OUT_OF_RANGE' });
     csi.claim('data', { capacity: '3Mi', had: '2Mi' });
     await csi.node.until(() => csi.node.events.some((event) => event.startsWith('VolumeResizeFailed')));
     expect(csi.node.events.at(-1)).toContain(
       'VolumeResizeFailed NodeExpandVolume.NodeExpandVolume failed for volume "pv-data" : Expander.NodeExpand failed',
     );
-    expect(csi.node.told('a')).toMatchObject({ ready: true, volumes: { data: {} } });
-    // One that the driver does not do while the volume is in use is not asked for again.
+    expect(csi.node.published('a')).toMatchObject({ ready: true, volumes: { data: {} } });
+    // An expansion that the driver refuses while the volume is in use is not requested again.
     csi.claim('data', { capacity: '2Mi' });
-    await csi.node.until(() => csi.node.told('a')?.errors === undefined && csi.node.told('b')?.errors === undefined);
+    await csi.node.until(
+      () => csi.node.published('a')?.errors === undefined && csi.node.published('b')?.errors === undefined,
+    );
     await driver.disturb({ method: 'expand', what: 'fail', code: 'FAILED_PRECONDITION' });
     const asked = driver.untilCalled('expand');
     csi.claim('data', { capacity: '4Mi', had: '2Mi' });
@@ -296,7 +298,7 @@ describe('a volume of a claim', () => {
 });
 
 describe('an inline volume', () => {
-  test('comes and goes with its pod', async () => {
+  test('is created and removed with its pod', async () => {
     const driver = await csi.driver();
     csi.describe({ podInfoOnMount: true });
     await csi.start();
@@ -326,10 +328,10 @@ describe('an inline volume', () => {
     const problem = `volume mode "Ephemeral" not supported by driver ${DRIVER} ${why}`;
     const text = `kubernetes.io/csi: mounter.SetupAt failed to check volume lifecycle mode: ${problem}`;
     await csi.untilFailed('a', text);
-    expect(csi.node.told('a')?.errors).toEqual([`MountVolume.SetUp failed for volume "inline" : ${text}`]);
+    expect(csi.node.published('a')?.errors).toEqual([`MountVolume.SetUp failed for volume "inline" : ${text}`]);
   });
 
-  test('is published again from time to time where the driver wants that; a failure takes nothing away', async () => {
+  test('is published again periodically where the driver requires it, and stays after a failure', async () => {
     const driver = await csi.driver();
     csi.describe({ requiresRepublish: true });
     await csi.start();
@@ -341,9 +343,9 @@ describe('an inline volume', () => {
     await csi.clock.advance(60_000);
     await again;
     await csi.untilFailed('a', 'InvalidArgument');
-    expect(csi.node.told('a')).toMatchObject({ ready: true, volumes: { inline: {} } });
+    expect(csi.node.published('a')).toMatchObject({ ready: true, volumes: { inline: {} } });
     expect(readFileSync(join(csi.path('a', 'inline'), 'file'), 'utf8')).toBe('kept');
     await csi.clock.advance(500);
-    await csi.node.until(() => csi.node.told('a')?.errors === undefined);
+    await csi.node.until(() => csi.node.published('a')?.errors === undefined);
   });
 });

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { FactOwner } from '@kubus/bus';
 import { type CachedObject, cachedObject } from '@kubus/contracts';
-import { mount } from '@kubus/mount';
+import { mount } from '@kubus/filesystem';
 import { hasErrno, silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { FileRecordStore } from '@kubus/service-kit';
@@ -35,7 +35,7 @@ beforeEach(async () => {
         ...{ uid: name, version, type: '', binaryValues: new Map() },
         values: new Map([['key', Buffer.from(valueAt(version))]]),
       }),
-    token: () => Promise.reject(new Error('nobody asks for a token')),
+    token: () => Promise.reject(new Error('unexpected request for a token')),
   };
   await node.start({
     root,
@@ -49,15 +49,15 @@ afterEach(async () => {
   await removeRoot(dir);
 });
 
-/** As long as it can be told from what is cut off. */
+/** The value of a version, long enough that a cut-off one is recognized. */
 const valueAt = (version: string) => version.repeat(20_000);
 
-function tell(version: string): void {
+function publishObject(version: string): void {
   const about = { kind: 'ConfigMap', namespace: 'default', name: 'conf' } as const;
   objects.put('ConfigMap/default/conf', { ...about, state: 'present', uid: 'conf', version, keys: ['key'] });
 }
 
-/** Makes files until there is no place for more. */
+/** Creates files until there is no space for more. */
 function fill(folder: string, bytes: number): void {
   const full = join(folder, 'full');
   mkdirSync(full);
@@ -68,7 +68,7 @@ function fill(folder: string, bytes: number): void {
   }
 }
 
-/** Leaves place for a part of a value. */
+/** Leaves space for a part of a value. */
 function fillSpace(folder: string): void {
   fill(folder, 32 * 1024);
   for (const name of readdirSync(join(folder, 'full')).slice(-1)) rmSync(join(folder, 'full', name));
@@ -91,22 +91,24 @@ const config = (uid: string) => join(root, 'pods', uid, 'volumes/kubernetes.io~c
 test.each<[string, string[], (folder: string) => void]>([
   ['space', ['conf'], fillSpace],
   ['inodes', ['disk', 'conf'], (folder) => fill(folder, 0)],
-])('volumes wait for %s, which their user is told; what is there stays whole', async (_, missing, fillUp) => {
-  tell('1');
+])('volumes wait for %s, which is reported to the user; existing content stays intact', async (_, missing, fillUp) => {
+  publishObject('1');
   node.want(podWith('a', volumes));
   await node.untilReady('a');
   const before = await everything(root);
   fillUp(root);
-  tell('2');
+  publishObject('2');
   node.want(podWith('b', volumes));
-  await node.until(() => node.told('a')?.errors?.length === 1 && node.told('b')?.errors?.length === missing.length);
-  expect(node.told('a')).toMatchObject({ ready: true, volumes: { conf: {}, disk: {} } });
-  expect(node.told('b')).toMatchObject({ ready: false });
-  expect(node.told('b')?.volumes['conf']).toBeUndefined();
+  await node.until(
+    () => node.published('a')?.errors?.length === 1 && node.published('b')?.errors?.length === missing.length,
+  );
+  expect(node.published('a')).toMatchObject({ ready: true, volumes: { conf: {}, disk: {} } });
+  expect(node.published('b')).toMatchObject({ ready: false });
+  expect(node.published('b')?.volumes['conf']).toBeUndefined();
   const failed = (name: string) =>
     expect.stringMatching(`^MountVolume.SetUp failed for volume "${name}" : .*no space left on device`);
-  expect(node.told('a')?.errors).toEqual([failed('conf')]);
-  expect(node.told('b')?.errors).toEqual(missing.map(failed));
+  expect(node.published('a')?.errors).toEqual([failed('conf')]);
+  expect(node.published('b')?.errors).toEqual(missing.map(failed));
   await node.until(() => node.events.length > missing.length);
   expect(node.events.every((event) => event.startsWith('FailedMount MountVolume.SetUp failed'))).toBe(true);
   expect(readFileSync(join(config('a'), 'key'), 'utf8')).toBe(valueAt('1'));
@@ -114,21 +116,23 @@ test.each<[string, string[], (folder: string) => void]>([
 
   free(root);
   await clock.advance(122_000);
-  await node.until(() => ['a', 'b'].every((uid) => node.told(uid)?.ready && node.told(uid)?.errors === undefined));
+  await node.until(() =>
+    ['a', 'b'].every((uid) => node.published(uid)?.ready && node.published(uid)?.errors === undefined),
+  );
   for (const uid of ['a', 'b']) {
     expect(readFileSync(join(config(uid), 'key'), 'utf8')).toBe(valueAt('2'));
     expect(readdirSync(config(uid)).filter((name) => /^\.\.\d/.test(name))).toHaveLength(1);
   }
   for (const uid of ['a', 'b']) node.worker(uid, 'terminated');
-  for (const uid of ['a', 'b']) await node.untilGone(uid);
+  for (const uid of ['a', 'b']) await node.untilRemoved(uid);
   expect(await everything(root)).toEqual(before.slice(0, 1));
 });
 
-test('a pod gets nothing of which nobody could know later; it goes on when its record can be written', async () => {
+test('a pod gets no volume before its record can be written, and continues afterwards', async () => {
   fill(state, 0);
   node.want(podWith('a', volumes.slice(0, 1)));
-  await node.until(() => node.told('a')?.errors !== undefined);
-  expect(node.told('a')?.errors).toEqual([expect.stringContaining('no space left on device')]);
+  await node.until(() => node.published('a')?.errors !== undefined);
+  expect(node.published('a')?.errors).toEqual([expect.stringContaining('no space left on device')]);
   expect(await everything(root)).toEqual([]);
   expect(readdirSync(state)).toEqual(['full']);
   free(state);

@@ -1,4 +1,4 @@
-// The manager is killed at every step; after another start all is as if it had not been.
+// The manager is killed at every step; after a restart the result is the same as without the crash.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
@@ -32,7 +32,7 @@ afterEach(async () => {
   }
 });
 
-/** What one life of the manager tells of the pod; `SIGKILL` for one that was killed. */
+/** What one process of the manager reports about the pod; `SIGKILL` for one that was killed. */
 async function live(goal: ManagerSetup['goal'], killAt?: string): Promise<unknown> {
   const setup: ManagerSetup = {
     root: join(dir, 'node'),
@@ -61,10 +61,10 @@ async function live(goal: ManagerSetup['goal'], killAt?: string): Promise<unknow
 }
 
 const records = () => readdirSync(join(dir, 'records'));
-/** What a pod's volumes leave when they are gone: folders for those of the next one. */
+/** The folders that remain when a pod's volumes are removed, for those of the next one. */
 const plugins = ['', '/kubernetes.io', '/kubernetes.io/local-volume', '/kubernetes.io/local-volume/mounts'];
 const empty = [...plugins.map((path) => `750 0 plugins${path}`), '750 0 pods'];
-/** What there is of its volumes themselves. */
+/** The existing volumes of the pod. */
 const there = async () => (await everything(join(dir, 'node'))).filter((line) => !/^750|lost\+found/.test(line));
 const made = [
   '755 0 plugins/kubernetes.io/local-volume/mounts/pv-device ext4',
@@ -83,7 +83,7 @@ test.each([
   'after make memory',
   'before make local',
   'after make local',
-])('killed %s, all volumes are there after the next start', async (place) => {
+])('killed %s, all volumes exist after the next start', async (place) => {
   expect(await live('make', place)).toBe('SIGKILL');
   expect(await live('make')).toMatchObject({ ready: true, volumes: { disk: {}, memory: {}, folder: {}, device: {} } });
   expect(await there()).toEqual(made);
@@ -94,7 +94,7 @@ test.each(
   (['remove', 'forget'] as const).flatMap((goal) =>
     ['before remove', 'after remove', 'before delete', 'after delete'].map((place) => [place, goal] as const),
   ),
-)('killed %s when the goal is to %s, nothing is left after the next start', async (place, goal) => {
+)('killed %s with the goal to %s, nothing is left after the next start', async (place, goal) => {
   await live('make');
   expect(await live(goal, place)).toBe('SIGKILL');
   expect(await live(goal)).toBeNull();
@@ -103,7 +103,7 @@ test.each(
 });
 
 test.each(['before put', 'after put', 'after make folder', 'after make memory', 'after make local'])(
-  'killed %s, nothing is left when the pod is not wanted any more',
+  'killed %s, nothing is left when the pod is no longer desired',
   async (place) => {
     expect(await live('make', place)).toBe('SIGKILL');
     expect(await live('forget')).toBeNull();

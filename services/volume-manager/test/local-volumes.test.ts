@@ -1,6 +1,6 @@
 // Folders and devices of the node as volumes, on real mounts and loop devices.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mount } from '@kubus/mount';
+import { mount } from '@kubus/filesystem';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { type LocalVolume, type VolumeStep, planLocal } from '@kubus/volume';
@@ -24,14 +24,14 @@ let dir: string;
 let root: string;
 let host: VolumeHost;
 let loops: string[];
-let told: string[];
+let reported: string[];
 
 beforeEach(() => {
   dir = makeRoot();
   root = join(dir, 'node');
   for (const name of ['node', 'disk']) mkdirSync(join(dir, name));
   loops = [];
-  told = [];
+  reported = [];
   host = newHost();
 });
 afterEach(async () => {
@@ -57,13 +57,13 @@ function stepOf(uid: string, volume: Partial<LocalVolume>, fsGroup?: number): Vo
 }
 
 const make = async (step: VolumeStep) => {
-  const { volume } = await host.make(step, ({ reason, message }) => void told.push(`${reason} ${message}`));
+  const { volume } = await host.make(step, ({ reason, message }) => void reported.push(`${reason} ${message}`));
   return volume;
 };
 const inPod = (uid: string) => join(root, 'pods', uid, 'volumes/kubernetes.io~local-volume/pv');
 
-describe('a folder', () => {
-  test('is shown to each pod, and stays when they have gone', async () => {
+describe('a local folder', () => {
+  test('is mounted for each pod, and stays when they have ended', async () => {
     writeFileSync(join(dir, 'disk/file'), 'kept');
     expect(await make(stepOf('a', {}))).toEqual({ hostPath: inPod('a'), relabel: true });
     expect(await make(stepOf('b', { readOnly: true }))).toEqual({ hostPath: inPod('b'), readOnly: true });
@@ -76,14 +76,14 @@ describe('a folder', () => {
     expect(readFileSync(join(dir, 'disk/file'), 'utf8')).toBe('kept');
   });
 
-  test('gets the group of the first pod, and of another only a word', async () => {
+  test('gets the group of the first pod, and only a warning for another group', async () => {
     writeFileSync(join(dir, 'disk/file'), '', { mode: 0o600 });
     await make(stepOf('a', {}, 1000));
     expect(statSync(join(dir, 'disk/file'))).toMatchObject({ gid: 1000, mode: 0o100660 });
     await make(stepOf('b', {}, 2000));
     await make(stepOf('c', {}, 1000));
     expect(statSync(join(dir, 'disk/file')).gid).toBe(1000);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       'AlreadyMountedVolume The requested fsGroup is 2000, but the volume pv has GID 1000. The volume may not be shareable.',
     ]);
     for (const uid of ['a', 'b', 'c']) await host.remove(uid);
@@ -91,14 +91,14 @@ describe('a folder', () => {
     expect(statSync(join(dir, 'disk/file')).gid).toBe(2000);
   });
 
-  test('that was mounted but not yet made read only when a life ended can not be written after the next', async () => {
+  test('whose read-only mount was interrupted is read-only after a restart', async () => {
     mkdirSync(inPod('a'), { recursive: true });
     await mount({ type: 'none', source: join(dir, 'disk'), target: inPod('a'), options: ['bind'] });
     await make(stepOf('a', { readOnly: true }));
     expect(() => writeFileSync(join(inPod('a'), 'new'), '')).toThrow('EROFS');
   });
 
-  test('may be named by a link; what is neither folder nor device is refused', async () => {
+  test('may be a link; anything but a folder or a device is refused', async () => {
     symlinkSync(join(dir, 'disk'), join(dir, 'link'));
     await make(stepOf('a', { path: join(dir, 'link') }, 1000));
     expect(statSync(join(dir, 'disk')).gid).toBe(1000);
@@ -117,13 +117,13 @@ const bad = { name: 'v', specName: 'pv', block: false, mountOptions: [], readOnl
 describe('a device with a file system', () => {
   const mounts = 'plugins/kubernetes.io/local-volume/mounts/pv';
 
-  test('gets one, is mounted once for its pods, and keeps what was written', async () => {
+  test('is formatted if it is empty, mounted once for its pods, and keeps its content', async () => {
     const path = device();
     await Promise.all(['a', 'b'].map((uid) => make(stepOf(uid, { path }, 1000))));
     expect(statSync(inPod('a'))).toMatchObject({ gid: 1000, mode: 0o042775 });
     writeFileSync(join(inPod('a'), 'file'), 'kept');
     await host.remove('a');
-    // What is left is found by another life too.
+    // Another process also finds what is left.
     host = newHost();
     expect(await host.find(stepOf('b', { path }))).toEqual({ hostPath: inPod('b'), relabel: true });
     expect(readFileSync(join(inPod('b'), 'file'), 'utf8')).toBe('kept');
@@ -138,11 +138,11 @@ describe('a device with a file system', () => {
     expect(await everything(root)).toEqual(empty);
   });
 
-  test('is not given one when it is only to be read, or has partitions', async () => {
+  test('is not formatted when it is read-only, or has partitions', async () => {
     const path = device();
     await expect(make(stepOf('a', { path, readOnly: true }))).rejects.toThrow(`cannot mount unformatted disk ${path}`);
     const table = Buffer.alloc(512);
-    // A partition of 8 MiB from the second sector on, and the mark at the end of the first.
+    // A partition of 8 MiB from the second sector on, and the boot signature at the end of the first.
     table.set([0, 0, 2, 0, 0x83, 0, 0, 0, 1, 0, 0, 0, 0, 0x40, 0, 0], 446);
     table.set([0x55, 0xaa], 510);
     writeFileSync(path, table);
@@ -152,7 +152,7 @@ describe('a device with a file system', () => {
     expect((await everything(root)).filter((line) => line.includes('mounts/'))).toEqual([]);
   });
 
-  test('that was mounted for a pod whose life ended before it had it is let go with that pod', async () => {
+  test('that was mounted for a pod by an interrupted process is unmounted with that pod', async () => {
     const path = device();
     await make(stepOf('a', { path }));
     execFileSync('umount', [inPod('a')]);
@@ -163,7 +163,7 @@ describe('a device with a file system', () => {
   });
 });
 
-test('a device itself is linked to, held, and let go', async () => {
+test('a block device is linked, pinned, and released', async () => {
   const path = device();
   const link = join(root, 'pods/a/volumeDevices/kubernetes.io~local-volume/pv');
   const held = join(root, 'plugins/kubernetes.io~local-volume/volumeDevices/pv/a');

@@ -1,18 +1,18 @@
-// The volume manager of one pod in a process of its own, on a bus inside of it. Says one JSON line when it has told what
-// it was started for, and ends with SIGKILL at the place that it was given.
+// The volume manager of one pod in a process of its own, on a bus within it. Prints one JSON line when it has reported
+// the state that it was started for, and ends with SIGKILL at the given point.
 import type { VolumeClaim } from '@kubus/contracts';
 import { type RecordStore, silentLogger } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { type VolumeHost, createVolumeHost } from '../src/index.ts';
 import { ScriptedNode, type Volumes, podWith } from './scripted-node.ts';
 
-/** What the process is started with, as JSON in its only argument. */
+/** The configuration of the process, as JSON in its only argument. */
 export interface ManagerSetup {
   readonly root: string;
   readonly records: string;
   readonly volumes: Volumes;
   readonly claims: readonly VolumeClaim[];
-  /** `make`: the pod is wanted. `remove`: its worker has stopped it. `forget`: nobody speaks of it. */
+  /** `make`: the pod is desired. `remove`: its worker has stopped it. `forget`: the pod is not published. */
   readonly goal: 'make' | 'remove' | 'forget';
   /** `before` or `after` one of: put, delete, make, remove. */
   readonly killAt?: string;
@@ -20,7 +20,7 @@ export interface ManagerSetup {
 
 const setup = JSON.parse(process.argv[2] ?? '') as ManagerSetup;
 
-/** `action` with the places before and after it at which the process may end. */
+/** Wraps `action` with the points before and after it at which the process may end. */
 async function around<T>(name: string, action: () => Promise<T>): Promise<T> {
   const breakAt = (place: string) => {
     if (setup.killAt === place) process.kill(process.pid, 'SIGKILL');
@@ -42,7 +42,7 @@ const records: RecordStore = {
 const machine = createVolumeHost({ root: setup.root, clock: systemClock, logger: silentLogger });
 const host: VolumeHost = {
   ...machine,
-  make: (step, tell) => around(`make ${step.kind}`, () => machine.make(step, tell)),
+  make: (step, report) => around(`make ${step.kind}`, () => machine.make(step, report)),
   remove: (uid) => around('remove', () => machine.remove(uid)),
 };
 
@@ -52,8 +52,8 @@ if (setup.goal === 'make') node.want(podWith('a', setup.volumes));
 if (setup.goal === 'remove') node.worker('a', 'terminated');
 await node.start({ root: setup.root, host, records });
 node.complete();
-const isDone = () => (setup.goal === 'make' ? node.told('a')?.ready === true : node.told('a') === undefined);
+const isDone = () => (setup.goal === 'make' ? node.published('a')?.ready === true : node.published('a') === undefined);
 await node.until(() => node.completions === 1 && isDone());
 await node.kill();
-// The bus would look after its facts for a while yet.
-process.stdout.write(JSON.stringify(node.told('a') ?? null), () => process.exit(0));
+// The bus would keep watching its facts for a while.
+process.stdout.write(JSON.stringify(node.published('a') ?? null), () => process.exit(0));

@@ -1,6 +1,6 @@
-// The host's volumes in a mount namespace of their own, in which mount.nfs(8) and umount(8) are stand-ins: the kernel of a
-// test's machine may have no NFS. mount(8) is the real one, and finds the stand-in as its helper. Does what each line of
-// its input says, and answers with a line. How long something may take is measured by a clock that only the input moves.
+// The host's volumes in a mount namespace of their own, in which mount.nfs(8) and umount(8) are stand-ins: the kernel
+// of a test's machine may lack NFS. mount(8) is the real one, and finds the stand-in as its helper. Executes each line
+// of its input, and answers with a line. Timeouts are measured by a clock that only the input advances.
 import type { Logger } from '@kubus/ports';
 import { systemClock } from '@kubus/service-kit';
 import type { VolumeStep } from '@kubus/volume';
@@ -9,13 +9,13 @@ import { mock } from 'node:test';
 import { createVolumeHost } from '../src/index.ts';
 import { everything } from './test-root.ts';
 
-/** `pass`: so many milliseconds pass, while something is under way; this has no answer. */
+/** `pass`: advances the clock by so many milliseconds during an operation; it has no answer. */
 export type NfsRequest = NfsWork | { readonly pass: number };
 type NfsWork = { readonly make: VolumeStep } | { readonly remove: string } | { readonly list: true };
 export interface NfsAnswer {
   readonly result?: unknown;
   readonly error?: string;
-  /** What was logged since the last answer. */
+  /** The log since the last answer. */
   readonly logged: readonly string[];
 }
 

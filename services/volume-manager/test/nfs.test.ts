@@ -10,7 +10,7 @@ import type { NfsAnswer, NfsRequest } from './nfs-process.ts';
 import { podWith } from './scripted-node.ts';
 import { makeRoot, removeRoot, untilIn } from './test-root.ts';
 
-/** As mount(8) calls it: source, target, options. What becomes of it is in the name of the server. */
+/** As mount(8) calls it: source, target, options. The name of the server decides the outcome. */
 const HELPER = `#!/bin/sh
 echo "$*" >> "$KUBUS_TEST/calls"
 case $1 in
@@ -20,7 +20,7 @@ esac
 shift 1
 exec mount -i -t tmpfs -o size=64k tmpfs "$1"
 `;
-/** The file "stuck" in the test's folder names the ways to unmount that the server does not answer. */
+/** The file "stuck" in the test's folder names the kinds of unmount that the server does not answer. */
 const UMOUNT = `#!/bin/sh
 case $* in *--force*) way=force ;; *--lazy*) way=lazy ;; *) way=plain ;; esac
 echo "umount $way" >> "$KUBUS_TEST/calls"
@@ -28,7 +28,7 @@ if grep -qs $way "$KUBUS_TEST/stuck"; then sleep 1000 & wait; fi
 exec "$KUBUS_TEST/umount" "$@"
 `;
 
-/** How long each thing may take. */
+/** The time limit of each operation. */
 const LIMIT_MS = 1_000;
 
 let dir: string;
@@ -75,10 +75,10 @@ afterEach(async () => {
   await removeRoot(dir);
 });
 
-const tell = (request: NfsRequest) => child.stdin?.write(`${JSON.stringify(request)}\n`);
+const send = (request: NfsRequest) => child.stdin?.write(`${JSON.stringify(request)}\n`);
 
 async function ask(request: NfsRequest): Promise<NfsAnswer> {
-  tell(request);
+  send(request);
   const next = await lines.next();
   if (next.done === true) throw new Error('the process has ended');
   return JSON.parse(next.value) as NfsAnswer;
@@ -96,7 +96,7 @@ const calls = () => linesOf('calls');
 const inPod = (uid: string) => join(dir, 'node/pods', uid, 'volumes/kubernetes.io~nfs/pv');
 const nothingLeft = { result: ['750 0 pods'] };
 
-test('a share is mounted once with its options, and taken away', async () => {
+test('a share is mounted once with its options, and unmounted', async () => {
   const step = stepOf('a', 'fd00::1', { readOnly: true, mountOptions: ['nfsvers=4.2', 'hard'] });
   for (let time = 0; time < 2; time += 1)
     expect(await ask({ make: step })).toMatchObject({ result: { hostPath: inPod('a'), readOnly: true } });
@@ -107,7 +107,7 @@ test('a share is mounted once with its options, and taken away', async () => {
   expect(await ask({ list: true })).toMatchObject(nothingLeft);
 });
 
-test('what the server says against it is told, and can be tried again', async () => {
+test('the server’s error is reported, and the mount can be retried', async () => {
   const said = 'mount.nfs: access denied by server while mounting denies:/share';
   expect(await ask({ make: stepOf('a', 'denies') })).toMatchObject({ error: said });
   expect(await ask({ make: stepOf('a', 'answers') })).toMatchObject({ result: { hostPath: inPod('a') } });
@@ -115,36 +115,32 @@ test('what the server says against it is told, and can be tried again', async ()
   expect(await ask({ list: true })).toMatchObject(nothingLeft);
 });
 
-test('a server that does not answer is given up, with what waits for it', async () => {
+test('a mount from a server that does not answer times out, with everything that waits for it', async () => {
   const answer = ask({ make: stepOf('a', 'hangs') });
   await untilIn(dir, () => linesOf('hanging').length === 1);
   const helper = Number(linesOf('hanging')[0]);
-  tell({ pass: LIMIT_MS });
+  send({ pass: LIMIT_MS });
   expect((await answer).error).toBe(`mount of ${inPod('a')} has not ended after 1 s`);
   while (existsSync(`/proc/${helper}`)) await new Promise(setImmediate);
   expect(await ask({ remove: 'a' })).toEqual({ logged: [] });
   expect(await ask({ list: true })).toMatchObject(nothingLeft);
 });
 
-const HUNG = 'a mount hangs when it is undone: it is made to give up';
+const HUNG = 'unmount hung; forcing';
 test.each([
   [['plain'], ['plain', 'force'], [HUNG]],
   [
     ['plain', 'force'],
     ['plain', 'force', 'lazy'],
-    [
-      HUNG,
-      'a mount that hangs can not be made to give up',
-      'a mount that hangs is taken out of sight; it ends with its last user',
-    ],
+    [HUNG, 'forced unmount failed', 'mount still hangs; detaching it until its last user ends'],
   ],
-])('a share whose server does not answer %p is taken away with %p', async (stuck, ways, logged) => {
+])('a share whose server does not answer %p is removed with %p', async (stuck, ways, logged) => {
   await ask({ make: stepOf('a', 'answers') });
   writeFileSync(join(dir, 'stuck'), stuck.join('\n'));
   const answer = ask({ remove: 'a' });
   for (const way of stuck) {
     await untilIn(dir, () => calls().includes(`umount ${way}`));
-    tell({ pass: LIMIT_MS });
+    send({ pass: LIMIT_MS });
   }
   expect(await answer).toEqual({ logged });
   expect(calls().slice(1)).toEqual(ways.map((way) => `umount ${way}`));

@@ -1,6 +1,6 @@
 // Ownership of real files.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mount } from '@kubus/mount';
+import { mount } from '@kubus/filesystem';
 import type { Clock } from '@kubus/ports';
 import fc from 'fast-check';
 import {
@@ -18,27 +18,27 @@ import {
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { applyOwnership } from '../src/ownership.ts';
+import { applyOwnership } from '../src/host/ownership.ts';
 import { makeRoot, removeRoot } from './test-root.ts';
 
 const GID = 4321;
 
 let dir: string;
 let volume: string;
-let told: string[];
+let reported: string[];
 beforeEach(() => {
   dir = makeRoot();
   volume = join(dir, 'u1/volume');
   mkdirSync(volume, { recursive: true });
-  told = [];
+  reported = [];
 });
 afterEach(() => removeRoot(dir));
 
-/** Time stands still. */
+/** A clock that does not advance. */
 const noTime: Clock = { now: () => 0, after: () => () => {} };
 const apply = (options: { readOnly?: boolean; policy?: string; clock?: Clock } = {}) => {
   const { clock = noTime, ...rest } = options;
-  const progress = { clock, uid: 'u1', tell: (message: string) => void told.push(message) };
+  const progress = { clock, uid: 'u1', report: (message: string) => void reported.push(message) };
   return applyOwnership(volume, { gid: GID, readOnly: false, ...rest }, progress);
 };
 const bits = (path: string) => lstatSync(path).mode & 0o7777;
@@ -76,7 +76,7 @@ function check(path: string, node: Tree, readOnly: boolean): number {
   return below.reduce((sum, count) => sum + count, 1);
 }
 
-test('every file of any tree gets the group and its rights, and nothing that a link points at', async () => {
+test('every file of any tree gets the group and its permissions, and no target of a link does', async () => {
   const outside = join(dir, 'outside');
   writeFileSync(outside, '', { mode: 0o600 });
   await fc.assert(
@@ -94,7 +94,7 @@ test('every file of any tree gets the group and its rights, and nothing that a l
   );
 });
 
-test('with OnRootMismatch the volume’s own folder decides', async () => {
+test('with OnRootMismatch the volume’s root folder decides', async () => {
   writeFileSync(join(volume, 'file'), '', { mode: 0o600 });
   await apply();
   lchownSync(join(volume, 'file'), 0, 0);
@@ -105,7 +105,7 @@ test('with OnRootMismatch the volume’s own folder decides', async () => {
   expect(lstatSync(join(volume, 'file')).gid).toBe(GID);
 });
 
-test('what is mounted in it is left as it is, also of the same file system, and a single file', async () => {
+test('mounts inside the volume, also of the same file system or of a single file, are not changed', async () => {
   mkdirSync(join(dir, 'other'));
   writeFileSync(join(dir, 'other/file'), '', { mode: 0o600 });
   mkdirSync(join(volume, 'mounted'));
@@ -117,7 +117,7 @@ test('what is mounted in it is left as it is, also of the same file system, and 
   expect([bits(join(dir, 'other')), bits(source), lstatSync(source).gid]).toEqual([0o755, 0o600, 0]);
 });
 
-test('what vanishes meanwhile is no error', async () => {
+test('files that vanish meanwhile are not an error', async () => {
   for (let index = 0; index < 40; index += 1) {
     mkdirSync(join(volume, `d${index}/e`), { recursive: true });
     for (let file = 0; file < 20; file += 1) writeFileSync(join(volume, `d${index}/e/f${file}`), '');
@@ -128,7 +128,7 @@ test('what vanishes meanwhile is no error', async () => {
   await Promise.all(removing);
 });
 
-test('who swaps files and folders for links meanwhile gets nothing outside of the volume', async () => {
+test('a process that swaps files and folders for links meanwhile changes nothing outside of the volume', async () => {
   const outside = join(dir, 'outside');
   mkdirSync(outside, { mode: 0o700 });
   writeFileSync(join(outside, 'f'), '', { mode: 0o600 });
@@ -160,7 +160,7 @@ test('who swaps files and folders for links meanwhile gets nothing outside of th
   expect([bits(join(outside, 'f')), statSync(join(outside, 'f')).gid]).toEqual([0o600, 0]);
 });
 
-test('the pod’s user is told when it takes long, and then from time to time', async () => {
+test('a long change is reported to the pod’s user, and then periodically', async () => {
   writeFileSync(join(volume, 'file'), '');
   const waits: number[] = [];
   const hasty: Clock = {
@@ -173,7 +173,7 @@ test('the pod’s user is told when it takes long, and then from time to time', 
   };
   await apply({ clock: hasty });
   expect(waits).toEqual([30_000, 60_000, 60_000]);
-  expect(told).toEqual([
+  expect(reported).toEqual([
     expect.stringContaining('Setting volume ownership for u1/volume is taking longer than expected'),
     'Setting volume ownership for u1/volume, processed 0 files.',
   ]);

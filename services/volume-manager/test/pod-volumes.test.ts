@@ -4,7 +4,7 @@ import { type PodVolumes as PodVolumesFact, podVolumes } from '@kubus/contracts'
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import type { VolumePlan } from '@kubus/volume';
-import { PodVolumes, type PodVolumesWish } from '../src/pod-volumes.ts';
+import { PodVolumes, type DesiredVolumes } from '../src/pod/pod-volumes.ts';
 import type { VolumeHost } from '../src/ports.ts';
 
 const ref = { namespace: 'default', name: 'a', uid: 'a' };
@@ -14,8 +14,11 @@ const plan = (name: string, gid?: number): VolumePlan => ({
   ...(gid !== undefined && { gid }),
 });
 
-/** A pod's volumes on a machine that does as it is told, and what is told of them. */
-function start(over: Partial<VolumeHost> = {}): { pod: PodVolumes; told: () => Promise<PodVolumesFact | undefined> } {
+/** A pod's volumes on a machine that the test controls, and the facts about them. */
+function start(over: Partial<VolumeHost> = {}): {
+  pod: PodVolumes;
+  published: () => Promise<PodVolumesFact | undefined>;
+} {
   const clock = new ManualClock();
   const broker = new LocalBroker('node0');
   const facts = broker.join('pod-workers', clock).bus.reader(podVolumes);
@@ -28,7 +31,7 @@ function start(over: Partial<VolumeHost> = {}): { pod: PodVolumes; told: () => P
       host: {
         make: (step) => Promise.resolve({ volume: { hostPath: 'path' in step ? step.path : '' } }),
         find: () => Promise.resolve(undefined),
-        subPath: () => Promise.reject(new Error('not asked for')),
+        subPath: () => Promise.reject(new Error('unexpected call')),
         usage: () => Promise.resolve(undefined),
         remove: () => Promise.resolve(),
         pods: () => Promise.resolve([]),
@@ -39,57 +42,60 @@ function start(over: Partial<VolumeHost> = {}): { pod: PodVolumes; told: () => P
     },
     { recorded: false, onRest: () => undefined },
   );
-  const told = async () => {
+  const published = async () => {
     for (let i = 0; i < 5; i++) await settled();
     return facts.get('a')?.value;
   };
-  return { pod, told };
+  return { pod, published };
 }
 
-/** What is told of a pod with these volumes. */
-async function toldOf(plans: readonly VolumePlan[]): Promise<PodVolumesFact | undefined> {
-  const { pod, told } = start();
+/** The fact about a pod with these volumes. */
+async function publishedOf(plans: readonly VolumePlan[]): Promise<PodVolumesFact | undefined> {
+  const { pod, published } = start();
   pod.update({ ref, goal: 'make', plans }, []);
-  const fact = await told();
+  const fact = await published();
   await pod.stop();
   return fact;
 }
 
-test('the groups that volumes ask for are told with them, each once', async () => {
-  expect(await toldOf([plan('a', 1234), plan('b'), plan('c', 7), plan('d', 1234)])).toMatchObject({
+test('the groups that volumes require are published with them, each once', async () => {
+  expect(await publishedOf([plan('a', 1234), plan('b'), plan('c', 7), plan('d', 1234)])).toMatchObject({
     ready: true,
     supplementalGroups: [1234, 7],
   });
-  expect(await toldOf([plan('a')])).toEqual({ ref, ready: true, volumes: { a: { hostPath: '/srv/a' } } });
+  expect(await publishedOf([plan('a')])).toEqual({ ref, ready: true, volumes: { a: { hostPath: '/srv/a' } } });
 });
 
 test.each([
   ['ends well', []],
   ['fails, whatever it has removed', [new Error('busy')]],
-])('a pod that is wanted again during a removal that %s has its volumes when they are made anew', async (_, errors) => {
-  const goesOn = Promise.withResolvers<undefined>();
-  let made = 0;
-  const { pod, told } = start({
-    make: () => {
-      made += 1;
-      return Promise.resolve({ volume: { hostPath: '/v' } });
-    },
-    remove: async () => {
-      await goesOn.promise;
-      for (const error of errors) throw error;
-    },
-  });
-  const step = { kind: 'memory', path: '/v', type: 'tmpfs', options: [] } as const;
-  const wish: PodVolumesWish = { ref, goal: 'make', plans: [{ name: 'v', step }] };
-  pod.update(wish, []);
-  expect(await told()).toMatchObject({ ready: true });
-  pod.update({ ...wish, goal: 'remove' }, []);
-  await told();
-  pod.update(wish, []);
-  expect(await told()).toMatchObject({ ready: false });
-  expect(made).toBe(1);
-  goesOn.resolve(undefined);
-  expect(await told()).toMatchObject({ ready: true });
-  expect(made).toBe(2);
-  await pod.stop();
-});
+])(
+  'a pod that is desired again during a removal that %s has its volumes once they are made again',
+  async (_, errors) => {
+    const goesOn = Promise.withResolvers<undefined>();
+    let made = 0;
+    const { pod, published } = start({
+      make: () => {
+        made += 1;
+        return Promise.resolve({ volume: { hostPath: '/v' } });
+      },
+      remove: async () => {
+        await goesOn.promise;
+        for (const error of errors) throw error;
+      },
+    });
+    const step = { kind: 'memory', path: '/v', type: 'tmpfs', options: [] } as const;
+    const desired: DesiredVolumes = { ref, goal: 'make', plans: [{ name: 'v', step }] };
+    pod.update(desired, []);
+    expect(await published()).toMatchObject({ ready: true });
+    pod.update({ ...desired, goal: 'remove' }, []);
+    await published();
+    pod.update(desired, []);
+    expect(await published()).toMatchObject({ ready: false });
+    expect(made).toBe(1);
+    goesOn.resolve(undefined);
+    expect(await published()).toMatchObject({ ready: true });
+    expect(made).toBe(2);
+    await pod.stop();
+  },
+);

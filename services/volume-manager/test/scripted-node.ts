@@ -23,7 +23,7 @@ import { type Clock, type Logger, type RecordStore, silentLogger } from '@kubus/
 import { Conditions } from '@kubus/ports/testing';
 import { CsiService, type CsiVolumes, type VolumeHost, VolumeManager } from '../src/index.ts';
 
-/** Who gives out values and tokens. */
+/** The source of values and tokens. */
 export type Values = Pick<ObjectClient, 'read' | 'token'>;
 
 type Mount = Omit<SubPathsRequest['mounts'][number], 'index'>;
@@ -39,7 +39,7 @@ export function podWith(uid: string, volumes: Volumes, spec: Partial<Pod['spec']
   };
 }
 
-/** The services around the volume manager do what the test says. */
+/** The services around the volume manager, played by the test. */
 export class ScriptedNode {
   readonly #clock: Clock;
   readonly broker = new LocalBroker('node0');
@@ -49,17 +49,17 @@ export class ScriptedNode {
   readonly #facts: FactReader<PodVolumes>;
   readonly #caller: Bus;
   readonly #conditions = new Conditions();
-  #life: { member: LocalMember; manager: VolumeManager; csi: CsiService | undefined } | undefined;
+  #running: { member: LocalMember; manager: VolumeManager; csi: CsiService | undefined } | undefined;
   #epoch = 0;
-  /** What object-cache and node-agent tell with. */
+  /** Publishes as object-cache and node-agent do. */
   readonly cache: Bus;
   readonly agent: Bus;
-  /** Instances whose set of volumes has been seen whole, once per life. */
+  /** Instances whose set of volumes has been complete, once per process. */
   completions = 0;
   /** Reason and message of each event. */
   readonly events: string[] = [];
-  /** UIDs of pods of which it was told that nothing is left. */
-  readonly gone = new Set<string>();
+  /** UIDs of pods whose volumes were published as removed. */
+  readonly removed = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -70,14 +70,14 @@ export class ScriptedNode {
     this.#caller = workers;
     this.#workers = workers.owner(podWorker);
     const look = () => this.look();
-    this.broker.join('status-manager', clock).bus.hear(volumeEvent, ({ payload: { reason, message } }) => {
+    this.broker.join('status-manager', clock).bus.subscribe(volumeEvent, ({ payload: { reason, message } }) => {
       this.events.push(`${reason} ${message}`);
       look();
     });
     this.#facts = workers.reader(podVolumes, {
       changed: look,
       removed: ({ key }) => {
-        this.gone.add(key);
+        this.removed.add(key);
         look();
       },
       complete: () => {
@@ -88,13 +88,13 @@ export class ScriptedNode {
   }
 
   get manager(): VolumeManager {
-    if (this.#life === undefined) throw new Error('the volume manager does not run');
-    return this.#life.manager;
+    if (this.#running === undefined) throw new Error('the volume manager is not running');
+    return this.#running.manager;
   }
 
   async start(parts: {
     root: string;
-    /** A function of what CSI drivers make, where there are such. */
+    /** The volumes of CSI drivers, where there are any. */
     host: VolumeHost | ((csi: CsiVolumes) => VolumeHost);
     records: RecordStore;
     objects?: ObjectReader;
@@ -119,16 +119,16 @@ export class ScriptedNode {
       settings: { root, memory: 1024n ** 3n, noSwap: false },
     });
     csi?.onRegistered(() => manager.tryAgain());
-    this.#life = { member, manager, csi };
+    this.#running = { member, manager, csi };
   }
 
-  /** Ends it without a word; what it is doing is done. */
+  /** Ends it abruptly; what it is doing is completed. */
   async kill(): Promise<void> {
-    const life = this.#life;
-    this.#life = undefined;
-    life?.member.leave();
-    await life?.csi?.stop();
-    await life?.manager.stop();
+    const running = this.#running;
+    this.#running = undefined;
+    running?.member.leave();
+    await running?.csi?.stop();
+    await running?.manager.stop();
   }
 
   /** The bus, as a service that the test plays or runs has it. */
@@ -142,7 +142,7 @@ export class ScriptedNode {
     this.#works.put(ref.uid, { ref, pod, source, work, reason, worker, firstSeen }, { pod: ref.uid });
   }
 
-  /** What the API server has of a claim. */
+  /** Publishes a claim. */
   claim(claim: VolumeClaim): void {
     this.#claims ??= this.cache.owner(volumeClaim);
     this.#claims.put(claimKey(claim), claim);
@@ -152,7 +152,7 @@ export class ScriptedNode {
     this.#works.remove(uid, { pod: uid });
   }
 
-  /** What the pod's worker says; undefined: it says nothing any more. */
+  /** Publishes the state of the pod's worker; undefined: removes it. */
   worker(uid: string, state: WorkerState | undefined): void {
     if (state === undefined) this.#workers.remove(uid, { pod: uid });
     else {
@@ -166,7 +166,7 @@ export class ScriptedNode {
     this.#workers.complete();
   }
 
-  /** What a container's mounts are to show, by their index. Rejects with CommandFailed. */
+  /** The paths for a container's mounts, by their index. Rejects with CommandFailed. */
   async subPaths(uid: string, mounts: readonly Mount[], parts: Partial<SubPathsRequest> = {}): Promise<string[]> {
     const { result } = await this.#caller.call(prepareSubPaths, uid, {
       ref: { namespace: 'default', name: uid, uid },
@@ -179,31 +179,31 @@ export class ScriptedNode {
     return Object.values(result.paths);
   }
 
-  /** Everything that was said on the bus. */
+  /** Everything that was published on the bus. */
   get said(): readonly { readonly data: string }[] {
     return this.broker.said;
   }
 
-  /** What is told of a pod's volumes now. */
-  told(uid: string): PodVolumes | undefined {
+  /** The fact about a pod's volumes now. */
+  published(uid: string): PodVolumes | undefined {
     return this.#facts.get(uid)?.value;
   }
 
-  /** Looks again whether what is waited for holds. */
+  /** Checks again whether awaited conditions hold. */
   look(): void {
-    this.#conditions.look();
+    this.#conditions.changed();
   }
 
-  /** Resolves when `condition` holds; it is looked at after each fact. */
+  /** Resolves when `condition` holds; it is checked after each fact. */
   until(condition: () => boolean): Promise<void> {
     return this.#conditions.until(condition);
   }
 
   untilReady(uid: string): Promise<void> {
-    return this.until(() => this.told(uid)?.ready === true);
+    return this.until(() => this.published(uid)?.ready === true);
   }
 
-  untilGone(uid: string): Promise<void> {
-    return this.until(() => this.told(uid) === undefined);
+  untilRemoved(uid: string): Promise<void> {
+    return this.until(() => this.published(uid) === undefined);
   }
 }

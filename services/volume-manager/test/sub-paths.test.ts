@@ -1,7 +1,7 @@
-// Parts of volumes that containers mount, on a bus inside of the test, with the machine's real folders and mounts.
+// Parts of volumes that containers mount, on a bus within the test, with the machine's real folders and mounts.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { EnvironmentPlan, Pod } from '@kubus/contracts';
-import { mountsBelow } from '@kubus/mount';
+import { mountsBelow } from '@kubus/filesystem';
 import type { ObjectReader } from '@kubus/object-socket';
 import { type Logger, silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords } from '@kubus/ports/testing';
@@ -11,7 +11,7 @@ import { type VolumeHost, createVolumeHost } from '../src/index.ts';
 import { ScriptedNode, podWith } from './scripted-node.ts';
 import { everything, makeRoot, removeRoot } from './test-root.ts';
 
-/** What a Secret holds, and nobody is to read anywhere. */
+/** The content of a Secret, which must not be readable anywhere. */
 const VALUE = 's3cret-folder';
 const secret = { kind: 'Secret', namespace: 'default', name: 'sec' } as const;
 const objects: ObjectReader = {
@@ -75,8 +75,8 @@ const place = (index: number) => join(root, `pods/a/volume-subpaths/data/main/${
 const read = (path: string) => readFileSync(path, 'utf8');
 const mounts = async () => (await mountsBelow(root)).map(({ target }) => target);
 
-describe('what a container mounts out of a volume', () => {
-  test('is there, and gone with the pod; the volume keeps what was written', async () => {
+describe('a subPath of a volume', () => {
+  test('is mounted, and removed with the pod; the volume keeps its content', async () => {
     chmodSync(data, 0o2770);
     writeFileSync(join(data, 'file'), 'of the volume');
     const paths = await node.subPaths('a', [
@@ -90,13 +90,13 @@ describe('what a container mounts out of a volume', () => {
     expect([...(await records.load()).keys()]).toEqual(['a']);
 
     node.worker('a', 'terminated');
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     expect(await everything(root)).toEqual(['750 0 pods']);
     expect(read(join(data, 'made/deep/new'))).toBe('written');
     expect(await records.load()).toEqual(new Map());
   });
 
-  test('stays while it is the same, and follows what is at the path for a container that starts again', async () => {
+  test('stays while its file is the same, and follows the path for a restarted container', async () => {
     const ask = () => node.subPaths('a', [{ volume: 'data', subPath: 'x' }]);
     mkdirSync(join(data, 'x'));
     await ask();
@@ -115,7 +115,7 @@ describe('what a container mounts out of a volume', () => {
     expect(await mounts()).toEqual([place(0)]);
   });
 
-  test('is found and removed by a later life, when nobody speaks of the pod', async () => {
+  test('is found and removed by a later process when its pod is no longer published', async () => {
     await node.subPaths('a', [{ volume: 'data', subPath: 'x' }]);
     await node.kill();
     records = new MemoryRecords();
@@ -147,7 +147,7 @@ describe('what a container mounts out of a volume', () => {
     go.resolve(undefined);
     await path;
     await expect(late).rejects.toMatchObject({ code: 'VolumesNotReady' });
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     expect(await everything(root)).toEqual(['750 0 pods']);
   });
 
@@ -159,14 +159,14 @@ describe('what a container mounts out of a volume', () => {
 });
 
 describe('a path with variables', () => {
-  test('may have values of Secrets, which are in no message', async () => {
+  test('may contain values of Secrets, which appear in no message', async () => {
     const paths = await node.subPaths('a', [{ volume: 'data', subPathExpr: '$(DEEP)/$$(FOLDER)' }], completed);
     writeFileSync(join(paths[0] ?? '', 'file'), 'found');
     expect(read(join(data, 'deep', VALUE, '$(FOLDER)/file'))).toBe('found');
     expect(JSON.stringify(node.said)).not.toContain(VALUE);
   });
 
-  test('that has none is the whole volume', async () => {
+  test('that is empty is the whole volume', async () => {
     const plan = { ...environment, steps: [{ from: 'value', name: 'DOT', value: '.' } as const] };
     const paths = await node.subPaths('a', [{ volume: 'data', subPathExpr: '$(DOT)' }], { environment: plan });
     writeFileSync(join(paths[0] ?? '', 'file'), 'found');
@@ -180,7 +180,7 @@ describe('a path with variables', () => {
     ['link', 'failed to prepare subPath for volumeMount "data" of container "main"'],
     ['$(FOLDER)/file', 'failed to prepare subPath for volumeMount "data" of container "main"'],
     ['link/$(FOLDER)', 'failed to create subPath directory for volumeMount "data" of container "main"'],
-  ])('%s is refused, without a word about any value', async (subPathExpr, message) => {
+  ])('%s is refused, without showing any value', async (subPathExpr, message) => {
     symlinkSync('..', join(data, 'link'));
     writeFileSync(join(data, VALUE), '');
     const asked = node.subPaths('a', [{ volume: 'data', subPathExpr }], completed);

@@ -1,16 +1,16 @@
-import { mountsBelow, removeTree, unmount } from '@kubus/mount';
+import { mountsBelow, removeTree, unmount } from '@kubus/filesystem';
 import { execFileSync } from 'node:child_process';
 import { lstatSync, mkdtempSync, readdirSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import { watch } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of a test's own, in which anything may be mounted. */
+/** Creates a folder for a test, in which anything may be mounted. */
 export function makeRoot(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'kubus-volumes-')));
 }
 
-/** A block device of 16 MiB with nothing on it, of a file in the folder. */
+/** Creates an empty block device of 16 MiB from a file in the folder. */
 export function makeDevice(folder: string): string {
   const file = join(folder, `image-${readdirSync(folder).length}`);
   writeFileSync(file, '');
@@ -29,7 +29,7 @@ export async function removeRoot(root: string, unmounted?: () => Promise<unknown
   await removeTree(root);
 }
 
-/** What is below a folder, as `mode group path`, with the type of what is mounted there. */
+/** The content of a folder, as `mode group path`, with the type of what is mounted there. */
 export async function everything(root: string): Promise<string[]> {
   const mounts = new Map((await mountsBelow(root)).map(({ target, type }) => [target, type]));
   const below = (folder: string): string[] =>
@@ -46,7 +46,7 @@ export async function everything(root: string): Promise<string[]> {
   return below(root);
 }
 
-/** Waits until it is so in a folder that is there; looks at each change of its names and files. */
+/** Waits until a condition holds in an existing folder; checks it at each change of its names and files. */
 export async function untilIn(folder: string, isSo: () => boolean): Promise<void> {
   const ended = new AbortController();
   const changes = watch(folder, { signal: ended.signal })[Symbol.asyncIterator]();

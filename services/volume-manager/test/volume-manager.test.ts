@@ -1,6 +1,6 @@
-// The manager on a bus inside of the test, with the machine's real folders and mounts.
+// The manager on a bus within the test, with the machine's real folders and mounts.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mount, unmount } from '@kubus/mount';
+import { mount, unmount } from '@kubus/filesystem';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ afterEach(async () => {
   await removeRoot(dir);
 });
 
-/** Resolves in the turn of the event loop in which `condition` holds. */
+/** Resolves in the turn of the event loop in which `condition` becomes true. */
 async function polled(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(setImmediate);
 }
@@ -48,7 +48,7 @@ describe('a pod', () => {
     const pod = podWith('a', [disk, memory, host], { securityContext: { fsGroup: 1234 } });
     node.want(pod);
     await node.untilReady('a');
-    expect(node.told('a')).toEqual({
+    expect(node.published('a')).toEqual({
       ref: { namespace: 'default', name: 'a', uid: 'a' },
       ready: true,
       volumes: {
@@ -75,10 +75,10 @@ describe('a pod', () => {
     node.worker('a', 'syncing');
     node.want(pod, 'kill');
     node.worker('a', 'terminating');
-    await node.until(() => node.told('a')?.ready === true);
+    await node.until(() => node.published('a')?.ready === true);
     expect(existsSync(join(volume('a', 'disk'), 'file'))).toBe(true);
     node.worker('a', 'terminated');
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     expect(await everything(root)).toEqual(['750 0 pods']);
     expect(readFileSync(join(dir, 'made/here/file'), 'utf8')).toBe('kept');
     expect(await records.load()).toEqual(new Map());
@@ -90,7 +90,7 @@ describe('a pod', () => {
     expect(node.manager.count).toBe(0);
   });
 
-  test('without volumes is ready, and one of the same UID begins with empty ones', async () => {
+  test('without volumes is ready, and one of the same UID starts with empty ones', async () => {
     await start();
     node.want(podWith('none', []));
     await node.untilReady('none');
@@ -100,28 +100,28 @@ describe('a pod', () => {
     await node.untilReady('a');
     writeFileSync(join(volume('a', 'disk'), 'file'), '');
     node.worker('a', 'finished');
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     node.worker('a', undefined);
     await node.untilReady('a');
     expect(existsSync(join(volume('a', 'disk'), 'file'))).toBe(false);
   });
 
-  test('that ends gets nothing more, and what there is of others stays', async () => {
+  test('that ends gets no more volumes, and existing ones of others stay', async () => {
     await start();
     node.complete();
     node.want(podWith('other', [disk]));
     node.want(podWith('a', [disk]), 'kill');
     node.worker('a', 'terminating');
     await node.untilReady('other');
-    await node.until(() => node.told('a') !== undefined);
-    expect(node.told('a')).toMatchObject({ ready: false, volumes: {} });
+    await node.until(() => node.published('a') !== undefined);
+    expect(node.published('a')).toMatchObject({ ready: false, volumes: {} });
     node.worker('a', 'terminated');
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     expect(existsSync(volume('other', 'disk'))).toBe(true);
     expect(existsSync(volume('a', 'disk'))).toBe(false);
   });
 
-  test('whose volume is not there is told why, tried again after waits that grow, and does not delay others', async () => {
+  test('with a missing volume has the reason published, is retried after growing delays, and does not delay others', async () => {
     await start();
     const path = join(dir, 'later');
     node.want(
@@ -133,9 +133,9 @@ describe('a pod', () => {
     );
     node.want(podWith('b', [disk]));
     await node.untilReady('b');
-    await node.until(() => node.told('a') !== undefined);
+    await node.until(() => node.published('a') !== undefined);
     const refused = 'MountVolume.SetUp failed for volume "s" : this version of Kubus does not mount gitRepo volumes';
-    expect(node.told('a')).toMatchObject({
+    expect(node.published('a')).toMatchObject({
       ready: false,
       volumes: { disk: { hostPath: volume('a', 'disk') } },
       errors: [
@@ -143,30 +143,30 @@ describe('a pod', () => {
         refused,
       ],
     });
-    // Each volume has a wait of its own, and each try is told of.
+    // Each volume has a delay of its own, and each attempt is reported.
     await node.until(() => node.events.length === 2 && clock.waits.length === 2);
     expect(clock.waits).toEqual([500, 500]);
     await clock.advance(500);
     await node.until(() => node.events.length === 4 && clock.waits.length === 2);
     expect(clock.waits).toEqual([1000, 1000]);
-    expect(new Set(node.events)).toEqual(new Set(node.told('a')?.errors?.map((error) => `FailedMount ${error}`)));
+    expect(new Set(node.events)).toEqual(new Set(node.published('a')?.errors?.map((error) => `FailedMount ${error}`)));
 
     writeFileSync(path, '');
     node.want(podWith('a', [disk, { name: 'file', hostPath: { path, type: 'File' } }]));
     await node.untilReady('a');
-    expect(node.told('a')?.errors).toBeUndefined();
+    expect(node.published('a')?.errors).toBeUndefined();
     expect(clock.waits).toEqual([]);
   });
 
-  test('whose name would lead out of its folder gets nothing', async () => {
+  test('with a name that leads out of its folder gets no volumes', async () => {
     await start();
     node.want(podWith('../../../x', [disk]));
-    await node.until(() => node.told('../../../x')?.errors !== undefined);
-    expect(node.told('../../../x')?.errors).toEqual(['"../../../x" can not be the name of a folder']);
+    await node.until(() => node.published('../../../x')?.errors !== undefined);
+    expect(node.published('../../../x')?.errors).toEqual(['"../../../x" cannot be the name of a folder']);
     expect(await everything(root)).toEqual([]);
   });
 
-  test('with something mounted in its volume is removed without what is seen there; while in use it stays', async () => {
+  test('with a foreign mount in its volume is removed without the mounted content; while in use it stays', async () => {
     await start();
     const other = join(dir, 'other');
     mkdirSync(other);
@@ -176,26 +176,26 @@ describe('a pod', () => {
     const inside = join(volume('a', 'disk'), 'inside');
     mkdirSync(inside);
     await mount({ type: 'none', source: other, target: inside, options: ['bind'] });
-    // As long as a process is in it, it can not be unmounted.
+    // As long as a process is in it, it cannot be unmounted.
     const busy = join(volume('a', 'memory'), 'busy');
     mkdirSync(busy);
     const cwd = process.cwd();
     process.chdir(busy);
     try {
       node.worker('a', 'terminated');
-      await node.until(() => node.told('a')?.errors !== undefined);
-      expect(node.told('a')?.errors).toEqual([expect.stringContaining('target is busy')]);
-      expect(node.told('a')).toMatchObject({ ready: false, volumes: { disk: {}, memory: {} } });
+      await node.until(() => node.published('a')?.errors !== undefined);
+      expect(node.published('a')?.errors).toEqual([expect.stringContaining('target is busy')]);
+      expect(node.published('a')).toMatchObject({ ready: false, volumes: { disk: {}, memory: {} } });
     } finally {
       process.chdir(cwd);
     }
     await clock.advance(500);
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     expect(await everything(root)).toEqual(['750 0 pods']);
     expect(readFileSync(join(other, 'file'), 'utf8')).toBe('kept');
   });
 
-  test('is told of when it writes more into a volume than it may, once and for all', async () => {
+  test('that writes more into a volume than its limit is reported as exceeding it, permanently', async () => {
     let looks = 0;
     const machine = host;
     host = {
@@ -211,39 +211,39 @@ describe('a pod', () => {
     node.want(podWith('a', [limited, disk2]));
     await node.untilReady('a');
     const file = join(volume('a', 'disk'), 'file');
-    // Blocks count and not lengths, and what is in another volume does not.
+    // Blocks count and not lengths, and the content of other volumes does not.
     writeFileSync(file, Buffer.alloc(900 * 1024));
     truncateSync(file, 2 ** 30);
     writeFileSync(join(volume('a', 'other'), 'file'), Buffer.alloc(2 ** 21));
     await clock.advance(10_000);
     await polled(() => looks === 1);
     await settled();
-    expect(node.told('a')?.excess).toBeUndefined();
+    expect(node.published('a')?.excess).toBeUndefined();
     writeFileSync(join(volume('a', 'disk'), 'more'), Buffer.alloc(200 * 1024));
     await clock.advance(10_000);
-    await node.until(() => node.told('a')?.excess !== undefined);
+    await node.until(() => node.published('a')?.excess !== undefined);
     const excess = { message: 'Usage of EmptyDir volume "disk" exceeds the limit "1Mi". ' };
-    expect(node.told('a')).toMatchObject({ ready: true, excess });
+    expect(node.published('a')).toMatchObject({ ready: true, excess });
     await clock.advance(60_000);
     expect(looks).toBe(2);
     rmSync(join(volume('a', 'disk'), 'more'));
     node.worker('a', 'terminating');
-    await node.until(() => node.told('a')?.ready === true);
-    expect(node.told('a')?.excess).toEqual(excess);
+    await node.until(() => node.published('a')?.ready === true);
+    expect(node.published('a')?.excess).toEqual(excess);
     node.worker('a', 'terminated');
-    await node.untilGone('a');
+    await node.untilRemoved('a');
   });
 
-  test('whose volume hangs delays no other pod and none of its own volumes, and is removed when that has ended', async () => {
+  test('with a hanging volume delays neither other pods nor its own volumes, and is removed when the volume returns', async () => {
     let release = () => {};
     const hanging = new Promise<void>((resolve) => (release = resolve));
     const machine = host;
     const hangs = (uid: string) => join(dir, `hangs-${uid}`);
     host = {
       ...machine,
-      make: async (step, tell) => {
+      make: async (step, report) => {
         if (step.kind === 'host') await hanging;
-        return machine.make(step, tell);
+        return machine.make(step, report);
       },
     };
     await start();
@@ -254,24 +254,24 @@ describe('a pod', () => {
     await node.untilReady('other');
     await polled(() => existsSync(volume('a', 'disk')) && existsSync(volume('b', 'disk')));
     await clock.advance(2_000);
-    await node.until(() => node.told('a')?.volumes['disk'] !== undefined);
-    expect(node.told('a')).toMatchObject({ ready: false, volumes: { disk: {} } });
+    await node.until(() => node.published('a')?.volumes['disk'] !== undefined);
+    expect(node.published('a')).toMatchObject({ ready: false, volumes: { disk: {} } });
     expect(node.manager.ready).toBe(true);
     for (const uid of ['a', 'other']) node.worker(uid, 'terminated');
-    await node.untilGone('other');
+    await node.untilRemoved('other');
     expect(existsSync(volume('a', 'disk'))).toBe(true);
     release();
-    await node.untilGone('a');
+    await node.untilRemoved('a');
     await node.untilReady('b');
     expect(existsSync(join(root, 'pods/a'))).toBe(false);
   });
 
-  test('gets nothing as long as its record can not be written', async () => {
+  test('gets no volumes as long as its record cannot be written', async () => {
     await start();
     records.failure = new Error('no space');
     node.want(podWith('a', [disk]));
-    await node.until(() => node.told('a')?.errors !== undefined);
-    expect(node.told('a')?.errors).toEqual(['no space']);
+    await node.until(() => node.published('a')?.errors !== undefined);
+    expect(node.published('a')?.errors).toEqual(['no space']);
     expect(await everything(root)).toEqual([]);
     records.failure = undefined;
     await clock.advance(500);
@@ -280,12 +280,12 @@ describe('a pod', () => {
 });
 
 describe('after a restart', () => {
-  test('what is there is found, and nothing is made or lost', async () => {
+  test('existing volumes are found, and nothing is made or lost', async () => {
     await start();
     const pod = podWith('a', [disk, memory]);
     node.want(pod);
     await node.untilReady('a');
-    const before = node.told('a');
+    const before = node.published('a');
     for (const name of ['disk', 'memory']) writeFileSync(join(volume('a', name), 'file'), name);
     const was = await everything(root);
     await node.kill();
@@ -293,12 +293,12 @@ describe('after a restart', () => {
     node.complete();
     await start();
     await node.until(() => node.completions === 1);
-    expect(node.told('a')).toEqual(before);
+    expect(node.published('a')).toEqual(before);
     expect(await everything(root)).toEqual(was);
     expect(node.manager.ready).toBe(true);
   });
 
-  test('what nobody speaks of is removed, but not before all is known', async () => {
+  test('volumes of unpublished pods are removed, but not before all pods are known', async () => {
     await start();
     for (const uid of ['gone', 'terminated', 'wanted']) node.want(podWith(uid, [disk, memory]));
     for (const uid of ['gone', 'terminated', 'wanted']) await node.untilReady(uid);
@@ -309,7 +309,7 @@ describe('after a restart', () => {
     node.unwant('gone');
     node.worker('terminated', 'terminated');
     await start();
-    await node.untilGone('terminated');
+    await node.untilRemoved('terminated');
     expect([existsSync(volume('gone', 'disk')), existsSync(lost)]).toEqual([true, true]);
     expect(node.completions).toBe(0);
     node.complete();
@@ -319,29 +319,29 @@ describe('after a restart', () => {
     expect([...(await records.load()).keys()]).toEqual(['wanted']);
   });
 
-  test('a pod that ends keeps what it has, and is told of', async () => {
+  test('an ending pod keeps its volumes, and they are published', async () => {
     await start();
     const pod = podWith('a', [disk, memory]);
     node.want(pod);
     await node.untilReady('a');
-    const before = node.told('a');
+    const before = node.published('a');
     await node.kill();
     node.want(pod, 'kill');
     node.worker('a', 'terminating');
     node.complete();
     await start();
     await node.until(() => node.completions === 1);
-    expect(node.told('a')).toEqual(before);
+    expect(node.published('a')).toEqual(before);
   });
 
-  // Each of these is what a life leaves that ends in the middle of making or removing.
+  // Each of these is left by a process that ends in the middle of making or removing.
   test.each<[string, () => Promise<void> | void]>([
     [
-      'a folder that has no name yet',
+      'a folder that was not renamed yet',
       () => void mkdirSync(`${volume('a', 'disk')}.unfinished/x`, { recursive: true, mode: 0o750 }),
     ],
     ['a folder for a mount', () => void mkdirSync(volume('a', 'memory'), { recursive: true, mode: 0o750 })],
-    ['only some folders above', () => void mkdirSync(join(root, 'pods/a/volumes'), { recursive: true, mode: 0o750 })],
+    ['only some parent folders', () => void mkdirSync(join(root, 'pods/a/volumes'), { recursive: true, mode: 0o750 })],
     [
       'a mount that was undone',
       async () => {
@@ -351,7 +351,7 @@ describe('after a restart', () => {
       },
     ],
     ['a record alone', () => rmSync(join(root, 'pods'), { recursive: true, force: true })],
-  ])('%s is completed for a pod that is wanted, and removed for one that is not', async (_, leave) => {
+  ])('%s is completed for a desired pod, and removed for any other', async (_, leave) => {
     const folder = 'pods/a/volumes/kubernetes.io~empty-dir';
     const reference = [`777 0 ${folder}/disk`, `1777 0 ${folder}/memory tmpfs`];
     await records.put('a', { version: 1, ref: { namespace: 'default', name: 'a', uid: 'a' } });
@@ -365,7 +365,7 @@ describe('after a restart', () => {
     node.worker('a', 'terminated');
     await start();
     node.complete();
-    await node.until(() => node.completions === 1 && node.told('a') === undefined);
+    await node.until(() => node.completions === 1 && node.published('a') === undefined);
     expect(await everything(root)).toEqual(['750 0 pods']);
 
     await records.put('a', { version: 1, ref: { namespace: 'default', name: 'a', uid: 'a' } });

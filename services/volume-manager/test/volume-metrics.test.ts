@@ -1,18 +1,18 @@
-// What is shown of volumes, by real file systems.
+// Metrics of volumes, with real file systems.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mount } from '@kubus/mount';
+import { mount } from '@kubus/filesystem';
+import { Distribution } from '@kubus/metrics';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords } from '@kubus/ports/testing';
-import { Distribution } from '@kubus/metrics';
 import { Metrics } from '@kubus/service-kit';
 import { mkdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileSystemStats } from '../src/file-system-stats.ts';
+import { fileSystemStats } from '../src/usage/file-system-stats.ts';
 import { createVolumeHost } from '../src/index.ts';
-import { OPERATION_SECONDS, timedHost } from '../src/timed-host.ts';
-import { addVolumeMetrics } from '../src/volume-metrics.ts';
-import { volumeUsage } from '../src/volume-usage.ts';
-import { VolumeUsages } from '../src/volume-usages.ts';
+import { OPERATION_SECONDS, timedHost } from '../src/host/timed-host.ts';
+import { addVolumeMetrics } from '../src/usage/volume-metrics.ts';
+import { volumeUsage } from '../src/usage/volume-usage.ts';
+import { VolumeUsages } from '../src/usage/volume-usages.ts';
 import { boundClaim } from './bound-claim.ts';
 import { ScriptedNode, podWith } from './scripted-node.ts';
 import { makeRoot, removeRoot } from './test-root.ts';
@@ -33,7 +33,7 @@ afterEach(async () => {
   await removeRoot(dir);
 });
 
-test('volumes are counted, their making is timed, and those of claims tell what they have', async () => {
+test('volumes are counted, their operations timed, and the usage of claims reported', async () => {
   const share = join(dir, 'share');
   await mount({ type: 'tmpfs', source: 'tmpfs', target: share, options: ['size=1m', 'nr_inodes=100'] });
   const times = { operations: new Distribution(OPERATION_SECONDS), wholes: new Distribution(OPERATION_SECONDS) };
@@ -73,7 +73,7 @@ test('volumes are counted, their making is timed, and those of claims tell what 
       stat('inodes_used', files - ffree),
     ]),
   );
-  // What is known counts for a minute.
+  // A known usage is valid for a minute.
   writeFileSync(join(share, 'file'), '');
   const again = await shown();
   expect(again).toContain(stat('inodes_free', ffree));
@@ -84,6 +84,6 @@ test('volumes are counted, their making is timed, and those of claims tell what 
   expect(await shown()).toContain(stat('inodes_free', ffree - 1));
 });
 
-test('a file system that does not answer tells nothing', async () => {
+test('a file system that does not answer is left out', async () => {
   expect(await fileSystemStats(join(dir, 'missing'))).toBeUndefined();
 });

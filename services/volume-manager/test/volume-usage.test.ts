@@ -1,22 +1,22 @@
-// What volumes use, by real files; and how that is told.
+// The usage of volumes, with real files; and how it is reported.
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { volumeStats } from '@kubus/contracts';
-import { mount, unmount } from '@kubus/mount';
+import { mount, unmount } from '@kubus/filesystem';
 import { ManualClock } from '@kubus/ports/testing';
 import type { VolumeStep } from '@kubus/volume';
 import { execFileSync } from 'node:child_process';
 import { linkSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { VolumeUsage } from '../src/file-system-stats.ts';
-import type { PodVolume } from '../src/pod-volumes.ts';
-import { volumeUsage } from '../src/volume-usage.ts';
-import { VolumeUsages, serveVolumeStats } from '../src/volume-usages.ts';
+import type { VolumeUsage } from '../src/usage/file-system-stats.ts';
+import type { PodVolume } from '../src/pod/pod-volumes.ts';
+import { volumeUsage } from '../src/usage/volume-usage.ts';
+import { VolumeUsages, serveVolumeStats } from '../src/usage/volume-usages.ts';
 
 const noCsi = { stats: () => Promise.resolve(undefined) };
 
-describe('what a volume uses', () => {
+describe('the usage of a volume', () => {
   let dir: string;
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'kubus-usage-'));
@@ -28,7 +28,7 @@ describe('what a volume uses', () => {
     Number(/^\d+/.exec(execFileSync('du', ['--summarize', ...options, dir], { encoding: 'utf8' }))?.[0]);
 
   // Those of a large folder are counted by du(1).
-  test.each([3, 400])('in a folder of %d files is what is in it', async (count) => {
+  test.each([3, 400])('in a folder of %d files is that of its content', async (count) => {
     mkdirSync(join(dir, 'below'));
     for (let index = 0; index < count; index += 1) writeFileSync(join(dir, 'below', String(index)), 'x'.repeat(5000));
     linkSync(join(dir, 'below', '0'), join(dir, 'again'));
@@ -40,7 +40,7 @@ describe('what a volume uses', () => {
     expect(usage?.capacityBytes).toBe(blocks * bsize);
   });
 
-  test('in memory is what its file system has', async () => {
+  test('in memory is that of its file system', async () => {
     await mount({ type: 'tmpfs', source: 'tmpfs', target: dir, options: ['size=1m', 'nr_inodes=100'] });
     try {
       writeFileSync(join(dir, 'file'), 'x'.repeat(8192));
@@ -57,7 +57,7 @@ describe('what a volume uses', () => {
     }
   });
 
-  test('that is the host’s is not told', async () => {
+  test('from the host’s own files is not reported', async () => {
     expect(await volumeUsage({ kind: 'host', path: dir, type: '' }, noCsi)).toBeUndefined();
   });
 });
@@ -72,22 +72,22 @@ describe('usages', () => {
   });
   let clock: ManualClock;
   let volumes: PodVolume[];
-  let looked: string[];
+  let measured: string[];
   beforeEach(() => {
     clock = new ManualClock();
-    looked = [];
+    measured = [];
   });
   const make = (look: (one: PodVolume) => Promise<VolumeUsage | undefined> = () => Promise.resolve(usage)) =>
     new VolumeUsages({
       clock,
       volumes: () => volumes,
       usage: (one) => {
-        looked.push(one.name);
+        measured.push(one.name);
         return look(one);
       },
     });
 
-  test('are looked at once a minute, new volumes at once', async () => {
+  test('are read once a minute, those of new volumes at once', async () => {
     const usages = make();
     volumes = [volume('a', 'one'), volume('a', 'missing', { mounted: undefined })];
     expect(await usages.read()).toHaveLength(1);
@@ -95,13 +95,13 @@ describe('usages', () => {
     expect(await usages.read()).toHaveLength(2);
     await clock.advance(59_999);
     await usages.read();
-    expect(looked).toEqual(['one', 'two']);
+    expect(measured).toEqual(['one', 'two']);
     await clock.advance(1);
     await usages.read();
-    expect(looked).toEqual(['one', 'two', 'one', 'two']);
+    expect(measured).toEqual(['one', 'two', 'one', 'two']);
   });
 
-  test('of a volume that does not answer are waited for a second, and what was known stays', async () => {
+  test('of a volume that does not answer are waited for a second, and the previous value stays', async () => {
     let answer: Promise<VolumeUsage | undefined> = Promise.resolve(usage);
     const usages = make(() => answer);
     volumes = [volume('a', 'one')];
@@ -113,14 +113,14 @@ describe('usages', () => {
     expect(await reading).toMatchObject([{ usage, readAt: clock.now() - 61_000 }]);
   });
 
-  test('that can not be told are left out', async () => {
+  test('that cannot be read are left out', async () => {
     volumes = [volume('a', 'one'), volume('a', 'two')];
     const failing = ({ name }: PodVolume) =>
       name === 'one' ? Promise.reject(new Error('no')) : Promise.resolve(undefined);
     expect(await make(failing).read()).toEqual([]);
   });
 
-  test('are told of all pods at once', async () => {
+  test('of all pods are reported together', async () => {
     const broker = new LocalBroker('node0');
     const claim = { namespace: 'default', name: 'disk' };
     const nfs: PodVolume['step'] = { kind: 'nfs', path: '/n', source: 's:/', options: [], readOnly: false, claim };

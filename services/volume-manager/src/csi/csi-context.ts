@@ -1,14 +1,17 @@
 import type { ObjectVersion } from '@kubus/contracts';
 import { KubusError, toError } from '@kubus/ports';
 import type { CsiStep } from '@kubus/volume';
-import { type ValueReader, asAwaits, noValues } from '../values.ts';
+import { type ValueReader, asAwaits, noValues } from '../host/values.ts';
 
-/** Values are refused; the message is for the pod's user and names none. */
-export class CsiValueError extends KubusError {}
+/**
+ * Thrown when a Secret or token that a driver call needs was refused. The message is for the pod's user and contains
+ * no value.
+ */
+class CsiValueError extends KubusError {}
 
 type Texts = Record<string, string>;
 
-/** What a driver is told besides what the volume itself says: it is read at the moment of the call, and kept nowhere. */
+/** Secrets, pod information and tokens of a driver call: read when the call is made, and not kept. */
 export class CsiContext {
   readonly #values: ValueReader;
 
@@ -17,7 +20,7 @@ export class CsiContext {
     this.#values = values;
   }
 
-  /** What is in the Secret that a volume names for a call. Throws {@link CsiValueError} and VolumeAwaits. */
+  /** The values of the Secret that a volume names for a call. Throws {@link CsiValueError} and VolumeAwaits. */
   async secrets(field: string, secret: ObjectVersion | undefined): Promise<Texts> {
     if (secret === undefined) return {};
     const { namespace, name } = secret;
@@ -34,8 +37,8 @@ export class CsiContext {
   }
 
   /**
-   * The volume's attributes with what the driver wants to know of the pod (podInfoOnMount) and tokens of its service account
-   * (tokenRequests; KEP-2047). Throws {@link CsiValueError} and VolumeAwaits.
+   * The volume's attributes, with the pod information (podInfoOnMount) and service account tokens (tokenRequests;
+   * KEP-2047) that the driver asks for. Throws {@link CsiValueError} and VolumeAwaits.
    */
   async ofPod(step: CsiStep): Promise<Texts> {
     const { pod, inline, tellPod, tokens, volumeAttributes, block } = step;
@@ -46,7 +49,7 @@ export class CsiContext {
       'csi.storage.k8s.io/serviceAccount.name': pod.serviceAccount,
       'csi.storage.k8s.io/ephemeral': String(inline),
     };
-    // Where a device is published, the reference gives no tokens.
+    // The reference passes no tokens when a device is published.
     const own: Texts = {};
     if (tokens.length > 0 && !block) own['csi.storage.k8s.io/serviceAccount.tokens'] = await this.#tokens(step);
     return { ...volumeAttributes, ...(tellPod && about), ...own };

@@ -1,21 +1,24 @@
-import { CsiError, type CsiNode } from '@kubus/csi';
 import { uniqueCsiVolume } from '@kubus/contracts';
+import { PluginCallError, type CsiNode } from '@kubus/node-plugins';
 import { toError } from '@kubus/ports';
 import { type CsiStep, type CsiVolumeName, expandedCapacity } from '@kubus/volume';
 import type { CsiContext } from './csi-context.ts';
-import { VolumeAwaits, VolumeFailure, type VolumeNews } from '../ports.ts';
+import { VolumeAwaits, VolumeFailure, type VolumeEvent } from '../ports.ts';
 
-/** A claim whose file system has been made as large as its volume; without `capacity` nothing is to be told of it any more. */
+/** A claim whose file system was expanded to its volume's size; without `capacity` nothing more has to be published about it. */
 export interface Expanded {
   readonly claim: NonNullable<CsiStep['claim']>;
-  /** A quantity. */
+  /** The size, as a quantity. */
   readonly capacity?: string;
 }
 
 interface ExpandedPlace {
   readonly path: string;
   readonly staging: string;
-  /** The volume is only being made for the pod: it does not start with less than it is to have. */
+  /**
+   * The volume is being mounted for the first time for the pod: the pod must not start with less than the requested
+   * size.
+   */
   readonly isNew: boolean;
 }
 
@@ -26,12 +29,12 @@ export interface CsiExpanderOptions {
   readonly expanded: (expanded: Expanded) => void;
 }
 
-/** Has volumes made as large as their PersistentVolumes: each size once (kubelet behaviour 1.13, Resize). */
+/** Expands volumes on the node to the size of their PersistentVolumes, once per size (behaviour:volumes, Resize). */
 export class CsiExpander {
   readonly #node: string;
   readonly #context: CsiContext;
   readonly #expanded: (expanded: Expanded) => void;
-  /** The claim, and the size that its volume has been made, or that its driver does not make while it is in use. */
+  /** The claim, and the size that its volume has, or that its driver does not expand to while it is in use. */
   readonly #done = new Map<string, Expanded & { readonly bytes: string }>();
 
   constructor({ node, context, expanded }: CsiExpanderOptions) {
@@ -40,8 +43,13 @@ export class CsiExpander {
     this.#expanded = expanded;
   }
 
-  /** Throws VolumeFailure and VolumeAwaits. A driver that does not do this on nodes has nothing to do here. */
-  async expand(step: CsiStep, node: CsiNode, place: ExpandedPlace, tell: (news: VolumeNews) => void): Promise<void> {
+  /** Does nothing when the driver does not expand on nodes. Throws VolumeFailure and VolumeAwaits. */
+  async expand(
+    step: CsiStep,
+    node: CsiNode,
+    place: ExpandedPlace,
+    report: (event: VolumeEvent) => void,
+  ): Promise<void> {
     const { claim, expandTo } = step;
     if (claim === undefined) return;
     if (expandTo === undefined) {
@@ -59,8 +67,8 @@ export class CsiExpander {
       const { path, staging: stagingPath } = place;
       made = await node.expand({ volumeId: step.volumeHandle, path, stagingPath, bytes, use, secrets });
     } catch (error) {
-      // Not while it is in use, says the driver: that keeps nobody from using it.
-      if (error instanceof CsiError && error.code === 'FAILED_PRECONDITION') {
+      // The driver does not expand a volume in use; the pod may use it as it is.
+      if (error instanceof PluginCallError && error.code === 'FAILED_PRECONDITION') {
         this.#done.set(uniqueCsiVolume(step), { claim, bytes });
         return;
       }
@@ -69,10 +77,10 @@ export class CsiExpander {
     this.#done.set(uniqueCsiVolume(step), { claim, bytes });
     this.#expanded({ claim, capacity: expandedCapacity(expandTo, made) });
     const message = `MountVolume.NodeExpandVolume succeeded for volume "${step.specName}" ${this.#node}`;
-    tell({ type: 'Normal', reason: 'FileSystemResizeSuccessful', message });
+    report({ type: 'Normal', reason: 'FileSystemResizeSuccessful', message });
   }
 
-  /** The volume has its size, or is not there any more. */
+  /** To be called when the volume has been removed, or no longer needs an expansion. */
   forget(volume: CsiVolumeName): void {
     const done = this.#done.get(uniqueCsiVolume(volume));
     this.#done.delete(uniqueCsiVolume(volume));

@@ -1,14 +1,16 @@
 import type { Bus } from '@kubus/bus';
 import { claimExpansion, claimKey, csiPlugin } from '@kubus/contracts';
-import { type RegisteredDriver, csiPlugins } from '@kubus/csi';
-import { PluginWatcher } from '@kubus/plugin-registration';
+import { PluginWatcher, type RegisteredDriver, csiPlugins } from '@kubus/node-plugins';
 import { type Cancel, type Clock, type Logger, sleep } from '@kubus/ports';
 import { pluginRegistry, retryWait } from '@kubus/volume';
-import { CsiBooks } from './csi-books.ts';
+import { CsiUseRecords } from './csi-use-records.ts';
 import { CsiVolumes } from './csi-volumes.ts';
-import type { ValueReader } from '../values.ts';
+import type { ValueReader } from '../host/values.ts';
 
-/** How long drivers that were there before this process are waited for until they count as not registered. */
+/**
+ * How long registrations of drivers that ran before this process are waited for, in milliseconds; then they count as
+ * not registered.
+ */
 const FIRST_LOOK_MS = 5_000;
 
 export interface CsiServiceOptions {
@@ -19,7 +21,7 @@ export interface CsiServiceOptions {
   readonly values: ValueReader | undefined;
 }
 
-/** The CSI drivers of the node: found, told of, and their volumes. */
+/** The node's CSI drivers: finds them, publishes them, and manages their volumes. */
 export class CsiService {
   readonly volumes: CsiVolumes;
   readonly #drivers: Promise<PluginWatcher<RegisteredDriver>>;
@@ -27,12 +29,12 @@ export class CsiService {
   readonly #listeners = new Set<() => void>();
   readonly #registered = new Map<string, RegisteredDriver>();
 
-  /** Resolves before any driver is found: one that hangs is waited for by its own pods alone. */
+  /** Resolves before any driver is found: only the pods of a hanging driver wait for it. */
   static async start(options: CsiServiceOptions): Promise<CsiService> {
-    return new CsiService(options, await CsiBooks.open(options.root, options.bus.node, options.logger));
+    return new CsiService(options, await CsiUseRecords.open(options.root, options.bus.node, options.logger));
   }
 
-  private constructor(options: CsiServiceOptions, books: CsiBooks) {
+  private constructor(options: CsiServiceOptions, records: CsiUseRecords) {
     const { root, bus, clock, logger, values } = options;
     const plugins = bus.owner(csiPlugin);
     const expansions = bus.owner(claimExpansion);
@@ -44,13 +46,13 @@ export class CsiService {
       logger,
       retryWait,
       registered: (driver) => {
-        logger.info({ driver: driver.name }, 'a CSI driver has registered');
+        logger.info({ driver: driver.name }, 'CSI driver registered');
         this.#registered.set(driver.name, driver);
         plugins.put(driver.name, factOf(driver));
         for (const listener of this.#listeners) listener();
       },
       unregistered: ({ name }) => {
-        logger.info({ driver: name }, 'a CSI driver has gone');
+        logger.info({ driver: name }, 'CSI driver unregistered');
         this.#registered.delete(name);
         plugins.remove(name);
       },
@@ -62,7 +64,7 @@ export class CsiService {
       node: bus.node,
       clock,
       logger,
-      books,
+      records,
       driver: async (name) => {
         if (!this.#registered.has(name)) await firstLook;
         return this.#registered.get(name);
@@ -76,7 +78,7 @@ export class CsiService {
     });
   }
 
-  /** Calls `listener` each time when a driver has registered. */
+  /** Calls `listener` each time a driver has registered. */
   onRegistered(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,7 +1,7 @@
 import type { CsiVolumes } from './csi-volumes.ts';
-import type { VolumeUsage } from '../file-system-stats.ts';
+import type { VolumeUsage } from '../usage/file-system-stats.ts';
 
-/** What a driver says of the volume at a path of a pod's; undefined where it does not tell all of it. */
+/** The driver's statistics of the volume at a pod's path; undefined when they are incomplete. */
 export async function csiStats(volumes: Pick<CsiVolumes, 'stats'>, path: string): Promise<VolumeUsage | undefined> {
   const { bytes, inodes } = (await volumes.stats(path)) ?? {};
   if (bytes === undefined) return undefined;

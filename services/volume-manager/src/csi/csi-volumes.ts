@@ -1,22 +1,31 @@
-import { CsiError, type CsiNode, type CsiUsage, type CsiUse as CsiCapability, type RegisteredDriver } from '@kubus/csi';
 import { type MountedVolume, uniqueCsiVolume } from '@kubus/contracts';
-import { isMounted, listMounts } from '@kubus/mount';
+import { isMounted, listMounts } from '@kubus/filesystem';
+import { Lanes } from '@kubus/flow';
+import {
+  PluginCallError,
+  type CsiNode,
+  type CsiUsage,
+  type CsiUse as CsiCapability,
+  type RegisteredDriver,
+} from '@kubus/node-plugins';
 import { type Clock, type Logger, hasErrno, ignoring, toError } from '@kubus/ports';
 import { type CsiStep, type CsiVolumeName, csiDevicePlace, csiPodPath, csiStagingPlace } from '@kubus/volume';
 import { mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { CsiBooks, CsiUse } from './csi-books.ts';
+import type { CsiUseRecords, CsiUse } from './csi-use-records.ts';
 import { CsiContext } from './csi-context.ts';
 import { CsiExpander, type Expanded } from './csi-expander.ts';
-import { FOLDER_MODE } from '../file-stat.ts';
-import { holdDevice } from '../hold-device.ts';
-import { giveToGroup } from '../ownership.ts';
-import { type MadeVolume, VolumeAwaits, VolumeFailure, type VolumeNews } from '../ports.ts';
-import { Turns } from '../turns.ts';
-import { unmountSurely } from '../unmount-surely.ts';
-import type { ValueReader } from '../values.ts';
+import { FOLDER_MODE } from '../host/file-stat.ts';
+import { pinDevice } from '../host/pin-device.ts';
+import { giveToGroup } from '../host/ownership.ts';
+import { type MadeVolume, VolumeAwaits, VolumeFailure, type VolumeEvent } from '../ports.ts';
+import { unmountOrForce } from '../host/unmount-or-force.ts';
+import type { ValueReader } from '../host/values.ts';
 
-/** How often a driver is called again that wants that: about as often as the reference syncs a pod. */
+/**
+ * How often a driver with requiresRepublish is called again, in milliseconds: about as often as the reference syncs a
+ * pod.
+ */
 const REPUBLISH_MS = 60_000;
 
 export interface CsiVolumesOptions {
@@ -25,29 +34,29 @@ export interface CsiVolumesOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly books: CsiBooks;
+  readonly records: CsiUseRecords;
   /** Resolves with the driver; undefined when none of this name is registered. */
   readonly driver: (name: string) => Promise<RegisteredDriver | undefined>;
   readonly values: ValueReader | undefined;
   readonly expanded: (expanded: Expanded) => void;
 }
 
-type Tell = (news: VolumeNews) => void;
+type Report = (event: VolumeEvent) => void;
 
 /**
- * Volumes that CSI drivers make: staged once for the node, published for each pod (CSI specification, Node Service; reference
- * kubelet, pkg/volume/csi). One thing at a time for a volume, different volumes at once. Nothing here looks at what a driver
- * has mounted, which might hang: the list of mounts says what is there.
+ * Volumes of CSI drivers: staged once per node, published for each pod (CSI specification, Node Service; reference
+ * kubelet, pkg/volume/csi). One operation at a time per volume, different volumes in parallel. Nothing here touches the
+ * mounted file system, which might hang: the mount table shows what exists.
  */
 export class CsiVolumes {
   readonly #options: CsiVolumesOptions;
   readonly #context: CsiContext;
   readonly #expander: CsiExpander;
-  readonly #turns = new Turns();
-  /** What this life has had made: a driver is asked for it again after a restart, as the reference does. */
+  readonly #lanes = new Lanes();
+  /** What this process has staged: after a restart the driver is called again, as the reference does. */
   readonly #staged = new Set<string>();
   readonly #published = new Set<string>();
-  /** What this life has had published, but is not as its step says yet: nobody is to start with it. */
+  /** Published by this process, but not yet as its step asks: no container may start with it. */
   readonly #unfinished = new Set<string>();
 
   constructor(options: CsiVolumesOptions) {
@@ -56,13 +65,13 @@ export class CsiVolumes {
     this.#expander = new CsiExpander({ ...options, context: this.#context });
   }
 
-  /** Every use of a volume that is known of. */
+  /** All recorded uses of volumes. */
   get uses(): readonly CsiUse[] {
-    return this.#options.books.all;
+    return this.#options.records.all;
   }
 
-  make(step: CsiStep, tell: Tell): Promise<MadeVolume> {
-    return this.#turns.run(uniqueCsiVolume(step), () => this.#make(step, tell));
+  make(step: CsiStep, report: Report): Promise<MadeVolume> {
+    return this.#lanes.run(uniqueCsiVolume(step), () => this.#make(step, report));
   }
 
   async find(step: CsiStep): Promise<MountedVolume | undefined> {
@@ -71,37 +80,40 @@ export class CsiVolumes {
     return (await isMounted(step.block ? held : step.path)) ? this.#shown(step) : undefined;
   }
 
-  /** Has everything of a pod undone. Throws VolumeFailure as long as a driver does not do that; all others are undone. */
+  /**
+   * Unpublishes and unstages everything of a pod. Throws VolumeFailure while a driver fails; all other volumes are
+   * undone.
+   */
   async remove(uid: string): Promise<void> {
-    const uses = await this.#options.books.ofPod(uid);
+    const uses = await this.#options.records.ofPod(uid);
     const undone = await Promise.allSettled(
-      uses.map((use) => this.#turns.run(uniqueCsiVolume(use), () => this.#remove(use))),
+      uses.map((use) => this.#lanes.run(uniqueCsiVolume(use), () => this.#remove(use))),
     );
     for (const result of undone) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** What the volume at a path of a pod's holds; undefined where its driver does not tell. Throws CsiError. */
+  /** Usage of the volume at a pod's path; undefined when its driver reports none. Throws PluginCallError. */
   async stats(path: string): Promise<CsiUsage | undefined> {
-    const { books, driver, root } = this.#options;
-    const use = books.all.find((one) => csiPodPath(root, one.uid, one) === path);
+    const { records, driver, root } = this.#options;
+    const use = records.all.find((one) => csiPodPath(root, one.uid, one) === path);
     const { node } = (use && (await driver(use.driver))) ?? {};
     if (use === undefined || node === undefined || !(await node.can('GET_VOLUME_STATS'))) return undefined;
     return node.stats(use.volumeHandle, this.#target(use));
   }
 
-  async #make(step: CsiStep, tell: Tell): Promise<MadeVolume> {
-    const { books, clock } = this.#options;
+  async #make(step: CsiStep, report: Report): Promise<MadeVolume> {
+    const { records, clock } = this.#options;
     const node = await this.#node(step, NO_DRIVER[step.block ? 'device' : step.inline ? 'inline' : 'files']);
-    const use = await books.begin(step);
+    const use = await records.begin(step);
     const isNew = !this.#published.has(step.path);
     if (isNew && !step.inline) await this.#stage(step, use, node);
-    if (isNew || (step.requiresRepublish && !step.block)) await this.#publish(step, use, node, tell);
-    await this.#expander.expand(step, node, { path: this.#target(use), staging: this.#staging(step), isNew }, tell);
+    if (isNew || (step.requiresRepublish && !step.block)) await this.#publish(step, use, node, report);
+    await this.#expander.expand(step, node, { path: this.#target(use), staging: this.#staging(step), isNew }, report);
     this.#published.add(step.path);
     this.#unfinished.delete(step.path);
     const volume = await this.#shown(step);
-    const comesAgain = step.requiresRepublish && !step.block;
-    return { volume, ...(comesAgain && { againAt: clock.now() + REPUBLISH_MS }) };
+    const isRepublished = step.requiresRepublish && !step.block;
+    return { volume, ...(isRepublished && { refreshAt: clock.now() + REPUBLISH_MS }) };
   }
 
   async #node(
@@ -114,14 +126,14 @@ export class CsiVolumes {
   }
 
   async #stage(step: CsiStep, use: CsiUse, node: CsiNode): Promise<void> {
-    const { books } = this.#options;
+    const { records } = this.#options;
     const staging = this.#staging(step);
     if (this.#staged.has(staging)) return;
     const beginning = step.block ? 'MapVolume.SetUpDevice failed' : 'MountVolume.MountDevice failed';
     try {
       if (!(await node.can('STAGE_UNSTAGE_VOLUME'))) return;
       const secrets = await this.#context.secrets('NodeStageSecretRef', step.stageSecret);
-      if (!(await isMounted(staging))) await books.beginStaging(step);
+      if (!(await isMounted(staging))) await records.beginStaging(step);
       await node.stage({
         volumeId: step.volumeHandle,
         publishContext: step.publishContext,
@@ -132,17 +144,17 @@ export class CsiVolumes {
       });
       this.#staged.add(staging);
     } catch (error) {
-      // The driver is sure that it has done nothing: neither is there anything to be undone.
-      if (isDecided(error) && books.others(use).length === 0 && !(await isMounted(staging))) {
-        await books.endStaging(step);
+      // The driver guarantees that it has done nothing, so there is nothing to undo.
+      if (isDecided(error) && records.others(use).length === 0 && !(await isMounted(staging))) {
+        await records.endStaging(step);
         await this.#forget(use);
       }
       throw failure(step.block, beginning, step.specName, error);
     }
   }
 
-  async #publish(step: CsiStep, use: CsiUse, node: CsiNode, tell: Tell): Promise<void> {
-    const { books, clock, logger } = this.#options;
+  async #publish(step: CsiStep, use: CsiUse, node: CsiNode, report: Report): Promise<void> {
+    const { records, clock, logger } = this.#options;
     const target = this.#target(use);
     const beginning = step.block ? 'MapVolume.MapPodDevice failed' : 'MountVolume.SetUp failed';
     const wasThere = await isMounted(target);
@@ -160,26 +172,26 @@ export class CsiVolumes {
         secrets,
         volumeContext: await this.#context.ofPod(step),
       });
-      if (step.block) await holdDevice(target, csiDevicePlace(this.#options.root, use.uid, use.specName).held);
+      if (step.block) await pinDevice(target, csiDevicePlace(this.#options.root, use.uid, use.specName).held);
       const mountsGroup = await node.can('VOLUME_MOUNT_GROUP');
       const isFirst = !this.#published.has(step.path);
       if (isFirst && step.fsGroup !== undefined && !mountsGroup) {
         const { readOnly, specName, pod, fsGroupChangePolicy: policy } = step;
         const wanted = { gid: step.fsGroup, readOnly, ...(policy !== undefined && { policy }) };
-        await giveToGroup(step.path, wanted, { clock, logger, uid: pod.uid, specName, tell });
+        await giveToGroup(step.path, wanted, { clock, logger, uid: pod.uid, specName, report });
       }
     } catch (error) {
       if (isDecided(error) && !wasThere && !(await isMounted(target))) {
         await removeTarget(target);
-        // What is staged is unstaged with the pod, by what the books say of it.
-        if (step.inline) await books.end(use);
+        // What is staged is unstaged with the pod, from its record.
+        if (step.inline) await records.end(use);
       }
       throw failure(step.block, beginning, step.specName, error);
     }
   }
 
   async #remove(use: CsiUse): Promise<void> {
-    const { books, driver: find, root } = this.#options;
+    const { records, driver: find, root } = this.#options;
     const driver = await find(use.driver);
     const target = this.#target(use);
     for (const paths of [this.#published, this.#unfinished]) paths.delete(csiPodPath(root, use.uid, use));
@@ -193,16 +205,16 @@ export class CsiVolumes {
       failure(use.block, tearDown, use.specName, prefixed(`${place} failed`, error)),
     );
     await this.#undoMount(target);
-    if (!use.inline && books.others(use).length === 0) await this.#unstage(use, node);
-    await books.end(use);
+    if (!use.inline && records.others(use).length === 0) await this.#unstage(use, node);
+    await records.end(use);
   }
 
   async #unstage(use: CsiUse, node: CsiNode): Promise<void> {
-    const { books } = this.#options;
+    const { records } = this.#options;
     const staging = this.#staging(use);
     this.#staged.delete(staging);
     this.#expander.forget(use);
-    if (await books.isStaged(use)) {
+    if (await records.isStaged(use)) {
       const [beginning, place] = use.block
         ? ['UnmapDevice.TearDownDevice failed', 'blockMapper.unstageVolumeForBlock failed']
         : ['UnmountDevice failed', 'attacher.UnmountDevice failed'];
@@ -213,28 +225,28 @@ export class CsiVolumes {
       await undone(unstaged(), asFailure);
       await this.#undoMounts(staging);
     }
-    await books.endStaging(use);
-    if (use.block) await books.endDevice(use);
+    await records.endStaging(use);
+    if (use.block) await records.endDevice(use);
   }
 
-  /** What was begun for the pod has come to nothing. */
+  /** Forgets a use whose publishing failed for good. */
   async #forget(use: CsiUse): Promise<void> {
-    const { books } = this.#options;
-    if (use.block) await books.endDevice(use);
-    await books.end(use);
+    const { records } = this.#options;
+    if (use.block) await records.endDevice(use);
+    await records.end(use);
   }
 
-  /** Takes away what a driver should have taken away. */
+  /** Removes a mount that the driver should have removed. */
   async #undoMount(path: string): Promise<void> {
     await this.#undoMounts(path);
     await removeTarget(path);
   }
 
   async #undoMounts(path: string): Promise<void> {
-    while (await isMounted(path)) await unmountSurely(path, this.#options);
+    while (await isMounted(path)) await unmountOrForce(path, this.#options);
   }
 
-  /** What the driver is told to publish the volume at. */
+  /** The target path at which the driver publishes the volume. */
   #target(use: CsiUse): string {
     const { root } = this.#options;
     return use.block ? csiDevicePlace(root, use.uid, use.specName).published : csiPodPath(root, use.uid, use);
@@ -262,9 +274,9 @@ function notFound(driver: string): string {
   return `driver name ${driver} not found in the list of registered CSI drivers`;
 }
 
-/** The driver says that nothing was done and nothing will be. */
+/** The driver says that nothing was done and nothing will be done. */
 function isDecided(error: unknown): boolean {
-  return error instanceof CsiError && !error.isUndecided;
+  return error instanceof PluginCallError && !error.isUndecided;
 }
 
 /** A driver that does not know the volume has nothing to undo. */
@@ -272,7 +284,7 @@ async function undone(action: Promise<void>, asFailure: (error: unknown) => Erro
   try {
     await action;
   } catch (error) {
-    if (error instanceof CsiError && error.code === 'NOT_FOUND') return;
+    if (error instanceof PluginCallError && error.code === 'NOT_FOUND') return;
     throw asFailure(error);
   }
 }

@@ -1,0 +1,33 @@
+// What nothing uses is found by knip: files, exports and dependencies, as a part of `pnpm lint`. Packages are private, so
+// what one exports has to be imported by another package or by a test.
+import { programs } from './scripts/programs.mjs';
+
+/** Files that are started by a path, and so imported by none; those of Jest and Vite are known to knip. */
+const programsOf = {
+  ...programs,
+  e2e: ['src/replay-alone.ts'],
+  'packages/adapters/cni': ['scripts/*.mjs'],
+  'packages/adapters/cri': ['scripts/*.mjs'],
+  'packages/adapters/service-kit': ['test/{ending-process,probe-service,record-writer,slot-holder}.ts'],
+  'packages/observe/recording': ['test/endless-writer.ts'],
+  'packages/testing/harness': ['src/*-process.ts', 'src/tunnel-inside.ts', 'test/killed-test.ts'],
+  'packages/testing/systemd-fixture': ['src/*-process.ts'],
+  'packages/tools/contract-document': ['src/keep.ts'],
+  'packages/tools/launcher': [...programs['packages/tools/launcher'], 'scripts/*.mjs'],
+  // Its thread's program is found by the URL that starts it.
+  'services/observatory': ['src/main.ts'],
+};
+
+export default {
+  workspaces: {
+    // Tests name scripts by their path, and what is generated is no source.
+    '.': { entry: ['scripts/*.mjs'], includeEntryExports: false },
+    proto: { entry: ['src/{json-form,method-codec,cri-grpc}.ts'], includeEntryExports: false },
+    ...Object.fromEntries(Object.entries(programsOf).map(([folder, entry]) => [folder, { entry }])),
+  },
+  includeEntryExports: true,
+  // Tests use the machine's.
+  exclude: ['binaries'],
+  // Named by generated code, and by paths inside of them.
+  ignoreDependencies: ['@asyncapi/specs', '@bufbuild/buf', '@grpc/grpc-js'],
+};

@@ -1,0 +1,7 @@
+export { CgroupReader, type ReadOptions } from './cgroup-reader.ts';
+export { CgroupError } from './cgroup-maker.ts';
+export { missingCgroup } from './missing-cgroup.ts';
+export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
+export { KeptFiles, textOf } from './kept-files.ts';
+export { type KernelMemory, kernelMemory } from './kernel-memory.ts';
+export { CgroupBusy, type ClassedPod, PodCgroupTree } from './pod-cgroups.ts';

@@ -1,0 +1,2 @@
+export { DBusCallError, UnitError } from './errors.ts';
+export { Systemd, type UnitProperty } from './systemd.ts';

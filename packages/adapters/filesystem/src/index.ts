@@ -1,0 +1,20 @@
+export { mountDevice } from './device.ts';
+export { namesIn } from './folder-names.ts';
+export { Held, type TreeEntry, walkTree } from './held.ts';
+export {
+  MountError,
+  bindMount,
+  checkAnswers,
+  makeReadOnly,
+  makeShared,
+  mount,
+  unmount,
+  unmountBelow,
+} from './mount-programs.ts';
+export { type Mount, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
+export { WithinError, openWithin } from './open-within.ts';
+export { readWithin } from './read-within.ts';
+export { runProgram } from './run-program.ts';
+export { removeTree } from './remove-tree.ts';
+export { type FileContent, holdsContent, writeContent } from './atomic-writer/content-folder.ts';
+export { ContentPathError, checkPaths } from './atomic-writer/content-paths.ts';

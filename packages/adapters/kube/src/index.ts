@@ -1,0 +1,10 @@
+export { rotationTime } from './certificate-plan.ts';
+export { CertificateStore, type Validity, validityOf } from './certificate-store.ts';
+export { ClientCertificates } from './client-certificates.ts';
+export { KubeClient, type KubeRequest, type KubeRequester, type KubeWatch, type KubeWatcher } from './kube-client.ts';
+export { KubeError, isExpired, isOutage } from './kube-error.ts';
+export { KubeLink } from './kube-link.ts';
+export { kubePath } from './kube-path.ts';
+export { openKubeClient } from './open-kube-client.ts';
+export { Reflector, type ReflectorListener, type ReflectorOptions } from './reflector.ts';
+export { newPrivateKey, requestCertificate } from './request-certificate.ts';

@@ -1,0 +1,2 @@
+export type { LogView } from './log-output.ts';
+export { followLog, printLog } from './print-log.ts';

@@ -1,0 +1,102 @@
+import type { ServiceError } from '@grpc/grpc-js';
+import type { ContainerDevices } from '@kubus/contracts';
+import type { KnownDevice, PreferenceQuestion } from '@kubus/device-manager';
+import { PluginCallError } from '../registration/plugin-call-error.ts';
+import { callPlugin, pluginClient } from '../registration/call.ts';
+import { type Cancel, KubusError } from '@kubus/ports';
+import { type Device, DevicePluginService } from '@kubus/proto/device-plugin-grpc';
+
+/**
+ * How long a plugin may take for a call, in milliseconds. The reference allows 30 s for PreStartContainer and has no limit for
+ * all others; here this limits how long a hanging plugin delays pods that request its devices.
+ */
+const LIMIT_MS = 30_000;
+
+export interface DevicePluginOptions {
+  /** It requires a call before each start of a container with its devices. */
+  readonly preStart: boolean;
+  /** It supports GetPreferredAllocation. */
+  readonly preference: boolean;
+}
+
+export interface DeviceListener {
+  /** All devices of the plugin, now. */
+  devices(devices: readonly KnownDevice[]): void;
+  /** The plugin has ended its list, so it counts as removed. Not called after the watch was cancelled. */
+  ended(error: Error): void;
+}
+
+/** One device plugin, behind its socket (behaviour:resource-managers, Device plugin). Its calls throw PluginCallError. */
+export class DevicePlugin {
+  readonly #socket: string;
+  readonly #limitMs: number;
+
+  /** @param limitMs how long a call may take */
+  constructor(socket: string, limitMs = LIMIT_MS) {
+    this.#socket = socket;
+    this.#limitMs = limitMs;
+  }
+
+  async options(): Promise<DevicePluginOptions> {
+    const answer = await callPlugin(this.#callee, DevicePluginService.getDevicePluginOptions, {});
+    return { preStart: answer.preStartRequired, preference: answer.getPreferredAllocationAvailable };
+  }
+
+  /** Follows the plugin's devices, until the returned function is called or the plugin ends it. */
+  watch(listener: DeviceListener): Cancel {
+    const client = pluginClient(this.#socket);
+    const { path, requestSerialize, responseDeserialize } = DevicePluginService.listAndWatch;
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {});
+    let over = false;
+    const end = (error?: Error) => {
+      if (over) return;
+      over = true;
+      stream.cancel();
+      client.close();
+      if (error !== undefined) listener.ended(error);
+    };
+    stream.on('data', ({ devices }: { devices: Device[] }) => {
+      if (!over) listener.devices(devices.map(knownDevice));
+    });
+    stream.on('error', (error: ServiceError) => end(new PluginCallError(path, error, error)));
+    stream.on('end', () => end(new KubusError('ended', 'the plugin has ended its list of devices')));
+    return () => end();
+  }
+
+  /** The devices that the plugin prefers. */
+  async preferred({ available, mustInclude, size }: PreferenceQuestion): Promise<readonly string[]> {
+    const request = {
+      availableDeviceIDs: [...available],
+      mustIncludeDeviceIDs: [...mustInclude],
+      allocationSize: size,
+    };
+    const answer = await callPlugin(this.#callee, DevicePluginService.getPreferredAllocation, {
+      containerRequests: [request],
+    });
+    return answer.containerResponses[0]?.deviceIDs ?? [];
+  }
+
+  /** The settings that a container needs to use these devices. Throws a KubusError when the plugin returns none. */
+  async allocate(ids: readonly string[]): Promise<ContainerDevices> {
+    const containerRequests = [{ devicesIds: [...ids] }];
+    const { containerResponses } = await callPlugin(this.#callee, DevicePluginService.allocate, { containerRequests });
+    const [answer] = containerResponses;
+    if (answer === undefined) throw new KubusError('no-answer', 'no containers return in allocation response {}');
+    const { envs, mounts, devices, annotations, cdiDevices } = answer;
+    return { envs, mounts, devices, annotations, cdiDevices: cdiDevices.map(({ name }) => name) };
+  }
+
+  /** Notifies the plugin before a container with these devices starts. */
+  async preStart(ids: readonly string[]): Promise<void> {
+    await callPlugin(this.#callee, DevicePluginService.preStartContainer, { devicesIds: [...ids] });
+  }
+
+  get #callee() {
+    return { socket: this.#socket, limitMs: this.#limitMs };
+  }
+}
+
+/** Any health other than `Healthy` counts as unhealthy. */
+function knownDevice({ ID: id, health, topology }: Device): KnownDevice {
+  return { id, healthy: health === 'Healthy', numaNodes: (topology?.nodes ?? []).map((node) => Number(node.ID)) };
+}

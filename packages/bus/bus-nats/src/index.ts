@@ -1,0 +1,19 @@
+export { type NatsTls, connectNats } from './connect.ts';
+export { inboxPrefix, nodeSubject, storeSubject } from './names.ts';
+export { type HubLink, ensureHubStream, hubEvents } from './hub-link.ts';
+export { identityFile, readSeed } from './identity-files.ts';
+export { loadStored } from './loader.ts';
+export { NatsTransport, fromNats } from './nats-transport.ts';
+export { readRecord } from './record.ts';
+export { RecordFollower, type RecordState } from './record-follower.ts';
+export { purgeRemovalMarks } from './removal-marks.ts';
+export { defaultRecordLimits, ensureStreams, removeStreams } from './streams.ts';
+export {
+  type KeyedIdentity,
+  MAX_NODES,
+  type ServerNode,
+  createIdentity,
+  publicKeyOf,
+  serverConfig,
+} from './identities.ts';
+export { type Identity, PEOPLE, READER, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';

@@ -1,0 +1,254 @@
+import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import { subjectMatches } from '@kubus/contracts';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import {
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type Subscription,
+  headers as natsHeaders,
+} from '@nats-io/nats-core';
+import { loadStored } from './loader.ts';
+import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
+import { StoredMarks } from './stored-marks.ts';
+
+/** How long a store or a consumer request may take before it counts as lost, in milliseconds. */
+const REQUEST_MS = 5_000;
+/** Delays between checks for the bucket after a connection, in milliseconds; the launcher creates the bucket. */
+const BUCKET_FIRST_MS = 20;
+const BUCKET_MAX_MS = 1_000;
+/** How often what is stored is compared with the bucket by default. */
+const COMPARE_MS = 30_000;
+
+/** Thrown when a message is larger than the broker's limit. */
+class MessageTooLarge extends KubusError {}
+
+export interface NatsTransportOptions {
+  readonly connection: NatsConnection;
+  readonly node: string;
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** How often this process looks whether the bucket still has what it has stored, in milliseconds. Default: 30 s. */
+  readonly compareMs?: number | undefined;
+}
+
+/**
+ * The bus on NATS. Facts are stored in a key-value bucket in memory, which republishes each change on the node's
+ * subjects; a watch is a plain subscription to these, plus one ephemeral consumer that delivers the stored values.
+ * The two may overlap and overtake each other: readers order values by version. A plain subscription loses messages only
+ * when its connection is lost, and every new connection loads everything again.
+ */
+export class NatsTransport implements Transport {
+  readonly #connection: NatsConnection;
+  readonly #jetstream: JetStreamClient;
+  readonly #node: string;
+  readonly #instance: string;
+  readonly #clock: Clock;
+  readonly #ids: Ids;
+  readonly #logger: Logger;
+  readonly #listeners: ((connected: boolean) => void)[] = [];
+  readonly #marks: StoredMarks;
+  readonly #compareMs: number;
+  #connected = false;
+  #attempt = 0;
+  #retry: Cancel | undefined;
+
+  constructor(options: NatsTransportOptions) {
+    this.#connection = options.connection;
+    this.#node = options.node;
+    this.#instance = options.instance;
+    this.#clock = options.clock;
+    this.#ids = options.ids;
+    this.#logger = options.logger;
+    this.#jetstream = jetstream(options.connection, { timeout: REQUEST_MS });
+    this.#marks = new StoredMarks(options);
+    this.#compareMs = options.compareMs ?? COMPARE_MS;
+    void this.#follow();
+    this.#awaitBucket(BUCKET_FIRST_MS);
+    this.#compareLater();
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  onConnection(listener: (connected: boolean) => void): Cancel {
+    this.#listeners.push(listener);
+    return () => {
+      this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+    };
+  }
+
+  publish(message: WireMessage): void {
+    if (!this.#connected) return;
+    this.#checkSize(message.subject, message.data);
+    this.#connection.publish(message.subject, message.data, {
+      headers: toNats(message.headers),
+      ...(message.reply !== undefined && { reply: message.reply }),
+    });
+  }
+
+  subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel {
+    const subscription = this.#connection.subscribe(pattern, {
+      callback: (error, message) => {
+        if (error !== null) this.#logger.error({ pattern, err: error }, 'subscription ended');
+        // An identity that may create a consumer can have stored messages delivered to any subject, regardless of permissions; they keep
+        // the subject under which they were stored.
+        else if (!subjectMatches(pattern, message.subject))
+          this.#logger.warn({ pattern, subject: message.subject }, 'a message of another subject was dropped');
+        // A message without headers comes from the broker itself, such as "no responders".
+        else if (message.headers !== undefined && message.headers.code === 0) listener(fromNats(message));
+        else if (message.headers === undefined)
+          listener({ subject: message.subject, headers: {}, data: message.string() });
+      },
+    });
+    return () => this.#end(subscription);
+  }
+
+  async storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const subject = storeSubject(this.#node, key);
+    this.#checkSize(subject, data);
+    await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });
+    this.#marks.add(subject);
+  }
+
+  watchFacts(pattern: string, listener: FactListener): Cancel {
+    let ended = false;
+    const live = this.subscribe(nodeSubject(this.#node, pattern), (message) => listener.message(message));
+    const id = this.#ids.hex(8);
+    const prefix = storeSubject(this.#node, '').length;
+    const { loaded, end } = loadStored({
+      connection: this.#connection,
+      stream: bucketStream(this.#node),
+      filter: storeSubject(this.#node, pattern),
+      what: 'last',
+      inbox: `${inboxPrefix(this.#instance)}.load.${id}`,
+      name: `load-${this.#instance}-${id}`,
+      timeoutMs: REQUEST_MS,
+      onMessage: (message) => {
+        const stored = fromNats(message);
+        if (!ended) listener.message({ ...stored, subject: nodeSubject(this.#node, stored.subject.slice(prefix)) });
+      },
+    });
+    loaded.then(
+      () => {
+        if (!ended) listener.present();
+      },
+      (error: unknown) => {
+        if (ended || !this.#connected) return;
+        this.#logger.warn({ pattern, err: toError(error) }, 'stored facts could not be loaded; reconnecting');
+        this.#reset();
+      },
+    );
+    return () => {
+      ended = true;
+      live();
+      end();
+    };
+  }
+
+  async #follow(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'disconnect') this.#setConnected(false);
+      if (status.type === 'reconnect') this.#awaitBucket(BUCKET_FIRST_MS);
+      if (status.type === 'error') this.#logger.error({ err: status.error }, 'the broker refused a request');
+      if (status.type === 'slowConsumer')
+        this.#logger.warn({ pending: status.pending }, 'messages are queued in this client');
+    }
+    // Closed permanently, which is not reported as a disconnection.
+    this.#setConnected(false);
+  }
+
+  /** Connected means more than a TCP connection: the fact store must answer too. */
+  #awaitBucket(wait: number): void {
+    const attempt = ++this.#attempt;
+    this.#retry?.();
+    const again = () => {
+      if (attempt !== this.#attempt || this.#connection.isClosed()) return;
+      this.#retry = this.#clock.after(wait, () => this.#awaitBucket(Math.min(wait * 2, BUCKET_MAX_MS)));
+    };
+    this.#connection.request(`$JS.API.STREAM.INFO.${bucketStream(this.#node)}`, '', { timeout: REQUEST_MS }).then(
+      (answer) => {
+        if (answer.json<{ error?: unknown }>().error !== undefined) again();
+        else if (attempt === this.#attempt) this.#setConnected(true);
+      },
+      () => again(),
+    );
+  }
+
+  /** A bucket that has lost keys counts as a lost connection: with the next one, owners publish everything again. */
+  #compareLater(): void {
+    this.#clock.after(this.#compareMs, () => {
+      if (this.#connection.isClosed()) return;
+      const lost = this.#connected ? this.#marks.takeLost(REQUEST_MS) : Promise.resolve(0);
+      lost
+        .then(
+          (count) => {
+            if (count === 0) return;
+            this.#logger.error({ count }, 'the bucket has lost keys; publishing everything again');
+            this.#reset();
+          },
+          // Whether the broker answers is followed by the connection.
+          () => undefined,
+        )
+        .finally(() => this.#compareLater());
+    });
+  }
+
+  #reset(): void {
+    this.#setConnected(false);
+    this.#awaitBucket(BUCKET_FIRST_MS);
+  }
+
+  #setConnected(connected: boolean): void {
+    if (!connected) this.#attempt += 1;
+    if (connected === this.#connected) return;
+    this.#connected = connected;
+    for (const listener of [...this.#listeners]) listener(connected);
+  }
+
+  #checkSize(subject: string, data: string): void {
+    const limit = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    // Only a long text can be too large: UTF-8 has at most three bytes per UTF-16 unit.
+    if (data.length * 3 < limit) return;
+    const bytes = Buffer.byteLength(data);
+    if (bytes < limit) return;
+    throw new MessageTooLarge(
+      'too-large',
+      `a message of ${bytes} bytes on ${subject}: the limit of the bus is ${limit}`,
+      {
+        context: { subject, bytes, limit },
+      },
+    );
+  }
+
+  #end(subscription: Subscription): void {
+    if (!this.#connection.isClosed() && !subscription.isClosed()) subscription.unsubscribe();
+  }
+}
+
+function toNats(headers: Readonly<Record<string, string>>): MsgHdrs {
+  const converted = natsHeaders();
+  for (const [name, value] of Object.entries(headers)) converted.set(name, value);
+  return converted;
+}
+
+/** A message without the broker's own headers. */
+export function fromNats(message: Msg): WireMessage {
+  const headers: Record<string, string> = {};
+  if (message.headers !== undefined) {
+    for (const name of message.headers.keys()) {
+      // The broker adds its own headers to stored and republished messages.
+      if (!name.startsWith('Nats-')) headers[name] = message.headers.get(name);
+    }
+  }
+  return {
+    subject: message.subject,
+    headers,
+    data: message.string(),
+    ...(message.reply !== undefined && message.reply !== '' && { reply: message.reply }),
+  };
+}

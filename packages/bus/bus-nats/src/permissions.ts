@@ -1,0 +1,157 @@
+import {
+  type AnyEvent,
+  type AnyFact,
+  type ServiceContract,
+  type ServiceName,
+  completeKey,
+  everyServiceReads,
+  factKey,
+  factPattern,
+  instanceJournal,
+  patternOf,
+  refusedMessage,
+  replyPattern,
+  serviceInstance,
+  subjectOf,
+} from '@kubus/contracts';
+import { hubCalls } from './hub-link.ts';
+import { bucketStream, inboxPrefix, nodeSubject, recordStream, storePattern, storeSubject } from './names.ts';
+
+/** The subjects that one identity may publish and subscribe to; everything else is refused by the broker. */
+export interface Permissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+/** The identity that all command line programs share. */
+export const PEOPLE = 'cli-0';
+
+/**
+ * The identity of programs that follow a node without being part of it, in any language: it may read every message, both
+ * live and in the record, and publish nothing.
+ */
+export const READER = 'reader';
+
+export interface Identity {
+  readonly service: ServiceName | typeof READER;
+  /** `<service>-<slot>`. */
+  readonly instance: string;
+}
+
+/**
+ * The permissions of one identity, derived from the contracts (rule:bus-permissions): exactly the subjects that its service
+ * declares, its own replies and inbox, and the few JetStream calls that facts need.
+ */
+export function permissionsOf(
+  identity: Identity,
+  node: string,
+  contracts: Readonly<Record<ServiceName, ServiceContract>>,
+): Permissions {
+  const { service } = identity;
+  if (service === READER) return ofReader(identity.instance, node);
+  const contract = contracts[service];
+  const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
+    contracts[other].calls.some((command) => contract.serves.includes(command)),
+  );
+  const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, ...everyServiceReads])];
+  const special = service === 'cli' ? ofPeople(node) : ofInstance({ service, instance: identity.instance }, node);
+  const recorder = service === 'observatory' ? recordCalls(node) : [];
+  const publish = [
+    ...contract.owns.map((fact) => storePattern(node, fact)),
+    ...contract.calls.map((command) => patternOf(node, command)),
+    ...contract.publishes.map((event) => eventSubject(identity, node, event)),
+    ...callers.map((caller) => replyPattern(node, caller)),
+    `$JS.API.STREAM.INFO.${bucketStream(node)}`,
+    ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
+    ...special.publish,
+    ...recorder,
+    ...(service === 'launcher' ? streamCalls(node) : []),
+  ];
+  const subscribe = [
+    `${inboxPrefix(identity.instance)}.>`,
+    ...watched.map((fact) => nodeSubject(node, factPattern(fact))),
+    ...contract.serves.map((command) => patternOf(node, command)),
+    ...contract.hears.map((event) => patternOf(node, event)),
+    ...special.subscribe,
+  ];
+  return { publish: [...new Set(publish)], subscribe: [...new Set(subscribe)] };
+}
+
+/** The key of an event that every service publishes about itself is its instance. */
+function eventSubject({ instance }: Identity, node: string, event: AnyEvent): string {
+  return event.publisher === 'each' ? subjectOf(node, event, instance) : patternOf(node, event);
+}
+
+/** A service's instance announces itself, reads the replies to its own commands and answers discovery. */
+function ofInstance({ service, instance }: { service: ServiceName; instance: string }, node: string): Permissions {
+  return {
+    publish: [
+      storeSubject(node, factKey(serviceInstance, instance)),
+      storeSubject(node, completeKey(serviceInstance, instance)),
+      subjectOf(node, refusedMessage, instance),
+      subjectOf(node, instanceJournal, instance),
+      // Only command line programs use discovery, and the last part of their inbox subjects cannot be guessed.
+      `${inboxPrefix(PEOPLE)}.>`,
+    ],
+    subscribe: [replyPattern(node, service, instance), ...discoverySubjects(service, instance)],
+  };
+}
+
+/**
+ * Command line programs: any number of them share one identity, each with its own instance name. They follow every message of
+ * the node and read its record, and announce nothing.
+ */
+function ofPeople(node: string): Permissions {
+  return {
+    publish: [
+      patternOf(node, refusedMessage),
+      `$JS.API.CONSUMER.CREATE.${recordStream(node)}.*.${nodeSubject(node, '>')}`,
+      ...discoverySubjects('*', '*'),
+    ],
+    subscribe: [nodeSubject(node, '>')],
+  };
+}
+
+function ofReader(instance: string, node: string): Permissions {
+  const bucket = bucketStream(node);
+  return {
+    publish: [
+      `$JS.API.STREAM.INFO.${bucket}`,
+      `$JS.API.CONSUMER.CREATE.${bucket}.*.${storeSubject(node, '>')}`,
+      ...recordCalls(node),
+    ],
+    subscribe: [`${inboxPrefix(instance)}.>`, nodeSubject(node, '>')],
+  };
+}
+
+/** Following the record from any position. Its messages are delivered to an inbox: no other subjects are subscribed to. */
+function recordCalls(node: string): string[] {
+  const stream = recordStream(node);
+  return [
+    `$JS.API.STREAM.INFO.${stream}`,
+    `$JS.API.CONSUMER.CREATE.${stream}.*.${nodeSubject(node, '>')}`,
+    `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+  ];
+}
+
+/** Creating, changing and removing the node's own two streams, creating that for a hub, and finding what can be purged from the bucket. */
+function streamCalls(node: string): string[] {
+  const calls = ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'];
+  const streams = [bucketStream(node), recordStream(node)];
+  const look = `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storeSubject(node, '>')}`;
+  return [
+    '$JS.API.INFO',
+    ...hubCalls,
+    look,
+    ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`)),
+  ];
+}
+
+/** The subjects of the NATS services protocol (ADR-32) for one instance. */
+export function discoverySubjects(service: string, instance: string): string[] {
+  return ['PING', 'INFO', 'STATS'].flatMap((verb) => [
+    `$SRV.${verb}`,
+    `$SRV.${verb}.${service}`,
+    `$SRV.${verb}.${service}.${instance}`,
+  ]);
+}

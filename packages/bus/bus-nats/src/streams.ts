@@ -1,0 +1,90 @@
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { bucketStream, nodeSubject, recordStream, storeSubject } from './names.ts';
+
+/** How much of the node's messages is kept for `kubus trace`. */
+export interface RecordLimits {
+  readonly maxBytes: number;
+  readonly maxAgeMs: number;
+}
+
+export const defaultRecordLimits: RecordLimits = { maxBytes: 128 * 1024 * 1024, maxAgeMs: 3_600_000 };
+
+/**
+ * Creates the node's two streams if they are missing: the bucket of facts (memory, one value per key, republished) and the
+ * record of all messages. Streams with another configuration, such as those of an earlier version, get this one. Only allowed for
+ * the launcher's identity. Does nothing when they exist.
+ */
+export async function ensureStreams(connection: NatsConnection, node: string, limits: RecordLimits): Promise<void> {
+  const manager = await jetstreamManager(connection);
+  await ensure(manager, bucketConfig(node));
+  await ensure(manager, recordConfig(node, limits));
+}
+
+/**
+ * Removes the node's two streams with their content. Only allowed for the launcher's identity. Does nothing when they do not exist.
+ */
+export async function removeStreams(connection: NatsConnection, node: string): Promise<void> {
+  const manager = await jetstreamManager(connection);
+  for (const stream of [bucketStream(node), recordStream(node)]) {
+    await manager.streams.delete(stream).catch((error: unknown) => {
+      // 10059: the stream does not exist.
+      if (!(error instanceof JetStreamApiError && error.code === 10059)) throw error;
+    });
+  }
+}
+
+type NamedConfig = Partial<StreamConfig> & { name: string };
+
+/**
+ * A key-value bucket (NATS ADR-8), except that nobody can remove a value by a header: whoever may write one key could erase all
+ * (`Nats-Rollup`).
+ */
+function bucketConfig(node: string): NamedConfig {
+  return {
+    name: bucketStream(node),
+    subjects: [storeSubject(node, '>')],
+    storage: StorageType.Memory,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.New,
+    max_msgs_per_subject: 1,
+    deny_delete: true,
+    allow_rollup_hdrs: false,
+    allow_direct: true,
+    republish: { src: storeSubject(node, '>'), dest: nodeSubject(node, '>') },
+  };
+}
+
+function recordConfig(node: string, limits: RecordLimits): NamedConfig {
+  return {
+    name: recordStream(node),
+    subjects: [nodeSubject(node, '>')],
+    // Without this, JetStream's acknowledgment would reach a command's sender as if it were the reply.
+    no_ack: true,
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    discard: DiscardPolicy.Old,
+    deny_delete: true,
+    allow_rollup_hdrs: false,
+    max_bytes: limits.maxBytes,
+    max_age: limits.maxAgeMs * 1_000_000,
+  };
+}
+
+async function ensure(manager: JetStreamManager, config: NamedConfig): Promise<void> {
+  try {
+    await manager.streams.add(config);
+  } catch (error) {
+    // 10058: the stream exists with another configuration.
+    if (!(error instanceof JetStreamApiError && error.code === 10058)) throw error;
+    await manager.streams.update(config.name, config);
+  }
+}

@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServiceContract, ServiceName } from '@kubus/contracts';
+import { type Identity, type KeyedIdentity, createIdentity, permissionsOf, serverConfig } from './index.ts';
+
+/** A private nats-server process with an identity for each given service. */
+export class TestNatsServer {
+  readonly identities = new Map<string, KeyedIdentity>();
+  #dir = '';
+  #child: ChildProcess | undefined;
+  #port = 0;
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.#port}`;
+  }
+
+  /** @param permissions what each identity may do; tests that look for gaps override it */
+  async start(
+    node: string,
+    contracts: Readonly<Record<ServiceName, ServiceContract>>,
+    identities: readonly Identity[],
+    permissions = permissionsOf,
+  ): Promise<void> {
+    this.#dir = await mkdtemp(join(tmpdir(), 'kubus-nats-'));
+    for (const identity of identities) this.identities.set(identity.instance, createIdentity(identity));
+    const users = [...this.identities.values()].map((identity) => ({
+      identity,
+      permissions: permissions(identity, node, contracts),
+    }));
+    const config = (port: number) =>
+      serverConfig({
+        host: '127.0.0.1',
+        port,
+        storeDir: join(this.#dir, 'js'),
+        serverName: node,
+        nodes: [{ node, users }],
+      });
+    await writeFile(join(this.#dir, 'nats.conf'), config(0), { mode: 0o600 });
+    await this.#spawn();
+    // A restarted server must use the same port.
+    await writeFile(join(this.#dir, 'nats.conf'), config(this.#port), { mode: 0o600 });
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  /** Restarts the server with an empty store. */
+  async restart(): Promise<void> {
+    await rm(join(this.#dir, 'js'), { recursive: true, force: true });
+    await this.#spawn();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #spawn(): Promise<void> {
+    const child = spawn('nats-server', ['-c', join(this.#dir, 'nats.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
+    this.#child = child;
+    let log = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stderr.on('data', (data: Buffer) => {
+        log += data.toString();
+        if (log.includes('Server is ready')) resolve();
+      });
+      child.once('exit', () => reject(new Error(`nats-server ended: ${log}`)));
+      child.once('error', reject);
+    });
+    this.#port = Number(/Listening for client connections on \S+:(\d+)/.exec(log)?.[1]);
+    const probe = createConnection({ host: '127.0.0.1', port: this.#port });
+    await once(probe, 'connect');
+    probe.destroy();
+  }
+}

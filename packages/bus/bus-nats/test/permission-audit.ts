@@ -1,0 +1,63 @@
+import { type ServiceName, serviceNames } from '@kubus/contracts';
+import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
+import { connectNats } from '../src/index.ts';
+import type { TestNatsServer } from '../src/testing.ts';
+import type { Probe } from './permission-probes.ts';
+
+/**
+ * Tries every probe with every identity on a server without streams, publishing and subscribing. Returns each case in
+ * which the broker deviates from the rule, as `sync-loop may publish SUBJECT`.
+ */
+export async function audit(
+  server: TestNatsServer,
+  probes: readonly Probe[],
+  services: readonly ServiceName[] = serviceNames,
+): Promise<string[]> {
+  const found = await Promise.all(services.map((service) => auditIdentity(server, service, probes)));
+  return found.flat();
+}
+
+async function auditIdentity(
+  server: TestNatsServer,
+  service: ServiceName,
+  probes: readonly Probe[],
+): Promise<string[]> {
+  const answered = await refusedOf(server, `${service}-0`, probes);
+  const differences = (operation: 'publish' | 'subscription', may: string, wanted: (probe: Probe) => boolean) =>
+    probes
+      .filter((probe) => answered.has(`${operation} ${probe.subject}`) === wanted(probe))
+      .map((probe) => `${service} ${wanted(probe) ? 'may not' : 'may'} ${may} ${probe.subject}`);
+  return [
+    ...differences('publish', 'publish', ({ publish }) => publish.includes(service)),
+    ...differences('subscription', 'subscribe', ({ subscribe }) => subscribe.includes(service)),
+  ];
+}
+
+/** What the broker refuses an identity, as `publish SUBJECT` and `subscription SUBJECT`. */
+export async function refusedOf(
+  server: TestNatsServer,
+  instance: string,
+  probes: readonly Pick<Probe, 'subject'>[],
+): Promise<Set<string>> {
+  const seed = server.identities.get(instance)?.seed ?? '';
+  const connection = await connectNats({ servers: server.url, instance, seed });
+  const refused = collectRefusals(connection);
+  for (const { subject } of probes) {
+    connection.publish(subject);
+    connection.subscribe(subject, { callback: () => undefined });
+  }
+  // The server works in order: when it has answered this ping, it has refused everything that it refuses.
+  await connection.flush();
+  await connection.close();
+  return refused;
+}
+
+/** What the broker has refused before the connection is closed, as `publish SUBJECT` and `subscription SUBJECT`. */
+async function collectRefusals(connection: NatsConnection): Promise<Set<string>> {
+  const refused = new Set<string>();
+  for await (const status of connection.status()) {
+    if (status.type !== 'error' || !(status.error instanceof PermissionViolationError)) continue;
+    refused.add(`${status.error.operation} ${status.error.subject}`);
+  }
+  return refused;
+}

@@ -1,0 +1,310 @@
+import { type AnyCommand, type CommandDeclaration, keyOf, patternOf, typeOf } from '@kubus/contracts';
+import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import {
+  type CommandNumber,
+  type CommandStatus,
+  type Failure,
+  formatCommandNumber,
+  parseCommandNumber,
+} from './command.ts';
+import { type Cause, type Envelope, HEADER, withStartTime, checkType, decodeEnvelope } from './envelope.ts';
+import type { Publisher } from './publisher.ts';
+import type { Refusals } from './refusals.ts';
+import type { Transport, WireMessage } from './transport.ts';
+
+/** The context of a command for its handler. */
+export interface CommandContext<Request> {
+  readonly request: Request;
+  /** The command's key: a pod's UID where it concerns one. */
+  readonly key: string;
+  /** The calling instance and its epoch. */
+  readonly source: string;
+  readonly token: number;
+  /** The command, as a cause of its effects. */
+  readonly cause: Cause;
+  /**
+   * To be called right before the effect. False: a fence dropped the command while it was queued, and it must have no effect;
+   * its outcome is not awaited. A command that did not start on arrival was queued: from then on
+   * {@link cause} contains the time at which it started.
+   */
+  begin(): boolean;
+}
+
+export type CommandHandler<Request, Result> = (context: CommandContext<Request>) => Promise<Result>;
+
+/** Thrown when the pod has a newer owner. */
+class FencedOff extends KubusError {}
+
+/** @internal One accepted command. */
+export interface CommandEntry {
+  readonly settled: Promise<void>;
+  began: boolean;
+  dropped: boolean;
+  outcome: { status: 'done' | 'failed'; data: string } | undefined;
+}
+
+/** @internal The commands of one client that are still open. */
+export interface CommandWindow {
+  readonly source: string;
+  /** For a fenced pod: the term in which its owner owns it. */
+  readonly term: number;
+  readonly token: number;
+  low: number;
+  readonly entries: Map<number, CommandEntry>;
+}
+
+/** How many windows of pods are kept after their last command; older ones must be fenced again. */
+const WINDOWS = 4096;
+
+export interface CommandServerOptions {
+  readonly node: string;
+  readonly transport: Transport;
+  readonly publisher: Publisher;
+  readonly refusals: Refusals;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The server side of commands: answers `accepted` or `attached` at once, runs each command once, and keeps its result
+ * until the client reports that it has read it. Fenced commands run only for the pod's current owner.
+ */
+export class CommandServer {
+  readonly #node: string;
+  readonly #transport: Transport;
+  readonly #publisher: Publisher;
+  readonly #refusals: Refusals;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #windows = new Map<string, CommandWindow>();
+
+  constructor(options: CommandServerOptions) {
+    this.#node = options.node;
+    this.#transport = options.transport;
+    this.#publisher = options.publisher;
+    this.#refusals = options.refusals;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+  }
+
+  serve<Request, Result>(
+    declaration: CommandDeclaration<Request, Result>,
+    handler: CommandHandler<Request, Result>,
+  ): void {
+    this.#transport.subscribe(patternOf(this.#node, declaration), (message) => {
+      try {
+        this.#receive(declaration, handler, message);
+      } catch (error) {
+        this.#refusals.refuse(message, toError(error));
+      }
+    });
+  }
+
+  /**
+   * Makes `source` the owner of `pod` with the fencing token `token`: queued commands of earlier owners are dropped, those that have
+   * started are awaited. `term` is compared before `token`: it increases when the pod is assigned to another instance, so that the
+   * previous owner cannot take it back. Throws {@link FencedOff} when a later owner exists, even one that arrived while this one
+   * was waiting.
+   */
+  async fence(pod: string, source: string, token: number, term = 0): Promise<void> {
+    const id = fencedId(pod);
+    const isLater = (other: CommandWindow) => other.term > term || (other.term === term && other.token > token);
+    const present = this.#windows.get(id);
+    if (present !== undefined && isLater(present)) throw fencedOff(pod, present);
+    const began: Promise<void>[] = [];
+    for (const entry of present?.entries.values() ?? []) {
+      if (entry.began) began.push(entry.settled);
+      else entry.dropped = true;
+    }
+    const window: CommandWindow = { source, term, token, low: 1, entries: new Map() };
+    this.#remember(id, window);
+    await Promise.all(began);
+    const now = this.#windows.get(id);
+    if (now !== undefined && isLater(now)) throw fencedOff(pod, now);
+  }
+
+  #receive<Request, Result>(
+    declaration: CommandDeclaration<Request, Result>,
+    handler: CommandHandler<Request, Result>,
+    message: WireMessage,
+  ): void {
+    const envelope = decodeEnvelope(message.headers, this.#clock.now());
+    const number = parseCommandNumber(message.headers[HEADER.command]);
+    const key = keyOf(message.subject);
+    const answer = (status: CommandStatus, data: string) =>
+      this.#reply(declaration, message, envelope, number, status, data);
+    let request: Request;
+    try {
+      checkType(envelope, typeOf(declaration));
+      request = declaration.request.parse(JSON.parse(message.data));
+    } catch (error) {
+      answer('refused', failure({ code: 'invalid', message: toError(error).message, context: {} }));
+      throw error;
+    }
+    const window = declaration.fenced ? this.fencedWindow(key, envelope, number) : this.#openWindow(envelope, number);
+    if ('code' in window) {
+      answer('refused', failure(window));
+      return;
+    }
+    this.#advance(window, number.low);
+    const known = this.known(window, number.seq);
+    if (known === 'read') return;
+    if (known !== undefined) {
+      if (known.outcome === undefined) answer('attached', '');
+      else answer(known.outcome.status, known.outcome.data);
+      return;
+    }
+    answer('accepted', '');
+    let { cause } = envelope;
+    const onTurn = () => (cause = withStartTime(cause, this.#clock.now()));
+    const finish = (status: CommandStatus, data: string) =>
+      this.#reply(declaration, message, { ...envelope, cause }, number, status, data);
+    this.#run(window, number, { answer: finish, onTurn }, (begin) =>
+      handler({
+        ...{ request, key, source: envelope.source, token: number.token, begin },
+        get cause() {
+          return cause;
+        },
+      }),
+    );
+  }
+
+  /** The command if it was accepted before; `read` for a late duplicate of one whose result the client has read. */
+  protected known(window: CommandWindow, seq: number): CommandEntry | 'read' | undefined {
+    return seq < window.low ? 'read' : window.entries.get(seq);
+  }
+
+  #run(
+    window: CommandWindow,
+    number: CommandNumber,
+    { answer, onTurn }: { answer: (status: CommandStatus, data: string) => void; onTurn: () => void },
+    run: (begin: () => boolean) => Promise<unknown>,
+  ): void {
+    let settle: () => void = () => undefined;
+    const entry: CommandEntry = {
+      settled: new Promise((resolve) => (settle = resolve)),
+      began: false,
+      dropped: false,
+      outcome: undefined,
+    };
+    window.entries.set(number.seq, entry);
+    const finish = (status: 'done' | 'failed', data: string) => {
+      entry.outcome = { status, data };
+      settle();
+      if (!entry.dropped) answer(status, data);
+    };
+    let waits = false;
+    const begin = () => {
+      if (waits && !entry.began && !entry.dropped) onTurn();
+      if (!entry.dropped) entry.began = true;
+      return entry.began;
+    };
+    const running = new Promise((resolve) => resolve(run(begin)));
+    waits = true;
+    running.then(
+      (result) => finish('done', JSON.stringify(result ?? {})),
+      (error: unknown) => finish('failed', failure(describe(toError(error)))),
+    );
+  }
+
+  /** The window of the pod's owner, or why this command is refused. */
+  protected fencedWindow(pod: string, envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
+    const window = this.#windows.get(fencedId(pod));
+    const isOwn = envelope.source === window?.source;
+    if (window === undefined || (isOwn && number.token > window.token)) {
+      return { code: 'not-fenced', message: `pod ${pod} has no fencing token ${number.token}`, context: { pod } };
+    }
+    if (!isOwn || number.token < window.token) return describe(fencedOff(pod, window));
+    return window;
+  }
+
+  #openWindow(envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
+    const id = `from:${envelope.source} ${envelope.type}`;
+    const window = this.#windows.get(id);
+    if (window !== undefined && window.token > number.token) {
+      return { code: 'outdated', message: `${envelope.source}has restarted since`, context: { epoch: window.token } };
+    }
+    if (window?.token === number.token) return window;
+    const fresh: CommandWindow = {
+      source: envelope.source,
+      term: 0,
+      token: number.token,
+      low: 1,
+      entries: new Map(),
+    };
+    this.#remember(id, fresh);
+    return fresh;
+  }
+
+  #advance(window: CommandWindow, low: number): void {
+    if (low <= window.low) return;
+    window.low = low;
+    for (const seq of window.entries.keys()) if (seq < low) window.entries.delete(seq);
+  }
+
+  /** Keeps the last {@link WINDOWS} windows. Commands of a pod without one are refused until it is fenced again. */
+  #remember(id: string, window: CommandWindow): void {
+    this.#windows.delete(id);
+    this.#windows.set(id, window);
+    if (this.#windows.size <= WINDOWS) return;
+    for (const [oldest, { entries }] of this.#windows) {
+      if ([...entries.values()].some((entry) => entry.outcome === undefined)) continue;
+      this.#windows.delete(oldest);
+      return;
+    }
+  }
+
+  #reply(
+    declaration: AnyCommand | CommandDeclaration<never, never>,
+    message: WireMessage,
+    envelope: Envelope,
+    number: CommandNumber,
+    status: CommandStatus,
+    data: string,
+  ): void {
+    if (message.reply === undefined) return;
+    const { headers } = this.#publisher.stamp(`${declaration.area}.reply.${declaration.name}/${declaration.version}`, {
+      pod: envelope.pod,
+      causes: [envelope.cause],
+    });
+    headers[HEADER.command] = formatCommandNumber(number);
+    headers[HEADER.status] = status;
+    this.#publishReply({ subject: message.reply, headers, data });
+  }
+
+  #publishReply(message: WireMessage): void {
+    try {
+      this.#transport.publish(message);
+    } catch (error) {
+      this.#logger.error({ subject: message.subject, err: toError(error) }, 'a reply could not be sent');
+      const headers = { ...message.headers, [HEADER.status]: 'failed' };
+      this.#transport.publish({ ...message, headers, data: failure(describe(toError(error))) });
+    }
+  }
+}
+
+function fencedId(pod: string): string {
+  return `pod:${pod}`;
+}
+
+function fencedOff(pod: string, window: CommandWindow): FencedOff {
+  return new FencedOff(
+    'fenced-off',
+    `pod ${pod} is owned by ${window.source} under the fencing token ${window.token}`,
+    {
+      context: { pod, holder: window.source, term: window.term, epoch: window.token },
+    },
+  );
+}
+
+function failure(value: Failure): string {
+  return JSON.stringify(value);
+}
+
+/** The parts of an error that are sent over the bus: code, message and context of Kubus' own errors; only the message of others. */
+function describe(error: Error): Failure {
+  if (!(error instanceof KubusError)) return { code: 'internal', message: error.message, context: {} };
+  const context: Failure['context'] = {};
+  for (const [name, value] of Object.entries(error.context)) if (value !== undefined) context[name] = value;
+  return { code: error.code, message: error.message, context };
+}

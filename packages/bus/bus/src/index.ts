@@ -1,0 +1,27 @@
+export { Bus, type BusOptions, UndeclaredError } from './bus.ts';
+export type { CommandResult, FencingToken } from './command-client.ts';
+export {
+  type CommandContext,
+  type CommandEntry,
+  CommandServer,
+  type CommandServerOptions,
+  type CommandWindow,
+} from './command-server.ts';
+export { CommandFailed, CommandRefused, PeerRestarted, failureSchema } from './command.ts';
+export {
+  type Cause,
+  type Envelope,
+  HEADER,
+  withStartTime,
+  decodeEnvelope,
+  formatCause,
+  formatTime,
+  parseCause,
+  parseTime,
+} from './envelope.ts';
+export type { FactOwner } from './fact-owner.ts';
+export { type Fact, type FactHandlers, FactReader, completionSchema } from './fact-reader.ts';
+export { Publisher, type PublisherId } from './publisher.ts';
+export { Refusals } from './refusals.ts';
+export type { StoredMessage } from './stored-message.ts';
+export type { FactListener, Transport, WireMessage } from './transport.ts';

@@ -1,0 +1,38 @@
+import type { Cancel } from '@kubus/ports';
+
+/** A message in the form in which a transport carries it. */
+export interface WireMessage {
+  readonly subject: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON text; empty where a message has no payload (a removed fact). */
+  readonly data: string;
+  /** The subject on which the sender expects answers. */
+  readonly reply?: string;
+}
+
+export interface FactListener {
+  message(message: WireMessage): void;
+  /** Every fact that was stored when the watch was opened has been delivered. */
+  present(): void;
+}
+
+/**
+ * What the bus requires of its transport of messages: NATS in a node, memory with a virtual clock in the simulation.
+ *
+ * Delivery is at most once while connected. A transport that may have lost something reports that it is disconnected and
+ * then connected again; owners then publish all their facts again and readers open their watches again.
+ */
+export interface Transport {
+  /** True while messages are delivered and the fact store answers. */
+  readonly connected: boolean;
+  /** Calls the listener with each change of {@link connected}. */
+  onConnection(listener: (connected: boolean) => void): Cancel;
+  /** Sends without waiting. Lost when not connected. Throws when the message is larger than the limit of the bus. */
+  publish(message: WireMessage): void;
+  /** Delivers matching messages until cancelled, across reconnections. Facts are delivered only by {@link watchFacts}. */
+  subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel;
+  /** Stores the last value of `key` (a subject without `kubus.<node>.`); resolves when it is stored. */
+  storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void>;
+  /** Delivers the stored facts under `pattern`, then changes. Ends silently when the connection is lost. */
+  watchFacts(pattern: string, listener: FactListener): Cancel;
+}

@@ -1,4 +1,0 @@
-import { fileURLToPath } from 'node:url';
-
-/** The chart of this project. */
-export const chartFolder = fileURLToPath(new URL('../../../charts/kubus', import.meta.url));

@@ -1,4 +1,0 @@
-import { KubusError } from '@kubus/ports';
-
-/** `BadValues`, `BadTemplate`, `NoRenderer`. */
-export class ChartError extends KubusError {}

@@ -1,9 +1,0 @@
-/** What a call throws; undefined when it does not. */
-export function thrown(call: () => unknown): unknown {
-  try {
-    call();
-  } catch (error) {
-    return error;
-  }
-  return undefined;
-}

@@ -1,2 +1,0 @@
-export { type AsyncApiDocument, asyncApiDocument } from './asyncapi.ts';
-export { type JsonSchema, jsonSchemas } from './json-schemas.ts';

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { event, fact } from '../declare.ts';
+import { nodeEventSchema } from './common.ts';
+
+export const taintSchema = z.object({
+  key: z.string(),
+  value: z.string().optional(),
+  effect: z.string(),
+  /** RFC 3339: when a `NoExecute` taint was added. */
+  timeAdded: z.string().optional(),
+});
+export type Taint = z.infer<typeof taintSchema>;
+
+/** The Node object of the API server, as far as other services need it for decisions. */
+export const clusterNodeSchema = z.object({
+  name: z.string(),
+  uid: z.string(),
+  /** The API's `resourceVersion`: compared for equality only. */
+  resourceVersion: z.string(),
+  labels: z.record(z.string(), z.string()),
+  annotations: z.record(z.string(), z.string()),
+  taints: z.array(taintSchema),
+  unschedulable: z.boolean(),
+  /** Address ranges of the node's pods, the primary family first. */
+  podCIDRs: z.array(z.string()),
+  /** `InternalIP`, `ExternalIP`, `Hostname`, ..., in the object's order. */
+  addresses: z.array(z.object({ type: z.string(), address: z.string() })),
+  /** Quantities by resource. */
+  capacity: z.record(z.string(), z.string()),
+  allocatable: z.record(z.string(), z.string()),
+  /** Unique names of volumes: those that the node has reported as in use, and those that the cluster's controller has attached. */
+  volumesInUse: z.array(z.string()).default([]),
+  volumesAttached: z.array(z.string()).default([]),
+  /** Its deletion was requested. */
+  deleting: z.boolean(),
+});
+export type ClusterNode = z.infer<typeof clusterNodeSchema>;
+
+export const clusterNode = fact({
+  area: 'node',
+  name: 'object',
+  key: 'name',
+  owner: 'node-agent',
+  payload: clusterNodeSchema,
+  about:
+    'The Node object of the API server, keyed by the node’s name. Complete once it has been read; removed when it does not exist.',
+});
+
+export const nodeShutdown = fact({
+  area: 'node',
+  name: 'shutdown',
+  key: 'name',
+  owner: 'node-agent',
+  payload: z.object({
+    /** The machine is about to shut down: pods end, and none is admitted. */
+    active: z.boolean(),
+    /** RFC 3339: since when it is so, or since when it is not. */
+    since: z.string(),
+  }),
+  about: 'Whether the machine is shutting down, keyed by the node’s name.',
+});
+
+export const nodeAgentEvent = event({
+  area: 'node',
+  name: 'recorded',
+  key: 'name',
+  publisher: 'node-agent',
+  payload: nodeEventSchema,
+  about: 'A Kubernetes event about the node, for its operators.',
+});

@@ -1,9 +1,0 @@
-export { type CallOptions, type CriClient, type CriClientOptions, connectCri } from './client.ts';
-export { type CriConnection } from './connection-state.ts';
-export { type ContainerEventsListener, type EventsState } from './container-events.ts';
-export { type ContainerHint, type EventSource } from './event-sources.ts';
-export { REQUEST_TIMEOUT_MS, defaultDeadlineMs } from './deadlines.ts';
-export { type CallSubject, type CriCode, CriError } from './errors.ts';
-export { type RelayOptions } from './relay.ts';
-export { handlersOf } from './runtime-handlers.ts';
-export { type CriSituation, reservedFor, situationOf } from './situations.ts';

@@ -1,0 +1,17 @@
+export { type Neighbour, admit } from './admit/admit.ts';
+export { allocationOf, sameAllocation, withAllocation } from './allocation.ts';
+export { claimOf, withActual } from './claim.ts';
+export type { AdmissionNode } from './admission-node.ts';
+export { type AdmissionRecord, admissionRecordSchema } from './admission-record.ts';
+export { type WantedResize, compareResizes, refuseResize } from './resize/grant.ts';
+export { safeSysctls, sysctlNamespace } from './admit/sysctls.ts';
+export { type IdPool, poolProblem, subordinateIds, wholePool } from './pod-manager/id-ranges.ts';
+export { NodeState, type WorkChange } from './pod-manager/node-state.ts';
+export { ShutdownOrder, type ShutdownPeriod, shutdownGrace, shutdownGroups } from './pod-manager/shutdown-order.ts';
+export { ownerOf } from './pod-manager/pod-owner.ts';
+export { sameWork } from './pod-manager/pod-work.ts';
+export { actualOfPod } from './resize/actual.ts';
+export { resizeConditions, resizeEvents } from './resize/conditions.ts';
+export { type ResizePlan, type ResizeStep, resizePlan } from './resize/plan.ts';
+export { type PodSizes, noSizes, podSizesSchema, sameSize, sizeOf } from './resize/sizes.ts';
+export { belowUsage } from './resize/messages.ts';

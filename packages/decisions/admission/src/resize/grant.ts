@@ -1,0 +1,60 @@
+import type { Pod, PodAllocation, Refusal } from '@kubus/contracts';
+import { isStatic, qosClass } from '@kubus/pod';
+import { type Neighbour, admit } from '../admit/admit.ts';
+import { withAllocation } from '../allocation.ts';
+import { amount, claimOf } from '../claim.ts';
+import type { AdmissionNode } from '../admission-node.ts';
+
+/** A resize that will never be granted; every other reason means that it is deferred (KEP-1287). */
+export const INFEASIBLE = 'Infeasible';
+
+/**
+ * Why a pod cannot have the resources that it requests instead of the allocated ones (behaviour:resize);
+ * undefined when it can. `neighbours`: the other pods on the node.
+ */
+export function refuseResize(
+  pod: Pod,
+  granted: PodAllocation,
+  neighbours: readonly Neighbour[],
+  node: AdmissionNode,
+): Refusal | undefined {
+  if (isStatic(pod)) return infeasible('In-place resize of static-pods is not supported');
+  if (qosClass(pod) !== qosClass(withAllocation(pod, granted))) {
+    return infeasible('Pod QOS Class may not change as a result of resizing');
+  }
+  const admission = admit(pod, neighbours, node);
+  if (!admission.admitted) return admission.refusal;
+  // No pod is preempted for the resize of another one.
+  if (admission.victims.length > 0) return { reason: 'Deferred', message: 'less important pods use the resources' };
+  return undefined;
+}
+
+/** A pod that requests resources other than those it has, and since when (RFC 3339, UTC). */
+export interface WantedResize {
+  readonly pod: Pod;
+  readonly granted: PodAllocation;
+  readonly since: string;
+}
+
+/**
+ * The order in which resizes are decided (behaviour:resize): those that need no additional resources, then by priority, QoS
+ * class and waiting time.
+ */
+export function compareResizes(a: WantedResize, b: WantedResize): number {
+  return (
+    Number(isIncrease(a)) - Number(isIncrease(b)) ||
+    (b.pod.spec.priority ?? 0) - (a.pod.spec.priority ?? 0) ||
+    Number(qosClass(a.pod) !== 'Guaranteed') - Number(qosClass(b.pod) !== 'Guaranteed') ||
+    (a.since < b.since ? -1 : Number(a.since > b.since))
+  );
+}
+
+function isIncrease({ pod, granted }: WantedResize): boolean {
+  const wanted = claimOf(pod).requests;
+  const had = claimOf(withAllocation(pod, granted)).requests;
+  return ['cpu', 'memory'].some((name) => amount(name, wanted[name]) > amount(name, had[name]));
+}
+
+function infeasible(message: string): Refusal {
+  return { reason: INFEASIBLE, message };
+}

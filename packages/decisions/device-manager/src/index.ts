@@ -1,0 +1,18 @@
+export {
+  type DeviceQuestion,
+  type KnownDevice,
+  type PreferenceQuestion,
+  chosenDevices,
+  deviceChoice,
+} from './choose.ts';
+export { deviceHealth } from './health.ts';
+export { mergedDevices } from './merge.ts';
+export { type ContainerRequest, deviceRequests, nextReusable, podCounts } from './requests.ts';
+export {
+  type AlignedRequest,
+  type Alignment,
+  type Topology,
+  type TopologyScope,
+  alignment,
+  topologyPolicies,
+} from './topology.ts';

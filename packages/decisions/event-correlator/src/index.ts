@@ -1,0 +1,1 @@
+export { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';

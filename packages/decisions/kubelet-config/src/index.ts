@@ -1,0 +1,10 @@
+export { type CommandLine, parseCommandLine } from './command-line.ts';
+export { KubeletConfigError } from './errors.ts';
+export type { KubeletConfiguration } from './field-table.ts';
+export type { KubeletFlags } from './flag-table.ts';
+export { helpText } from './help.ts';
+export { mergePatch } from './merge-patch.ts';
+export { type ConfigFile, type KubeletSettings, type Machine, resolve } from './resolve.ts';
+export { settingsTables } from './tables.ts';
+export { topologyOptions } from './topology-options.ts';
+export { kubeletVersion } from './version.ts';

@@ -1,0 +1,18 @@
+/** Annotations of a container that allow a node agent without any other information to stop it as its pod requires. */
+export const ANNOTATION = {
+  hash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
+  deletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  terminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+} as const;
+
+export const LABEL = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  containerName: 'io.kubernetes.container.name',
+} as const;

@@ -1,0 +1,18 @@
+export { OWNED_CONDITIONS } from './conditions.ts';
+export type { ContainerDetails, PodStatusInput, ResizeCondition, StatusReason, WaitingReason } from './input.ts';
+export { ENDED_BY_SHUTDOWN, REFUSED_BY_SHUTDOWN, isEndedByShutdown } from './node-shutdown.ts';
+export { isTerminal } from './phase.ts';
+export { podResourceList } from './pod-resources.ts';
+export { podStatus } from './pod-status.ts';
+export { recursiveReadOnly } from './recursive-read-only.ts';
+export { illegalTransition, rejectedStatus, terminatedStatus } from './special-status.ts';
+export { FILE_BYTES, LOG_LINES, needsLog, terminationMessage } from './termination-message.ts';
+export { type ClaimStatus, claimSchema, expansionPatch } from './api-writes/claim-patch.ts';
+export { type ApiEvent, apiEvent } from './api-writes/api-event.ts';
+export { type MirrorView, type NewPod, mirrorStep } from './api-writes/mirror.ts';
+export { podNeed } from './api-writes/pod-need.ts';
+export { type JsonObject, statusPatch } from './api-writes/status-patch.ts';
+export { type Urgency, compareUrgency } from './api-writes/urgency.ts';
+export { type FailureScope, failureScope, retryMs } from './api-writes/retry.ts';
+export { compareVersions } from './api-writes/versions.ts';
+export { NODE_FIELDS, type WantedInput, wantedStatus } from './api-writes/wanted-status.ts';

@@ -1,9 +1,0 @@
-export { type Core, type CorePorts, type RunningCore, runCore } from './core.ts';
-export { type Item, itemSchema } from './items.ts';
-export { type Outside, type Shape, type Shapes, asyncRecords, tapedOutside } from './outside.ts';
-export { JournalingInstance } from './journaling-instance.ts';
-export { Recorder, type RecorderOptions } from './recorder.ts';
-export { type Arrival, type Deed, type Tape } from './tape.ts';
-export { tapedClock, tapedIds } from './taped-clock.ts';
-export { TapedTransport } from './taped-transport.ts';
-export { pack, unpack } from './values.ts';

@@ -1,2 +1,0 @@
-export type { LogView } from './log-output.ts';
-export { type FollowOptions, followLog, printLog } from './print-log.ts';

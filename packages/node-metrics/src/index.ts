@@ -1,3 +1,0 @@
-export { type InstanceFamilies, mergeFamilies } from './merge.ts';
-export { parseFamilies } from './parse.ts';
-export { type PodsNow, podGauges } from './pod-gauges.ts';

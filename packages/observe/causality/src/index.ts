@@ -1,0 +1,15 @@
+export { briefOf, serviceOf } from './brief.ts';
+export { type CausalFinding, checkCausality } from './check.ts';
+export { type CausalNode, causalTree } from './causal-tree.ts';
+export { chromeTraceOf } from './chrome-trace.ts';
+export { type ComparedStories, compare } from './compare.ts';
+export { jsonLinesOf } from './json-lines.ts';
+export { type PodPaths, latencyOf } from './latency.ts';
+export { otlpOf } from './otlp.ts';
+export { type PodLife, nextLife } from './pod-life.ts';
+export { hasSigns, signsOf } from './pod-signs.ts';
+export { criticalPaths, podSummary, podTimeline } from './pod-story.ts';
+export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
+export { type PathMessage, pathSteps, spentBetween } from './segments.ts';
+export { type CountedMessages, type PublishedCount, type ReceivedCount, RATE_MS, serviceMap } from './service-map.ts';
+export { payloadOf, summarise } from './summary.ts';

@@ -1,0 +1,51 @@
+import { bareType, podStatus, podWorker, typeOf } from '@kubus/contracts';
+import { textAt, valueAt } from './summary.ts';
+
+/** The parts of a message that a pod's summary and its paths are made of. */
+export interface PodSigns {
+  readonly namespace?: string;
+  readonly name?: string;
+  /** Of a source: it has added or removed the pod. */
+  readonly wanted?: boolean;
+  readonly phase?: string;
+  readonly ready?: boolean;
+  readonly worker?: string;
+}
+
+const status = bareType(typeOf(podStatus));
+const worker = bareType(typeOf(podWorker));
+
+/** The facts of the sources about one pod. */
+const ofSource = /^config\.fact\.(file|http|api)$/;
+
+/** Whether a fact's signs contain more than the pod's name. */
+export function hasSigns(type: string): boolean {
+  return type === status || type === worker || ofSource.test(type);
+}
+
+/** Of a fact; undefined for one without them. `type`: without its version. `removed`: the fact was removed. */
+export function signsOf(type: string, removed: boolean, payload: unknown): PodSigns | undefined {
+  if (ofSource.test(type)) {
+    const leaves = removed || textAt(payload, 'pod.metadata.deletionTimestamp') !== undefined;
+    return { wanted: !leaves, ...named(valueAt(payload, 'pod.metadata')) };
+  }
+  if (removed) return undefined;
+  const ref = named(valueAt(payload, 'ref'));
+  if (type === worker) return { ...ref, ...optional('worker', textAt(payload, 'state')) };
+  if (type !== status) return 'name' in ref ? ref : undefined;
+  return { ...ref, ...optional('phase', textAt(payload, 'status.phase')), ready: isReady(payload) };
+}
+
+function isReady(payload: unknown): boolean {
+  const conditions = valueAt(payload, 'status.conditions');
+  if (!Array.isArray(conditions)) return false;
+  return conditions.some((one) => valueAt(one, 'type') === 'Ready' && valueAt(one, 'status') === 'True');
+}
+
+function named(ref: unknown): Pick<PodSigns, 'namespace' | 'name'> {
+  return { ...optional('namespace', textAt(ref, 'namespace')), ...optional('name', textAt(ref, 'name')) };
+}
+
+function optional<Name extends string>(name: Name, value: string | undefined): { [K in Name]?: string } {
+  return (value === undefined ? {} : { [name]: value }) as { [K in Name]?: string };
+}

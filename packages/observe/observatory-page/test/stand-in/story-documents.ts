@@ -1,0 +1,164 @@
+import type {
+  CriticalPath,
+  MessageBrief,
+  MessageDocument,
+  PodSummary,
+  PodTimeline,
+  Segment,
+  WorkSpan,
+} from '@kubus/contracts/observatory';
+import { measured, podLife } from './pod-life.ts';
+import type { Story, Told } from './story.ts';
+
+type Numbered = (told: Told) => MessageBrief;
+
+export function summaryOf(story: Story, until: number): PodSummary {
+  const told = story.told.filter(({ at }) => at <= until);
+  const said = (step: string): boolean => (story.byStep.get(step)?.at ?? Infinity) <= until;
+  const lasted = ([first, last]: readonly [string, string]): number | undefined =>
+    said(last) ? (story.byStep.get(last)?.at ?? 0) - (story.byStep.get(first)?.at ?? 0) : undefined;
+  const startMs = lasted(measured.start);
+  const stopMs = lasted(measured.stop);
+  const phase = said('succeeded') ? 'Succeeded' : said('running') ? 'Running' : said('pending') ? 'Pending' : undefined;
+  const workers = told.filter(({ type }) => type === 'worker.fact.state/1');
+  return {
+    uid: story.uid,
+    namespace: story.namespace,
+    name: story.name,
+    firstAt: story.told[0]?.at ?? 0,
+    lastAt: Math.max(...told.map(({ at }) => at)),
+    messages: told.length,
+    ready: said('ready') && !said('stop.worker'),
+    ...(phase !== undefined && { phase }),
+    ...(workers.length > 0 && { worker: workers.at(-1)?.summary ?? 'syncing' }),
+    ...(startMs !== undefined && { startMs }),
+    ...(stopMs !== undefined && { stopMs }),
+  };
+}
+
+export function pathOf(story: Story, what: 'start' | 'stop', brief: Numbered): CriticalPath {
+  const [first, last] = measured[what];
+  const byId = new Map(story.told.map((told) => [told.id, told]));
+  const segments: Segment[] = [];
+  for (let effect = told(story, last); effect.id !== story.byStep.get(first)?.id;) {
+    const cause = byId.get(effect.causes[0] ?? '');
+    if (cause === undefined) break;
+    const ms = effect.at - cause.at;
+    const busMs = Math.min(effect.busMs, ms);
+    const queueMs = Math.min(effect.queueMs, ms - busMs);
+    const stepName = `${bare(cause)} > ${effect.service} ${bare(effect)}`;
+    segments.unshift({
+      cause: brief(cause),
+      effect: brief(effect),
+      service: effect.service,
+      step: stepName,
+      busMs,
+      queueMs,
+      workMs: ms - busMs - queueMs,
+      ms,
+    });
+    effect = cause;
+  }
+  const sum = (time: 'busMs' | 'queueMs' | 'workMs' | 'ms'): number =>
+    segments.reduce((total, segment) => total + segment[time], 0);
+  return {
+    what,
+    from: brief(told(story, first)),
+    to: brief(told(story, last)),
+    ms: sum('ms'),
+    busMs: sum('busMs'),
+    queueMs: sum('queueMs'),
+    workMs: sum('workMs'),
+    segments,
+  };
+}
+
+export function timelineOf(story: Story, until: number, brief: Numbered): PodTimeline {
+  const messages = story.told
+    .filter(({ at }) => at <= until)
+    .map(brief)
+    .sort((a, b) => a.at - b.at);
+  const pod = summaryOf(story, until);
+  return {
+    pod,
+    messages,
+    spans: spansOf(story, until),
+    paths: [
+      ...(pod.startMs === undefined ? [] : [pathOf(story, 'start', brief)]),
+      ...(pod.stopMs === undefined ? [] : [pathOf(story, 'stop', brief)]),
+    ],
+    services: [...new Set(messages.map(({ service }) => service))],
+  };
+}
+
+function spansOf(story: Story, until: number): WorkSpan[] {
+  return podLife.flatMap(({ name, service }): WorkSpan[] => {
+    const ends = [`${name}.done`, `${name}.end`].flatMap((end) => story.byStep.get(end) ?? []);
+    const [end] = ends;
+    if (end === undefined || end.at > until) return [];
+    const begin = told(story, name);
+    const plugin = name.startsWith('plugin');
+    return [
+      {
+        name: plugin ? begin.summary.replace('begin ', '') : begin.summary,
+        service: plugin ? service : end.service,
+        from: begin.at,
+        to: end.at,
+        messages: [begin.id, end.id],
+        ...(name === 'findImage#3' && story.index % 9 === 4 && { failed: 'the registry did not answer' }),
+      },
+    ];
+  });
+}
+
+export function wholeMessage(story: Story, message: Told, brief: Numbered): MessageDocument {
+  const byId = new Map(story.told.map((one) => [one.id, one]));
+  const [, epoch = '3', number = '1'] = /\.(\d+)\.(\d+)$/.exec(message.id) ?? [];
+  return {
+    ...brief(message),
+    headers: {
+      'Kubus-Type': message.type,
+      'Kubus-Source': message.source,
+      'Kubus-Epoch': epoch,
+      'Kubus-Seq': number,
+      'Kubus-Time': new Date(message.at).toISOString(),
+      'Kubus-Node': 'node0',
+      ...(message.pod !== undefined && { 'Kubus-Pod': message.pod }),
+      ...(message.causes.length > 0 && { 'Kubus-Causes': message.causes.join(',') }),
+      traceparent: `00-${story.uid.replaceAll('-', '')}-${message.step.toString(16).padStart(16, '0')}-01`,
+    },
+    payload: payloadOf(story, message),
+    causedBy: message.causes.flatMap((id) => byId.get(id) ?? []).map(brief),
+    caused: story.told.filter(({ causes }) => causes.includes(message.id)).map(brief),
+  };
+}
+
+function payloadOf(story: Story, message: Told): unknown {
+  if (message.summary === 'accepted') return null;
+  return {
+    ref: { uid: story.uid, namespace: story.namespace, name: story.name },
+    says: message.summary,
+    status: {
+      phase: 'Running',
+      podIP: `10.88.${story.index % 250}.7`,
+      conditions: ['Initialized', 'PodScheduled', 'ContainersReady', 'Ready'].map((type) => ({ type, status: 'True' })),
+      containerStatuses: ['web', 'client'].map((name) => ({
+        name,
+        ready: true,
+        restartCount: 0,
+        image: `registry.example/${name}:1.27`,
+        state: { running: { startedAt: new Date(message.at).toISOString() } },
+      })),
+    },
+  };
+}
+
+function told(story: Story, step: string): Told {
+  const found = story.byStep.get(step);
+  if (found === undefined) throw new Error(`no step ${step}`);
+  return found;
+}
+
+function bare(message: Told): string {
+  return message.type.replace(/\/\d+$/, '');
+}

@@ -1,5 +1,0 @@
-export { type Cancel, type Clock, sleep } from './clock.ts';
-export { type ErrorContext, KubusError, hasErrno, ignoring, toError } from './errors.ts';
-export { type Ids } from './ids.ts';
-export { type Logger, type LogFields, silentLogger } from './logger.ts';
-export { type RecordStore } from './record-store.ts';

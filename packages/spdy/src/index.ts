@@ -1,2 +1,0 @@
-export { SpdySession } from './spdy-session.ts';
-export type { SpdyStream } from './spdy-stream.ts';

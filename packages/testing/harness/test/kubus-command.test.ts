@@ -1,0 +1,164 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { type Server, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+
+const command = fileURLToPath(new URL('../../../../kubus', import.meta.url));
+
+/** A checkout with only the command, and a folder of programs as the whole PATH. */
+let checkout: string;
+let programs: string;
+let running: ChildProcessWithoutNullStreams[];
+let registry: Server | undefined;
+
+beforeEach(async () => {
+  checkout = await mkdtemp(join(tmpdir(), 'kubus-checkout-'));
+  programs = join(checkout, 'programs');
+  running = [];
+  await mkdir(programs);
+  await copyFile(command, join(checkout, 'kubus'));
+  // Readable by others: one test does not run as root.
+  await chmod(checkout, 0o755);
+});
+
+afterEach(async () => {
+  for (const child of running.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)) {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+  registry?.close();
+  registry = undefined;
+  await rm(checkout, { recursive: true, force: true });
+});
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcessWithoutNullStreams {
+  const [program = '', ...rest] = args;
+  const child = spawn(program, rest, { cwd: checkout, env: { PATH: programs, HOME: checkout, ...env } });
+  running.push(child);
+  return child;
+}
+
+async function outcome(child: ChildProcessWithoutNullStreams): Promise<Outcome> {
+  const closed = once(child, 'close') as Promise<[code: number]>;
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), closed]);
+  return { code, stdout, stderr };
+}
+
+async function kubus(...args: string[]): Promise<Outcome> {
+  return outcome(start(['/bin/bash', join(checkout, 'kubus'), ...args]));
+}
+
+/** A checkout that has been prepared: the command line program prints its arguments. */
+async function prepare(): Promise<void> {
+  await mkdir(join(checkout, 'packages/tools/cli/dist'), { recursive: true });
+  await mkdir(join(checkout, '.kubus'));
+  await writeFile(join(checkout, '.kubus/ready'), `${process.execPath}\n`);
+  await writeFile(
+    join(checkout, 'packages/tools/cli/dist/main.mjs'),
+    'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 7;',
+  );
+}
+
+/** The machine's programs in /usr/bin, except Node.js. */
+async function useMachinePrograms(): Promise<void> {
+  const names = (await readdir('/usr/bin')).filter((name) => !/^(node|nodejs|npm|npx|pnpm|corepack)$/.test(name));
+  await Promise.all(names.map((name) => symlink(join('/usr/bin', name), join(programs, name))));
+}
+
+/** A registry that answers every request with the same bytes. */
+async function startRegistry(content: string): Promise<string> {
+  const server = createServer((_, response) => response.end(content));
+  registry = server;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+describe('a prepared checkout', () => {
+  test('runs the program with unchanged arguments and exit code, and prints nothing else', async () => {
+    await prepare();
+    expect(await kubus('get', 'pods', '--field selector', '', '*')).toEqual({
+      code: 7,
+      stdout: '["get","pods","--field selector","","*"]\n',
+      stderr: '',
+    });
+  });
+
+  test('is found through a link to its command', async () => {
+    await prepare();
+    const link = join(checkout, 'elsewhere');
+    await symlink(join(checkout, 'kubus'), link);
+    await symlink('/usr/bin/readlink', join(programs, 'readlink'));
+    expect((await outcome(start(['/bin/bash', link, 'status']))).stdout).toBe('["status"]\n');
+  });
+});
+
+describe('without root', () => {
+  const asNobody = (...args: string[]) =>
+    outcome(
+      start(['/usr/bin/setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '/bin/bash', 'kubus', ...args]),
+    );
+
+  test('the first line of output reports it with a hint', async () => {
+    const { code, stdout, stderr } = await asNobody('up', '--foreground');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr.split('\n')[0]).toBe(
+      'kubus: Kubus needs root for namespaces, mounts and containers: run sudo ./kubus up --foreground',
+    );
+  });
+
+  test.each([[['--help']], [['get', 'pods', '--help']], [[]]])('help is printed: %j', async (args) => {
+    await prepare();
+    expect((await asNobody(...args)).stdout).toBe(`${JSON.stringify(args)}\n`);
+  });
+});
+
+test('missing tools that cannot be installed are named in the first line', async () => {
+  for (const program of ['mkdir', 'flock', 'grep']) {
+    await symlink(join('/usr/bin', program), join(programs, program));
+  }
+  const { code, stderr } = await kubus('status');
+  expect(code).toBe(1);
+  expect(stderr.split('\n')[0]).toMatch(
+    /^kubus: Missing packages \(Debian names\): containerd .*gcc curl .*There is no apt-get here/,
+  );
+});
+
+describe('fetching Node.js', () => {
+  test('refuses an archive other than the pinned one, and keeps nothing of it', async () => {
+    await useMachinePrograms();
+    const npmRegistry = await startRegistry('not that archive');
+    const child = start(['/bin/bash', 'kubus', 'up'], { npm_config_registry: npmRegistry });
+    const { code, stderr } = await outcome(child);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kubus: fetching Node.js [\d.]+ \.\.\. failed; \.kubus\/bootstrap\.log ends with:\n/);
+    expect(stderr).toContain('the SHA-512 digest does not match');
+    const tools = await readdir(join(checkout, '.kubus/tools'));
+    expect(tools.filter((name) => !name.endsWith('.tgz'))).toEqual(['bin']);
+  });
+
+  test('waits for another kubus process that prepares the same checkout', async () => {
+    await useMachinePrograms();
+    await mkdir(join(checkout, '.kubus'));
+    const holder = start(['/usr/bin/flock', '.kubus/lock', 'sh', '-c', 'echo held; read -r _']);
+    await once(holder.stdout, 'data');
+    const waiting = start(['/bin/bash', 'kubus', 'up'], { npm_config_registry: await startRegistry('') });
+    const [said] = (await once(waiting.stderr, 'data')) as [Buffer];
+    expect(said.toString()).toBe('kubus: waiting for another kubus process that is preparing this checkout\n');
+    holder.stdin.end('go\n');
+    expect((await outcome(waiting)).stderr).toMatch(/^kubus: fetching Node/);
+    expect(await readFile(join(checkout, '.kubus/bootstrap.log'), 'utf8')).not.toBe('');
+  });
+});

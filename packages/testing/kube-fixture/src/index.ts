@@ -1,0 +1,11 @@
+export { ApiObjects } from './api-objects.ts';
+export { Authority, type KeyPair } from './authority.ts';
+export type { AccessAttributes } from './authorization.ts';
+export { nodeCertificate } from './client-certificate.ts';
+export { Cluster, type ObjectName, type RawAnswer, type SeenWatch, pathOf } from './cluster.ts';
+export { ADMIN, type User, nodeUser } from './identity.ts';
+export type { Json, JsonObject } from './json.ts';
+export { type KubeObject, isReady } from './object.ts';
+export { KubeconfigFolder } from './kubeconfig.ts';
+export type { LoggedRequest } from './request-log.ts';
+export { TestApiServer, type TestApiServerOptions } from './test-api-server.ts';

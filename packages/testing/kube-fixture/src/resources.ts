@@ -1,0 +1,313 @@
+import { csrRules } from './rules/csr-rules.ts';
+import { nodeRules } from './rules/node-rules.ts';
+import { podRules } from './rules/pod-rules.ts';
+import {
+  EVENT_FIELDS,
+  eventRules,
+  leaseRules,
+  namespaceRules,
+  plainRules,
+  secretRules,
+  serviceRules,
+} from './rules/plain-rules.ts';
+import type { Rules } from './rules/rules.ts';
+import { attachmentRules, claimRules, csiNodeRules, driverRules, volumeRules } from './rules/storage-rules.ts';
+import type { JsonObject } from './json.ts';
+import type { ErrorSubject } from './status.ts';
+
+/** A kind of objects, as discovery lists it. */
+export interface Resource extends ErrorSubject {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly shortNames?: readonly string[];
+  readonly namespaced: boolean;
+  readonly subresources: readonly string[];
+  /** Fields besides name and namespace that lists and watches can be selected by. */
+  readonly selectable?: readonly string[];
+  /** The content of a bookmark besides its metadata: the fields that the API always writes. */
+  readonly always?: JsonObject;
+  /** A name may begin with that of a signer: `example.com:signer:name`. */
+  readonly signerPrefix?: boolean;
+  readonly rules: Rules;
+}
+
+/** A kind that is never stored, such as a review. */
+export type Review = Pick<Resource, 'group' | 'version' | 'plural' | 'singular' | 'kind'>;
+
+const core = { group: '', version: 'v1' };
+const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
+
+export const resources: readonly Resource[] = [
+  {
+    ...core,
+    plural: 'pods',
+    singular: 'pod',
+    kind: 'Pod',
+    shortNames: ['po'],
+    namespaced: true,
+    subresources: [
+      'status',
+      'ephemeralcontainers',
+      'resize',
+      'eviction',
+      'log',
+      'binding',
+      'exec',
+      'attach',
+      'portforward',
+    ],
+    selectable: [
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'spec.hostNetwork',
+      'status.phase',
+      'status.podIP',
+      'status.nominatedNodeName',
+    ],
+    always: { spec: { containers: null }, status: {} },
+    rules: podRules,
+  },
+  {
+    ...core,
+    plural: 'nodes',
+    singular: 'node',
+    kind: 'Node',
+    shortNames: ['no'],
+    namespaced: false,
+    subresources: ['proxy', 'status'],
+    selectable: ['spec.unschedulable'],
+    always: { spec: {}, status: { daemonEndpoints: { kubeletEndpoint: { Port: 0 } }, nodeInfo: {} } },
+    rules: nodeRules,
+  },
+  {
+    ...core,
+    plural: 'namespaces',
+    singular: 'namespace',
+    kind: 'Namespace',
+    shortNames: ['ns'],
+    namespaced: false,
+    subresources: ['status'],
+    selectable: ['status.phase'],
+    always: { spec: {}, status: {} },
+    rules: namespaceRules,
+  },
+  {
+    ...core,
+    plural: 'events',
+    singular: 'event',
+    kind: 'Event',
+    shortNames: ['ev'],
+    namespaced: true,
+    subresources: [],
+    selectable: [
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+      'involvedObject.apiVersion',
+      'involvedObject.resourceVersion',
+      'involvedObject.fieldPath',
+      'reason',
+      'reportingComponent',
+      'source',
+      'type',
+    ],
+    always: EVENT_FIELDS,
+    rules: eventRules,
+  },
+  {
+    ...core,
+    plural: 'secrets',
+    singular: 'secret',
+    kind: 'Secret',
+    namespaced: true,
+    subresources: [],
+    selectable: ['type'],
+    rules: secretRules,
+  },
+  {
+    ...core,
+    plural: 'configmaps',
+    singular: 'configmap',
+    kind: 'ConfigMap',
+    shortNames: ['cm'],
+    namespaced: true,
+    subresources: [],
+    rules: plainRules,
+  },
+  {
+    ...core,
+    plural: 'services',
+    singular: 'service',
+    kind: 'Service',
+    shortNames: ['svc'],
+    namespaced: true,
+    subresources: ['status'],
+    selectable: ['spec.clusterIP', 'spec.type'],
+    always: { spec: {}, status: { loadBalancer: {} } },
+    rules: serviceRules,
+  },
+  {
+    ...core,
+    plural: 'serviceaccounts',
+    singular: 'serviceaccount',
+    kind: 'ServiceAccount',
+    shortNames: ['sa'],
+    namespaced: true,
+    subresources: ['token'],
+    rules: { ...plainRules, returnsDeleted: true },
+  },
+  {
+    ...core,
+    plural: 'persistentvolumeclaims',
+    singular: 'persistentvolumeclaim',
+    kind: 'PersistentVolumeClaim',
+    shortNames: ['pvc'],
+    namespaced: true,
+    subresources: ['status'],
+    always: { spec: { resources: {} }, status: {} },
+    rules: claimRules,
+  },
+  {
+    ...core,
+    plural: 'persistentvolumes',
+    singular: 'persistentvolume',
+    kind: 'PersistentVolume',
+    shortNames: ['pv'],
+    namespaced: false,
+    subresources: ['status'],
+    always: { spec: {}, status: {} },
+    rules: volumeRules,
+  },
+  {
+    ...storage,
+    plural: 'csidrivers',
+    singular: 'csidriver',
+    kind: 'CSIDriver',
+    subresources: [],
+    always: { spec: {} },
+    rules: driverRules,
+  },
+  {
+    ...storage,
+    plural: 'csinodes',
+    singular: 'csinode',
+    kind: 'CSINode',
+    subresources: [],
+    always: { spec: { drivers: null } },
+    rules: csiNodeRules,
+  },
+  {
+    ...storage,
+    plural: 'volumeattachments',
+    singular: 'volumeattachment',
+    kind: 'VolumeAttachment',
+    subresources: ['status'],
+    always: { spec: { attacher: '', source: {}, nodeName: '' } },
+    rules: attachmentRules,
+  },
+  {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    plural: 'leases',
+    singular: 'lease',
+    kind: 'Lease',
+    namespaced: true,
+    subresources: [],
+    always: { spec: {} },
+    rules: leaseRules,
+  },
+  {
+    group: 'node.k8s.io',
+    version: 'v1',
+    plural: 'runtimeclasses',
+    singular: 'runtimeclass',
+    kind: 'RuntimeClass',
+    namespaced: false,
+    subresources: [],
+    always: { handler: '' },
+    rules: { ...plainRules, unconditionalUpdate: false },
+  },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1',
+    plural: 'certificatesigningrequests',
+    singular: 'certificatesigningrequest',
+    kind: 'CertificateSigningRequest',
+    shortNames: ['csr'],
+    namespaced: false,
+    subresources: ['status', 'approval'],
+    selectable: ['spec.signerName'],
+    always: { spec: { request: null, signerName: '' }, status: {} },
+    rules: csrRules,
+  },
+  {
+    group: 'certificates.k8s.io',
+    version: 'v1beta1',
+    plural: 'clustertrustbundles',
+    singular: 'clustertrustbundle',
+    kind: 'ClusterTrustBundle',
+    namespaced: false,
+    subresources: [],
+    selectable: ['spec.signerName'],
+    always: { spec: { trustBundle: '' } },
+    signerPrefix: true,
+    rules: { ...plainRules, unconditionalUpdate: false },
+  },
+];
+
+export const reviews: readonly Review[] = [
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'tokenreviews',
+    singular: 'tokenreview',
+    kind: 'TokenReview',
+  },
+  {
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectreviews',
+    singular: 'selfsubjectreview',
+    kind: 'SelfSubjectReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'subjectaccessreviews',
+    singular: 'subjectaccessreview',
+    kind: 'SubjectAccessReview',
+  },
+  {
+    group: 'authorization.k8s.io',
+    version: 'v1',
+    plural: 'selfsubjectaccessreviews',
+    singular: 'selfsubjectaccessreview',
+    kind: 'SelfSubjectAccessReview',
+  },
+];
+
+/** `v1`, or `coordination.k8s.io/v1`. */
+export function apiVersionOf({ group, version }: Pick<Resource, 'group' | 'version'>): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+/** The key under which a resource is stored: `pods`, `leases.coordination.k8s.io`. */
+export function tableOf({ group, plural }: Pick<Resource, 'group' | 'plural'>): string {
+  return group === '' ? plural : `${plural}.${group}`;
+}
+
+/** Within its table. */
+export function keyOf({ namespaced }: Resource, namespace: string, name: string): string {
+  return namespaced ? `${namespace}/${name}` : name;
+}
+
+export function resourceOfKind(kind: string): Resource | undefined {
+  return resources.find((resource) => resource.kind === kind);
+}

@@ -1,0 +1,69 @@
+import { type Json, asList, asObject, asText, at } from '../json.ts';
+import type { KubeObject } from '../object.ts';
+import { forbidden } from '../status.ts';
+import type { RuleContext } from './rules.ts';
+
+/** How long a pod stays on a node that is not ready or cannot be reached, in seconds. */
+const TOLERATION_SECONDS = 300;
+const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+/** The classes that every cluster has. Source: pkg/apis/scheduling. */
+const PRIORITIES: Readonly<Record<string, number>> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+/**
+ * A new pod with what the admission plugins Priority, DefaultTolerationSeconds and RuntimeClass add. ServiceAccount is left
+ * out: it needs objects that a controller makes.
+ *
+ * @throws StatusError 403 for a missing class.
+ */
+export function admittedPod(pod: KubeObject, context: RuleContext): KubeObject {
+  const { spec = {} } = pod;
+  const className = asText(spec['priorityClassName']);
+  const priority = className === '' ? (spec['priority'] ?? 0) : PRIORITIES[className];
+  if (priority === undefined) {
+    throw forbidden(POD, pod.metadata.name, `no PriorityClass with name ${className} was found`);
+  }
+  const overhead = overheadOf(pod, context);
+  return toleratingPod({
+    ...pod,
+    spec: {
+      ...spec,
+      priority,
+      preemptionPolicy: spec['preemptionPolicy'] ?? 'PreemptLowerPriority',
+      ...(overhead !== undefined && { overhead }),
+    },
+  });
+}
+
+const POD = { group: '', plural: 'pods', kind: 'Pod' };
+
+/** The pod with what the plugin DefaultTolerationSeconds adds; also to one that is changed. */
+export function toleratingPod(pod: KubeObject): KubeObject {
+  const tolerations = asList(pod.spec?.['tolerations']);
+  const missing = TAINTS.filter((taint) => !tolerations.some((toleration) => tolerates(toleration, taint)));
+  if (missing.length === 0) return pod;
+  const added = missing.map((key) => ({
+    key,
+    operator: 'Exists',
+    effect: 'NoExecute',
+    tolerationSeconds: TOLERATION_SECONDS,
+  }));
+  return { ...pod, spec: { ...pod.spec, tolerations: [...tolerations, ...added] } };
+}
+
+function tolerates(toleration: Json, taint: string): boolean {
+  const { key, effect } = asObject(toleration);
+  return ['', taint].includes(asText(key)) && ['', 'NoExecute'].includes(asText(effect));
+}
+
+function overheadOf(pod: KubeObject, { find }: RuleContext): Json | undefined {
+  const name = asText(pod.spec?.['runtimeClassName']);
+  if (name === '') return undefined;
+  const runtimeClass = find('RuntimeClass', name);
+  if (runtimeClass === undefined) {
+    throw forbidden(POD, pod.metadata.name, `pod rejected: RuntimeClass "${name}" not found`);
+  }
+  return at(runtimeClass, 'overhead', 'podFixed');
+}

@@ -1,0 +1,144 @@
+import type { Pod } from '@kubus/contracts';
+import { qosClass } from '@kubus/pod';
+import { decodeManifest, defaultPod, validatePod } from '@kubus/pod-source';
+import { type Json, type JsonObject, asList, asObject, asText, at, plainJson, sameJson } from '../json.ts';
+import type { KubeObject } from '../object.ts';
+import { type FieldProblem, badRequest } from '../status.ts';
+import { plainRules } from './plain-rules.ts';
+import { admittedPod, toleratingPod } from './pod-admission.ts';
+import { type Rules, keepStatus, withField } from './rules.ts';
+
+/** The rules for pods. Source: pkg/registry/core/pod. */
+export const podRules: Rules = {
+  ...plainRules,
+  returnsDeleted: true,
+  generationOf: ({ spec = {} }) => spec,
+  create: (pod, context) => {
+    const whole = defaulted(admittedPod(withField(pod, 'status', undefined), context));
+    return { ...whole, status: { phase: 'Pending', qosClass: qosClass(asPod(whole)) } };
+  },
+  update: (next, previous) => keepStatus(defaulted(toleratingPod(next)), previous),
+  subresources: {
+    status: (next, previous) => ({
+      ...next,
+      metadata: withField(next.metadata, 'ownerReferences', previous.metadata['ownerReferences']),
+      spec: previous.spec ?? {},
+      status: keptStatus(next.status ?? {}, previous.status ?? {}),
+    }),
+    ephemeralcontainers: (next, previous) =>
+      defaulted(withSpec(previous, { ephemeralContainers: next.spec?.['ephemeralContainers'] })),
+    resize: (next, previous) =>
+      defaulted(
+        withSpec(previous, {
+          containers: resizedContainers(next, previous, 'containers'),
+          initContainers: resizedContainers(next, previous, 'initContainers'),
+          resources: next.spec?.['resources'],
+        }),
+      ),
+  },
+  validate: (pod, previous, subresource) => {
+    if (previous === undefined) {
+      return validatePod(asPod(pod)).map(({ path, message }) => problem(path.toString(), message));
+    }
+    return subresource === '' ? forbiddenChanges(pod, previous) : [];
+  },
+  grace: ({ spec = {}, status = {} }, asked) => {
+    const phase = status['phase'];
+    if (asText(spec['nodeName']) === '' || phase === 'Failed' || phase === 'Succeeded') return 0;
+    const own = spec['terminationGracePeriodSeconds'];
+    const seconds = asked ?? (typeof own === 'number' ? own : 0);
+    return seconds < 0 ? 1 : seconds;
+  },
+};
+
+/** Decoded and with the API's defaults. @throws StatusError 400 for an invalid pod. */
+function defaulted(object: KubeObject): KubeObject {
+  const { pods, errors } = decodeManifest(JSON.stringify(object));
+  const [decoded] = pods;
+  if (decoded === undefined || errors.length > 0) {
+    const wrong = errors.map(({ field = '', message }) => `${field}: ${message}`).join('; ');
+    throw badRequest(`Pod in version "v1" cannot be handled as a Pod: ${wrong}`);
+  }
+  const pod = plainJson(defaultPod(decoded.pod) as unknown as KubeObject);
+  const lists = ['containers', 'initContainers', 'ephemeralContainers'].flatMap((list) => {
+    const containers = pod.spec?.[list];
+    return containers === undefined ? [] : [[list, asList(containers).map(withResources)] as const];
+  });
+  return { ...pod, spec: { ...pod.spec, ...Object.fromEntries(lists) } };
+}
+
+/** The API always writes a container's resources. */
+const withResources = (container: Json): Json => ({ resources: {}, ...asObject(container) });
+
+/** Only for what has been decoded. */
+function asPod(object: KubeObject): Pod {
+  return object as unknown as Pod;
+}
+
+function withSpec(pod: KubeObject, fields: JsonObject): KubeObject {
+  return plainJson({ ...pod, spec: { ...pod.spec, ...fields } });
+}
+
+function resizedContainers(next: KubeObject, previous: KubeObject, list: string): Json | undefined {
+  const given = asList(next.spec?.[list]).map(asObject);
+  const before = previous.spec?.[list];
+  if (before === undefined) return undefined;
+  return asList(before).map((container) => {
+    const same = given.find(({ name }) => name === at(container, 'name'));
+    const { resources, resizePolicy } = same ?? asObject(container);
+    return { ...asObject(container), resources, resizePolicy };
+  });
+}
+
+/** A status update from an older writer: the QoS class and observed generations stay. */
+function keptStatus(next: JsonObject, previous: JsonObject): JsonObject {
+  const before = asList(previous['conditions']).map(asObject);
+  const conditions = asList(next['conditions']).map((condition) => {
+    const { type, observedGeneration } = asObject(condition);
+    const generation = observedGeneration ?? before.find((one) => one['type'] === type)?.['observedGeneration'];
+    return withField(asObject(condition), 'observedGeneration', generation);
+  });
+  const { qosClass: quality, observedGeneration } = previous;
+  return {
+    ...(quality !== undefined && { qosClass: quality }),
+    ...(observedGeneration !== undefined && { observedGeneration }),
+    ...next,
+    ...(next['conditions'] !== undefined && { conditions }),
+  };
+}
+
+/** Besides the containers' images. */
+const CHANGEABLE = ['activeDeadlineSeconds', 'tolerations', 'schedulingGates', 'terminationGracePeriodSeconds'];
+
+/** Source: ValidatePodUpdate of pkg/apis/core/validation. */
+function forbiddenChanges(pod: KubeObject, previous: KubeObject): FieldProblem[] {
+  const comparable = ({ spec = {} }: KubeObject) => ({
+    ...Object.fromEntries(Object.entries(spec).filter(([field]) => !CHANGEABLE.includes(field))),
+    containers: asList(spec['containers']).map(comparableContainer),
+    initContainers: asList(spec['initContainers']).map(comparableContainer),
+  });
+  if (sameJson(comparable(pod), comparable(previous))) return [];
+  const allowed = ['containers[*].image', 'initContainers[*].image', 'activeDeadlineSeconds', 'tolerations'];
+  const fields = allowed.map((field) => `\`spec.${field}\``).join(',');
+  const message = `Forbidden: pod updates may not change fields other than ${fields}`;
+  return [problem('spec', message)];
+}
+
+function comparableContainer(container: Json): JsonObject {
+  return withField(asObject(container), 'image', undefined);
+}
+
+function problem(field: string, message: string): FieldProblem {
+  const [kind = ''] =
+    /^(Required|Invalid|Duplicate|Unsupported|Forbidden|Not found|Too long|Too many)/.exec(message) ?? [];
+  const types: Readonly<Record<string, string>> = {
+    Required: 'FieldValueRequired',
+    Duplicate: 'FieldValueDuplicate',
+    Unsupported: 'FieldValueNotSupported',
+    Forbidden: 'FieldValueForbidden',
+    'Not found': 'FieldValueNotFound',
+    'Too long': 'FieldValueTooLong',
+    'Too many': 'FieldValueTooMany',
+  };
+  return { field, type: types[kind] ?? 'FieldValueInvalid', message };
+}

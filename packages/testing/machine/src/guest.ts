@@ -1,0 +1,188 @@
+import { freePort, runCommand } from '@kubus/launcher';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GuestError } from './errors.ts';
+import type { GuestImage } from './guest-image.ts';
+import { type Say, waitUntil } from './progress.ts';
+
+/** What the guest gets of this machine. Kept trees of the reference were made with the defaults. */
+export interface GuestSize {
+  /** Default: 1. */
+  readonly cpus?: number;
+  /** MiB. Default: 4096. */
+  readonly memoryMiB?: number;
+  /** With hardware virtualization, where it works. Default: emulated. */
+  readonly kvm?: boolean;
+}
+
+export interface GuestOptions extends GuestSize {
+  /** Further disks: `/dev/vdb` and so on, read-only. */
+  readonly disks?: readonly string[];
+  /** Where its serial console is written. */
+  readonly console: string;
+}
+
+/** How a command in the guest is run. */
+export interface RunOptions {
+  /** Default: root. */
+  readonly user?: 'root' | 'dev';
+  /** Seconds after which it counts as hanging. Default: 600. */
+  readonly seconds?: number;
+}
+
+const OUTPUT_LIMIT = 64 * 1024 * 1024;
+
+/**
+ * A booted guest. It has a network of its own that QEMU provides as an ordinary program, so nothing of this machine's network
+ * changes; its sshd is reached through a port of the loopback. Its disk is a copy that ends with it, as QEMU does with us.
+ */
+export class Guest {
+  readonly #qemu: ChildProcess;
+  readonly #folder: string;
+  readonly #ssh: readonly string[];
+  readonly #say: Say;
+
+  /** @throws GuestError when it does not answer in time; its console has the reason. */
+  static async boot(image: GuestImage, options: GuestOptions, say: Say): Promise<Guest> {
+    const folder = await mkdtemp(join(tmpdir(), 'kubus-guest-'));
+    const port = await freePort();
+    const log = createWriteStream(options.console);
+    // The first process of a parent that ends without a word takes QEMU with it.
+    const qemu = spawn(
+      'setpriv',
+      ['--pdeathsig', 'KILL', 'qemu-system-x86_64', ...qemuArguments(image, options, port)],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    qemu.stdout.pipe(log, { end: false });
+    qemu.stderr.pipe(log);
+    await once(qemu, 'spawn');
+    const guest = new Guest(qemu, folder, sshArguments(image, folder, port), say);
+    try {
+      await guest.#answers('the guest boots');
+    } catch (error) {
+      await guest.stop();
+      throw error;
+    }
+    return guest;
+  }
+
+  private constructor(qemu: ChildProcess, folder: string, ssh: readonly string[], say: Say) {
+    this.#qemu = qemu;
+    this.#folder = folder;
+    this.#ssh = ssh;
+    this.#say = say;
+  }
+
+  /**
+   * Runs a line of shell in the guest and returns what it wrote to standard output.
+   *
+   * @throws GuestError `CommandFailed` with both outputs.
+   */
+  async run(line: string, { user = 'root', seconds = 600 }: RunOptions = {}): Promise<string> {
+    const args = [...this.#ssh, `${user}@127.0.0.1`, line];
+    return new Promise((resolve, reject) => {
+      execFile('ssh', args, { maxBuffer: OUTPUT_LIMIT, timeout: seconds * 1_000 }, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else {
+          const why = error.killed === true ? `not within ${seconds} s` : `exit code ${String(error.code)}`;
+          const output = [stderr.trim(), stdout.trim()].filter((text) => text !== '').join('\n');
+          reject(new GuestError('CommandFailed', `${line}: ${why}: ${output.slice(-4_000)}`, { cause: error }));
+        }
+      });
+    });
+  }
+
+  /** Writes a file of the guest, with the folders above it. */
+  async write(path: string, content: string): Promise<void> {
+    const encoded = Buffer.from(content).toString('base64');
+    await this.run(`mkdir -p "$(dirname ${path})" && echo ${encoded} | base64 -d >${path}`);
+  }
+
+  /** Resolves with the result of `look` as soon as it is not undefined; see {@link waitUntil}. */
+  async until<T>(what: string, look: () => Promise<T | undefined>, seconds?: number): Promise<T> {
+    return waitUntil(what, this.#say, look, seconds);
+  }
+
+  /** Restarts it through systemd, and returns when the new boot has come up. */
+  async reboot(): Promise<void> {
+    const before = await this.#bootId();
+    await this.run('systemctl reboot').catch(() => undefined);
+    await this.until('the guest boots again', async () => {
+      // A connection to the boot before would be waited for.
+      await this.#disconnect();
+      const now = await this.#bootId();
+      return now === before ? undefined : now;
+    });
+    await this.#answers('the guest is up again');
+  }
+
+  /** Ends it at once. What it wrote to its disk is lost. */
+  async stop(): Promise<void> {
+    if (this.#qemu.exitCode === null && this.#qemu.signalCode === null) {
+      const ended = once(this.#qemu, 'exit');
+      this.#qemu.kill('SIGKILL');
+      await ended;
+    }
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #disconnect(): Promise<void> {
+    await runCommand(['ssh', ...this.#ssh, '-O', 'exit', 'root@127.0.0.1']).catch(() => undefined);
+    await runCommand(['ssh', ...this.#ssh, '-O', 'exit', 'dev@127.0.0.1']).catch(() => undefined);
+  }
+
+  async #bootId(): Promise<string> {
+    return (await this.run('cat /proc/sys/kernel/random/boot_id', { seconds: 120 })).trim();
+  }
+
+  /** A unit that failed leaves the system `degraded`, which is for a test to judge. */
+  async #answers(what: string): Promise<void> {
+    await this.until(what, async () => {
+      if (this.#qemu.exitCode !== null) throw new GuestError('GuestEnded', 'QEMU has ended: see the console');
+      const state = await this.run('systemctl is-system-running || true', { seconds: 120 });
+      return /running|degraded/.test(state) ? state : undefined;
+    });
+  }
+}
+
+function qemuArguments(image: GuestImage, options: GuestOptions, port: number): string[] {
+  const { cpus = 1, memoryMiB = 4096, kvm = false, disks = [] } = options;
+  return [
+    ...['-accel', kvm ? 'kvm' : 'tcg,thread=multi', '-cpu', kvm ? 'host' : 'max'],
+    ...['-smp', String(cpus), '-m', `${memoryMiB}M`, '-display', 'none', '-serial', 'stdio', '-monitor', 'none'],
+    ...['-kernel', image.kernel, '-initrd', image.initrd, '-append', 'root=/dev/vda rw console=ttyS0 quiet'],
+    // Writes go to a temporary file that QEMU has already unlinked.
+    ...['-drive', `file=${image.disk},if=virtio,format=raw,snapshot=on,cache=unsafe`],
+    ...disks.flatMap((disk) => ['-drive', `file=${disk},if=virtio,format=raw,readonly=on`]),
+    ...['-nic', `user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:${port}-:22`],
+    ...['-device', 'virtio-rng-pci', '-rtc', 'clock=vm'],
+  ];
+}
+
+/** One connection serves all commands: a handshake takes seconds in an emulated machine. */
+function sshArguments({ sshKey }: GuestImage, folder: string, port: number): string[] {
+  const options = {
+    StrictHostKeyChecking: 'no',
+    UserKnownHostsFile: '/dev/null',
+    LogLevel: 'ERROR',
+    ConnectTimeout: '60',
+    ServerAliveInterval: '60',
+    ServerAliveCountMax: '10',
+    ControlMaster: 'auto',
+    ControlPath: join(folder, '%r'),
+    ControlPersist: '600',
+  };
+  return [
+    '-i',
+    sshKey,
+    '-p',
+    String(port),
+    ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
+  ];
+}

@@ -1,0 +1,61 @@
+import {
+  Bus,
+  type BusOptions,
+  type CommandEntry,
+  CommandServer,
+  type CommandServerOptions,
+  type CommandWindow,
+  type FactHandlers,
+  type FactReader,
+} from '@kubus/bus';
+import type { FactDeclaration } from '@kubus/contracts';
+import type { Mutations } from './simulated-node.ts';
+
+/** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
+class UnfencedServer extends CommandServer {
+  readonly #windows = new Map<string, CommandWindow>();
+
+  override fence(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  protected override fencedWindow(
+    pod: string,
+    { source }: { source: string },
+    { token }: { token: number },
+  ): CommandWindow {
+    const id = `${pod} ${source} ${token}`;
+    const window = this.#windows.get(id) ?? { source, term: 0, token, low: 1, entries: new Map() };
+    this.#windows.set(id, window);
+    return window;
+  }
+}
+
+/** A command that arrives twice is carried out twice. */
+class ForgetfulServer extends CommandServer {
+  protected override known(): CommandEntry | 'read' | undefined {
+    return undefined;
+  }
+}
+
+/** The facts that are stored when a reader connects are taken for the complete set. */
+class HastyBus extends Bus {
+  override reader<T>(declaration: FactDeclaration<T>, handlers: FactHandlers<T> = {}): FactReader<T> {
+    const reader = super.reader(declaration, { ...handlers, complete: undefined });
+    const cause = { id: 'none', traceId: '0'.repeat(32), spanId: '0'.repeat(16) };
+    void reader.whenPresent().then(() => handlers.complete?.('anybody', 1, cause));
+    return reader;
+  }
+}
+
+const withServer =
+  (make: (options: CommandServerOptions) => CommandServer) =>
+  (options: BusOptions): Bus =>
+    new Bus({ ...options, server: make });
+
+/** The mechanisms that make the node correct, each removed on its own. */
+export const mutations = {
+  'without the fence': { makeBus: withServer((options) => new UnfencedServer(options)) },
+  'without the deduplication': { makeBus: withServer((options) => new ForgetfulServer(options)) },
+  'without the completion mark': { makeBus: (options: BusOptions) => new HastyBus(options) },
+} satisfies Record<string, Mutations>;

@@ -1,0 +1,341 @@
+import { HEADER, type WireMessage } from '@kubus/bus';
+import { type Logger, Random } from '@kubus/ports';
+import { AdmissionWatch } from './admission-watch.ts';
+import type { Weather } from './memory-broker.ts';
+import { calm } from './memory-broker.ts';
+import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
+import { ReadinessWatch } from './readiness-watch.ts';
+import {
+  MAX_WORKERS,
+  type Mutations,
+  type SimulatedService,
+  SimulatedNode,
+  simulatedServices,
+} from './simulated-node.ts';
+import {
+  type Violation,
+  checkDeeds,
+  checkEnd,
+  checkFinished,
+  checkIds,
+  checkOrder,
+  checkVolumes,
+} from './invariants.ts';
+
+export interface ScheduleResult {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  /** The number of steps that the schedule took, and its virtual duration in milliseconds. */
+  readonly steps: number;
+  readonly elapsedMs: number;
+  /** The disturbances of the node and, if requested, every message, in order. */
+  readonly trace: readonly string[];
+}
+
+/** How long a node may take to become idle once everything works again, in virtual milliseconds. */
+const SETTLE_MS = 900_000;
+const CALM_MS = 60_000;
+
+export interface ScheduleOptions {
+  readonly seed: number;
+  readonly mutations?: Mutations;
+  readonly logger: Logger;
+  /** Many late messages, and a crash after many commands: for rare errors. */
+  readonly rough?: boolean;
+  /** Includes every message in the trace; for examining one seed. */
+  readonly traceMessages?: boolean;
+  /** The services that keep journals. */
+  readonly journaled?: readonly SimulatedService[];
+  /** Receives every message that the broker accepts. */
+  readonly record?: (message: WireMessage) => void;
+}
+
+/**
+ * Runs one seeded schedule: a node gets, changes and loses pods while messages are lost, delayed, duplicated and overtaken, and
+ * services and the message store crash between any two steps. Then everything works again, and the node has to reach
+ * exactly the state of its manifests.
+ */
+export async function runSchedule(options: ScheduleOptions): Promise<ScheduleResult> {
+  const run = new Schedule(options);
+  return run.run();
+}
+
+class Schedule {
+  readonly #options: ScheduleOptions;
+  readonly #random: Random;
+  readonly #node: SimulatedNode;
+  readonly #wanted = new Map<string, PodPlan>();
+  /** Every pod that was ever desired, by its UID. */
+  readonly #all = new Map<string, PodPlan>();
+  readonly #readiness = new ReadinessWatch();
+  readonly #admission = new AdmissionWatch();
+  readonly #trace: string[] = [];
+  #pods = 0;
+  #bridgeKilled = false;
+  /** The desired number of instances of pod-workers. */
+  #workers = 1;
+  #repaired = false;
+
+  constructor(options: ScheduleOptions) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.#node = new SimulatedNode({
+      random: this.#random.fork(),
+      logger: options.logger,
+      behaviour: behaviourOf,
+      maxPods: this.#random.chance(0.3) ? 2 : 1_000,
+      ...(options.mutations !== undefined && { mutations: options.mutations }),
+      ...(options.journaled !== undefined && { journaled: options.journaled }),
+    });
+    this.#node.broker.observe((message) => this.#readiness.observe(message));
+    this.#node.broker.observe((message) => this.#admission.observe(message));
+    if (options.record !== undefined) this.#node.broker.observe(options.record);
+    if (options.traceMessages === true) this.#node.broker.observe((message) => this.#note(describeMessage(message)));
+  }
+
+  async run(): Promise<ScheduleResult> {
+    const { scheduler } = this.#node;
+    this.#workers = this.#random.pick([1, 1, 2, 3]);
+    for (const service of this.#shuffled(simulatedServices)) this.#startAll(service);
+    this.#node.share(this.#workerNames);
+    await this.#trouble();
+    this.#repair();
+    await scheduler.run(() => this.#atRest(), SETTLE_MS);
+    const { deeds } = this.#node.runtime;
+    const violations = [
+      ...checkDeeds(deeds),
+      ...checkOrder(this.#node, this.#all),
+      ...checkIds(this.#node),
+      ...checkVolumes(this.#node, this.#all),
+      ...this.#readiness.violations,
+      ...this.#admission.violations(deeds),
+      ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
+      ...checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected),
+    ];
+    return {
+      seed: this.#options.seed,
+      violations,
+      steps: scheduler.steps,
+      elapsedMs: scheduler.elapsed(),
+      trace: this.#trace,
+    };
+  }
+
+  /** A period of faults. */
+  async #trouble(): Promise<void> {
+    const { scheduler, broker } = this.#node;
+    broker.weather = this.#storm();
+    this.#node.runtime.trouble = { lostEvent: this.#random.pick([0, 0.2]), failedCreate: this.#random.pick([0, 0.1]) };
+    this.#node.plugins.trouble = { failed: this.#random.pick([0, 0.1]) };
+    this.#ambush();
+    const actions = 4 + this.#random.below(8);
+    for (let i = 0; i < actions; i++) {
+      this.#act();
+      // Mostly within the few hundred milliseconds in which a pod starts or stops, sometimes much later.
+      const pause = this.#random.chance(0.8) ? this.#random.between(0, 200) : this.#random.between(200, 15_000);
+      await scheduler.run(() => false, pause);
+    }
+  }
+
+  /** Some commands for a pod are immediately followed by a crash, and some of these by the pod's removal. */
+  #ambush(): void {
+    const random = this.#random.fork();
+    const chance = this.#options.rough === true ? 0.3 : random.pick([0, 0.1, 0.3]);
+    this.#node.broker.observe(({ subject }) => {
+      if (this.#repaired || !subject.includes('.runtime.cmd.') || !random.chance(chance)) return;
+      this.#node.scheduler.after(random.between(0, 60), () => {
+        if (this.#repaired) return;
+        this.#kill(this.#victim(random));
+        const uid = subject.slice(subject.lastIndexOf('.') + 1);
+        const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
+        if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
+      });
+    });
+  }
+
+  #act(): void {
+    const random = this.#random;
+    const choice = random.fraction();
+    if (this.#wanted.size === 0 || choice < 0.3) this.#addPod();
+    else if (choice < 0.42) this.#removePod(random.pick([...this.#wanted.values()]));
+    else if (choice < 0.5) this.#changePod();
+    else if (choice < 0.75) this.#kill(this.#victim(random));
+    else if (choice < 0.82) this.#scale();
+    else if (choice < 0.87) this.#halt();
+    else if (choice < 0.94) this.#crashBroker();
+    else this.#glitch(this.#victim(random));
+  }
+
+  #addPod(): void {
+    const plan = planPod(this.#pods++, this.#random);
+    this.#write(plan);
+    const { inits, main, restartPolicy, volume } = plan;
+    this.#note(`add ${plan.name} (${[...inits, main].join(' ')}, ${restartPolicy}${volume ? ', volume' : ''})`);
+  }
+
+  #removePod(plan: PodPlan): void {
+    this.#wanted.delete(plan.name);
+    this.#node.manifests.delete(path(plan));
+    this.#node.touchFolder();
+    this.#note(`remove ${plan.name}`);
+  }
+
+  /** Another UID under the same name, as when a static pod's manifest changes. */
+  #changePod(): void {
+    const plan = this.#random.pick([...this.#wanted.values()]);
+    const number = this.#pods++;
+    const changed = { ...plan, uid: `uid-${number}` };
+    this.#write(changed);
+    this.#note(`change ${plan.name}: ${plan.uid} becomes ${changed.uid}`);
+  }
+
+  #write(plan: PodPlan): void {
+    this.#wanted.set(plan.name, plan);
+    this.#all.set(plan.uid, plan);
+    this.#node.manifests.set(path(plan), manifestOf(plan));
+    this.#node.touchFolder();
+  }
+
+  get #workerNames(): string[] {
+    return Array.from({ length: this.#workers }, (_, slot) => `pod-workers-${slot}`);
+  }
+
+  /** Starts the instances of a service that are not running. */
+  #startAll(service: SimulatedService): void {
+    const count = service === 'pod-workers' ? this.#workers : 1;
+    for (let slot = 0; slot < count; slot++) this.#node.start(service, slot);
+  }
+
+  /** Any instance of any service; each service is equally likely. */
+  #victim(random: Random): string {
+    const service = random.pick(simulatedServices);
+    return `${service}-${service === 'pod-workers' ? random.below(this.#workers) : 0}`;
+  }
+
+  #kill(instance: string): void {
+    if (!this.#node.alive(instance)) return;
+    this.#node.kill(instance);
+    if (instance === 'cri-bridge-0') this.#bridgeKilled = true;
+    this.#note(`kill ${instance}`);
+    const service = simulatedServices.find((one) => instance.startsWith(one));
+    this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => {
+      if (service !== undefined) this.#startAll(service);
+    });
+  }
+
+  /** Changes the number of workers. Surplus ones end normally, are killed, or continue for a while without notice. */
+  #scale(): void {
+    const before = this.#workerNames;
+    this.#workers = 1 + this.#random.below(MAX_WORKERS);
+    const names = this.#workerNames;
+    this.#note(`${names.length} instead of ${before.length} workers`);
+    this.#startAll('pod-workers');
+    const many = before.slice(names.length);
+    const how = this.#random.pick(['stop', 'kill', 'forget'] as const);
+    const share = () => this.#node.share(this.#workerNames);
+    if (how === 'stop') void Promise.all(many.map((name) => this.#node.stop(name))).then(share);
+    else {
+      if (how === 'kill') for (const name of many) this.#node.kill(name);
+      share();
+      this.#node.scheduler.after(this.#random.between(0, 5_000), () => this.#endTooMany());
+    }
+  }
+
+  #endTooMany(): void {
+    for (const name of this.#node.instances) {
+      if (name.startsWith('pod-workers') && !this.#workerNames.includes(name)) this.#node.kill(name);
+    }
+  }
+
+  /** A worker is halted, and continues when its pods may long belong to another. */
+  #halt(): void {
+    const name = this.#random.pick(this.#workerNames);
+    if (!this.#node.alive(name)) return;
+    this.#node.halt(name);
+    this.#note(`halt ${name}`);
+    this.#node.scheduler.after(this.#random.pick([200, 1_500, 4_000, 12_000]), () => {
+      this.#node.goOn(name);
+      this.#note(`${name} continues`);
+    });
+  }
+
+  #crashBroker(): void {
+    if (!this.#node.broker.up) return;
+    this.#node.broker.crash();
+    this.#note('crash the broker');
+    this.#node.scheduler.after(this.#random.between(1, 3_000), () => {
+      if (!this.#node.broker.up) this.#node.broker.start();
+    });
+  }
+
+  #glitch(instance: string): void {
+    const connection = this.#node.connection(instance);
+    if (connection === undefined) return;
+    this.#node.broker.glitch(connection);
+    this.#note(`break the connection of ${instance}`);
+  }
+
+  /** From here on there are no faults. */
+  #repair(): void {
+    this.#repaired = true;
+    this.#node.broker.weather = calm();
+    this.#node.runtime.trouble = { lostEvent: 0, failedCreate: 0 };
+    this.#node.plugins.trouble = { failed: 0 };
+    if (!this.#node.broker.up) this.#node.broker.start();
+    for (const name of this.#node.instances) this.#node.goOn(name);
+    this.#endTooMany();
+    for (const service of simulatedServices) this.#startAll(service);
+    this.#node.share(this.#workerNames);
+    this.#note('everything works again');
+  }
+
+  #storm(): Weather {
+    const random = this.#random.fork();
+    const loss = random.pick([0, 0.02, 0.15]);
+    const doubled = random.pick([0, 0.05, 0.2]);
+    const slow = random.pick([1, 5, 50]);
+    const stragglers = this.#options.rough === true ? 0.3 : random.pick([0, 0.1]);
+    return {
+      message: () => {
+        if (random.chance(loss)) return [];
+        const first = random.chance(stragglers) ? random.between(0, 5_000) : random.between(0.2, slow);
+        return random.chance(doubled) ? [first, first + random.between(0, 3_000)] : [first];
+      },
+      fact: () => random.between(0.2, slow),
+    };
+  }
+
+  /** Checks that nothing is wrong any more; done only from time to time, because the check itself is expensive. */
+  #nextLook = 0;
+  #atRest(): boolean {
+    const { scheduler } = this.#node;
+    if (scheduler.elapsed() < this.#nextLook) return false;
+    this.#nextLook = scheduler.elapsed() + CALM_MS / 6;
+    return checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected).length === 0;
+  }
+
+  #note(text: string): void {
+    this.#trace.push(`${this.#node.scheduler.elapsed().toFixed(1).padStart(9)} ms  ${text}`);
+  }
+
+  #shuffled<T>(items: readonly T[]): T[] {
+    return [...items]
+      .map((item) => ({ item, by: this.#random.fraction() }))
+      .sort((a, b) => a.by - b.by)
+      .map(({ item }) => item);
+  }
+}
+
+/** One line: the sender, the message, and its causes. */
+function describeMessage({ subject, headers }: WireMessage): string {
+  const { [HEADER.source]: source = '', [HEADER.epoch]: epoch = '', [HEADER.seq]: seq = '' } = headers;
+  const { [HEADER.status]: status = '', [HEADER.causes]: causes = '' } = headers;
+  const what = subject.split('.').slice(2).join('.');
+  const removed = headers[HEADER.removed] === undefined ? '' : ' removed';
+  const because = causes === '' ? '' : `  <- ${causes}`;
+  return `  ${`${source}.${epoch}.${seq}`.padEnd(22)} ${what}${removed} ${status}${because}`;
+}
+
+function path({ name }: PodPlan): string {
+  return `/manifests/${name}.json`;
+}

@@ -1,0 +1,389 @@
+import type { IdPool } from '@kubus/admission';
+import { Bus, type BusOptions } from '@kubus/bus';
+import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
+import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
+import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
+import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
+import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
+import { ServiceShares } from '@kubus/launcher/service-shares';
+import { podWorkersCore } from '@kubus/pod-workers';
+import { type Logger, type Random, KubusError, sleep } from '@kubus/ports';
+import type { ServiceContext } from '@kubus/service-kit';
+import { syncLoopCore } from '@kubus/sync-loop';
+import { Disk } from './disk.ts';
+import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
+import { PluginModel } from './plugin-model.ts';
+import { ProcessGuard } from './process-guard.ts';
+import { RuntimeModel } from './runtime-model.ts';
+import { type Behaviour, HANDLER } from './runtime-things.ts';
+import { Scheduler } from './scheduler.ts';
+import { simulatedPodFiles } from './simulated-pod-files.ts';
+import { SimulatedProber } from './simulated-prober.ts';
+import { SimulatedShim } from './simulated-shim.ts';
+import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
+
+export const simulatedServices = [
+  'config-sources',
+  'sync-loop',
+  'pod-workers',
+  'cri-bridge',
+  'cni-bridge',
+  'prober',
+  'volume-manager',
+] as const;
+export type SimulatedService = (typeof simulatedServices)[number];
+
+/** Maximum number of instances of pod-workers. */
+export const MAX_WORKERS = 3;
+
+/** The owner of the pods until the launcher has published the share. */
+const ALONE = { instances: ['pod-workers-0'], term: 0 };
+
+interface Life {
+  readonly guard: ProcessGuard;
+  readonly connection: MemoryConnection;
+  /** Ends normally. */
+  stop: () => Promise<void>;
+}
+
+/** What the code of one process receives. */
+interface SimulatedProcess extends CorePorts {
+  readonly guard: ProcessGuard;
+  readonly random: Random;
+  readonly run: ServiceContext['run'];
+}
+
+/** Parts of the bus that a test removes, to check that the simulation detects it. */
+export interface Mutations {
+  readonly makeBus?: (options: BusOptions) => Bus;
+}
+
+const NETWORK = {
+  name: '10-pods.conflist',
+  content: JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge' }] }),
+};
+
+/** The name of the simulated node. */
+export const NODE = 'node0';
+
+const NODE_FACTS = {
+  name: NODE,
+  labels: {},
+  taints: [],
+  sysctls: [],
+  appArmor: false,
+  strictSupplementalGroups: false,
+};
+
+/** User namespaces for slightly more pods than exist at a time, so that those of removed pods are used again. */
+const FEW_IDS: IdPool = { first: ID_UNIT, count: 5 * ID_UNIT, idsPerPod: ID_UNIT };
+
+/**
+ * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
+ * started, on a broker in memory, with models of the runtime, of CNI plugins, of a disk, of the prober and of the volume manager.
+ */
+export class SimulatedNode {
+  readonly scheduler = new Scheduler();
+  readonly broker: MemoryBroker;
+  readonly disk: Disk;
+  readonly runtime: RuntimeModel;
+  readonly plugins: PluginModel;
+  /** Path to text: the content of the manifest folder. */
+  readonly manifests = new Map<string, string>();
+  /** When the workers had finished a pod: its UID, and milliseconds since the start of the run. */
+  readonly finished = new Map<string, number>();
+  readonly mounts: MountTable = new Map();
+  /** When the startup probe of a container was first published as passed, by its ID. */
+  readonly startups = new Map<string, number>();
+  readonly #random: Random;
+  readonly #logger: Logger;
+  readonly #mutations: Mutations;
+  readonly #maxPods: number;
+  readonly #journaled: readonly SimulatedService[];
+  /** Keyed by instance. */
+  readonly #lives = new Map<string, Life>();
+  readonly #shares: ServiceShares;
+  readonly #epochs = new Map<SimulatedService, number>();
+  readonly #folderListeners = new Set<() => void>();
+  readonly #pluginChildren = new Set<{ ended: boolean }>();
+  #network: NetworkOnBus | undefined;
+
+  constructor(options: {
+    random: Random;
+    logger: Logger;
+    behaviour: (containerName: string, attempt: number) => Behaviour;
+    /** Maximum number of pods on the node at the same time. */
+    maxPods: number;
+    mutations?: Mutations;
+    /** The services that keep journals. */
+    journaled?: readonly SimulatedService[];
+  }) {
+    const { random, logger, behaviour } = options;
+    this.#random = random;
+    this.#logger = logger;
+    this.#mutations = options.mutations ?? {};
+    this.#maxPods = options.maxPods;
+    this.#journaled = options.journaled ?? [];
+    const { scheduler } = this;
+    this.broker = new MemoryBroker({ scheduler, node: NODE });
+    this.#shares = this.#launcher();
+    this.disk = new Disk({ scheduler, random: random.fork() });
+    this.plugins = new PluginModel({ scheduler, random: random.fork() });
+    const shim = new SimulatedShim({ clock: scheduler, network: () => this.#network });
+    this.runtime = new RuntimeModel({
+      scheduler,
+      random: random.fork(),
+      behaviour,
+      network: {
+        add: (id, config) => shim.call('ADD', id, config),
+        remove: async (id) => {
+          await shim.call('DEL', id, {});
+        },
+      },
+    });
+  }
+
+  alive(instance: string): boolean {
+    return this.#lives.has(instance);
+  }
+
+  connection(instance: string): MemoryConnection | undefined {
+    return this.#lives.get(instance)?.connection;
+  }
+
+  /** The running instances, in the order in which they were started. */
+  get instances(): readonly string[] {
+    return [...this.#lives.keys()];
+  }
+
+  /** The launcher publishes that these instances of pod-workers share the pods, restricted to the running ones. */
+  share(workers: readonly string[]): void {
+    this.#shares.set('pod-workers', workers);
+  }
+
+  /** Starts an instance of a service. */
+  start(service: SimulatedService, slot = 0): void {
+    const instance = `${service}-${slot}`;
+    if (this.alive(instance)) return;
+    const epoch = this.#nextEpoch(service);
+    const guard = new ProcessGuard();
+    const clock = guard.clock(this.scheduler);
+    const connection = this.broker.connect(instance, (action) => guard.run(action));
+    const logger = this.#logger.child({ instance, epoch });
+    const options: BusOptions = {
+      node: NODE,
+      service: service satisfies ServiceName,
+      instance,
+      epoch,
+      contract: serviceContracts[service],
+      transport: connection,
+      clock,
+      ids: this.#random.fork(),
+      logger,
+    };
+    const life: Life = { guard, connection, stop: () => Promise.resolve() };
+    this.#lives.set(instance, life);
+    if (this.#journaled.includes(service)) void this.#startJournaled(service, options, life);
+    else {
+      const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
+      const ports = { bus, clock, logger, ids: options.ids };
+      const process = { ...ports, guard, random: this.#random.fork(), run: runOn(ports) };
+      void this.#run(service, process).then((stop) => {
+        if (stop !== undefined) life.stop = stop;
+        bus.announce(this.#self(options));
+      });
+    }
+  }
+
+  async #startJournaled(service: SimulatedService, options: BusOptions, life: Life): Promise<void> {
+    const { guard } = life;
+    const journal = await JournalingInstance.join(options, (step) => void options.clock.after(0, step));
+    const { bus } = journal;
+    const process = { ...options, bus, guard, random: this.#random.fork(), run: journal.run.bind(journal) };
+    const stop = await this.#run(service, process);
+    if (stop !== undefined) life.stop = stop;
+    await journal.announce(this.#self(options));
+  }
+
+  #self({ clock, epoch }: BusOptions): Parameters<Bus['announce']>[0] {
+    return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() };
+  }
+
+  /** Kills an instance between two of its steps; the launcher notices it. */
+  kill(instance: string): void {
+    const life = this.#lives.get(instance);
+    if (life === undefined) return;
+    life.guard.kill();
+    life.connection.kill();
+    this.#lives.delete(instance);
+    this.#shares.ended(instance);
+    if (instance === 'cni-bridge-0') this.#network = undefined;
+  }
+
+  /** Ends an instance normally. */
+  async stop(instance: string): Promise<void> {
+    const life = this.#lives.get(instance);
+    await life?.stop();
+    if (this.#lives.get(instance) === life) this.kill(instance);
+  }
+
+  /** Halts an instance; the launcher takes it for ended. */
+  halt(instance: string): void {
+    this.#lives.get(instance)?.guard.halt();
+    this.#shares.ended(instance);
+  }
+
+  /** Continues a halted instance, which does not notice that it was halted. Neither does the launcher. */
+  goOn(instance: string): void {
+    this.#lives.get(instance)?.guard.goOn(this.scheduler);
+  }
+
+  /** A file in the manifest folder has changed. */
+  touchFolder(): void {
+    for (const listener of [...this.#folderListeners]) this.scheduler.after(1, listener);
+  }
+
+  async #run(
+    service: SimulatedService,
+    { bus, clock, logger, guard, random, run }: SimulatedProcess,
+  ): Promise<(() => Promise<void>) | undefined> {
+    switch (service) {
+      case 'config-sources': {
+        const folder = {
+          path: '/manifests',
+          read: () => guard.promise(this.#readFolder()),
+          onChange: (listener: () => void) => {
+            const guarded = guard.listener(listener);
+            this.#folderListeners.add(guarded);
+            return () => this.#folderListeners.delete(guarded);
+          },
+        };
+        const records = this.disk.store('config-sources', guard);
+        const core = await run(configSourcesCore, { sources: ['file'] }, {});
+        await new ConfigSources({ taker: takerOf(core), node: NODE, clock, logger, records, file: { folder } }).start();
+        return undefined;
+      }
+      case 'sync-loop':
+        await run(
+          syncLoopCore,
+          {
+            ids: FEW_IDS,
+            node: { ...NODE_FACTS, allocatable: { pods: String(this.#maxPods) } },
+            inCluster: false,
+            workers: ALONE,
+          },
+          { records: this.disk.store('sync-loop', guard) },
+        );
+        return undefined;
+      case 'pod-workers': {
+        const inputs = {
+          share: ALONE,
+          nodeIps: [],
+          dns: { clusterDns: [], clusterDomain: '' },
+          memoryCapacity: 1n,
+          allocatable: {},
+          syncEveryMs: 60_000,
+        };
+        const core = await run(podWorkersCore, inputs, {
+          records: this.disk.store('pod-workers', guard),
+          files: simulatedPodFiles(this, guard),
+          cgroups: {
+            parent: (uid) => `/kubepods/pod${uid}`,
+            ensure: () => guard.promise(Promise.resolve()),
+            memoryUsage: () => guard.promise(Promise.resolve(0n)),
+            remove: () => guard.promise(Promise.resolve()),
+          },
+          hooks: { get: () => guard.promise(Promise.resolve({ fellBack: false })) },
+          epochs: { next: () => this.#nextEpoch(service) },
+        });
+        return core.calls.stop;
+      }
+      case 'cri-bridge':
+        new CriBridge({
+          runtime: this.runtime.client(guard),
+          bus,
+          clock,
+          logger,
+          handler: HANDLER,
+          sandboxesAtOnce: 2,
+          images: await this.#images(guard, logger),
+          // Images are not tested here.
+          imageGc: {
+            keep: [],
+            policy: { highPercent: 100, lowPercent: 80, minAgeMs: 0, maxAgeMs: 0 },
+            space: () => guard.promise(Promise.resolve({ capacity: 1, available: 1 })),
+          },
+          podCidrs: [],
+        });
+        return undefined;
+      case 'prober': {
+        const onStartup = (id: string) => {
+          if (!this.startups.has(id)) this.startups.set(id, this.scheduler.elapsed());
+        };
+        new SimulatedProber({ bus, clock, random, onStartup });
+        return undefined;
+      }
+      case 'volume-manager':
+        new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
+        return undefined;
+      case 'cni-bridge': {
+        const network = new Network({
+          bus,
+          clock,
+          logger,
+          journal: this.disk.store('cni-bridge', guard),
+          plugins: this.plugins.runner(guard, this.#pluginChildren),
+          limits: {},
+        });
+        network.bridge.useFiles([NETWORK]);
+        await network.recover();
+        this.#network = network;
+        return undefined;
+      }
+    }
+  }
+
+  async #images(guard: ProcessGuard, logger: Logger): Promise<CriBridgeOptions['images']> {
+    const [pulling, pulled] = [this.disk.store('pulling', guard), this.disk.store('pulled', guard)];
+    return {
+      credentials: new PullCredentials({
+        objects: { read: () => Promise.reject(new KubusError('NoObjectCache', 'there is no object-cache')) },
+        node: { for: () => guard.promise(Promise.resolve([])) },
+      }),
+      pulled: await PulledImages.load({ pulling, pulled, logger }),
+      limits: { rate: undefined, atOnce: 1 },
+      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
+    };
+  }
+
+  /** The part of the launcher that publishes which instances share the pods. It does not crash. */
+  #launcher(): ServiceShares {
+    const [service, epoch, clock] = ['launcher', 1, this.scheduler] as const;
+    const bus = new Bus({
+      ...{ node: NODE, service, instance: 'launcher-0', epoch, clock, logger: this.#logger },
+      contract: serviceContracts[service],
+      transport: this.broker.connect('launcher-0'),
+      ids: this.#random.fork(),
+    });
+    const shares = new ServiceShares({ facts: bus.owner(serviceShare), clock, epoch });
+    bus.onPeer((_service, instance) => shares.serves(instance));
+    return shares;
+  }
+
+  #nextEpoch(service: SimulatedService): number {
+    const epoch = (this.#epochs.get(service) ?? 0) + 1;
+    this.#epochs.set(service, epoch);
+    return epoch;
+  }
+
+  async #readFolder(): Promise<FolderListing> {
+    await sleep(this.scheduler, 1);
+    const files = [...this.manifests].map(([path, text]) => ({ path, text }));
+    return { files: files.sort((a, b) => (a.path < b.path ? -1 : 1)), errors: [], missing: false, returned: new Set() };
+  }
+}
+
+/** Starts cores directly on their ports. */
+function runOn(ports: CorePorts): ServiceContext['run'] {
+  return (core, inputs, outside) => runCore(core, ports, inputs, outside);
+}

@@ -1,0 +1,254 @@
+import { CommandFailed, CommandRefused, HEADER, PeerRestarted, UndeclaredError, type WireMessage } from '@kubus/bus';
+import { describe, expect, test } from '@jest/globals';
+import { KubusError } from '@kubus/ports';
+import fc from 'fast-check';
+import { type Weather, calm } from '../src/index.ts';
+import { color, dried, fence, look, paint, self, world } from './bus-fixture.ts';
+
+type World = ReturnType<typeof world>;
+type Process = ReturnType<World['join']>;
+
+/** A server whose `paint` waits until `release` is called, and counts runs. */
+function server(w: World, epoch = 1) {
+  const { bus, connection } = w.join('cri-bridge', epoch);
+  const runs: string[] = [];
+  const gates: (() => void)[] = [];
+  let gated = false;
+  bus.serve(paint, async (command) => {
+    const { request, key } = command;
+    if (gated) await new Promise<void>((resolve) => gates.push(resolve));
+    if (!command.begin()) throw new KubusError('dropped', 'dropped');
+    if (request.color === 'invisible')
+      throw new KubusError('no-such-color', 'there is no such color', { context: { key } });
+    runs.push(`${key}:${request.color}`);
+    return { painted: request.color };
+  });
+  bus.serve(fence, async ({ key, source, request }) => {
+    await bus.fence(key, source, request.hold);
+    return {};
+  });
+  let looks = 0;
+  bus.serve(look, () => Promise.resolve({ seen: ++looks }));
+  bus.announce(self);
+  return {
+    bus,
+    connection,
+    runs,
+    gate: () => (gated = true),
+    open: () => {
+      gated = false;
+      for (const resolve of gates.splice(0)) resolve();
+    },
+  };
+}
+
+async function settle<T>(w: World, promise: Promise<T>): Promise<T | Error> {
+  let outcome: { value: T | Error } | undefined;
+  promise.then(
+    (value) => (outcome = { value }),
+    (error: unknown) => (outcome = { value: error as Error }),
+  );
+  await w.until(() => outcome !== undefined);
+  if (outcome === undefined) throw new Error('unreachable');
+  return outcome.value;
+}
+
+async function fenced(w: World, client: Process, number = 1) {
+  await settle(w, client.bus.call(fence, 'pod-1', { hold: number }));
+  return client.bus.fencingToken('pod-1', number);
+}
+
+describe('commands', () => {
+  test('run once and return the result', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const answer = await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    expect(answer).toMatchObject({ result: { painted: 'red' } });
+    expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('failures arrive with their code and context', async () => {
+    const w = world();
+    server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const error = await settle(w, client.bus.call(paint, 'pod-1', { color: 'invisible' }, { fencingToken: token }));
+    expect(error).toBeInstanceOf(CommandFailed);
+    expect(error).toMatchObject({ code: 'no-such-color', context: { key: 'pod-1' } });
+  });
+
+  test('a wrong payload is refused, counted and does not stop the server', async () => {
+    const w = world();
+    const { bus, runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const wrong = { color: 7 } as unknown as { color: string };
+    const error = await settle(w, client.bus.call(paint, 'pod-1', wrong, { fencingToken: token }));
+    expect(error).toBeInstanceOf(CommandRefused);
+    expect(error).toMatchObject({ code: 'invalid' });
+    expect(bus.refused).toBe(1);
+    await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('without the fencing token of its pod a command is refused', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const error = await settle(
+      w,
+      client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: client.bus.fencingToken('pod-1', 1) }),
+    );
+    expect(error).toMatchObject({ code: 'not-fenced' });
+    expect(runs).toEqual([]);
+  });
+
+  test('a fence drops queued commands, awaits running ones, and refuses the earlier owner', async () => {
+    const w = world();
+    const { runs, gate, open } = server(w);
+    const first = w.join('pod-workers', 1);
+    const token = await fenced(w, first, 1);
+    gate();
+    void first.bus.call(paint, 'pod-1', { color: 'queued' }, { fencingToken: token }).catch(() => undefined);
+    await w.quiet(100);
+    first.connection.kill();
+    const second = w.join('pod-workers', 2);
+    await fenced(w, second, 2);
+    open();
+    await w.quiet();
+    expect(runs).toEqual([]);
+    const late = w.join('pod-workers', 1);
+    const error = await settle(
+      w,
+      late.bus.call(paint, 'pod-1', { color: 'late' }, { fencingToken: late.bus.fencingToken('pod-1', 1) }),
+    );
+    expect(error).toMatchObject({ code: 'fenced-off' });
+    const loser = await settle(w, late.bus.call(fence, 'pod-1', { hold: 1 }));
+    expect(loser).toMatchObject({ code: 'outdated' });
+  });
+
+  test('when the server restarts, fenced commands fail and the others are sent again', async () => {
+    const w = world();
+    const first = server(w, 1);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    first.gate();
+    const painting = client.bus
+      .call(paint, 'pod-1', { color: 'red' }, { fencingToken: token })
+      .catch((error: unknown) => error);
+    await w.quiet(100);
+    first.connection.kill();
+    const looking = client.bus.call(look, 'x', {});
+    await w.quiet(2_000);
+    server(w, 2);
+    expect(await settle(w, painting)).toBeInstanceOf(PeerRestarted);
+    expect(await settle(w, looking)).toMatchObject({ result: { seen: 1 } });
+  });
+
+  test('a call during an outage of the broker waits for its end', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    w.broker.crash();
+    const painting = client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token });
+    await w.quiet();
+    w.broker.start();
+    expect(await settle(w, painting)).toMatchObject({ result: { painted: 'red' } });
+    expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('a duplicate that arrives after its result was read does not run again', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const copies: WireMessage[] = [];
+    w.broker.observe((message) => {
+      if (message.subject.includes('.cmd.paint.')) copies.push(message);
+    });
+    await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    await settle(w, client.bus.call(paint, 'pod-1', { color: 'green' }, { fencingToken: token }));
+    for (const copy of [...copies]) w.broker.publish(copy);
+    await w.quiet();
+    expect(runs).toEqual(['pod-1:red', 'pod-1:green']);
+  });
+
+  test('every command runs exactly once under loss, duplication and reordering', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), async (seed) => {
+        const w = world(seed);
+        const { runs } = server(w);
+        const client = w.join('pod-workers');
+        const token = await fenced(w, client);
+        const storm: Weather = {
+          fact: () => w.random.between(0, 20),
+          message: () => {
+            if (w.random.chance(0.3)) return [];
+            const first = w.random.between(0, 40);
+            return w.random.chance(0.3) ? [first, first + w.random.between(0, 5_000)] : [first];
+          },
+        };
+        w.broker.weather = storm;
+        const colors = ['red', 'green', 'blue', 'white', 'black'];
+        let done = 0;
+        for (const one of colors) {
+          void client.bus.call(paint, 'pod-1', { color: one }, { fencingToken: token }).then(() => (done += 1));
+          await w.quiet(w.random.between(0, 50));
+          if (w.random.chance(0.2)) w.broker.glitch(client.connection);
+        }
+        await w.until(() => done === colors.length);
+        await w.quiet(20_000);
+        expect([...runs].sort()).toEqual(colors.map((one) => `pod-1:${one}`).sort());
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('events and contracts', () => {
+  test('an event reaches its subscribers, with causes and trace context', async () => {
+    const w = world();
+    const { bus } = server(w);
+    const client = w.join('pod-workers');
+    const received: unknown[] = [];
+    client.bus.subscribe(dried, ({ payload, key }) => received.push([key, payload]));
+    const messages: WireMessage[] = [];
+    w.broker.observe((message) => messages.push(message));
+    await w.quiet();
+    const first = bus.emit(dried, 'pod-1', { at: 1 });
+    bus.emit(dried, 'pod-1', { at: 2 }, { causes: [first] });
+    await w.quiet();
+    expect(received).toEqual([
+      ['pod-1', { at: 1 }],
+      ['pod-1', { at: 2 }],
+    ]);
+    const [one, two] = messages.filter((message) => message.subject === 'kubus.n.runtime.event.dried.pod-1');
+    expect(two?.headers[HEADER.causes]).toBe(first.id);
+    expect(two?.headers[HEADER.trace]?.slice(3, 35)).toBe(one?.headers[HEADER.trace]?.slice(3, 35));
+    expect(one?.headers).toMatchObject({ [HEADER.pod]: 'pod-1', [HEADER.type]: 'runtime.event.dried/1' });
+  });
+
+  test('only declared messages can be used, and declared commands must be served', () => {
+    const w = world();
+    const { bus } = w.join('cri-bridge');
+    expect(() => bus.owner(color)).toThrow(UndeclaredError);
+    expect(() => bus.announce(self)).toThrow(/runtime.cmd.fence/);
+  });
+
+  test('a message above the size limit of the bus fails its call', async () => {
+    const w = world();
+    server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    client.connection.publish = () => {
+      throw new KubusError('too-large', 'the message has 9000000 bytes, the bus carries 8388608');
+    };
+    expect(await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }))).toMatchObject({
+      code: 'too-large',
+    });
+    w.broker.weather = calm();
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, test } from '@jest/globals';
+import { silentLogger } from '@kubus/ports';
+import { mutations, runSchedule } from '../src/index.ts';
+
+/** Schedules that a mutation may need until it is found. */
+const LIMIT = 10_000;
+
+/** A schedule that is known to find a mutation. It is tried first: the search takes minutes. */
+const known: Readonly<Record<string, number>> = {
+  'without the fence': 225,
+  'without the deduplication': 69,
+  'without the completion mark': 3918,
+};
+
+describe('the simulation detects a removed safeguard', () => {
+  test.each(Object.entries(mutations))(
+    '%s',
+    async (name, mutation) => {
+      let found = 0;
+      const seeds = [known[name] ?? 1, ...Array.from({ length: LIMIT }, (_, index) => index + 1)];
+      for (const seed of seeds) {
+        const { violations } = await runSchedule({
+          seed,
+          logger: silentLogger,
+          mutations: mutation,
+          rough: seed % 2 === 1,
+        });
+        if (violations.length === 0) continue;
+        found = seed;
+        break;
+      }
+      expect(found).toBeGreaterThan(0);
+    },
+    900_000,
+  );
+});
+
+test('a seed gives the same run every time, message by message', async () => {
+  for (const seed of [3, 61, 448]) {
+    const first = await runSchedule({ seed, logger: silentLogger, traceMessages: true });
+    const second = await runSchedule({ seed, logger: silentLogger, traceMessages: true });
+    expect(first.trace.length).toBeGreaterThan(20);
+    expect(second.trace).toEqual(first.trace);
+  }
+});

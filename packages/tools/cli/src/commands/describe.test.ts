@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { describeNetwork, describeVolumes } from './describe.ts';
+
+test('the network of a pod lists its interfaces with their problems', () => {
+  const attachment = {
+    containerId: 'c1',
+    ifname: 'eth0',
+    network: 'kubus',
+    plugins: ['bridge', 'portmap'],
+    since: '2030-01-01T00:00:00.000Z',
+    interfaces: [{ name: 'kubus0' }, { name: 'eth0', mac: '02:00:00:00:00:02', sandbox: '/run/netns/a' }],
+    ips: [{ address: '10.88.0.2/16', gateway: '10.88.0.1', interface: 1 }, { address: 'fd88::2/64' }],
+    routes: [{ dst: '0.0.0.0/0', gw: '10.88.0.1' }],
+    dns: {},
+    problem: 'plugin portmap failed (CHECK): lost',
+  };
+  const ref = { namespace: 'default', name: 'web', uid: 'a' };
+  expect(describeNetwork({ ref, attachments: [attachment] })).toEqual([
+    'Network:',
+    '  eth0:',
+    '    Network:       kubus (bridge, portmap)',
+    '    Addresses:     10.88.0.2/16 via 10.88.0.1, fd88::2/64',
+    '    MAC:           02:00:00:00:00:02',
+    '    Routes:        0.0.0.0/0 via 10.88.0.1',
+    '    Problem:       plugin portmap failed (CHECK): lost',
+  ]);
+  expect(describeNetwork(undefined)).toEqual([]);
+});
+
+test('the volumes of a pod are listed with their host paths and the objects they wait for', () => {
+  const spec = {
+    containers: [],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'keys', secret: {} },
+    ],
+  };
+  const ref = { namespace: 'default', name: 'web', uid: 'a' };
+  const mounted = { ref, ready: false, volumes: { data: { hostPath: '/pods/a/data' } }, awaits: ['Secret x/keys'] };
+  expect(describeVolumes({ spec }, mounted)).toEqual([
+    'Volumes:',
+    '  NAME   KIND       HOST PATH\n  data   emptyDir   /pods/a/data\n  keys   secret     -\n  waiting for: Secret x/keys',
+  ]);
+  expect(describeVolumes({ spec: { containers: [] } }, undefined)).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { nodeDir, takeDown } from '@kubus/launcher';
+import { type Command, InvalidArgumentError } from 'commander';
+import { existsSync } from 'node:fs';
+import { outputOption, printDocument } from '../output/output.ts';
+import { requireRoot } from '../node/require-root.ts';
+
+export function addDown(program: Command): void {
+  program
+    .command('down')
+    .description('stop a node and remove everything it has on this machine; also after a crash')
+    .option('--grace <seconds>', 'grace period of the containers in seconds', seconds, 3)
+    .addOption(outputOption())
+    .action(async (options: { grace: number; output?: 'json' | 'yaml' }, command: Command) => {
+      const { node } = command.optsWithGlobals<{ node: string }>();
+      await down(node, options.grace, options.output);
+    });
+}
+
+/** Takes a node down; prints a line for each step, or one document at the end when `output` is given. */
+export async function down(node: string, graceSeconds: number, output?: 'json' | 'yaml'): Promise<void> {
+  requireRoot('down');
+  const dir = nodeDir(node);
+  if (!existsSync(dir.root) && !existsSync(dir.run)) {
+    if (output === undefined) console.log(`node ${node} does not exist`);
+    else printDocument({ node, found: false, problems: [] }, output);
+    return;
+  }
+  const problems: string[] = [];
+  await takeDown(dir, {
+    graceSeconds,
+    onStep: (step) => {
+      if (output === undefined) console.log(`kubus: ${step}`);
+    },
+    onProblem: (problem) => {
+      problems.push(problem);
+      console.error(`kubus: ${problem}`);
+    },
+  });
+  if (output === undefined) console.log(`node ${node} is removed`);
+  else printDocument({ node, found: true, problems }, output);
+}
+
+function seconds(text: string): number {
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('must be a whole number of seconds');
+  return Number(text);
+}

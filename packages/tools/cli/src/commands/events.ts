@@ -1,0 +1,140 @@
+import { fromNats, nodeSubject } from '@kubus/bus-nats';
+import { recordedMessage } from '@kubus/causality';
+import type { Command } from 'commander';
+import { type NodeLink, connectNode } from '../node/node-link.ts';
+import { outputOption, printDocument } from '../output/output.ts';
+import {
+  type EventObject,
+  type RecordedEvent,
+  eventDocument,
+  eventSubjects,
+  lastSeen,
+  newestEvents,
+  recordedEvent,
+} from '../pods/recorded-events.ts';
+import { formatTable } from '../output/table.ts';
+import { UserError } from '../user-error.ts';
+
+interface EventsOptions {
+  readonly namespace: string;
+  readonly allNamespaces?: boolean;
+  readonly for?: string;
+  readonly types?: string;
+  readonly watch?: boolean;
+  readonly output?: 'json' | 'yaml';
+}
+
+export function addEvents(program: Command): void {
+  program
+    .command('events')
+    .description('list the Kubernetes events of pods and of the node, from the node’s record')
+    .option('-n, --namespace <namespace>', 'namespace of the events; those of the node are in default', 'default')
+    .option('-A, --all-namespaces', 'list the events of all namespaces')
+    .option('--for <object>', 'only events of one object: pod/NAME or node/NAME')
+    .option('--types <types>', 'only events of these types: Normal, Warning or Normal,Warning')
+    .option('-w, --watch', 'keep running and print new events')
+    .addOption(outputOption())
+    .action(async (options: EventsOptions, command: Command) => {
+      const wanted = wantedEvents(options, command.optsWithGlobals<{ node: string }>().node);
+      await printEvents(await connectNode(command.optsWithGlobals<{ node: string }>().node), options, wanted);
+    });
+}
+
+/**
+ * A filter that selects the events which the options ask for.
+ *
+ * @throws UserError for an invalid `--for` or `--types`.
+ */
+export function wantedEvents(
+  options: Pick<EventsOptions, 'namespace' | 'allNamespaces' | 'for' | 'types'>,
+  node: string,
+): (event: Pick<RecordedEvent, 'object' | 'type'>) => boolean {
+  const isWanted = options.for === undefined ? () => true : objectFilter(options.for, node);
+  const types = options.types?.split(',');
+  const unknown = types?.find((type) => type !== 'Normal' && type !== 'Warning');
+  if (unknown !== undefined) throw new UserError(`valid --types are Normal or Warning, not "${unknown}"`);
+  return ({ object, type }) =>
+    (options.allNamespaces === true || object.namespace === options.namespace) &&
+    (types === undefined || types.includes(type)) &&
+    isWanted(object);
+}
+
+/** @param wanted `pod/NAME` or `node/NAME`, with kubectl's short kinds; NAME of a static pod may be its name in the manifest. */
+function objectFilter(wanted: string, node: string): (object: EventObject) => boolean {
+  const [, kind = '', name = ''] = /^(pods?|po|nodes?|no)\/(.+)$/.exec(wanted) ?? [];
+  if (name === '') throw new UserError(`--for must be pod/NAME or node/NAME, not "${wanted}"`);
+  if (kind.startsWith('n')) return (object) => object.kind === 'Node' && object.name === name;
+  const names = [name, `${name}-${node}`];
+  return (object) => object.kind === 'Pod' && (names.includes(object.name) || object.uid === name);
+}
+
+async function printEvents(
+  link: NodeLink,
+  { output, watch, allNamespaces = false, namespace }: EventsOptions,
+  wanted: (event: RecordedEvent) => boolean,
+): Promise<void> {
+  const { node } = link.bus;
+  // Subscribe before the record is read, so that no event is missed in between.
+  let onEvent: (event: RecordedEvent) => void = (event) => void early.push(event);
+  const early: RecordedEvent[] = [];
+  if (watch === true) follow(link, (event) => onEvent(event));
+  const recorded = await Promise.all(eventSubjects.map((subject) => link.record(subject)));
+  const events = newestEvents(recorded.flat()).filter(wanted);
+  const known = new Map(events.map((event) => [event.series, event.count]));
+  const isNew = (event: RecordedEvent) => wanted(event) && event.count > (known.get(event.series) ?? 0);
+  if (output !== undefined) {
+    const items = events.map((event) => eventDocument(event, node));
+    if (watch !== true) {
+      printDocument({ apiVersion: 'v1', kind: 'List', items }, output);
+      return;
+    }
+    onEvent = (event) => {
+      if (isNew(event)) printDocument(eventDocument(event, node), output);
+    };
+    for (const item of items) printDocument(item, output);
+  } else {
+    const { header, rows } = eventTable(events, { all: allNamespaces, now: Date.now() });
+    if (events.length === 0 && watch !== true) {
+      console.error(`No events found${allNamespaces ? '' : ` in ${namespace} namespace`}.`);
+      return;
+    }
+    console.log(formatTable(header, rows));
+    onEvent = (event) => {
+      if (!isNew(event)) return;
+      const [row = []] = eventTable([event], { all: allNamespaces, now: Date.now() }).rows;
+      console.log(row.join('   '));
+    };
+  }
+  for (const event of early) onEvent(event);
+  if (watch === true) await new Promise(() => undefined);
+}
+
+function follow(link: NodeLink, onEvent: (event: RecordedEvent) => void): void {
+  for (const subject of eventSubjects) {
+    link.connection.subscribe(nodeSubject(link.bus.node, subject), {
+      callback: (error, wire) => {
+        const recorded = error === null ? recordedMessage(fromNats(wire)) : undefined;
+        const event = recorded && recordedEvent(recorded);
+        if (event !== undefined) onEvent(event);
+      },
+    });
+  }
+}
+
+/** kubectl's columns for events. */
+export function eventTable(
+  events: readonly RecordedEvent[],
+  { all, now }: { all: boolean; now: number },
+): { header: string[]; rows: string[][] } {
+  return {
+    header: [...(all ? ['NAMESPACE'] : []), 'LAST SEEN', 'TYPE', 'REASON', 'OBJECT', 'MESSAGE'],
+    rows: events.map((event) => [
+      ...(all ? [event.object.namespace] : []),
+      lastSeen(event, now),
+      event.type,
+      event.reason,
+      `${event.object.kind}/${event.object.name}`,
+      event.message,
+    ]),
+  };
+}

@@ -1,0 +1,75 @@
+import {
+  type AnyDeclaration,
+  type ServiceContract,
+  contractsOf,
+  everyServiceReads,
+  patternOf,
+  instanceJournal,
+  refusedMessage,
+  serviceInstance,
+} from '@kubus/contracts';
+import type { Command } from 'commander';
+import { Option } from 'commander';
+
+interface Edges {
+  readonly about: string;
+  readonly writes: readonly string[];
+  readonly reads: readonly string[];
+}
+
+interface GraphOptions {
+  faults?: boolean;
+  output?: 'json' | 'dot';
+}
+
+export function addGraph(program: Command): void {
+  program
+    .command('graph')
+    .argument('[service]', 'show only this service')
+    .description('list the subjects that each service may publish and read')
+    .option('--faults', 'include the subjects of nodes started with --faults')
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['json', 'dot']))
+    .action((service: string | undefined, options: GraphOptions, command: Command) => {
+      const { node } = command.optsWithGlobals<{ node: string }>();
+      const all = Object.entries(contractsOf({ faults: options.faults === true })).filter(
+        ([name]) => service === undefined || name === service,
+      );
+      if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
+      const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
+      if (options.output === 'json') console.log(JSON.stringify(Object.fromEntries(graph), undefined, 2));
+      else if (options.output === 'dot') console.log(dot(graph));
+      else print(graph);
+    });
+}
+
+function edgesOf(node: string, contract: ServiceContract): Edges {
+  const subjects = (declarations: readonly AnyDeclaration[]) =>
+    declarations.map((declaration) => patternOf(node, declaration)).sort();
+  return {
+    about: contract.about,
+    writes: subjects([
+      ...contract.owns,
+      ...contract.calls,
+      ...contract.publishes,
+      ...[serviceInstance, refusedMessage, instanceJournal],
+    ]),
+    reads: subjects([...new Set([...contract.reads, ...everyServiceReads]), ...contract.serves, ...contract.hears]),
+  };
+}
+
+function print(graph: ReadonlyMap<string, Edges>): void {
+  for (const [service, { about, writes, reads }] of graph) {
+    console.log(`${service}: ${about}`);
+    for (const subject of writes) console.log(`  writes  ${subject}`);
+    for (const subject of reads) console.log(`  reads   ${subject}`);
+  }
+}
+
+function dot(graph: ReadonlyMap<string, Edges>): string {
+  const lines = [...graph].flatMap(([service, { writes, reads }]) => [
+    ...writes.map((subject) => `  "${service}" -> "${subject}";`),
+    ...reads.map((subject) => `  "${subject}" -> "${service}";`),
+  ]);
+  const services = [...graph.keys()].map((service) => `  "${service}" [shape=box];`);
+  return ['digraph kubus {', '  rankdir=LR;', ...services, ...lines, '}'].join('\n');
+}

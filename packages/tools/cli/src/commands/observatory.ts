@@ -1,0 +1,94 @@
+import { nodeDir, observatorySocket } from '@kubus/launcher';
+import { silentLogger } from '@kubus/ports';
+import { systemIds, version } from '@kubus/service-kit';
+import { type Command, InvalidArgumentError } from 'commander';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { type Answer, listenGuarded } from '../observatory/guarded-server.ts';
+import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
+import { UserError } from '../user-error.ts';
+
+const DEFAULT_PORT = 8470;
+const TOKEN_BYTES = 32;
+
+export function addObservatory(program: Command): void {
+  program
+    .command('observatory')
+    .argument('[files...]', 'show these exported recordings instead of the node')
+    .option('--port <number>', 'TCP port on 127.0.0.1; 0: any free port', portNumber, DEFAULT_PORT)
+    .description('serve a web page with the node’s messages, their causes and their timing')
+    .action(async (files: string[], { port }: { port: number }, command: Command) => {
+      const { node } = command.optsWithGlobals<{ node: string }>();
+      await serve(port, files.length > 0 ? await filesAnswer(files) : nodeAnswer(node));
+    });
+}
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port < 65_536) return port;
+  throw new InvalidArgumentError('must be a TCP port, 0 to 65535');
+}
+
+/** Serves until SIGINT or SIGTERM. */
+async function serve(wanted: number, answer: Answer): Promise<void> {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const { server, port } = await listenGuarded(wanted, token, answer).catch((error: unknown) => {
+    throw new UserError(`cannot listen on 127.0.0.1:${wanted} (${String(error)}): choose another TCP port with --port`);
+  });
+  console.log(`http://127.0.0.1:${port}/#token=${token}`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+  server.close();
+  server.closeAllConnections();
+}
+
+async function filesAnswer(files: readonly string[]): Promise<Answer> {
+  // Imported only here: it contains a web server, which no other command needs.
+  const { FileRecordings, Threads, createApp } = await import('@kubus/observatory');
+  const threads = new Threads();
+  const recordings = new FileRecordings(files, threads);
+  const app = await createApp({
+    ...{ recordings, threads, version, page: observatoryPage, contract: publishedContract },
+    ...{ ids: systemIds, logger: silentLogger },
+  });
+  return (incoming, response) => app.routing(incoming, response);
+}
+
+/** Forwards every request to the observatory's socket of the node. */
+function nodeAnswer(node: string): Answer {
+  const dir = nodeDir(node);
+  const socketPath = observatorySocket(dir);
+  if (!existsSync(dir.root))
+    throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
+  if (!existsSync(socketPath)) {
+    throw new UserError(
+      `node ${node} has no observatory: start it with ./kubus up --observatory, or name exported recordings`,
+    );
+  }
+  return (incoming, response) => {
+    const { method, url: path } = incoming;
+    // The observatory itself does not use the token, and does not get it.
+    const { authorization: _token, connection: _connection, ...headers } = incoming.headers;
+    const asking = request({ socketPath, method, path, headers, agent: false });
+    asking.on('response', (answer) => {
+      const { connection: _own, ...kept } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, kept);
+      // Send the headers at once: a stream of events may have no body for a long time.
+      response.flushHeaders();
+      pipeline(answer, response).catch(() => asking.destroy());
+    });
+    asking.on('error', (error) => {
+      if (response.headersSent) response.destroy();
+      else {
+        response.writeHead(503, { 'content-type': 'application/json' });
+        const message = `the observatory of node ${node} does not answer: ${error.message}`;
+        response.end(JSON.stringify({ error: { code: 'not-running', message } }));
+      }
+    });
+    response.on('close', () => asking.destroy());
+    pipeline(incoming, asking).catch(() => undefined);
+  };
+}

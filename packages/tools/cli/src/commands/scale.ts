@@ -1,0 +1,45 @@
+import { scaleService, serviceShare } from '@kubus/contracts';
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import { connectNode } from '../node/node-link.ts';
+import { outputOption, printDocument } from '../output/output.ts';
+import { UserError } from '../user-error.ts';
+
+/** How long new instances may take until they own their pods, in milliseconds. */
+const LIMIT_MS = 30_000;
+
+export function addScale(program: Command): void {
+  program
+    .command('scale')
+    .argument('<service>', 'a service whose instances share the pods: pod-workers or prober')
+    .argument('<count>', 'number of instances', instanceCount)
+    .description('change the number of instances of a service and wait until each owns its pods; pods keep running')
+    .addOption(outputOption())
+    .action(async (service: string, count: number, options: { output?: 'json' | 'yaml' }, command: Command) => {
+      const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
+      const { result } = await link.bus.call(scaleService, service, { count });
+      const wanted = result.instances.toSorted().join();
+      const shared = Promise.withResolvers<undefined>();
+      await link.facts(serviceShare, {
+        changed: ({ key, value }) => {
+          if (key === service && value.instances.join() === wanted) shared.resolve(undefined);
+        },
+      });
+      const late = setTimeout(
+        () =>
+          shared.reject(
+            new UserError(`not every instance of ${service} is ready after ${LIMIT_MS / 1000} s: see "kubus status"`),
+          ),
+        LIMIT_MS,
+      );
+      await shared.promise.finally(() => clearTimeout(late));
+      if (options.output !== undefined) printDocument({ service, instances: result.instances }, options.output);
+      else console.log(`${service} runs as ${result.instances.join(', ')}`);
+    });
+}
+
+/** Parses a number of instances. Throws commander's InvalidArgumentError. */
+export function instanceCount(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('must be a whole number, 1 or more');
+  return Number(text);
+}

@@ -1,0 +1,112 @@
+import { ownerOf } from '@kubus/admission';
+import { networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
+import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
+import type { Command } from 'commander';
+import { type NodeLink, connectNode } from '../node/node-link.ts';
+import { outputOption, printDocument } from '../output/output.ts';
+import { formatTable } from '../output/table.ts';
+
+interface ServiceState {
+  readonly instance: string;
+  readonly state: 'Ready' | 'NotReady' | 'Down';
+  readonly version: string;
+  readonly pid: number | undefined;
+  /** Round trip of a request over NATS, in milliseconds. */
+  readonly latencyMs: number | undefined;
+  /** Number of pods that the instance owns; undefined for a service whose instances do not share the pods. */
+  readonly pods: number | undefined;
+  /** Failed checks of the service's /readyz. */
+  readonly problems: readonly string[];
+}
+
+/** How long a service may take to answer, in milliseconds. */
+const ANSWER_MS = 1_000;
+
+export function addStatus(program: Command): void {
+  program
+    .command('status')
+    .description('show the health, version and latency of each service, and the state of runtime and network')
+    .addOption(outputOption())
+    .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
+      await status(await connectNode(command.optsWithGlobals<{ node: string }>().node), options.output);
+    });
+}
+
+async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
+  const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
+  const runtime = [...runtimes][0]?.value;
+  const network = [...networks][0]?.value;
+  const { instances = {}, kubeconfig, observatory } = (await readSettings(link.dir)) ?? {};
+  const expected = [
+    ...servicesOf({ kubeconfig, observatory }).flatMap((service) => instancesOf(service, instances)),
+    'launcher-0',
+  ];
+  const pods = await podsOf(link);
+  const services: ServiceState[] = [];
+  // One after the other, so that a request's latency does not include the others'.
+  for (const instance of expected.sort()) services.push({ ...(await ask(link, instance)), pods: pods(instance) });
+  const healthy = services.every(({ state }) => state === 'Ready');
+  if (output !== undefined) printDocument({ node: link.bus.node, healthy, services, runtime, network }, output);
+  else {
+    const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems }) => [
+      instance,
+      state,
+      version,
+      pid === undefined ? '-' : String(pid),
+      latencyMs === undefined ? '-' : `${latencyMs.toFixed(1)} ms`,
+      pods === undefined ? '-' : String(pods),
+      problems.join('; '),
+    ]);
+    console.log(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
+    console.log('');
+    const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
+    console.log(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'unknown')}`);
+    const by = runtime?.network === 'runtime' ? 'set up by the runtime' : (network?.file ?? 'no CNI configuration');
+    console.log(
+      `network  ${network?.network ?? '-'} (${by}): ${network?.ready === true ? 'ready' : (network?.message ?? '-')}`,
+    );
+    for (const { file, error } of network?.broken ?? []) console.log(`         ${file} is ignored: ${error}`);
+  }
+  if (!healthy) process.exitCode = 1;
+}
+
+/** A function that counts the pods of an instance; undefined for a service whose instances do not share the pods. */
+async function podsOf(link: NodeLink): Promise<(instance: string) => number | undefined> {
+  const [works, shares] = await Promise.all([link.facts(podWork), link.facts(serviceShare)]);
+  const uids = [...works].map(({ key }) => key);
+  return (instance) => {
+    const share = shares.get(instance.replace(/-\d+$/, ''))?.value;
+    return share && uids.filter((uid) => ownerOf(uid, share.instances) === instance).length;
+  };
+}
+
+async function ask(link: NodeLink, instance: string): Promise<Omit<ServiceState, 'pods'>> {
+  const peer = [...link.bus.peers].find((one) => one.instance === instance);
+  const service = instance.replace(/-\d+$/, '');
+  const ping = () => link.connection.request(`$SRV.PING.${service}.${instance}`, '', { timeout: ANSWER_MS });
+  // The first request warms up both sides.
+  const answered = await ping()
+    .then(async () => {
+      const began = performance.now();
+      await ping();
+      return performance.now() - began;
+    })
+    .catch(() => undefined);
+  const problems = answered === undefined ? ['does not answer'] : await readiness(peer?.http);
+  const state = answered === undefined ? 'Down' : problems.length === 0 ? 'Ready' : 'NotReady';
+  return { instance, state, version: peer?.version ?? '-', pid: peer?.pid, latencyMs: answered, problems };
+}
+
+/** The failed checks of a service's /readyz. */
+async function readiness(address: string | undefined): Promise<string[]> {
+  if (address === undefined) return [];
+  try {
+    const response = await fetch(`http://${address}/readyz`, { signal: AbortSignal.timeout(ANSWER_MS) });
+    const { checks } = (await response.json()) as { checks: Record<string, string> };
+    return Object.entries(checks)
+      .filter(([, text]) => text !== 'ok')
+      .map(([name, text]) => `${name}: ${text}`);
+  } catch (error) {
+    return [`readiness check failed: ${String(error)}`];
+  }
+}

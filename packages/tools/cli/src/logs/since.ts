@@ -1,0 +1,15 @@
+/**
+ * The time from which lines are shown (RFC 3339), for `sinceTime` of the node's API: its `sinceSeconds` takes whole seconds only.
+ *
+ * @param now the node's clock, in milliseconds since the Unix epoch
+ */
+export function sinceTime(
+  options: { readonly since?: bigint | undefined; readonly sinceTime?: string | undefined },
+  now: number,
+): string | undefined {
+  if (options.since === undefined) return options.sinceTime;
+  const nanos = BigInt(Math.round(now)) * 1_000_000n - options.since;
+  const begin = nanos < 0n ? 0n : nanos;
+  const whole = new Date(Number(begin / 1_000_000_000n) * 1000).toISOString().slice(0, -'.000Z'.length);
+  return `${whole}.${String(begin % 1_000_000_000n).padStart(9, '0')}Z`;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ContainerStatus, PodStatus } from '@kubus/contracts';
+import { podTable } from '../commands/get.ts';
+import { type PodView, podDocument, statusWord } from './pods.ts';
+
+const ref = { uid: 'u1', name: 'web-node0', namespace: 'default' };
+
+function view(status: PodStatus | undefined, work: Partial<PodView['work']> = {}): PodView {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { ...ref, labels: { app: 'web' } },
+    spec: { containers: [{ name: 'a' }, { name: 'b' }] },
+  };
+  const present = { ref, pod, source: 'file', work: 'sync', reason: '', worker: 'pod-workers-0' } as const;
+  return {
+    uid: ref.uid,
+    work: { ...present, firstSeen: '2030-01-01T00:00:00Z', ...work },
+    status,
+    worker: undefined,
+  };
+}
+
+type State = ContainerStatus['state'];
+
+function containers(...states: readonly [State, boolean?][]): PodStatus['containerStatuses'] {
+  return states.map(([state, ready = false], index) => ({
+    name: String(index),
+    ready,
+    restartCount: index,
+    image: 'x',
+    imageID: '',
+    ...(state !== undefined && { state }),
+  }));
+}
+
+const running: [State, boolean] = [{ running: {} }, true];
+const waiting = (reason: string): [State] => [{ waiting: { reason } }];
+const ended = (exitCode: number, more: object = {}): [State] => [{ terminated: { exitCode, ...more } }];
+const ready = [{ type: 'Ready', status: 'True' }];
+
+describe('the STATUS column of a pod', () => {
+  test.each<[string, PodStatus | undefined]>([
+    ['Pending', undefined],
+    ['Pending', { phase: 'Pending' }],
+    ['Running', { phase: 'Running', containerStatuses: containers(running, running) }],
+    ['Evicted', { phase: 'Failed', reason: 'Evicted' }],
+    ['Pending', { phase: 'Pending', reason: '' }],
+    ['ContainerCreating', { phase: 'Pending', containerStatuses: containers(waiting('ContainerCreating'), running) }],
+    ['CrashLoopBackOff', { phase: 'Running', containerStatuses: containers(running, waiting('CrashLoopBackOff')) }],
+    ['ErrImagePull', { phase: 'Pending', containerStatuses: containers(waiting('ErrImagePull'), waiting('Other')) }],
+    ['Running', { phase: 'Running', containerStatuses: containers(waiting(''), running) }],
+    ['Completed', { phase: 'Succeeded', containerStatuses: containers(ended(0, { reason: 'Completed' })) }],
+    ['Error', { phase: 'Failed', containerStatuses: containers(ended(1, { reason: 'Error' })) }],
+    ['OOMKilled', { phase: 'Running', containerStatuses: containers(running, ended(137, { reason: 'OOMKilled' })) }],
+    ['ExitCode:7', { phase: 'Failed', containerStatuses: containers(ended(7)) }],
+    ['ExitCode:7', { phase: 'Failed', containerStatuses: containers(ended(7, { reason: '' })) }],
+    ['Signal:9', { phase: 'Failed', containerStatuses: containers(ended(137, { signal: 9 })) }],
+    ['Error', { phase: 'Failed', reason: 'Evicted', containerStatuses: containers(ended(1, { reason: 'Error' })) }],
+    [
+      'Running',
+      {
+        phase: 'Running',
+        conditions: ready,
+        containerStatuses: containers(running, ended(0, { reason: 'Completed' })),
+      },
+    ],
+    ['NotReady', { phase: 'Running', containerStatuses: containers(running, ended(0, { reason: 'Completed' })) }],
+  ])('%s: %j', (word, status) => {
+    expect(statusWord(view(status))).toBe(word);
+  });
+
+  test('is Terminating while a deleted pod has running containers', () => {
+    const crashing = { phase: 'Running', containerStatuses: containers(waiting('CrashLoopBackOff')) };
+    const done = { phase: 'Succeeded', containerStatuses: containers(ended(0, { reason: 'Completed' })) };
+    expect(statusWord(view(crashing, { work: 'kill' }))).toBe('Terminating');
+    expect(statusWord(view(undefined, { work: 'kill', pod: undefined }))).toBe('Terminating');
+    expect(statusWord(view(done, { work: 'kill' }))).toBe('Completed');
+    const metadata = { ...ref, deletionTimestamp: '2030-01-01T00:00:00Z' };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } };
+    expect(statusWord(view(crashing, { pod }))).toBe('Terminating');
+  });
+});
+
+describe('pods', () => {
+  const startTime = new Date(Date.now() - 5 * 3_600_000 - 1_000).toISOString();
+  const status: PodStatus = {
+    phase: 'Running',
+    podIP: '10.0.0.2',
+    startTime,
+    conditions: ready,
+    containerStatuses: containers(running, waiting('CrashLoopBackOff')),
+  };
+
+  test('are printed with the columns of kubectl', () => {
+    const narrow = podTable([view(status)], { wide: false, all: false, node: 'node0' });
+    expect(narrow.header).toEqual(['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE']);
+    expect(narrow.rows).toEqual([['web-node0', '1/2', 'CrashLoopBackOff', '1', '5h']]);
+    const wide = podTable([view(status), view(undefined)], { wide: true, all: true, node: 'node0' });
+    expect(wide.header).toEqual(['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP', 'NODE']);
+    expect(wide.rows[0]).toEqual(['default', 'web-node0', '1/2', 'CrashLoopBackOff', '1', '5h', '10.0.0.2', 'node0']);
+    expect(wide.rows[1]?.slice(2, 5)).toEqual(['0/2', 'Pending', '0']);
+    expect(wide.rows[1]?.slice(6)).toEqual(['<none>', 'node0']);
+  });
+
+  test('are printed as API objects with -o json', () => {
+    expect(podDocument(view(status))).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { ...ref, labels: { app: 'web' } },
+      spec: { containers: [{ name: 'a' }, { name: 'b' }] },
+      status,
+    });
+    expect(podDocument(view(undefined, { pod: undefined }))).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: ref,
+      spec: { containers: [] },
+    });
+  });
+});

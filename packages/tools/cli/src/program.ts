@@ -1,0 +1,105 @@
+import { KubusError, toError } from '@kubus/ports';
+import { endProcess, version } from '@kubus/service-kit';
+import { Command, Option } from 'commander';
+import { addAttach } from './commands/attach.ts';
+import { addDebug } from './commands/debug.ts';
+import { addDescribe } from './commands/describe.ts';
+import { addDiff } from './commands/diff.ts';
+import { addDown } from './commands/down.ts';
+import { addEvents } from './commands/events.ts';
+import { addExec } from './commands/exec.ts';
+import { addExperiment } from './commands/experiment.ts';
+import { addFault } from './commands/fault.ts';
+import { addGet } from './commands/get.ts';
+import { addGraph } from './commands/graph.ts';
+import { addIdentities } from './commands/identities.ts';
+import { addInside } from './commands/inside.ts';
+import { addKubelet } from './commands/kubelet.ts';
+import { addLogs } from './commands/logs.ts';
+import { addObservatory } from './commands/observatory.ts';
+import { addPortForward } from './commands/port-forward.ts';
+import { addRecord } from './commands/record.ts';
+import { addReplay } from './commands/replay.ts';
+import { addReplace } from './commands/replace.ts';
+import { addRestart } from './commands/restart.ts';
+import { addScale } from './commands/scale.ts';
+import { addStatus } from './commands/status.ts';
+import { addTail } from './commands/tail.ts';
+import { addTop } from './commands/top.ts';
+import { addTrace } from './commands/trace.ts';
+import { addUp } from './commands/up.ts';
+import { defaultNode } from './node/node-option.ts';
+import { exitOnBrokenPipe } from './output/output-stream.ts';
+
+/** The commands with their options. Wrong usage throws a CommanderError; a command's own failure throws its own error. */
+export function createProgram(): Command {
+  const program = new Command('kubus')
+    .description('Kubus: a Kubernetes node agent made of cooperating services over NATS')
+    .version(version, '-V, --version')
+    .addOption(new Option('--node <name>', 'name of the node').default(defaultNode()).env('KUBUS_NODE'))
+    .configureHelp({ showGlobalOptions: true })
+    .enablePositionalOptions()
+    .exitOverride();
+  for (const add of [
+    addUp,
+    addDown,
+    addStatus,
+    addGet,
+    addDescribe,
+    addEvents,
+    addLogs,
+    addExec,
+    addAttach,
+    addPortForward,
+    addTop,
+    addTail,
+    addTrace,
+    addRecord,
+    addObservatory,
+    addDiff,
+    addReplay,
+    addGraph,
+    addIdentities,
+    addRestart,
+    addScale,
+    addDebug,
+    addFault,
+    addExperiment,
+    addReplace,
+    addInside,
+    addKubelet,
+  ]) {
+    add(program);
+  }
+  // The kubus script runs these two itself; they are listed here for the help only.
+  program.command('test').description('install missing tools and run every test (run by the kubus script)');
+  program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
+  return program;
+}
+
+/**
+ * The command line program. Exit codes: 0 success, 1 failure, 2 wrong usage, 141 the reader of its output has closed the pipe; `exec`
+ * and `attach` exit with the code of the command in the container.
+ */
+export async function run(argv: readonly string[]): Promise<void> {
+  exitOnBrokenPipe();
+  try {
+    await createProgram().parseAsync(argv);
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+  // A connection that a command left open must not keep the process alive once its output is written.
+  await new Promise((resolve) => process.stdout.write('', resolve));
+  await endProcess(Number(process.exitCode ?? 0));
+}
+
+function exitCodeOf(thrown: unknown): number {
+  const error = toError(thrown);
+  // Commander has already printed its message; exit code 0 means help or version, anything else wrong usage.
+  if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) {
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  console.error(`kubus: ${error.message}`);
+  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) console.error(error.stack);
+  return 1;
+}

@@ -1,0 +1,54 @@
+export { removeCgroupRoot } from './runtime/cgroup-root.ts';
+export { type Command, runCommand } from './processes/command.ts';
+export { startContainerd } from './runtime/containerd.ts';
+export { containerdConfig, runtimeHandler } from './runtime/containerd-config.ts';
+export { type ContainerdPrograms, findContainerd } from './runtime/containerd-programs.ts';
+export { agentCpu, readCpuTimes } from './processes/cpu-times.ts';
+export { type HubChoice, checkRelayed, keepHub, readHub } from './nats/hub.ts';
+export { podNamespaces, removeLostNamespaces } from './runtime/lost-namespaces.ts';
+export { type MachineSnapshot, diffSnapshots, takeSnapshot, watchedFolders } from './node/machine-snapshot.ts';
+export { containerConfig } from './containers/container-config.ts';
+export { containerDir } from './containers/container-dir.ts';
+export { checkRuntimeUse } from './containers/runtime-use.ts';
+export { containerServices } from './containers/container-services.ts';
+export {
+  createNetworkNamespace,
+  inNetworkNamespace,
+  isNetworkNamespace,
+  keepNetworkNamespace,
+} from './network/network-namespace.ts';
+export { kubeletDir } from './kubelet/kubelet-dir.ts';
+export { type NodeDir, apiSocket, observatorySocket, createNodeDir, nodeDir } from './node/node-dir.ts';
+export {
+  type ProcessRecord,
+  endProcesses,
+  findProcesses,
+  isRunning,
+  nodeMark,
+  readRecords,
+  recordOf,
+  writeRecord,
+} from './processes/process-record.ts';
+export { removeNode } from './node/remove-node.ts';
+export { shimSocket } from './runtime/runtime-removal.ts';
+export { type StartedProcess, startProcess } from './processes/start-process.ts';
+export { inTransientScope } from './processes/transient-scope.ts';
+export { POD_CIDR, findCniPlugins, podNetwork } from './network/pod-network.ts';
+export { type InstanceCounts, instancesOf, isShared } from './nats/identities.ts';
+export { checkNats } from './nats/external-nats.ts';
+export { freePort, freePorts } from './network/free-port.ts';
+export { addNode, identitiesOf, natsFolder, takeIdentities } from './nats/nats-folder.ts';
+export { keepNatsCa, natsAccess, parseNatsUrl } from './nats/nats-relay.ts';
+export { clusterServices, everyService, hostProcess, nodeServices, servicesOf } from './node/node-services.ts';
+export {
+  type NodeSettings,
+  identitiesFolder,
+  nodeConfigFile,
+  nodeSettingsSchema,
+  readSettings,
+  writeSettings,
+} from './node/node-settings.ts';
+export { isLoopback } from './nats/server-url.ts';
+export { takeDown } from './node/take-down.ts';
+export { compileNatives } from './node/natives.ts';
+export { nodeProgram, nodeProgramEnv } from './processes/node-program.ts';

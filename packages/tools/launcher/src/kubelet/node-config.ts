@@ -1,0 +1,260 @@
+import { ID_UNIT, parseQuantity, quantityUnits } from '@kubus/contracts';
+import {
+  type KubeletConfiguration,
+  type KubeletFlags,
+  type KubeletSettings,
+  topologyOptions,
+} from '@kubus/kubelet-config';
+import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
+import { dirname, join } from 'node:path';
+import { LauncherError } from '../errors.ts';
+import type { NatsAccess } from '../nats/nats-relay.ts';
+import { apiSocket, isNodeName } from '../node/node-dir.ts';
+import { identitiesFolder } from '../node/node-settings.ts';
+import type { KubeletDir } from './kubelet-dir.ts';
+
+/** The inputs of the services' configuration besides the kubelet's settings. */
+export interface NodeParts {
+  readonly dir: KubeletDir;
+  readonly nats: NatsAccess;
+  /** The relay between cri-bridge and the runtime. */
+  readonly relay: string;
+  /** The relay between a client of the node's API and the runtime's streaming server. */
+  readonly streamRelay: string;
+  /** The container runtime's socket. */
+  readonly runtime: string;
+  /** The runtime handler whose network cni-bridge sets up; undefined: the runtime has no such handler. */
+  readonly handler: string | undefined;
+  /** The cgroup driver: the runtime's, else the configured one. */
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly nodeIps: readonly string[];
+  readonly cpus: number;
+  /** The file with the content of `/configz`. */
+  readonly configz: string;
+  /** The file with the content of `/flagz`. */
+  readonly flagz: string;
+}
+
+/**
+ * The node's name: that of `--hostname-override`, else the machine's, in lower case (behaviour:node-object).
+ *
+ * @throws LauncherError `InvalidNodeName`
+ */
+export function nodeName({ 'hostname-override': override }: KubeletFlags, hostname: string): string {
+  const name = (override === '' ? hostname : override).trim().toLowerCase();
+  if (isNodeName(name)) return name;
+  const where = override === '' ? 'the machine’s host name' : '--hostname-override';
+  throw new LauncherError(
+    'InvalidNodeName',
+    `${where} "${name}" is not a valid node name: it must be a DNS subdomain (lower-case letters, digits, "-" and ".")`,
+  );
+}
+
+/**
+ * The path of the socket in `unix:///run/x.sock`, or in a plain path.
+ *
+ * @throws LauncherError `BadEndpoint` for anything else.
+ */
+export function socketOf(endpoint: string): string {
+  const path = endpoint.startsWith('/') ? endpoint : /^unix:(?:\/\/)?(\/[^/].*)$/.exec(endpoint)?.[1];
+  if (path !== undefined) return path;
+  const message = `containerRuntimeEndpoint (--container-runtime-endpoint) "${endpoint}" is not a unix socket: use unix:///PATH`;
+  throw new LauncherError('BadEndpoint', message);
+}
+
+/** Whether the node serves the HTTPS API: not when webhook authentication or authorization would need an API server that it does not have. */
+export function servesHttps({ config, flags }: Pick<KubeletSettings, 'config' | 'flags'>): boolean {
+  const { enableServer, authentication, authorization } = config;
+  const needsApiServer = authentication.webhook.enabled || authorization.mode === 'Webhook';
+  return enableServer && (flags.kubeconfig !== '' || !needsApiServer);
+}
+
+/** The configuration of the node's services. */
+export function nodeConfigOf({ config, flags, shutdown }: KubeletSettings, parts: NodeParts): NodeConfig {
+  const { dir } = parts;
+  const { logging, staticPodPath, staticPodURL } = config;
+  return nodeConfigSchema.parse({
+    node: dir.node,
+    nodeIps: parts.nodeIps,
+    logLevel: levelOf(logging.verbosity),
+    journal: false,
+    nats: { ...parts.nats, identities: identitiesFolder(dir) },
+    state: dir.state('.'),
+    ...(staticPodPath !== '' && { manifests: { path: staticPodPath, checkEveryMs: config.fileCheckFrequency } }),
+    ...(staticPodURL !== '' && {
+      manifestUrl: {
+        url: staticPodURL,
+        headers: config.staticPodURLHeader,
+        checkEveryMs: config.httpCheckFrequency,
+      },
+    }),
+    ...(flags.kubeconfig !== '' && cluster(config, flags, parts)),
+    server: server({ config, flags }, parts),
+    nodeObject: nodeObject(config, flags),
+    runtime: {
+      socket: parts.runtime,
+      relay: parts.relay,
+      handler: parts.handler,
+      cgroupRoot: config.cgroupRoot === '' ? '/' : config.cgroupRoot,
+    },
+    network: {
+      // Without our handler the runtime runs CNI itself: cni-bridge must not garbage-collect its networks.
+      configDir: parts.handler === undefined ? dir.nothing : flags['cni-conf-dir'],
+      pluginDirs: flags['cni-bin-dir'],
+      socket: dir.socket('cni'),
+      podCidrs: config.podCIDR.split(',').filter((text) => text !== ''),
+    },
+    pods: pods(config, flags, parts),
+    ...(shutdown !== undefined && { shutdown }),
+    labels: flags['node-labels'],
+    taints: config.registerWithTaints.map(({ key, value, effect }) => ({ key, value, effect })),
+    reserved: {
+      system: config.systemReserved,
+      kube: config.kubeReserved,
+      evictionHard: flags['experimental-allocatable-ignore-eviction'] ? {} : config.evictionHard,
+      enforce: config.enforceNodeAllocatable.filter((value) => value !== 'none'),
+      systemCgroup: config.systemReservedCgroup,
+      kubeCgroup: config.kubeReservedCgroup,
+    },
+    devices: devices(config),
+    userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
+    images: images(config, flags),
+    events: { qps: config.eventRecordQPS, burst: Math.max(1, config.eventBurst) },
+    logs: {
+      maxSize: bytes(config.containerLogMaxSize),
+      maxFiles: config.containerLogMaxFiles,
+      monitorEveryMs: config.containerLogMonitorInterval,
+      workers: config.containerLogMaxWorkers,
+    },
+    dns: { servers: config.clusterDNS, domain: config.clusterDomain, resolvConf: config.resolvConf },
+  });
+}
+
+function bytes(quantity: string): number {
+  const parsed = parseQuantity(quantity);
+  return parsed === undefined ? 0 : Number(quantityUnits(parsed));
+}
+
+function pods(config: KubeletConfiguration, flags: KubeletFlags, { dir, cgroupDriver, cpus }: NodeParts): object {
+  const { maxPods, podsPerCore, podPidsLimit } = config;
+  return {
+    root: dir.kubeletRoot,
+    logs: config.podLogsDir,
+    // Beside the pod logs, by default /var/log/containers, where log collectors look.
+    logLinks: join(dirname(config.podLogsDir), 'containers'),
+    syncEveryMs: config.syncFrequency,
+    cgroupDriver,
+    max: podsPerCore === 0 ? maxPods : Math.min(maxPods, podsPerCore * cpus),
+    unsafeSysctls: config.allowedUnsafeSysctls,
+    seccompDefault: config.seccompDefault || flags['seccomp-default'],
+    cpuQuota: config.cpuCFSQuota,
+    ...(config.featureGates['CustomCPUCFSQuotaPeriod'] !== false && {
+      cpuPeriodUs: Math.round(config.cpuCFSQuotaPeriod * 1000),
+    }),
+    // On cgroup v1 the kernel never does anything else.
+    singleProcessOomKill: config.singleProcessOOMKill ?? false,
+    ...(podPidsLimit > 0 && { pidsLimit: podPidsLimit }),
+  };
+}
+
+function devices(config: KubeletConfiguration): object {
+  const { topologyManagerPolicy: topologyPolicy, topologyManagerScope: topologyScope } = config;
+  // With `none` the options have no effect, and have not been validated.
+  if (topologyPolicy === 'none') return { topologyPolicy, topologyScope };
+  const { preferClosest: preferClosestNodes, mostNodes } = topologyOptions(config.topologyManagerPolicyOptions);
+  return { topologyPolicy, topologyScope, preferClosestNodes, mostNodes };
+}
+
+function images(config: KubeletConfiguration, flags: KubeletFlags): object {
+  const [providers, binDir] = [flags['image-credential-provider-config'], flags['image-credential-provider-bin-dir']];
+  return {
+    pullQps: config.registryPullQPS,
+    pullBurst: Math.max(1, config.registryBurst),
+    serialize: config.serializeImagePulls,
+    maxParallel: config.maxParallelImagePulls,
+    ...(providers !== '' && { providers: { config: providers, binDir } }),
+    verification: {
+      policy: config.imagePullCredentialsVerificationPolicy,
+      allowlist: config.preloadedImagesVerificationAllowlist,
+    },
+    gc: {
+      highPercent: config.imageGCHighThresholdPercent,
+      lowPercent: config.imageGCLowThresholdPercent,
+      minAgeMs: config.imageMinimumGCAge,
+      maxAgeMs: config.imageMaximumGCAge,
+    },
+  };
+}
+
+function nodeObject(config: KubeletConfiguration, flags: KubeletFlags): object {
+  const override = flags['hostname-override'];
+  return {
+    register: config.registerNode,
+    statusEveryMs: config.nodeStatusUpdateFrequency,
+    reportEveryMs: config.nodeStatusReportFrequency,
+    leaseSeconds: config.nodeLeaseDurationSeconds,
+    maxImages: config.nodeStatusMaxImages,
+    providerId: config.providerID,
+    externalCloud: flags['cloud-provider'] === 'external',
+    ...(override !== '' && { hostname: override }),
+    iptablesUtilChains: config.makeIPTablesUtilChains,
+    controllerAttachDetach: config.enableControllerAttachDetach,
+  };
+}
+
+/** The configuration of a member of a cluster. */
+function cluster(config: KubeletConfiguration, flags: KubeletFlags, { dir }: NodeParts): object {
+  const bootstrap = flags['bootstrap-kubeconfig'];
+  return {
+    apiServer: {
+      kubeconfig: flags.kubeconfig,
+      // 0 stands for the default of both.
+      qps: config.kubeAPIQPS === 0 ? 50 : config.kubeAPIQPS,
+      burst: config.kubeAPIBurst === 0 ? 100 : config.kubeAPIBurst,
+      ...(bootstrap !== '' && { bootstrap: { kubeconfig: bootstrap } }),
+      certDir: flags['cert-dir'],
+      rotate: config.rotateCertificates,
+    },
+    objects: { socket: dir.socket('objects') },
+  };
+}
+
+function server(
+  { config, flags }: Pick<KubeletSettings, 'config' | 'flags'>,
+  { dir, configz, flagz, streamRelay }: NodeParts,
+): object {
+  const { authentication, authorization, tlsCertFile: certFile, tlsPrivateKeyFile: keyFile } = config;
+  const { clientCAFile } = authentication.x509;
+  return {
+    socket: apiSocket(dir),
+    address: config.address,
+    ...(servesHttps({ config, flags }) && { port: config.port }),
+    readOnlyPort: config.readOnlyPort,
+    healthz: { address: config.healthzBindAddress, port: config.healthzPort },
+    ...(certFile !== '' && keyFile !== '' && { tls: { certFile, keyFile } }),
+    certDir: flags['cert-dir'],
+    bootstrapTls: config.serverTLSBootstrap,
+    ...(config.tlsMinVersion !== '' && { minVersion: config.tlsMinVersion }),
+    cipherSuites: config.tlsCipherSuites,
+    authentication: {
+      ...(clientCAFile !== '' && { clientCaFile: clientCAFile }),
+      webhook: authentication.webhook.enabled,
+      webhookCacheMs: authentication.webhook.cacheTTL,
+      anonymous: authentication.anonymous.enabled,
+    },
+    authorization: {
+      mode: authorization.mode,
+      allowedCacheMs: authorization.webhook.cacheAuthorizedTTL,
+      deniedCacheMs: authorization.webhook.cacheUnauthorizedTTL,
+    },
+    ...(config.streamingConnectionIdleTimeout > 0 && { streamIdleMs: config.streamingConnectionIdleTimeout }),
+    streamRelay,
+    debuggingHandlers: config.enableDebuggingHandlers,
+    ...(config.enableSystemLogHandler && { systemLogs: '/var/log' }),
+    systemLogQuery: config.enableSystemLogQuery,
+    debugFlags: config.enableDebugFlagsHandler,
+    profiling: config.enableProfilingHandler,
+    configz,
+    flagz,
+  };
+}

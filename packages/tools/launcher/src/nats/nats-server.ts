@@ -1,0 +1,60 @@
+import { type HubLink, type KeyedIdentity, type ServerNode, permissionsOf, serverConfig } from '@kubus/bus-nats';
+import { type ServiceContract, type ServiceName, serviceContracts } from '@kubus/contracts';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inNetworkNamespace } from '../network/network-namespace.ts';
+import type { NodeDir } from '../node/node-dir.ts';
+import { type StartedProcess, startProcess } from '../processes/start-process.ts';
+
+/** TCP port of the NATS server; in the node's own network namespace it conflicts with nothing. */
+export const NATS_PORT = 4222;
+
+/** Where the services of a node reach NATS: its own server, or the relay to an external one. */
+export const ownNatsUrl = `nats://127.0.0.1:${NATS_PORT}`;
+
+type Contracts = Readonly<Record<ServiceName, ServiceContract>>;
+
+/** The configuration of a node on a NATS server: each identity may do exactly what its service's contract declares. */
+export function serverNode(
+  node: string,
+  identities: readonly KeyedIdentity[],
+  contracts: Contracts = serviceContracts,
+): ServerNode {
+  return {
+    node,
+    users: identities.map((identity) => ({ identity, permissions: permissionsOf(identity, node, contracts) })),
+  };
+}
+
+/** The file of the server's configuration, with keys and permissions of the node's identities. */
+export function natsConfigFile(dir: Pick<NodeDir, 'config'>): string {
+  return join(dir.config, 'nats.conf');
+}
+
+/** Writes the configuration of a NATS server for this node alone. */
+export async function writeNatsConfig(
+  dir: Pick<NodeDir, 'node' | 'config' | 'root'>,
+  identities: readonly KeyedIdentity[],
+  port: number,
+  { contracts = serviceContracts, hub }: { contracts?: Contracts; hub?: HubLink | undefined } = {},
+): Promise<void> {
+  const config = serverConfig({
+    host: '127.0.0.1',
+    port,
+    storeDir: join(dir.root, 'nats'),
+    serverName: dir.node,
+    nodes: [serverNode(dir.node, identities, contracts)],
+    hub,
+  });
+  await writeFile(natsConfigFile(dir), config, { mode: 0o600 });
+}
+
+/** Starts the node's own NATS server, without waiting until it is ready: clients reconnect by themselves. */
+export function startNats(dir: NodeDir): Promise<StartedProcess> {
+  return startProcess({
+    dir,
+    what: 'nats-server',
+    command: inNetworkNamespace(dir.networkNamespace, ['nats-server', '-c', natsConfigFile(dir)]),
+    log: join(dir.logs, 'nats-server.log'),
+  });
+}

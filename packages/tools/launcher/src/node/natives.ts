@@ -1,0 +1,66 @@
+import { installShim, linkShimSocket } from '@kubus/cni/shim-install';
+import { compileStatic } from '@kubus/node-images';
+import { fileURLToPath } from 'node:url';
+import type { NodeDir } from './node-dir.ts';
+
+const shimSource = fileURLToPath(new URL('../../../../adapters/cni/shim/kubus-cni.c', import.meta.url));
+const shimParts = [
+  fileURLToPath(new URL('../../../../adapters/cni/shim/frame.h', import.meta.url)),
+  fileURLToPath(new URL('../../../../adapters/cni/shim/run-program.h', import.meta.url)),
+];
+const relaySource = fileURLToPath(new URL('../../../../adapters/cri/relay/relay.c', import.meta.url));
+const portRelaySource = fileURLToPath(new URL('../../relay/port-relay.c', import.meta.url));
+const streamRelaySource = fileURLToPath(
+  new URL('../../../../../services/node-api/relay/stream-relay.c', import.meta.url),
+);
+const sdNotifySource = fileURLToPath(new URL('../../native/sd-notify.c', import.meta.url));
+const holdLockSource = fileURLToPath(new URL('../../native/hold-lock.c', import.meta.url));
+const keepServiceSource = fileURLToPath(new URL('../../native/keep-service.c', import.meta.url));
+const checkServiceSource = fileURLToPath(new URL('../../native/check-service.c', import.meta.url));
+
+/** Paths of the compiled native programs. */
+export interface Natives {
+  /** The relay between cri-bridge and the runtime, which keeps calls open while cri-bridge restarts. */
+  readonly relay: string;
+  /** The relay from the node's network namespace to a server outside of it. */
+  readonly portRelay: string;
+  /** The relay between a client of the node's API and the runtime's streaming server. */
+  readonly streamRelay: string;
+  /** Sends notifications to systemd. */
+  readonly sdNotify: string;
+  /** Holds the lock on a file. */
+  readonly holdLock: string;
+  /** Process 1 of a service's container. */
+  readonly keepService: string;
+  /** The health check of a service in a container. */
+  readonly checkService: string;
+}
+
+/** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
+export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
+  const [shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService] = await Promise.all([
+    compileStatic(shimSource, cache, shimParts),
+    compileStatic(relaySource, cache),
+    compileStatic(portRelaySource, cache),
+    compileStatic(streamRelaySource, cache),
+    compileStatic(sdNotifySource, cache),
+    compileStatic(holdLockSource, cache),
+    compileStatic(keepServiceSource, cache),
+    compileStatic(checkServiceSource, cache),
+  ]);
+  return { shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService };
+}
+
+/**
+ * Compiles the native programs and installs the CNI shim under both names that a runtime calls,
+ * with the link to cni-bridge's socket.
+ */
+export async function installNatives(
+  dir: Pick<NodeDir, 'socket'> & { readonly cni: Pick<NodeDir['cni'], 'bin'> },
+  cache: string,
+): Promise<Natives> {
+  const { shim, ...natives } = await compileNatives(cache);
+  await installShim(shim, dir.cni.bin);
+  await linkShimSocket(dir.cni.bin, dir.socket('cni'));
+  return natives;
+}

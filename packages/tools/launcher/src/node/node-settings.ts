@@ -1,0 +1,187 @@
+import { ID_UNIT, sharedServices } from '@kubus/contracts';
+import { type NodeConfig, nodeConfigSchema } from '@kubus/service-kit';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { runtimeHandler } from '../runtime/containerd-config.ts';
+import { natsAccess } from '../nats/nats-relay.ts';
+import { nodeKubeconfig } from '../network/api-relay.ts';
+import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
+import type { Natives } from './natives.ts';
+import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
+import { POD_CIDR } from '../network/pod-network.ts';
+
+/** Processes and threads that a pod may have: a fork bomb ends in its own pod. */
+const POD_PIDS = 1_024;
+
+/** The options of `kubus up`, kept in the node's folder so that a restarted launcher has them. */
+export const nodeSettingsSchema = z.object({
+  /** Path of the manifest file or folder. */
+  manifests: z.string(),
+  /** URL of an external NATS server. Default: the node has its own. */
+  nats: z.string().optional(),
+  /** Whether the node has its own CA certificates for it. */
+  natsCa: z.boolean().default(false),
+  /** URL of the hub to which the node's events go. */
+  hub: z.string().optional(),
+  /** Whether the node has its own CA certificates for it. */
+  hubCa: z.boolean().default(false),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Whether services publish journals, for replays. */
+  journal: z.boolean().default(false),
+  /** Path of a kubeconfig. Default: the node is not a member of a cluster. */
+  kubeconfig: z.string().optional(),
+  /** Path of another containerd than the machine's: its binary, or a folder that contains it. */
+  containerd: z.string().optional(),
+  /**
+   * Services that the launcher does not start, because the user runs programs instead of them, with the services' identities and slots.
+   */
+  elsewhere: z.array(z.string()).default([]),
+  /** Whether the node has the service `observatory`. */
+  observatory: z.boolean().default(false),
+  /** Folder of the observatory's page, and file of the published contract; either may be missing. */
+  page: z.string().optional(),
+  contract: z.string().optional(),
+  /** Whether the first instances of all services run in one process. */
+  hosted: z.boolean().default(false),
+  /** Whether the node allows fault injection. */
+  faults: z.boolean().default(false),
+  /** Number of instances of the services that share the pods. */
+  instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
+  /** Path of the bundled program of each service, and of the host process. */
+  programs: z.record(z.string(), z.string()),
+  /** The images that are imported at the start. */
+  images: z.array(z.object({ reference: z.string(), digest: z.string(), id: z.string(), archive: z.string() })),
+  /** Folder in which compiled programs are kept for all nodes. */
+  cache: z.string(),
+});
+/** See {@link nodeSettingsSchema}. */
+export type NodeSettings = z.infer<typeof nodeSettingsSchema>;
+
+/** The file that holds the node's settings. */
+export function settingsFile(dir: NodeDir): string {
+  return join(dir.config, 'settings.json');
+}
+
+/** The settings with which the node was started; undefined when there is no such node, or its file cannot be read. */
+export async function readSettings(dir: NodeDir): Promise<NodeSettings | undefined> {
+  try {
+    return nodeSettingsSchema.parse(JSON.parse(await readFile(settingsFile(dir), 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the node's settings. */
+export async function writeSettings(dir: NodeDir, settings: NodeSettings): Promise<void> {
+  await writeFile(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
+}
+
+/** The configuration file that the services read at their start. */
+export function nodeConfigFile(dir: Pick<NodeDir, 'config'>): string {
+  return join(dir.config, 'node.json');
+}
+
+/** The folder with the secret keys of the node's identities. */
+export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
+  return join(dir.config, 'identities');
+}
+
+/** Writes the configuration file of the services. */
+export async function writeNodeConfig(
+  dir: NodeDir,
+  settings: NodeSettings,
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay'>; plugins: string },
+): Promise<void> {
+  const config: NodeConfig = {
+    node: dir.node,
+    nodeIps: [],
+    logLevel: settings.logLevel,
+    faults: settings.faults,
+    journal: settings.journal,
+    nats: { ...natsAccess(dir, settings), identities: identitiesFolder(dir) },
+    state: join(dir.root, 'state'),
+    instances: settings.instances,
+    httpPorts: {},
+    manifests: { path: settings.manifests, checkEveryMs: 20_000 },
+    ...cluster(dir, settings),
+    server: server(dir, settings, parts.natives),
+    ...observatory(dir, settings),
+    nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
+    runtime: {
+      socket: dir.socket('containerd'),
+      relay: parts.natives.relay,
+      handler: runtimeHandler,
+      sandboxesAtOnce: 8,
+      cgroupRoot: dir.cgroupRoot,
+    },
+    network: {
+      configDir: dir.cni.networks,
+      pluginDirs: [parts.plugins],
+      socket: dir.socket('cni'),
+      chainsAtOnce: 8,
+      pluginTimeoutMs: 30_000,
+      podCidrs: [POD_CIDR],
+    },
+    objects: { socket: dir.socket('objects') },
+    pods: {
+      root: dir.pods,
+      logs: dir.podLogs,
+      logLinks: dir.logLinks,
+      syncEveryMs: 60_000,
+      cgroupDriver: 'cgroupfs',
+      cpuQuota: true,
+      cpuPeriodUs: 100_000,
+      singleProcessOomKill: false,
+      max: 110,
+      unsafeSysctls: [],
+      seccompDefault: false,
+      pidsLimit: POD_PIDS,
+    },
+    labels: {},
+    taints: [],
+    reserved: { system: {}, kube: {}, evictionHard: {}, enforce: ['pods'], systemCgroup: '', kubeCgroup: '' },
+    devices: { topologyPolicy: 'none', topologyScope: 'container' },
+    userNamespaces: { idsPerPod: ID_UNIT },
+    // The imported images exist in no registry, so they must not be collected.
+    images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
+    events: { qps: 50, burst: 100 },
+    logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
+    dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
+  };
+  await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+}
+
+/** The configuration of a member of a cluster. */
+function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Partial<Pick<NodeConfig, 'apiServer' | 'nodeIps'>> {
+  if (kubeconfig === undefined) return {};
+  const apiServer = { kubeconfig: nodeKubeconfig(dir), certDir: certificates(dir) };
+  return { apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer), nodeIps: [PRIVATE_NODE_IP] };
+}
+
+/** The configuration of the node's observatory, if it has one. */
+function observatory(dir: NodeDir, { observatory, page, contract }: NodeSettings): Pick<NodeConfig, 'observatory'> {
+  if (!observatory) return {};
+  const config = { socket: observatorySocket(dir), page, contract };
+  return { observatory: nodeConfigSchema.shape.observatory.parse(config) };
+}
+
+/** Without a cluster there is no HTTPS API, since nothing could authenticate its clients. */
+function server(
+  dir: NodeDir,
+  { kubeconfig }: NodeSettings,
+  { streamRelay }: Pick<Natives, 'streamRelay'>,
+): NodeConfig['server'] {
+  return nodeConfigSchema.shape.server.parse({
+    socket: apiSocket(dir),
+    streamRelay,
+    ...(kubeconfig !== undefined && { port: 10_250 }),
+    certDir: certificates(dir),
+    // The system logs of the machine.
+    systemLogs: '/var/log',
+  });
+}
+
+function certificates(dir: NodeDir): string {
+  return join(dir.config, 'pki');
+}

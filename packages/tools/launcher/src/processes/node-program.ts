@@ -1,0 +1,32 @@
+import type { Command } from './command.ts';
+
+/**
+ * Flags of Node.js for the long-lived programs of a node. The live data of each is a few megabytes; the default young generation of three
+ * times 16 MiB would fill up with garbage before it is collected, and without --optimize-for-size a third of the old generation stays
+ * garbage. Allocation-site pretenuring would put objects into the old generation directly, where only a full collection frees them.
+ */
+export const nodeFlags = [
+  '--disable-warning=ExperimentalWarning',
+  '--optimize-for-size',
+  '--max-semi-space-size=2',
+  '--no-allocation-site-pretenuring',
+  '--v8-pool-size=1',
+];
+
+/** Environment of the same programs: one malloc arena for all threads, since each further one keeps some megabytes. */
+export const nodeProgramEnv: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
+
+/** The command that runs a bundled program with the current Node.js. */
+export function nodeProgram(program: string, args: readonly string[]): Command {
+  return [process.execPath, ...nodeFlags, program, ...args];
+}
+
+/**
+ * The command that runs a service, or the process that hosts all of them.
+ *
+ * @param config path of the node's configuration file
+ * @param name of the instance, or of the host process
+ */
+export function serviceProgram(program: string, config: string, name: string): Command {
+  return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0']);
+}

@@ -1,0 +1,316 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Bus } from '@kubus/bus';
+import { connectNats, defaultRecordLimits, ensureHubStream, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
+import {
+  type ServiceName,
+  processEvent,
+  restartService,
+  runElsewhere,
+  scaleService,
+  serviceNames,
+  serviceShare,
+  contractsOf,
+  sharedServices,
+  supportProcesses,
+} from '@kubus/contracts';
+import { toError } from '@kubus/ports';
+import {
+  type AdjustableLogger,
+  type Slot,
+  announceInstance,
+  claimSlot,
+  followLogLevel,
+  joinBus,
+  systemClock,
+  systemIds,
+} from '@kubus/service-kit';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { apiRelay } from '../network/api-relay.ts';
+import { LauncherError } from '../errors.ts';
+import { hubRelay } from '../nats/hub.ts';
+import { type InstanceCounts, instancesOf, isShared } from '../nats/identities.ts';
+import { type NatsAccess, natsRelay } from '../nats/nats-relay.ts';
+import { NodeFaults } from './node-faults.ts';
+import type { NodeDir } from '../node/node-dir.ts';
+import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from '../node/node-services.ts';
+import { endProcesses, findProcesses } from './process-record.ts';
+import { ServiceShares } from './service-shares.ts';
+import { type SupervisedProcess, Supervisor } from './supervisor.ts';
+
+/** How often removal marks of facts are purged, and how old they have to be, in milliseconds. */
+const PURGE_EVERY_MS = 600_000;
+const PURGE_AGE_MS = 300_000;
+
+/** Grace period of processes that an earlier launcher left behind, in milliseconds. */
+const GRACE_MS = 2_000;
+
+/** The other processes of a node besides services and runtime. */
+const supportingProcesses: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay, hubRelay]);
+
+/** The launcher's identity on the bus. */
+export const launcherInstance = 'launcher-0';
+
+/** What {@link ServiceProcesses} needs. */
+export interface ServiceProcessesOptions {
+  readonly dir: Pick<NodeDir, 'node' | 'root' | 'processes' | 'state'>;
+  readonly logger: AdjustableLogger;
+  readonly shape: NodeShape;
+  /** Services that the user runs, see `runElsewhere` of the contracts. */
+  readonly elsewhere: readonly string[];
+  /** Whether the node allows fault injection. Default: false. */
+  readonly faults?: boolean;
+  /** Whether the node's events go to a hub. Default: false. */
+  readonly hub?: boolean;
+  /** Starts a process named by {@link serviceProcesses}. */
+  readonly start: (process: string) => Promise<SupervisedProcess>;
+  /** Prepares and saves a change of the number of instances; called before instances are started or stopped. */
+  readonly scale: (instances: InstanceCounts) => Promise<void>;
+}
+
+/**
+ * The processes of a node's services, and the launcher's part on the bus: restarts processes that end, serves the launcher's commands,
+ * creates the streams, and publishes which instances share the pods.
+ */
+export class ServiceProcesses {
+  readonly #options: ServiceProcessesOptions;
+  readonly #supervisor: Supervisor;
+  readonly #slot: Slot;
+  #shape: NodeShape;
+  #shares: ServiceShares | undefined;
+  /** Changes of the number of instances, one at a time. */
+  #scaling: Promise<unknown> = Promise.resolve();
+  #connection: NatsConnection | undefined;
+  #bus: Bus | undefined;
+  #faults: NodeFaults | undefined;
+  #purging: NodeJS.Timeout | undefined;
+
+  /** Throws `SlotTaken` when another launcher of the node is running. */
+  constructor(options: ServiceProcessesOptions) {
+    this.#options = options;
+    this.#shape = options.shape;
+    this.#slot = claimSlot(options.dir.state('launcher'), 0);
+    this.#supervisor = new Supervisor({
+      logger: options.logger,
+      events: {
+        started: (what, pid) => this.#emit(what, { what: 'started', pid }),
+        ended: (what, pid, status) => {
+          for (const instance of instancesIn(what, this.#shape)) this.#shares?.ended(instance);
+          this.#emit(what, { what: 'ended', pid, status });
+        },
+      },
+    });
+  }
+
+  /** Ends processes that a killed launcher left behind, except the runtime and its pods. */
+  async endLeftovers(): Promise<void> {
+    const { dir } = this.#options;
+    const left = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => !what.startsWith('containerd'));
+    const own = left.filter(({ what }) => supportingProcesses.has(what) || runsServices(what));
+    await endProcesses(own, GRACE_MS);
+  }
+
+  /** Starts another process that the services need, and keeps it running. See {@link Supervisor.keep}. */
+  keep(what: string, start: () => Promise<SupervisedProcess>, first?: SupervisedProcess): void {
+    this.#supervisor.keep(what, start, first);
+  }
+
+  /** The pid of a process; undefined when it is not running. */
+  pid(what: string): number | undefined {
+    return this.#supervisor.pid(what);
+  }
+
+  /** Starts the services and keeps them running; those that the user runs are only registered. */
+  startServices(): void {
+    for (const name of serviceProcesses(this.#shape)) {
+      const start = () => this.#options.start(name);
+      if (this.#options.elsewhere.includes(serviceOf(name))) this.#supervisor.keepReleased(name, start);
+      else this.#supervisor.keep(name, start);
+    }
+  }
+
+  /**
+   * Whether every service is ready: its current process has announced itself on the bus. Services that the user runs do not count.
+   */
+  get serving(): boolean {
+    const announced = new Map([...(this.#bus?.peers ?? [])].map(({ instance, pid }) => [instance, pid]));
+    return serviceProcesses(this.#shape)
+      .filter((name) => !this.#options.elsewhere.includes(serviceOf(name)))
+      .every((name) => {
+        const pid = this.#supervisor.pid(name);
+        return pid !== undefined && instancesIn(name, this.#shape).every((instance) => announced.get(instance) === pid);
+      });
+  }
+
+  /** Resolves when every service is ready. */
+  async untilServing(): Promise<void> {
+    const served = Promise.withResolvers<undefined>();
+    this.#bus?.onPeer(() => {
+      if (this.serving) served.resolve(undefined);
+    });
+    await served.promise;
+  }
+
+  /** Connects to NATS, waiting until the server is reachable. */
+  async joinBus({ url, tls, seed }: NatsAccess & { readonly seed: string }): Promise<void> {
+    const { dir, logger, faults = false } = this.#options;
+    const connection = await connectNats({ servers: url, tls, instance: launcherInstance, seed });
+    this.#connection = connection;
+    await this.#keepStreams(connection);
+    this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);
+    const { bus } = joinBus({
+      connection,
+      node: dir.node,
+      service: 'launcher',
+      identity: launcherInstance,
+      epoch: this.#slot.epoch,
+      logger,
+      contracts: contractsOf({ faults }),
+      onVerbosity: followLogLevel(logger),
+    });
+    this.#serve(bus);
+    this.#share(bus);
+    if (faults) {
+      this.#faults = new NodeFaults({
+        bus,
+        clock: systemClock,
+        logger,
+        named: (key) => this.#named(key),
+        signal: (what, signal) => this.#supervisor.signal(what, signal),
+        pid: (what) => this.#supervisor.pid(what),
+        flush: () => connection.flush(),
+      });
+    }
+    announceInstance(connection, bus, 'launcher');
+    this.#bus = bus;
+  }
+
+  /** Ends the launcher's own part; the processes go on without it. */
+  async stop(): Promise<void> {
+    this.#supervisor.stop();
+    clearInterval(this.#purging);
+    await this.#faults?.end();
+    await this.#connection?.close();
+    this.#slot.release();
+  }
+
+  #serve(bus: Bus): void {
+    bus.serve(restartService, async ({ key }) => {
+      const instances = this.#named(key);
+      const restarted = await Promise.all(instances.map((name) => this.#supervisor.restart(name)));
+      return {
+        instances: instances.filter((_, index) => restarted[index]).flatMap((what) => instancesIn(what, this.#shape)),
+      };
+    });
+    bus.serve(runElsewhere, async ({ key, request }) => {
+      const instances = this.#named(key);
+      for (const name of instances) {
+        if (request.elsewhere) await this.#supervisor.release(name);
+        else this.#supervisor.takeBack(name);
+      }
+      return { instances };
+    });
+    bus.serve(scaleService, ({ key, request }) => {
+      const scaled = this.#scaling.then(() => this.#scale(key, request.count));
+      this.#scaling = scaled.catch(() => undefined);
+      return scaled;
+    });
+  }
+
+  /** Publishes which instances share the pods, from now on. */
+  #share(bus: Bus): void {
+    const facts = bus.owner(serviceShare);
+    const shares = new ServiceShares({ facts, clock: systemClock, epoch: bus.epoch });
+    for (const service of sharedServices) shares.set(service, instancesOf(service, this.#shape.instances));
+    facts.complete();
+    bus.onPeer((_service, instance) => shares.serves(instance));
+    this.#shares = shares;
+  }
+
+  /** New instances get pods when they are ready; removed instances have ended before others get their pods. */
+  async #scale(service: string, count: number): Promise<{ instances: string[] }> {
+    if (!isShared(service)) {
+      const names = sharedServices.join(' and ');
+      throw new LauncherError('NotScalable', `${service} always has one instance: only ${names} can be scaled`);
+    }
+    const before = instancesOf(service, this.#shape.instances);
+    const counts = { ...this.#shape.instances, [service]: count };
+    const instances = instancesOf(service, counts);
+    await this.#options.scale(counts);
+    this.#shape = { ...this.#shape, instances: counts };
+    for (const instance of instances) {
+      if (!before.includes(instance)) this.#supervisor.keep(instance, () => this.#options.start(instance));
+    }
+    const surplus = before.filter((instance) => !instances.includes(instance));
+    await Promise.all(surplus.map((instance) => this.#supervisor.drop(instance)));
+    this.#shares?.set(service, instances);
+    return { instances };
+  }
+
+  /** The processes of a service or an instance. */
+  #named(key: string): string[] {
+    checkOwnProcess(key, this.#shape);
+    return this.#supervisor.names.filter((name) => name === key || serviceOf(name) === key);
+  }
+
+  /** Creates the streams now and after every reconnection: they are in memory, and a restarted NATS server has none. */
+  async #keepStreams(connection: NatsConnection): Promise<void> {
+    const { dir, hub = false } = this.#options;
+    const ensure = async () => {
+      await this.#retryUntilDone(connection, 'the streams', () =>
+        ensureStreams(connection, dir.node, defaultRecordLimits),
+      );
+      // Not awaited: nothing in the node needs the hub's stream.
+      if (hub) {
+        const make = () => ensureHubStream(connection, dir.node, systemClock.now());
+        void this.#retryUntilDone(connection, 'the stream for the hub', make);
+      }
+    };
+    await ensure();
+    void (async () => {
+      for await (const status of connection.status()) if (status.type === 'reconnect') await ensure();
+    })();
+  }
+
+  /** Retries every 100 ms until it succeeds or the connection is closed. */
+  async #retryUntilDone(connection: NatsConnection, what: string, make: () => Promise<void>): Promise<void> {
+    while (!connection.isClosed()) {
+      try {
+        await make();
+        return;
+      } catch (error) {
+        this.#options.logger.warn({ err: toError(error) }, `cannot create ${what} yet; trying again`);
+        await wait(100);
+      }
+    }
+  }
+
+  /** Purges old removal marks; after an error the next run purges them. */
+  async #purge(connection: NatsConnection): Promise<void> {
+    const { dir, logger } = this.#options;
+    const before = systemClock.now() - PURGE_AGE_MS;
+    const instance = launcherInstance;
+    try {
+      const count = await purgeRemovalMarks({ connection, node: dir.node, instance, before, id: systemIds.hex(8) });
+      logger.debug({ count }, 'purged removal marks of facts');
+    } catch (error) {
+      logger.warn({ err: toError(error) }, 'cannot purge removal marks of facts; trying again later');
+    }
+  }
+
+  #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
+    const service = serviceOf(what);
+    if (!isNamed(service)) return;
+    this.#bus?.emit(processEvent, what, { ...event, service });
+  }
+}
+
+/** The service of an instance's name; any other name is returned unchanged. */
+export function serviceOf(name: string): string {
+  return name.replace(/-\d+$/, '');
+}
+
+type ProcessName = ServiceName | (typeof supportProcesses)[number];
+
+function isNamed(what: string): what is ProcessName {
+  return ([...serviceNames, ...supportProcesses] as readonly string[]).includes(what);
+}

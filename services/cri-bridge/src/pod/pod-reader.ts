@@ -1,0 +1,110 @@
+import { CriError } from '@kubus/cri';
+import type { PodRef, RuntimeContainer, RuntimePod, Stamp } from '@kubus/contracts';
+import type { Container, PodSandbox } from '@kubus/proto/cri';
+import { UID_LABEL, containerState, newestFirst, podRefOf, toContainer, toSandbox } from './convert.ts';
+import type { PodValues } from './pod-values.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+
+/** Enough of every pod to see which one has changed. */
+export interface PodOutline {
+  readonly ref: PodRef;
+  /** Ids with states, in a fixed order. */
+  readonly fingerprint: string;
+}
+
+/** Reads pods from the runtime. */
+export class PodReader {
+  readonly #runtime: Runtime;
+  readonly #values: PodValues;
+  /** Statuses of dead containers: they never change, and reading them is most of the cost of an old pod. */
+  readonly #dead = new Map<string, RuntimeContainer>();
+
+  constructor(runtime: Runtime, values: PodValues) {
+    this.#runtime = runtime;
+    this.#values = values;
+  }
+
+  /** Everything that the runtime has of one pod; undefined when it has nothing. */
+  async read(uid: string, stamp: Stamp): Promise<RuntimePod | undefined> {
+    const filter = { labelSelector: { [UID_LABEL]: uid } };
+    const [sandboxes, containers] = await Promise.all([
+      this.#runtime.call('ListPodSandbox', { filter }),
+      this.#runtime.call('ListContainers', { filter }),
+    ]);
+    const listedSandboxes = sandboxes.items ?? [];
+    const listedContainers = containers.containers ?? [];
+    const [first] = [...listedSandboxes, ...listedContainers];
+    const ref = first === undefined ? undefined : podRefOf(first);
+    if (ref === undefined) return undefined;
+    const [readSandboxes, readContainers] = await Promise.all([
+      Promise.all(listedSandboxes.map((sandbox) => this.#readSandbox(sandbox))),
+      Promise.all(listedContainers.map((container) => this.#readContainer(uid, container))),
+    ]);
+    return {
+      ref,
+      stamp,
+      sandboxes: readSandboxes.sort(newestFirst),
+      containers: readContainers.filter((one) => one !== undefined).sort(newestFirst),
+    };
+  }
+
+  /** An outline of every pod. */
+  async list(): Promise<Map<string, PodOutline>> {
+    const [sandboxes, containers] = await Promise.all([
+      this.#runtime.call('ListPodSandbox', {}),
+      this.#runtime.call('ListContainers', {}),
+    ]);
+    const parts = new Map<string, { ref: PodRef; items: string[] }>();
+    const add = (item: PodSandbox | Container, state: string) => {
+      const ref = podRefOf(item);
+      if (ref === undefined) return;
+      const part = parts.get(ref.uid) ?? { ref, items: [] };
+      part.items.push(`${item.id ?? ''} ${state}`);
+      parts.set(ref.uid, part);
+    };
+    for (const sandbox of sandboxes.items ?? []) add(sandbox, sandbox.state === 'SANDBOX_READY' ? 'ready' : 'notready');
+    const listed = new Set<string>();
+    for (const container of containers.containers ?? []) {
+      add(container, containerState(container));
+      listed.add(container.id ?? '');
+    }
+    for (const id of this.#dead.keys()) if (!listed.has(id)) this.#dead.delete(id);
+    return new Map([...parts].map(([uid, { ref, items }]) => [uid, { ref, fingerprint: items.sort().join() }]));
+  }
+
+  async #readSandbox(listed: PodSandbox) {
+    // Only a running sandbox has an address.
+    if (listed.state !== 'SANDBOX_READY') return toSandbox(listed, undefined);
+    const answer = await unlessRemoved(this.#runtime.call('PodSandboxStatus', { podSandboxId: listed.id ?? '' }));
+    return toSandbox(answer === undefined ? { ...listed, state: 'SANDBOX_NOTREADY' } : listed, answer?.status);
+  }
+
+  async #readContainer(pod: string, listed: Container): Promise<RuntimeContainer | undefined> {
+    const id = listed.id ?? '';
+    const known = this.#dead.get(id);
+    if (known !== undefined) return known;
+    const answer = await unlessRemoved(this.#runtime.call('ContainerStatus', { containerId: id }));
+    if (answer?.status === undefined) return undefined;
+    const reported = toContainer(listed, answer.status);
+    const container = { ...reported, message: this.#values.redact(pod, reported.message) };
+    if (container.state === 'exited') this.#dead.set(id, container);
+    return container;
+  }
+}
+
+/** The outline of a pod that has been read, to compare with a later list. */
+export function fingerprintOf(pod: RuntimePod): string {
+  const sandboxes = pod.sandboxes.map(({ id, ready }) => `${id} ${ready ? 'ready' : 'notready'}`);
+  const containers = pod.containers.map(({ id, state }) => `${id} ${state}`);
+  return [...sandboxes, ...containers].sort().join();
+}
+
+/** Undefined for something that was removed between the list and this read. */
+export async function unlessRemoved<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof CriError && error.code === 'NotFound') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { pageOf } from './plain-commands.ts';
+
+const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 });
+
+/** Requests page after page. */
+function pages(items: readonly { id: string }[], limit: number): { id: string }[][] {
+  const all: { id: string }[][] = [];
+  for (let after: string | undefined; ;) {
+    const { response, next } = pageOf('ListContainers', { containers: [...items] }, { limit, after });
+    all.push(response.containers);
+    if (next === undefined) return all;
+    after = next;
+  }
+}
+
+describe('a list in pages', () => {
+  test('has every item once, in the order of IDs, in pages no larger than requested', () => {
+    fc.assert(
+      fc.property(ids, fc.integer({ min: 1, max: 7 }), (names, limit) => {
+        const read = pages(
+          names.map((id) => ({ id })),
+          limit,
+        );
+        expect(read.flat().map(({ id }) => id)).toEqual([...names].sort());
+        expect(read).toHaveLength(Math.max(1, Math.ceil(names.length / limit)));
+        for (const page of read) expect(page.length).toBeLessThanOrEqual(limit);
+      }),
+    );
+  });
+
+  test('misses no item that exists throughout while others are added and removed between the pages', () => {
+    const first = pageOf('ListImages', { images: [{ id: 'a' }, { id: 'c' }, { id: 'e' }] }, { limit: 2 });
+    expect(first.next).toBe('c');
+    const second = pageOf('ListImages', { images: [{ id: 'b' }, { id: 'd' }, { id: 'e' }] }, { limit: 2, after: 'c' });
+    expect(second).toEqual({ response: { images: [{ id: 'd' }, { id: 'e' }] }, next: undefined });
+  });
+
+  test('is also split when the caller requests no pages', () => {
+    const items = Array.from({ length: 101 }, (_, index) => ({ id: String(index).padStart(3, '0') }));
+    const { response, next } = pageOf('ListPodSandbox', { items }, undefined);
+    expect([response.items.length, next]).toEqual([100, '099']);
+  });
+
+  test.each([
+    ['ListContainerStats', 'stats', { attributes: { id: 'a' } }, { attributes: { id: 'b' } }],
+    ['ListPodSandboxStats', 'stats', { attributes: { id: 'a' } }, { attributes: { id: 'b' } }],
+    ['ListPodSandboxMetrics', 'podMetrics', { podSandboxId: 'a' }, { podSandboxId: 'b' }],
+  ] as const)('%s distinguishes its items as well', (method, field, a, b) => {
+    expect(pageOf(method, { [field]: [b, a] }, { limit: 1 })).toEqual({ response: { [field]: [a] }, next: 'a' });
+    expect(pageOf(method, { [field]: [b, a] }, { limit: 1, after: 'a' })).toMatchObject({ next: undefined });
+  });
+
+  test('is left whole when the answer is not a list, and other fields are kept', () => {
+    const answer = { version: '1', containers: [{ id: 'a' }] };
+    expect(pageOf('Version', answer, { limit: 1 })).toEqual({ response: answer, next: undefined });
+    expect(pageOf('ListContainers', { ...answer }, undefined)).toEqual({ response: answer, next: undefined });
+    expect(pageOf('ListContainers', {}, undefined).response).toEqual({ containers: [] });
+  });
+});

@@ -1,0 +1,232 @@
+import type { Bus, Cause, CommandContext } from '@kubus/bus';
+import { type ContainerDevices, type PodRef, allocateDevices } from '@kubus/contracts';
+import {
+  type ContainerRequest,
+  type KnownDevice,
+  type Topology,
+  type TopologyScope,
+  alignment,
+  chosenDevices,
+  deviceChoice,
+  mergedDevices,
+  nextReusable,
+  podCounts,
+} from '@kubus/device-manager';
+import { Lanes } from '@kubus/flow';
+import { KubusError, type Logger, toError } from '@kubus/ports';
+import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
+import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
+
+interface AllocationRequest {
+  readonly ref: PodRef;
+  readonly requests: readonly ContainerRequest[];
+  readonly starting?: string | undefined;
+}
+
+type AllocatedResource = DevicesOfContainer['resources'][number];
+
+/** By resource: IDs of devices that later containers of the pod may reuse. */
+type Reusable = Map<string, readonly string[]>;
+
+export interface DeviceManagerOptions {
+  readonly bus: Bus;
+  readonly logger: Logger;
+  readonly resources: DeviceResources;
+  readonly allocations: DeviceAllocations;
+  readonly topology: Topology;
+  readonly topologyScope: TopologyScope;
+  /** Whether a pod has ended. */
+  readonly isEnded: (uid: string) => boolean;
+  /** Runs a plugin call for devices of a resource and measures it. */
+  readonly timed: <T>(resource: string, call: () => Promise<T>) => Promise<T>;
+}
+
+/** Allocates devices to containers and keeps track of them (behaviour:resource-managers, Device plugin). */
+export class DeviceManager {
+  readonly #options: DeviceManagerOptions;
+  /** One lane per pod: its operations run one after another. */
+  readonly #lanes = new Lanes();
+
+  constructor(options: DeviceManagerOptions) {
+    this.#options = options;
+    options.bus.serve(allocateDevices, (command) => this.#lanes.run(command.key, () => this.#serve(command)));
+  }
+
+  /** Frees the devices of a pod, or of all pods, that have ended. */
+  sweep(uid?: string): void {
+    const { allocations, isEnded } = this.#options;
+    for (const one of uid === undefined ? allocations.uids : [uid]) {
+      if (allocations.get(one) === undefined || !isEnded(one)) continue;
+      // A running operation may belong to a restart of the pod.
+      void this.#lanes.run(one, async () => {
+        if (isEnded(one)) await allocations.free(one);
+      });
+    }
+  }
+
+  async #serve(command: CommandContext<AllocationRequest>) {
+    const { key, request } = command;
+    command.begin();
+    const { starting } = request;
+    try {
+      const given = await this.#allocate(key, request, command.cause);
+      this.sweep(key);
+      const containers = given.filter(({ name }) => starting === undefined || name === starting);
+      if (starting !== undefined) for (const container of containers) await this.#preStart(container);
+      return {
+        containers: Object.fromEntries(containers.map((one): [string, ContainerDevices] => [one.name, answerOf(one)])),
+      };
+    } catch (error) {
+      throw starting === undefined
+        ? refusal(error)
+        : new KubusError('CreateContainerConfigError', toError(error).message);
+    }
+  }
+
+  /** Allocates all missing devices of the pod's containers, or none. Containers keep those that they have. */
+  async #allocate(
+    uid: string,
+    { ref, requests }: AllocationRequest,
+    cause: Cause,
+  ): Promise<readonly DevicesOfContainer[]> {
+    const { allocations } = this.#options;
+    const before = allocations.get(uid)?.containers ?? [];
+    const reusable: Reusable = new Map();
+    const containers: DevicesOfContainer[] = [];
+    let isNew = false;
+    try {
+      const ofPod = await this.#podAffinity(requests, before);
+      for (const request of requests) {
+        const had = before.find(({ name }) => name === request.name)?.resources ?? [];
+        const resources = await this.#container(uid, { request, had, reusable, ofPod });
+        isNew ||= resources.length > had.length;
+        if (resources.length > 0) containers.push({ name: request.name, resources });
+        for (const { resource, devices } of resources) {
+          const ids = devices.map(({ id }) => id);
+          reusable.set(resource, nextReusable(reusable.get(resource) ?? [], request, ids));
+        }
+      }
+      if (isNew) await allocations.give(uid, { ref, containers }, [cause]);
+    } catch (error) {
+      allocations.drop(uid);
+      throw error;
+    }
+    return containers;
+  }
+
+  async #container(
+    uid: string,
+    asked: {
+      readonly request: ContainerRequest;
+      readonly had: readonly AllocatedResource[];
+      readonly reusable: Reusable;
+      readonly ofPod: readonly number[] | undefined;
+    },
+  ): Promise<AllocatedResource[]> {
+    const { request, had, reusable } = asked;
+    const known = this.#known(request.counts);
+    for (const { resource, devices } of had) {
+      const wanted = request.counts[resource] ?? 0;
+      if (wanted === devices.length) continue;
+      const what = `pod "${uid}" container "${request.name}" changed request for resource "${resource}"`;
+      throw new KubusError('changed', `${what} from ${devices.length} to ${wanted}`);
+    }
+    const missing = known.filter(([resource]) => had.every((one) => one.resource !== resource));
+    const isOfPod = this.#options.topologyScope === 'pod';
+    const affinity = isOfPod ? asked.ofPod : await this.#affinity(missing, reusable);
+    const resources = [...had];
+    for (const [resource, count] of missing) {
+      resources.push(await this.#resource(uid, { resource, count, affinity, reusable: reusable.get(resource) ?? [] }));
+    }
+    return resources;
+  }
+
+  /** NUMA nodes from which all containers get their devices; undefined: from anywhere, or each from its own. */
+  async #podAffinity(
+    requests: readonly ContainerRequest[],
+    before: readonly DevicesOfContainer[],
+  ): Promise<readonly number[] | undefined> {
+    if (this.#options.topologyScope !== 'pod') return undefined;
+    const given = new Set(before.flatMap(({ resources }) => resources.map(({ resource }) => resource)));
+    const missing = this.#known(podCounts(requests)).filter(([resource]) => !given.has(resource));
+    return this.#affinity(missing, new Map());
+  }
+
+  #known(counts: Readonly<Record<string, number>>): [string, number][] {
+    return Object.entries(counts).filter(([resource]) => this.#options.resources.isKnown(resource));
+  }
+
+  /** NUMA nodes from which all of these resources come; undefined: from anywhere. */
+  async #affinity(missing: readonly [string, number][], reusable: Reusable): Promise<readonly number[] | undefined> {
+    const { allocations, resources, topology } = this.#options;
+    if (topology.policy === 'none') return undefined;
+    const requests = [];
+    for (const [resource, count] of missing) {
+      const { devices: all = [] } = await resources.ready(resource);
+      const inUse = allocations.inUse(resource);
+      const healthy = all.filter((device) => device.healthy);
+      const available = new Set(healthy.map(({ id }) => id).filter((id) => !inUse.has(id)));
+      requests.push({ count, all, available, reusable: reusable.get(resource) ?? [] });
+    }
+    const { admitted, affinity } = alignment(topology, requests);
+    if (admitted) return affinity;
+    throw new KubusError('TopologyAffinityError', 'Resources cannot be allocated with Topology locality');
+  }
+
+  async #resource(
+    uid: string,
+    asked: { resource: string; count: number; affinity: readonly number[] | undefined; reusable: readonly string[] },
+  ): Promise<AllocatedResource> {
+    const { allocations, logger, resources, timed } = this.#options;
+    const { resource } = asked;
+    const ready = await resources.ready(resource);
+    const { devices, plugin } = ready;
+    const choose = () => {
+      const choice = deviceChoice({ ...asked, devices, inUse: allocations.inUse(resource) });
+      if ('problem' in choice) throw new KubusError('no-devices', choice.problem);
+      return choice;
+    };
+    const preferred = await this.#preferred(choose().question, ready);
+    // Other pods may have been given some during the plugin's call.
+    const ids = chosenDevices(choose(), preferred);
+    if (plugin === undefined) throw new KubusError('no-devices', `unknown Device Plugin ${resource}`);
+    allocations.reserve(uid, resource, ids);
+    const answer = await timed(resource, () => plugin.allocate(ids));
+    logger.info({ podUid: uid, resource, devices: ids }, 'devices allocated');
+    return { resource, devices: ids.map((id) => ({ id, ...topologyOf(nodesOf(devices, id)) })), answer };
+  }
+
+  async #preferred(
+    question: Parameters<NonNullable<ReadyResource['plugin']>['preferred']>[0] | undefined,
+    { plugin, options }: ReadyResource,
+  ): Promise<readonly string[]> {
+    if (question === undefined || plugin === undefined || !options.preference) return [];
+    return plugin.preferred(question);
+  }
+
+  /** Calls the plugins that request it before a container starts. */
+  async #preStart({ resources }: DevicesOfContainer): Promise<void> {
+    for (const { resource, devices } of resources) {
+      const { plugin, options } = await this.#options.resources.ready(resource);
+      if (!options.preStart) continue;
+      if (plugin === undefined)
+        throw new KubusError('disconnected', `the device plugin of ${resource} is not connected`);
+      await plugin.preStart(devices.map(({ id }) => id));
+    }
+  }
+}
+
+function answerOf({ resources }: DevicesOfContainer): ContainerDevices {
+  return mergedDevices(resources.map(({ answer }) => answer));
+}
+
+function nodesOf(devices: readonly KnownDevice[] | undefined, id: string): readonly number[] {
+  return devices?.find((device) => device.id === id)?.numaNodes ?? [];
+}
+
+/** Why the node does not admit the pod, in the reference kubelet's words. */
+function refusal(error: unknown): KubusError {
+  if (error instanceof KubusError && error.code === 'TopologyAffinityError') return error;
+  const message = `Allocate failed due to ${toError(error).message}, which is unexpected`;
+  return new KubusError('UnexpectedAdmissionError', message, { cause: error });
+}

@@ -1,0 +1,97 @@
+import { deviceAllocation, deviceResource } from '@kubus/contracts';
+import { DEFAULT_BUCKETS, Distribution, Tally } from '@kubus/metrics';
+import { DevicePluginRegistry, PluginWatcher, type RegisteredPlugin, devicePlugins } from '@kubus/node-plugins';
+import { FileRecordStore, type ServiceContext } from '@kubus/service-kit';
+import { pluginRegistry, retryWait } from '@kubus/volume';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeviceAllocations } from './device-allocations.ts';
+import { DeviceManager } from './device-manager.ts';
+import { DeviceResources } from './device-resources.ts';
+import { EndedPods } from './ended-pods.ts';
+import { machineTopology } from './numa-nodes.ts';
+
+/** The node's devices: finds plugins, publishes resources, and allocates devices to pods. */
+export class DeviceService {
+  readonly resources: DeviceResources;
+  readonly #registry: DevicePluginRegistry;
+  readonly #watcher: Promise<PluginWatcher<RegisteredPlugin>>;
+
+  private constructor(
+    resources: DeviceResources,
+    registry: DevicePluginRegistry,
+    watcher: Promise<PluginWatcher<RegisteredPlugin>>,
+  ) {
+    this.resources = resources;
+    this.#registry = registry;
+    this.#watcher = watcher;
+  }
+
+  /** @param changed called after each change of the devices */
+  static async start(context: ServiceContext, changed: () => void): Promise<DeviceService> {
+    const { config, bus, clock, logger, metrics, stateDir } = context;
+    await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
+    const root = await realpath(config.pods.root);
+    const store = (name: string) => new FileRecordStore({ dir: join(stateDir, name), logger });
+    const resources = await DeviceResources.start({
+      fact: bus.owner(deviceResource),
+      records: store('device-resources'),
+      ...{ clock, logger, changed },
+    });
+    const allocations = await DeviceAllocations.load({
+      fact: bus.owner(deviceAllocation),
+      records: store('devices'),
+      logger,
+    });
+    const seconds = new Distribution(DEFAULT_BUCKETS);
+    const ended = new EndedPods(bus);
+    const manager = new DeviceManager({
+      ...{ bus, logger, resources, allocations },
+      topology: machineTopology(config.devices),
+      topologyScope: config.devices.topologyScope,
+      isEnded: (uid) => ended.has(uid),
+      timed: async (resource, call) => {
+        const begin = clock.now();
+        try {
+          return await call();
+        } finally {
+          seconds.observe({ resource_name: resource }, (clock.now() - begin) / 1000);
+        }
+      },
+    });
+    ended.follow((uid) => manager.sweep(uid));
+    const registrations = new Tally();
+    metrics.add({
+      type: 'counter',
+      name: 'kubelet_device_plugin_registration_total',
+      help: 'Registrations of device plugins, by the name of their resource.',
+      collect: () => registrations.samples,
+    });
+    metrics.add({
+      type: 'histogram',
+      name: 'kubelet_device_plugin_alloc_duration_seconds',
+      help: 'Seconds that device plugins took to allocate devices, by the name of their resource.',
+      values: seconds,
+    });
+    const registry = await DevicePluginRegistry.start({
+      folder: join(root, 'device-plugins'),
+      logger,
+      asked: (resource) => registrations.add({ resource_name: resource }),
+      registered: (plugin) => resources.register(plugin),
+    });
+    const watcher = PluginWatcher.start({
+      of: devicePlugins,
+      folder: pluginRegistry(root),
+      ...{ clock, logger, retryWait },
+      registered: (plugin) => resources.register(plugin),
+      unregistered: (plugin) => resources.unregister(plugin),
+    });
+    return new DeviceService(resources, registry, watcher);
+  }
+
+  async stop(): Promise<void> {
+    this.#registry.stop();
+    this.resources.stop();
+    (await this.#watcher).stop();
+  }
+}

@@ -1,0 +1,85 @@
+import type { Bus, FactReader } from '@kubus/bus';
+import {
+  type PodUpdate,
+  type PodWork,
+  type PodWorkerReport,
+  type SourceName,
+  configuredSources,
+  desiredPods,
+  podWork,
+  podWorker,
+  sourceNames,
+} from '@kubus/contracts';
+
+/** Knows which pods no longer need anything of the node. */
+export class EndedPods {
+  readonly #desired: readonly FactReader<PodUpdate>[];
+  readonly #works: FactReader<PodWork>;
+  readonly #workers: FactReader<PodWorkerReport>;
+  readonly #complete = new Set<SourceName>();
+  #sources: readonly SourceName[] | undefined;
+  #worksComplete = false;
+  #workersComplete = false;
+
+  #listener: (uid?: string) => void = () => undefined;
+
+  constructor(bus: Bus) {
+    const changed = (uid?: string) => this.#listener(uid);
+    const about = {
+      changed: ({ key }: { key: string }) => changed(key),
+      removed: ({ key }: { key: string }) => changed(key),
+    };
+    bus.reader(configuredSources, {
+      changed: ({ value }) => {
+        this.#sources = value.sources;
+        changed();
+      },
+    });
+    this.#desired = sourceNames.map((source) =>
+      bus.reader(desiredPods[source], {
+        removed: about.removed,
+        complete: () => {
+          this.#complete.add(source);
+          changed();
+        },
+      }),
+    );
+    this.#works = bus.reader(podWork, {
+      ...about,
+      complete: () => {
+        this.#worksComplete = true;
+        changed();
+      },
+    });
+    this.#workers = bus.reader(podWorker, {
+      ...about,
+      complete: () => {
+        this.#workersComplete = true;
+        changed();
+      },
+    });
+  }
+
+  /** Calls `listener` now and whenever a pod may have ended; without a UID when that may be any pod. */
+  follow(listener: (uid?: string) => void): void {
+    this.#listener = listener;
+    listener();
+  }
+
+  /**
+   * Whether nothing of the pod runs or will be started: its worker has finished it, the node has rejected it, or no
+   * service lists it any more. A pod that waits for admission is still listed by its source.
+   */
+  has(uid: string): boolean {
+    const work = this.#works.get(uid)?.value.work;
+    const state = this.#workers.get(uid)?.value.state;
+    if (state === 'terminated' || work === 'reject') return true;
+    if (work !== undefined || this.#desired.some((pods) => pods.get(uid) !== undefined)) return false;
+    const isKnown = this.#worksComplete && this.#workersComplete && this.#sourcesComplete;
+    return isKnown && (state === undefined || state === 'finished');
+  }
+
+  get #sourcesComplete(): boolean {
+    return this.#sources?.every((source) => this.#complete.has(source)) ?? false;
+  }
+}

@@ -1,0 +1,166 @@
+import { type Bus, CommandFailed } from '@kubus/bus';
+import { type PodRef, type StreamEvent, criCommands, podRefOf, streamEvent } from '@kubus/contracts';
+import { type NodePod, type Query, isRefused, parsePorts, parseStreamOptions } from '@kubus/node-requests';
+import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import type { IncomingMessage } from 'node:http';
+import type { Refusal } from '../auth/authorization.ts';
+import type { NodeFacts } from '../node-facts.ts';
+import { isPlain, relayUpgrade } from './stream-relay.ts';
+import { type UpgradedServer, askUpgrade, proxyUpgrade } from './upgrade-proxy.ts';
+import type { Upgrade } from '../server/upgrades.ts';
+
+export type StreamKind = 'exec' | 'attach' | 'portForward';
+
+/** The requested stream and the user who requested it. */
+export interface StreamRequest {
+  readonly kind: StreamKind;
+  readonly namespace: string;
+  readonly pod: string;
+  /** Omitted when the path does not name it. */
+  readonly uid?: string | undefined;
+  /** Empty for the ports of a pod. */
+  readonly container: string;
+  readonly query: Query;
+  readonly user: string;
+}
+
+/** A stream that the runtime has prepared. */
+export interface ChosenStream {
+  readonly kind: StreamKind;
+  readonly ref: PodRef;
+  readonly container: string;
+  readonly user: string;
+  /** The address at the runtime's streaming server; it can be used once, by any client that knows it. */
+  readonly url: URL;
+}
+
+export interface ContainerStreamsOptions {
+  readonly facts: NodeFacts;
+  readonly bus: Bus;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  /** The time after which an idle connection is ended, in milliseconds. */
+  readonly idleMs: number;
+  /** The program that forwards the bytes of connections without TLS; omitted: this process does. */
+  readonly relay?: string | undefined;
+}
+
+/**
+ * Connects clients with commands and ports of containers (behaviour:http-api). Events on the bus report the begin and
+ * the end of each stream.
+ */
+export class ContainerStreams {
+  readonly #facts: NodeFacts;
+  readonly #bus: Bus;
+  readonly #ids: Ids;
+  readonly #logger: Logger;
+  readonly #idleMs: number;
+  readonly #relay: string | undefined;
+  readonly #ended = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+
+  constructor(options: ContainerStreamsOptions) {
+    this.#facts = options.facts;
+    this.#bus = options.bus;
+    this.#ids = options.ids;
+    this.#logger = options.logger;
+    this.#idleMs = options.idleMs;
+    this.#relay = options.relay;
+  }
+
+  /** Connections that are open. */
+  get count(): number {
+    return this.#open.size;
+  }
+
+  /** Has the runtime prepare the stream, or refuse it; statuses and texts are the reference's. */
+  async choose(request: StreamRequest): Promise<ChosenStream | Refusal> {
+    const { kind, namespace, pod: name, uid, container, user } = request;
+    const found = this.#facts.find(namespace, name, uid);
+    if (found === undefined) return { status: 404, text: 'pod does not exist' };
+    try {
+      const url = await this.#url(request, found);
+      return 'status' in url ? url : { kind, ref: podRefOf(found.pod), container, user, url };
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      return { status: STATUS[error.code] ?? 500, text: error.message };
+    }
+  }
+
+  /** Requests the upgrade that the client asks for from the runtime's streaming server. */
+  async reach({ url }: ChosenStream, request: IncomingMessage): Promise<UpgradedServer | Refusal> {
+    try {
+      return await askUpgrade(request, url, this.#ended.signal);
+    } catch (error) {
+      return { status: 502, text: `the runtime’s streaming server cannot be reached: ${toError(error).message}` };
+    }
+  }
+
+  /** Forwards everything between the client and the runtime, until one of them ends. Never rejects. */
+  connect(chosen: ChosenStream, runtime: UpgradedServer, upgrade: Upgrade): Promise<void> {
+    const stream = this.#connect(chosen, runtime, upgrade).finally(() => this.#open.delete(stream));
+    this.#open.add(stream);
+    return stream;
+  }
+
+  /** Ends every connection. */
+  async stop(): Promise<void> {
+    this.#ended.abort();
+    await Promise.all(this.#open);
+  }
+
+  async #url({ kind, container, query }: StreamRequest, { pod }: NodePod): Promise<URL | Refusal> {
+    const { uid } = pod.metadata;
+    if (kind === 'portForward') {
+      const ports = parsePorts(query);
+      if (isRefused(ports)) return { status: ports.status, text: ports.message };
+      const podSandboxId = this.#facts.sandbox(uid);
+      if (podSandboxId === undefined) return { status: 500, text: `pod not found ("${pod.metadata.name}")` };
+      const { result } = await this.#bus.call(criCommands.PortForward, uid, {
+        params: { podSandboxId, port: [...ports] },
+      });
+      return new URL(result.response.url ?? '');
+    }
+    const options = parseStreamOptions(query);
+    if (isRefused(options)) return { status: options.status, text: options.message };
+    const containerId = this.#facts.newestRun(uid, container)?.id;
+    if (containerId === undefined) return { status: 500, text: `container not found ("${container}")` };
+    const { result } =
+      kind === 'exec'
+        ? await this.#bus.call(criCommands.Exec, uid, {
+            params: { containerId, cmd: [...(query['command'] ?? [])], ...options },
+          })
+        : await this.#bus.call(criCommands.Attach, uid, { params: { containerId, ...options } });
+    return new URL(result.response.url ?? '');
+  }
+
+  async #connect(
+    { kind, ref, container, user }: ChosenStream,
+    runtime: UpgradedServer,
+    upgrade: Upgrade,
+  ): Promise<void> {
+    const stream = this.#ids.hex(8);
+    const publish = (what: 'began' | 'ended', more: Partial<StreamEvent> = {}) =>
+      this.#bus.emit(streamEvent, ref.uid, { ref, container, kind, what, stream, user, ...more });
+    publish('began');
+    try {
+      const limits = { idleMs: this.#idleMs, signal: this.#ended.signal };
+      const { received, sent } =
+        this.#relay !== undefined && isPlain(upgrade)
+          ? await relayUpgrade(this.#relay, upgrade, runtime, limits)
+          : await proxyUpgrade(upgrade, runtime, limits);
+      publish('ended', { bytes: sent, received });
+    } catch (error) {
+      const err = toError(error);
+      const { sent, received } = error instanceof KubusError ? error.context : {};
+      const of = { pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid, container, kind };
+      this.#logger.info({ ...of, err }, 'container stream failed');
+      const bytes = typeof sent === 'number' && typeof received === 'number' ? { bytes: sent, received } : {};
+      publish('ended', { ...bytes, error: err.message });
+      upgrade.socket.destroy();
+    }
+  }
+}
+
+/** HTTP statuses for the runtime's errors. */
+const STATUS: Readonly<Record<string, number>> = { NotFound: 404, ResourceExhausted: 429 };

@@ -1,0 +1,45 @@
+import { PodCgroupTree } from '@kubus/cgroup';
+import type { ResourceList } from '@kubus/contracts';
+import { withoutReserved } from '@kubus/node-status';
+import type { Clock } from '@kubus/ports';
+import { type NodeConfig, nodeCapacity } from '@kubus/service-kit';
+import { readFileSync } from 'node:fs';
+
+/** The pods' cgroups, and what they need until the service ends. */
+export interface OpenCgroups {
+  readonly tree: PodCgroupTree;
+  readonly close: () => Promise<void>;
+}
+
+/** Prepares the pods' cgroups as the node is configured; nothing is connected or made yet. */
+export async function openCgroups(config: NodeConfig, clock: Clock): Promise<OpenCgroups> {
+  const { cgroupDriver: driver, cpuQuota, cpuPeriodUs, pidsLimit } = config.pods;
+  const options = {
+    root: config.runtime.cgroupRoot,
+    driver,
+    allocatable: shared(config),
+    cpuQuota,
+    cpuPeriodUs: BigInt(cpuPeriodUs),
+    ...(pidsLimit !== undefined && { pids: BigInt(pidsLimit) }),
+  };
+  if (driver === 'cgroupfs') return { tree: new PodCgroupTree(options), close: () => Promise.resolve() };
+  const { Systemd } = await import('@kubus/dbus');
+  const units = new Systemd({ clock });
+  return { tree: new PodCgroupTree({ ...options, units }), close: () => units.close() };
+}
+
+/**
+ * What all pods may use together (behaviour:qos-and-cgroups): all that the machine has, without what is reserved where that is enforced. Free
+ * space that a hard eviction protects is enforced by eviction, not by a limit.
+ */
+function shared(config: NodeConfig): ResourceList {
+  const { system, kube, enforce } = config.reserved;
+  const capacity = { ...nodeCapacity(config), ...processes() };
+  return enforce.includes('pods') ? withoutReserved(capacity, [system, kube]) : capacity;
+}
+
+/** The most processes and threads that the kernel takes. */
+function processes(): ResourceList {
+  const limits = ['pid_max', 'threads-max'].map((name) => Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8')));
+  return { pid: String(Math.min(...limits)) };
+}

@@ -1,0 +1,46 @@
+import type { Pod } from '@kubus/contracts';
+import type { PodActions } from '@kubus/pod-lifecycle';
+import { ensureImageVolumes } from '../images/image-volumes.ts';
+import { reportMissingPullSecrets } from '../objects/objects.ts';
+import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
+import { RETRY_MS, TryAgain } from '../sync/errors.ts';
+import { checkCancelled } from '../sync/pod-sync.ts';
+import type { Step } from '../sync/step.ts';
+import { type RemovalSync, removeContainers } from './container-removal.ts';
+import { type StartSync, startContainer } from './container-start.ts';
+import { StartFailed } from './start-failed.ts';
+
+/** The step for the pod's containers in its sandbox. */
+export const containersStep: Step<StartSync, RemovalSync> = {
+  run: async (sync, { pod, actions, sandbox }) => {
+    if (actions.start.length > 0) reportMissingPullSecrets(sync, pod);
+    if (sandbox !== undefined) await startContainers(sync, pod, sandbox, actions);
+  },
+  // The logs of a pod that is removed entirely are removed with all its other files.
+  undo: (sync, { containers, forget }) => removeContainers(sync, containers, { logs: forget }),
+};
+
+/**
+ * Starts containers one after another. One that cannot start does not prevent the others from starting, unless it is an init
+ * container on which they depend.
+ */
+async function startContainers(sync: StartSync, pod: Pod, sandbox: SandboxInUse, { start }: PodActions): Promise<void> {
+  if (start.length === 0) return;
+  let failed: StartFailed | undefined;
+  const ready = { ...sandbox, images: await ensureImageVolumes(sync, pod, sandbox.config) };
+  for (const one of start) {
+    checkCancelled(sync);
+    try {
+      await startContainer(sync, pod, ready, one);
+    } catch (error) {
+      if (!(error instanceof StartFailed)) throw error;
+      if (error.code !== 'CrashLoopBackOff') sync.metrics.containerFailed(one.kind, error.code);
+      if (failed?.waitMs === undefined || (error.waitMs ?? RETRY_MS) < failed.waitMs) failed = error;
+      if (one.kind === 'init') break;
+    }
+  }
+  if (failed === undefined) return;
+  await sync.fresh();
+  sync.publishStatus();
+  throw new TryAgain(failed.message, failed.waitMs ?? RETRY_MS, { cause: failed });
+}

@@ -1,0 +1,99 @@
+import { hostNetworkHostsFile, logFolder, podHostname, podHostsFile } from '@kubus/container-config';
+import type { Pod, PodRef } from '@kubus/contracts';
+import { removeTree } from '@kubus/filesystem';
+import { hasErrno, ignoring } from '@kubus/ports';
+import { podFolder } from '@kubus/volume';
+import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { linkLog, removeLogLinks } from '../logs/log-links.ts';
+import type { PodFiles } from '../ports.ts';
+import { createRunFiles } from './run-files.ts';
+
+export interface PodFilesOptions {
+  /** The node's folder for pods. */
+  readonly root: string;
+  /** The folder of the pods' logs. */
+  readonly logs: string;
+  /** The folder of links to the logs. Omitted: there are no links. */
+  readonly logLinks?: string | undefined;
+  /** The cluster's domain; empty when there is none. */
+  readonly clusterDomain: string;
+  /** The file with the node's DNS configuration; empty: pods get none of it. */
+  readonly resolvConf: string;
+}
+
+/** The pods' files on this machine. */
+export function createPodFiles(options: PodFilesOptions): PodFiles {
+  const { clusterDomain, logLinks, resolvConf } = options;
+  const folder = (pod: PodRef) => join(options.logs, logFolder(pod));
+  return {
+    ...createRunFiles(options),
+    makeFolder: async ({ uid }) => {
+      await mkdir(podFolder(options.root, uid), { recursive: true, mode: 0o750 });
+    },
+    logFolder: folder,
+    linkLog: async (pod, { name, attempt, id }) => {
+      const log = join(folder(pod), name, `${attempt}.log`);
+      if (logLinks !== undefined) await linkLog(logLinks, { pod, container: name, id, log });
+    },
+    writeHostsFile: (pod, podIps) => writeHostsFile(options.root, pod, { podIps, clusterDomain }),
+    readResolvConf: () => readResolvConf(resolvConf),
+    makeLogFolder: async (pod, container) => {
+      await mkdir(join(folder(pod), container), { recursive: true, mode: 0o755 });
+    },
+    remove: async (pod) => {
+      // Links are resolved, as in the list of mounts: with a link in the path, mounts below it would not be found.
+      const own = podFolder(await realpath(options.root).catch(() => options.root), pod.uid);
+      // A folder whose name is too long was never created.
+      await ignoring('ENAMETOOLONG', rm(folder(pod), { recursive: true, force: true }));
+      if (logLinks !== undefined) await removeLogLinks(logLinks, pod, folder(pod));
+      await removeTree(own);
+    },
+  };
+}
+
+/** What a pod's hosts file is made from. */
+interface HostsFileInput {
+  /** The pod's own addresses; not used for a pod in the host's network. */
+  readonly podIps: readonly string[];
+  readonly clusterDomain: string;
+}
+
+const NODE_HOSTS = '/etc/hosts';
+
+/**
+ * Writes the pod's hosts file into its folder and returns its path, for the mount over a container's /etc/hosts. Call it
+ * before each start of a container: the pod's addresses may have changed since (behaviour:environment-and-dns).
+ * Running containers keep the file that they were started with.
+ *
+ * @param root the node's folder for pods
+ */
+async function writeHostsFile(root: string, pod: Pod, input: HostsFileInput): Promise<string> {
+  const path = join(podFolder(root, pod.metadata.uid), 'etc-hosts');
+  const text =
+    pod.spec.hostNetwork === true
+      ? hostNetworkHostsFile(pod, await readFile(NODE_HOSTS, 'utf8'))
+      : podHostsFile(pod, podHostname(pod, input.clusterDomain), input.podIps);
+  if ((await contentOf(path)) === text) return path;
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  const part = `${path}.part`;
+  await writeFile(part, text);
+  // Not as an option of writeFile, to which the umask would apply.
+  await chmod(part, 0o644);
+  await rename(part, path);
+  return path;
+}
+
+/** The content of the file that gives pods the node's own DNS configuration; undefined when none is configured. */
+async function readResolvConf(path: string): Promise<string | undefined> {
+  return path === '' ? undefined : readFile(path, 'utf8');
+}
+
+async function contentOf(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasErrno(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,218 @@
+import { type Bus, type Cause, CommandFailed, CommandRefused, type FencingToken, PeerRestarted } from '@kubus/bus';
+import {
+  type CriRequest,
+  type CriResult,
+  type FencedMethod,
+  type RuntimePod,
+  type Stamp,
+  compareStamps,
+  criCommands,
+  fencePod,
+  readPod,
+  rpcErrorText,
+} from '@kubus/contracts';
+import { type Clock, KubusError } from '@kubus/ports';
+import { isAnswer } from './runtime-answer.ts';
+import type { Ownership } from '../worker/ownership.ts';
+
+/**
+ * Thrown when the pod has to be fenced and read again before anything else: the bridge has restarted, or another instance
+ * has fenced the pod.
+ */
+export class FencingTokenLost extends KubusError {}
+
+/** Thrown when another instance owns the pod. */
+export class PodTaken extends KubusError {}
+
+/** Thrown when the runtime answers that it cannot read the pod. The message is the runtime's. */
+export class ReadFailed extends KubusError {
+  constructor(cause: CommandFailed) {
+    super('read-failed', rpcErrorText(cause), { cause });
+  }
+}
+
+/** Milliseconds to wait for the fact that follows the end of a command, before the pod is read on demand. */
+const FACT_MS = 500;
+
+/**
+ * One pod in the runtime, as its worker uses it: keeps the pod's fencing token, knows the newest pod state, and never
+ * returns a state whose read began before the last command ended (rule:hints).
+ */
+export class PodRuntime {
+  readonly #bus: Bus;
+  readonly #clock: Clock;
+  readonly #uid: string;
+  readonly #nextToken: (fencedOff: boolean) => number;
+  readonly #ownership: Pick<Ownership, 'term'>;
+  #token: FencingToken | undefined;
+  #pod: RuntimePod | undefined;
+  #at: Stamp | undefined;
+  #lastEnd: Stamp | undefined;
+  #cause: Cause | undefined;
+  #waiting: (() => void)[] = [];
+
+  /** @param options.nextToken a number greater than all before; `fencedOff` when the last one was too small */
+  constructor(options: {
+    bus: Bus;
+    clock: Clock;
+    uid: string;
+    nextToken: (fencedOff: boolean) => number;
+    ownership: Pick<Ownership, 'term'>;
+  }) {
+    this.#bus = options.bus;
+    this.#clock = options.clock;
+    this.#uid = options.uid;
+    this.#nextToken = options.nextToken;
+    this.#ownership = options.ownership;
+  }
+
+  /** The newest state, fresh or not; undefined when the runtime has nothing of the pod or was not read yet. */
+  get pod(): RuntimePod | undefined {
+    return this.#pod;
+  }
+
+  /** When that state was read. */
+  get at(): Stamp | undefined {
+    return this.#at;
+  }
+
+  /** The message that contained that state, or the end of the last command. */
+  get cause(): readonly Cause[] {
+    return this.#cause === undefined ? [] : [this.#cause];
+  }
+
+  /** A state has arrived as a fact. Returns true when it is newer than the known one. */
+  observe(pod: RuntimePod, cause: Cause): boolean {
+    return this.#learn(pod, pod.stamp, cause);
+  }
+
+  /** Makes the next use fence and read the pod again. */
+  dropFencingToken(): void {
+    if (this.#token !== undefined) this.#bus.release(this.#token);
+    this.#token = undefined;
+  }
+
+  /** The pod's state, read after the last command ended. `causes`: why it is read. Throws {@link ReadFailed}. */
+  async fresh(causes: readonly Cause[]): Promise<RuntimePod | undefined> {
+    if (this.#token === undefined) await this.#fence(causes);
+    const end = this.#clock.now() + FACT_MS;
+    while (!this.#isFresh() && this.#clock.now() < end) await this.#nextFact(end - this.#clock.now());
+    if (!this.#isFresh()) await this.read();
+    return this.#pod;
+  }
+
+  /** Reads the pod immediately. Throws {@link ReadFailed}. */
+  async read(): Promise<RuntimePod | undefined> {
+    try {
+      const { result, cause } = await this.#bus.call(readPod, this.#uid, {}, { causes: this.cause });
+      this.#learn(result.pod, result.at, cause);
+    } catch (error) {
+      throw isAnswer(error) ? new ReadFailed(error) : error;
+    }
+    return this.#pod;
+  }
+
+  /**
+   * Makes a call that changes the pod. Throws {@link FencingTokenLost} when it is unknown whether it was carried out.
+   *
+   * @param references the objects that the call refers to.
+   */
+  async change<M extends FencedMethod>(
+    method: M,
+    params: CriRequest<M>['params'],
+    causes: readonly Cause[],
+    references: Pick<CriRequest<M>, 'process'> = {},
+  ): Promise<CriResult<M>['response']> {
+    if (this.#token === undefined)
+      throw new FencingTokenLost('fencing-token-lost', `pod ${this.#uid} has no fencing token`);
+    try {
+      const { result, cause } = await this.#bus.call(
+        criCommands[method],
+        this.#uid,
+        { params, ...references },
+        {
+          fencingToken: this.#token,
+          causes,
+        },
+      );
+      this.#ended(result.at, cause);
+      return result.response;
+    } catch (error) {
+      // A failed call may also have changed something.
+      const at = error instanceof CommandFailed ? endOf(error) : undefined;
+      if (at !== undefined) this.#ended(at, undefined);
+      throw this.#classify(error);
+    }
+  }
+
+  async #fence(causes: readonly Cause[]): Promise<void> {
+    let fencedOff = false;
+    for (;;) {
+      const number = this.#nextToken(fencedOff);
+      const { term } = this.#ownership;
+      try {
+        const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
+        this.#token = this.#bus.fencingToken(this.#uid, number);
+        this.#lastEnd = undefined;
+        // A late answer may be older than the state observed in the meantime.
+        this.#learn(result.pod, result.at, cause);
+        return;
+      } catch (error) {
+        if (!isAnswer(error)) throw error;
+        if (error.code !== 'fenced-off') throw new ReadFailed(error);
+        // The pod may have been assigned to this instance again in the meantime.
+        if (Number(error.context['term']) > this.#ownership.term) {
+          throw new PodTaken('pod-taken', 'another instance owns the pod', { cause: error });
+        }
+        fencedOff = true;
+      }
+    }
+  }
+
+  #ended(at: Stamp, cause: Cause | undefined): void {
+    if (cause !== undefined) this.#cause = cause;
+    if (this.#lastEnd === undefined || compareStamps(at, this.#lastEnd) > 0) this.#lastEnd = at;
+  }
+
+  #isFresh(): boolean {
+    if (this.#at === undefined) return false;
+    return this.#lastEnd === undefined || compareStamps(this.#at, this.#lastEnd) > 0;
+  }
+
+  #learn(pod: RuntimePod | undefined, at: Stamp, cause: Cause): boolean {
+    if (this.#at !== undefined && compareStamps(at, this.#at) <= 0) return false;
+    this.#pod = pod;
+    this.#at = at;
+    this.#cause = cause;
+    for (const resolve of this.#waiting.splice(0)) resolve();
+    return true;
+  }
+
+  #nextFact(waitMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(waitMs, resolve);
+      this.#waiting.push(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  #classify(error: unknown): unknown {
+    const lost =
+      error instanceof PeerRestarted ||
+      (error instanceof CommandRefused && (error.code === 'not-fenced' || error.code === 'fenced-off')) ||
+      (error instanceof CommandFailed && error.code === 'dropped') ||
+      (error instanceof KubusError && error.code === 'released');
+    if (!lost) return error;
+    this.dropFencingToken();
+    return new FencingTokenLost('fencing-token-lost', `pod ${this.#uid} must be read again`, { cause: error });
+  }
+}
+
+/** The time at which a failed call ended, from the bridge's answer. */
+function endOf(error: CommandFailed): Stamp | undefined {
+  const { endEpoch, endCounter } = error.context;
+  if (typeof endEpoch !== 'number' || typeof endCounter !== 'number') return undefined;
+  return { epoch: endEpoch, counter: endCounter };
+}

@@ -1,0 +1,63 @@
+import type { RuntimePod } from '@kubus/contracts';
+import { leftovers, mayRun } from '@kubus/pod-lifecycle';
+import { type StopSync, asStops, stopContainers } from '../containers/container-stop.ts';
+import { KillFailed } from '../containers/kill-failed.ts';
+import { stopSandboxes } from '../sandbox/sandbox-removal.ts';
+import { RETRY_MS, TRANSIENT_MS, TryAgain } from './errors.ts';
+import type { CgroupSync } from './pod-cgroup.ts';
+import type { FolderSync } from './pod-folder.ts';
+import { type StatusSync, recordEvent } from './pod-sync.ts';
+import { steps } from './steps.ts';
+
+/** What {@link syncTerminatingPod} uses. */
+export type TerminatingSync = StopSync &
+  StatusSync & {
+    /** Seconds from SIGTERM to SIGKILL, for every container. */
+    readonly graceSeconds: number;
+  };
+
+/** Used by {@link syncTerminatedPod} and the steps that it undoes. */
+export type TerminatedSync = CgroupSync & FolderSync;
+
+/** Stops all containers and sandboxes of a pod (behaviour:pod-workers, SyncTerminatingPod). Throws when one is still running. */
+export async function syncTerminatingPod(sync: TerminatingSync): Promise<void> {
+  const runtime = await sync.fresh();
+  sync.publishStatus();
+  await killPod(sync, runtime);
+  const after = await sync.fresh();
+  sync.publishStatus();
+  const running = (after?.containers ?? []).filter(mayRun).map(({ name }) => name);
+  if (running.length > 0) {
+    throw new TryAgain(`containers still run after they were stopped: ${running.join(', ')}`, TRANSIENT_MS);
+  }
+}
+
+async function killPod(sync: TerminatingSync, runtime: RuntimePod | undefined): Promise<void> {
+  const sandboxes = (runtime?.sandboxes ?? []).filter(({ ready }) => ready);
+  try {
+    await stopContainers(sync, asStops(runtime?.containers), {
+      ordered: true,
+      graceOverrideSeconds: sync.graceSeconds,
+    });
+    await stopSandboxes(sync, sandboxes);
+  } catch (error) {
+    if (!(error instanceof KillFailed)) throw error;
+    const message = `error killing pod: ${error.message}`;
+    recordEvent(sync, { type: 'Warning', reason: 'FailedKillPod', message });
+    throw new TryAgain(message, RETRY_MS, { cause: error });
+  }
+}
+
+/**
+ * Cleans up after a stopped pod (behaviour:pod-workers, SyncTerminatedPod): undoes the steps of its start, the last
+ * one first. With `forget` no source has the pod, so its containers, sandboxes, logs and files are removed too;
+ * without, the last run of each container is kept for inspection (behaviour:garbage-collection, container GC). Throws
+ * until its volumes are unmounted.
+ */
+export async function syncTerminatedPod(sync: TerminatedSync, forget: boolean): Promise<void> {
+  const runtime = await sync.runtime.fresh(sync.causes);
+  const { containers, sandboxes } = forget
+    ? { containers: runtime?.containers ?? [], sandboxes: runtime?.sandboxes ?? [] }
+    : leftovers(runtime, undefined);
+  for (const step of steps.toReversed()) await step.undo?.(sync, { containers, sandboxes, forget });
+}

@@ -1,0 +1,71 @@
+import { type VolumeStep, stepPath } from '@kubus/volume';
+import { readdir, lstat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { csiStats } from '../csi/csi-stats.ts';
+import type { CsiVolumes } from '../csi/csi-volumes.ts';
+import { diskUsage } from './disk-usage.ts';
+import { type VolumeUsage, fileSystemStats } from './file-system-stats.ts';
+
+/** Folders with more entries than this are measured by du(1), not here. */
+const ENTRIES = 200;
+
+/** Size of the blocks in which the kernel counts disk usage, in bytes. */
+const BLOCK = 512;
+
+/**
+ * Capacity and usage of a volume. A folder on the node's disk has the capacity of its file system and the usage of its
+ * content. Undefined when they cannot be read, and for the host's own files (behaviour:qos-and-cgroups, volume stats).
+ */
+export async function volumeUsage(step: VolumeStep, csi: Pick<CsiVolumes, 'stats'>): Promise<VolumeUsage | undefined> {
+  if (step.kind === 'host' || step.kind === 'localDevice') return undefined;
+  if (step.kind === 'csi') return csiStats(csi, step.path);
+  const folder = step.kind === 'content' ? step.folder : step;
+  if (folder.kind === 'memory') return memoryUsage(folder.path);
+  if (folder.kind === 'folder') return folderUsage(folder.path);
+  return fileSystemStats(stepPath(step));
+}
+
+/** A file system in memory always answers: no server is asked. */
+async function memoryUsage(path: string): Promise<VolumeUsage> {
+  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path);
+  return {
+    ...{ capacityBytes: blocks * bsize, availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize },
+    ...{ inodes: files, inodesFree: ffree, inodesUsed: files - ffree },
+  };
+}
+
+async function folderUsage(path: string): Promise<VolumeUsage | undefined> {
+  const [fs, used] = await Promise.all([memoryUsage(path), usedIn(path)]);
+  return used && { ...fs, ...used };
+}
+
+type Used = Pick<VolumeUsage, 'usedBytes' | 'inodesUsed'>;
+
+async function usedIn(path: string): Promise<Used | undefined> {
+  const few = await walk(path);
+  if (few !== undefined) return few;
+  const [bytes, files] = [await diskUsage(path), await diskUsage(path, 'inodes')];
+  return bytes === undefined || files === undefined
+    ? undefined
+    : { usedBytes: Number(bytes), inodesUsed: Number(files) };
+}
+
+/** Usage of a small folder with everything in it, each file once; undefined when it is not small. */
+async function walk(root: string): Promise<Used | undefined> {
+  const seen = new Set<number>();
+  let usedBytes = 0;
+  const waiting = [root];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    // A file that vanishes meanwhile is not counted.
+    const stat = await lstat(path).catch(() => undefined);
+    if (stat === undefined || seen.has(stat.ino)) continue;
+    seen.add(stat.ino);
+    usedBytes += stat.blocks * BLOCK;
+    if (!stat.isDirectory()) continue;
+    const below = path;
+    const names = await readdir(below).catch(() => []);
+    if (seen.size + waiting.length + names.length > ENTRIES) return undefined;
+    waiting.push(...names.map((name) => join(below, name)));
+  }
+  return { usedBytes, inodesUsed: seen.size };
+}
