@@ -113,11 +113,11 @@ describe('a service and NATS', () => {
         expect((await get(http, '/metrics')).text).toMatch(/^kubus_bus_connected\{.*\} 1$/m);
 
         await server.kill();
-        await service.line(saying('lost NATS'), before);
+        await service.line(saying('connection to NATS lost'), before);
         const ready = await get(http, '/readyz');
         expect(ready).toMatchObject({ status: 503, text: expect.stringContaining('not connected to NATS') });
         expect((await get(http, '/metrics')).text).toMatch(/^kubus_bus_connected\{.*\} 0$/m);
-        expect(service.said.filter(saying('lost NATS'))).toHaveLength(life);
+        expect(service.said.filter(saying('connection to NATS lost'))).toHaveLength(life);
       }
       expect(await get(http, '/healthz')).toMatchObject({ status: 200 });
     },
@@ -168,7 +168,7 @@ describe('a service and NATS', () => {
       const left = start('--config', await configFile());
       await left.line(saying('connected to NATS'));
       await server.kill();
-      await left.line(saying('lost NATS'));
+      await left.line(saying('connection to NATS lost'));
       left.signal('SIGTERM');
       expect(await left.exited()).toBe(0);
       expect(left.said.at(-1)).toMatchObject({ msg: 'stopped' });
