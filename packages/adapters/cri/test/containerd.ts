@@ -249,6 +249,11 @@ async function boot(folder: string, containerd: string): Promise<ChildProcess> {
   return child;
 }
 
+/** Absolute, because `ctr` is started from beside it. */
+async function pathOf(program: string): Promise<string> {
+  return (await run('sh', ['-c', `command -v ${program}`])).stdout.trim();
+}
+
 async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) {
     const ended = once(child, 'exit');
@@ -258,7 +263,7 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
 }
 
 export async function startContainerd(options: TestContainerdOptions = {}): Promise<TestContainerd> {
-  const containerd = process.env['KUBUS_TEST_CONTAINERD'] ?? '/usr/bin/containerd';
+  const containerd = process.env['KUBUS_TEST_CONTAINERD'] ?? (await pathOf('containerd'));
   const folder = mkdtempSync(join(tmpdir(), 'kubus-cri-'));
   const socket = join(folder, 'containerd.sock');
   const cgroupParent = `/${folder.split('/').at(-1) ?? ''}`;

@@ -67,6 +67,7 @@ describe('the node’s configuration', () => {
         cpuQuota: true,
         cpuPeriodUs: 100_000,
         singleProcessOomKill: false,
+        seccompDefault: false,
       },
       images: {
         pullQps: 5,

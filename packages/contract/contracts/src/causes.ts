@@ -12,6 +12,7 @@ import { instanceJournal, serviceInstance } from './messages/service.ts';
 import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
 import { streamEvent } from './messages/stream.ts';
 import { csiPlugin, volumesInUse } from './messages/volume.ts';
+import { workerNodeEvent } from './messages/worker.ts';
 
 /** A message that may have no cause on the bus, because its cause is outside the bus. */
 export interface PossibleRoot {
@@ -53,6 +54,12 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: runtimeHint, because: 'the runtime reported a change' },
   { type: runtimePod, because: 'a relist found a change that no runtime event had reported' },
   { type: runtimeNodeEvent, because: 'image garbage collection runs on a timer' },
+  ...[
+    ['NodeAllocatableEnforced', 'the limits above the pods are written on a timer'],
+    ['FailedNodeAllocatableEnforcement', 'the limits above the pods are written on a timer'],
+    ['ContainerGCFailed', 'files of removed containers are looked for on a timer'],
+    ['CgroupV1', 'the machine has cgroup v1'],
+  ].map(([reason = '', because = '']) => ({ type: workerNodeEvent, where: { reason }, because })),
   {
     type: networkCondition,
     because: 'a file of the network’s configuration was read, or the STATUS of its plugins was read on a timer',
