@@ -98,21 +98,21 @@ async function disturb(started: TestNode): Promise<void> {
 async function liveUnderKills(node: TestNode): Promise<void> {
   const exec = { exec: { command: ['true'] }, periodSeconds: 1 };
   const refused = { tcpSocket: { port: 1 }, periodSeconds: 1 };
-  const names = ['a', 'b', 'c', 'd'];
   const add = (name: string) =>
     node.writeManifest(`${name}.json`, pod(name, { containers: [container({ name: 'main', readinessProbe: exec })] }));
   await node.writeManifest('crash.json', podRunning('crash', 'exit 1'));
   const never = { containers: [container({ name: 'main', readinessProbe: refused })] };
   await node.writeManifest('never-ready.json', pod('never-ready', never));
-  for (const instance of journaled) {
-    const name = names.shift();
-    if (name !== undefined) await add(name);
+  for (const [index, instance] of journaled.entries()) {
+    const name = `pod-${index}`;
+    await add(name);
     await node.replaced(await node.kill(instance));
-    if (name !== undefined) await node.watch.waitForPod(name);
+    // Each second life has something to do, and its journal is in the record.
+    await node.watch.waitForPod(name);
   }
   await node.watch.waitForPod('crash', (one) => waitingReason(one) === 'CrashLoopBackOff', 'waiting');
-  for (const name of ['a', 'b']) await node.removeManifest(`${name}.json`);
-  for (const name of ['a', 'b']) await node.watch.waitForNoPod(name);
+  for (const name of ['pod-0', 'pod-1']) await node.removeManifest(`${name}.json`);
+  for (const name of ['pod-0', 'pod-1']) await node.watch.waitForNoPod(name);
 }
 
 async function changeOneWork(file: string): Promise<string> {
