@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { PodSpec } from '@kubus/contracts';
+import { listMounts } from '@kubus/filesystem';
 import { type WatchedPod, isReady } from '@kubus/harness';
 import type { ClusterNode } from './cluster-node.ts';
 import { pod, shell } from './pods.ts';
@@ -49,8 +49,7 @@ export class ClusterPods {
   /** The relative paths of mounts below a folder in the node's folder for pods, each as often as it is mounted. */
   async mountsBelow(folder: string): Promise<string[]> {
     const beginning = `${join(this.#parts.node.dir.pods, folder)}/`;
-    const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-    const targets = lines.map((line) => line.split(' ')[4] ?? '');
+    const targets = (await listMounts()).map(({ target }) => target);
     return targets.filter((target) => target.startsWith(beginning)).map((target) => target.slice(beginning.length));
   }
 

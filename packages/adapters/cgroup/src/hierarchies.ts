@@ -1,3 +1,4 @@
+import { type Mount, listMounts } from '@kubus/filesystem';
 import { hasErrno } from '@kubus/ports';
 import { readFile, readdir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,13 +59,8 @@ export async function removeFolders(folders: readonly string[]): Promise<string 
   return undefined;
 }
 
-async function readMounts(): Promise<{ target: string; type: string; options: string[] }[]> {
-  const mounts = await readFile('/proc/self/mounts', 'utf8');
-  return mounts
-    .split('\n')
-    .map((line) => line.split(' '))
-    .filter(([, , type]) => type === 'cgroup' || type === 'cgroup2')
-    .map(([, target = '', type = '', options = '']) => ({ target, type, options: options.split(',') }));
+async function readMounts(): Promise<Mount[]> {
+  return (await listMounts()).filter(({ type }) => type === 'cgroup' || type === 'cgroup2');
 }
 
 async function foldersUnder(folder: string): Promise<string[]> {

@@ -11,7 +11,7 @@ export {
   unmount,
   unmountBelow,
 } from './mount-programs.ts';
-export { type Mount, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
+export { type Mount, deviceOf, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
 export { WithinError, openWithin } from './open-within.ts';
 export { readWithin } from './read-within.ts';
 export { runProgram } from './run-program.ts';

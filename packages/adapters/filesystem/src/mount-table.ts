@@ -6,6 +6,8 @@ export interface Mount {
   readonly target: string;
   /** Type of the file system: `tmpfs`, `ext4`, `nsfs`, ... */
   readonly type: string;
+  /** What is mounted: a device where the file system has one, otherwise any word, often the type. */
+  readonly source: string;
   /**
    * The root of the mount within the file system: for a bind mount its folder or file, for a network namespace
    * `net:[<inode>]`.
@@ -38,10 +40,11 @@ export function parseMounts(mountinfo: string): Mount[] {
       // Because of optional fields before the dash, later fields are counted from it.
       const [before = '', after = ''] = line.split(' - ');
       const [, , , root = '', target = '', own = '', ...optional] = before.split(' ');
-      const [type = '', , options = ''] = after.split(' ');
+      const [type = '', source = '', options = ''] = after.split(' ');
       return {
         target: unescape(target),
         type,
+        source: unescape(source),
         root: unescape(root),
         readOnly: own.split(',').includes('ro'),
         shared: optional.some((field) => field.startsWith('shared:')),
@@ -61,6 +64,12 @@ export function mountAround(path: string, mounts: readonly Mount[]): Mount | und
   const around = mounts.filter(({ target }) => path === target || target === '/' || path.startsWith(`${target}/`));
   const longest = Math.max(...around.map(({ target }) => target.length));
   return around.findLast(({ target }) => target.length === longest);
+}
+
+/** The device of the file system that contains a path, or the type of the file system where there is no device. */
+export function deviceOf(path: string, mounts: readonly Mount[]): string | undefined {
+  const mount = mountAround(path, mounts);
+  return mount?.source.startsWith('/') === true ? mount.source : mount?.type;
 }
 
 /** The kernel escapes blanks, line ends and backslashes in octal. */

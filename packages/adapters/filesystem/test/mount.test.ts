@@ -25,6 +25,7 @@ import {
   makeShared,
   mount,
   mountsBelow,
+  deviceOf,
   parseMounts,
   removeTree,
   unmount,
@@ -65,14 +66,56 @@ describe('the mount table', () => {
       '',
     ].join('\n');
     expect(parseMounts(mountinfo)).toEqual([
-      { target: '/', type: 'ext4', root: '/', readOnly: false, shared: false, options: ['rw', 'discard'] },
-      { target: '/run/net', type: 'nsfs', root: 'net:[4026532256]', readOnly: false, shared: true, options: ['rw'] },
       {
-        ...{ target: '/mnt2', type: 'ext3', root: '/of it', readOnly: false, shared: true },
+        target: '/',
+        type: 'ext4',
+        source: '/dev/vda',
+        root: '/',
+        readOnly: false,
+        shared: false,
+        options: ['rw', 'discard'],
+      },
+      {
+        target: '/run/net',
+        type: 'nsfs',
+        source: 'nsfs',
+        root: 'net:[4026532256]',
+        readOnly: false,
+        shared: true,
+        options: ['rw'],
+      },
+      {
+        ...{ target: '/mnt2', type: 'ext3', source: '/dev/root', root: '/of it', readOnly: false, shared: true },
         options: ['rw', 'errors=continue'],
       },
-      { target: '/a b\\c', type: 'tmpfs', root: '/', readOnly: true, shared: true, options: ['rw', 'size=1024k'] },
+      {
+        target: '/a b\\c',
+        type: 'tmpfs',
+        source: 'tmpfs',
+        root: '/',
+        readOnly: true,
+        shared: true,
+        options: ['rw', 'size=1024k'],
+      },
     ]);
+  });
+
+  test.each([
+    ['/var/lib/kubus/pods', '/dev/sdb1'],
+    ['/var/lib/kubus', '/dev/sdb1'],
+    ['/var/library', '/dev/sda1'],
+    ['/run/x', 'tmpfs'],
+    ['/a b/c', '/dev/sdc'],
+  ])('the device of the path %s is %s', (path, expected) => {
+    const text = [
+      '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
+      '23 22 0:21 / /run rw,nosuid shared:2 - tmpfs tmpfs rw,mode=755',
+      '24 22 8:18 / /var/lib/kubus rw - ext4 /dev/sdd1 rw',
+      '24 22 8:17 / /var/lib/kubus rw - ext4 /dev/sdb1 rw',
+      '25 22 8:32 / /a\\040b rw - ext4 /dev/sdc rw',
+      '',
+    ].join('\n');
+    expect(deviceOf(path, parseMounts(text))).toBe(expected);
   });
 
   test('below a folder starts with the newest mount and excludes neighbouring folders', async () => {

@@ -4,7 +4,6 @@ export { type PodsNow, podGauges } from './pod-gauges.ts';
 export { cadvisorMetrics } from './stats/cadvisor-metrics.ts';
 export {
   bootedAt,
-  deviceOf,
   diskLines,
   interfaceReadings,
   machineMemory,

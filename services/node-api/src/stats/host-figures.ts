@@ -1,4 +1,5 @@
 import { textOf } from '@kubus/cgroup';
+import { deviceOf, parseMounts } from '@kubus/filesystem';
 import {
   type DeviceReading,
   type FileSystemReading,
@@ -6,7 +7,6 @@ import {
   type NetworkReading,
   type ProcessesReading,
   bootedAt,
-  deviceOf,
   diskLines,
   interfaceReadings,
   machineMemory,
@@ -142,7 +142,7 @@ export class HostFigures {
     const number = statSync(path, { throwIfNoEntry: false })?.dev;
     const known = this.#devices.get(path);
     if (number !== undefined && known?.number === number) return known.device;
-    const device = deviceOf(this.#proc('self/mountinfo'), path);
+    const device = deviceOf(path, parseMounts(this.#proc('self/mountinfo')));
     this.#devices.set(path, { number, device });
     return device;
   }

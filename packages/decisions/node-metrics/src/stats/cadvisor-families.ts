@@ -198,7 +198,7 @@ export const rowFamilies: readonly RowFamily[] = [
   },
 ];
 
-/** Nobody measures it, in the reference neither: it has the family for its readers. */
+/** For a family that is exported without being measured, as in the reference. */
 function notMeasured(): number {
   return 0;
 }

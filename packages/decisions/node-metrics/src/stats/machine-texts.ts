@@ -99,22 +99,3 @@ export function diskLines(text: string): DiskLine[] {
     ];
   });
 }
-
-/**
- * The device of a path, or the type of its file system where there is no device, from `/proc/self/mountinfo` (proc(5)).
- * Of several mounts on the same path the last one counts.
- */
-export function deviceOf(mountinfo: string, path: string): string | undefined {
-  let found: { readonly place: string; readonly device: string } | undefined;
-  for (const line of mountinfo.split('\n')) {
-    const [before = '', after = ''] = line.split(' - ');
-    const place = (before.split(' ')[4] ?? '').replace(/\\([0-7]{3})/g, (_escape, octal: string) =>
-      String.fromCharCode(parseInt(octal, 8)),
-    );
-    const isOn = place === '/' || path === place || path.startsWith(`${place}/`);
-    if (place === '' || !isOn || place.length < (found?.place.length ?? 0)) continue;
-    const [type = '', source = ''] = after.split(' ');
-    found = { place, device: source.startsWith('/') ? source : type };
-  }
-  return found?.device;
-}

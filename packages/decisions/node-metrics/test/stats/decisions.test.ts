@@ -3,7 +3,6 @@ import type { RuntimePod } from '@kubus/contracts';
 import * as fc from 'fast-check';
 import {
   bootedAt,
-  deviceOf,
   diskLines,
   interfaceReadings,
   machineMemory,
@@ -175,22 +174,4 @@ describe('the kernel’s files', () => {
       },
     ]);
   });
-});
-
-test.each([
-  ['/var/lib/kubus/pods', '/dev/sdb1'],
-  ['/var/lib/kubus', '/dev/sdb1'],
-  ['/var/library', '/dev/sda1'],
-  ['/run/x', 'tmpfs'],
-  ['/a b/c', '/dev/sdc'],
-])('the device of the path %s is %s', (path, expected) => {
-  const text = [
-    '22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw',
-    '23 22 0:21 / /run rw,nosuid shared:2 - tmpfs tmpfs rw,mode=755',
-    '24 22 8:18 / /var/lib/kubus rw - ext4 /dev/sdd1 rw',
-    '24 22 8:17 / /var/lib/kubus rw - ext4 /dev/sdb1 rw',
-    '25 22 8:32 / /a\\040b rw - ext4 /dev/sdc rw',
-    '',
-  ].join('\n');
-  expect(deviceOf(text, path)).toBe(expected);
 });
