@@ -1,3 +1,4 @@
+import { timeOfNanos } from '@kubus/pod';
 import type { ContainerEventType, VersionResponse } from '@kubus/proto/cri';
 import { criCodecs } from '@kubus/proto/cri-grpc';
 import {
@@ -77,12 +78,11 @@ function hintFromCri(bytes: Uint8Array): ContainerHint | undefined {
   if (kind === undefined || event.containerId === undefined) {
     return undefined;
   }
-  const nanoseconds = BigInt(event.createdAt ?? 0);
   const podUid = event.podSandboxStatus?.metadata?.uid;
   return {
     containerId: event.containerId,
     kind,
-    at: rfc3339(nanoseconds / 1_000_000_000n, Number(nanoseconds % 1_000_000_000n)),
+    at: timeOfNanos(BigInt(event.createdAt ?? 0)),
     ...(podUid !== undefined && { podUid }),
   };
 }
@@ -107,11 +107,6 @@ function hintFromContainerd(bytes: Uint8Array): ContainerHint | undefined {
     return undefined;
   }
   const hint = containerdKinds[event.typeUrl.slice(event.typeUrl.lastIndexOf('/') + 1)]?.(event.value);
-  return hint && { ...hint, at: rfc3339(BigInt(timestamp?.seconds ?? 0), timestamp?.nanos ?? 0) };
-}
-
-/** RFC 3339 in UTC, always with nine digits of a second. */
-function rfc3339(seconds: bigint, nanos: number): string {
-  const wholeSeconds = new Date(Number(seconds) * 1000).toISOString().slice(0, -'.000Z'.length);
-  return `${wholeSeconds}.${String(nanos).padStart(9, '0')}Z`;
+  const nanos = BigInt(timestamp?.seconds ?? 0) * 1_000_000_000n + BigInt(timestamp?.nanos ?? 0);
+  return hint && { ...hint, at: timeOfNanos(nanos) };
 }

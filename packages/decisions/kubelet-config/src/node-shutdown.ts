@@ -1,9 +1,9 @@
+import { SYSTEM_PRIORITY } from '@kubus/pod';
 import type { KubeletConfiguration } from './field-table.ts';
 import type { GateSettings } from './gates.ts';
 
-/** The priority of pods without a class, and that from which pods are critical (pkg/apis/scheduling). */
+/** The priority of pods without a class (pkg/apis/scheduling). */
 const DEFAULT_PRIORITY = 0;
-const CRITICAL_PRIORITY = 2_000_000_000;
 
 /** What happens when the machine shuts down. */
 export interface NodeShutdown {
@@ -32,7 +32,7 @@ export function nodeShutdown(
   if (periods.length === 0 && all > 0) {
     periods.push(
       { priority: DEFAULT_PRIORITY, seconds: Math.trunc((all - critical) / 1000) },
-      { priority: CRITICAL_PRIORITY, seconds: Math.trunc(critical / 1000) },
+      { priority: SYSTEM_PRIORITY, seconds: Math.trunc(critical / 1000) },
     );
   }
   if (periods.length === 0) return undefined;

@@ -15,3 +15,9 @@ export function timeNanos(text: string): bigint | undefined {
 export function timeOfMs(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
+
+/** Nanoseconds since the Unix epoch as RFC 3339 in UTC, always with nine digits of a second. `nanos` is not negative. */
+export function timeOfNanos(nanos: bigint): string {
+  const whole = new Date(Number(nanos / 1_000_000_000n) * 1000).toISOString().slice(0, -'.000Z'.length);
+  return `${whole}.${String(nanos % 1_000_000_000n).padStart(9, '0')}Z`;
+}

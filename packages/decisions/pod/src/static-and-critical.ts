@@ -1,7 +1,7 @@
 import { CONFIG_MIRROR, CONFIG_SOURCE, type Pod } from '@kubus/contracts';
 
 /** Priorities of this value and above belong to the system (k8s.io/kubernetes/pkg/apis/scheduling, SystemCriticalPriority). */
-const SYSTEM_PRIORITY = 2_000_000_000;
+export const SYSTEM_PRIORITY = 2_000_000_000;
 
 /** Whether a pod is static: its source is not the API server. */
 export function isStatic({ metadata }: Pick<Pod, 'metadata'>): boolean {

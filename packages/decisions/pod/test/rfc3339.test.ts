@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { timeNanos, timeOfMs } from '../src/index.ts';
+import { timeNanos, timeOfMs, timeOfNanos } from '../src/index.ts';
 
 test.each([
   ['1970-01-01T00:00:01Z', 1_000_000_000n],
@@ -21,4 +21,12 @@ test.each([
   [1_999.9, '1970-01-01T00:00:01Z'],
 ])('%d ms is formatted as %s', (ms, text) => {
   expect(timeOfMs(ms)).toBe(text);
+});
+
+test.each([
+  [0n, '1970-01-01T00:00:00.000000000Z'],
+  [1_000_000_001n, '1970-01-01T00:00:01.000000001Z'],
+  [1_123_456_789n, '1970-01-01T00:00:01.123456789Z'],
+])('%s ns is formatted as %s', (nanos, text) => {
+  expect(timeOfNanos(nanos)).toBe(text);
 });

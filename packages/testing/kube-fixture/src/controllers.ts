@@ -1,6 +1,7 @@
+import { timeOfMs } from '@kubus/pod';
 import type { Authority, Usage } from './authority.ts';
 import { asList, asText, at } from './json.ts';
-import { type KubeObject, wholeSeconds } from './object.ts';
+import type { KubeObject } from './object.ts';
 import { bindPod } from './pod-actions.ts';
 import type { Registry, Target } from './registry.ts';
 import { resourceOfKind, tableOf } from './resources.ts';
@@ -75,7 +76,7 @@ function failed(request: KubeObject, error: unknown): KubeObject {
 }
 
 function withCondition(request: KubeObject, type: string, reason: string, message: string, now: number): KubeObject {
-  const time = wholeSeconds(now);
+  const time = timeOfMs(now);
   const condition = { type, status: 'True', reason, message, lastUpdateTime: time, lastTransitionTime: time };
   return {
     ...request,

@@ -27,11 +27,6 @@ export interface KubeObject extends JsonObject {
   readonly data?: Json;
 }
 
-/** RFC 3339 without fractions, as the API writes times; `ms` since the Unix epoch. */
-export function wholeSeconds(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
 /** Whether the condition `Ready` of a pod or a node is `True`. */
 export function isReady({ status }: KubeObject): boolean {
   const { conditions = [] } = (status ?? {}) as { conditions?: { type: string; status: string }[] };

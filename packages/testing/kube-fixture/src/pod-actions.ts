@@ -1,6 +1,7 @@
+import { timeOfMs } from '@kubus/pod';
 import type { User } from './identity.ts';
 import { type JsonObject, asList, asText, at } from './json.ts';
-import { type KubeObject, wholeSeconds } from './object.ts';
+import type { KubeObject } from './object.ts';
 import type { DeleteOptions, Registry, Target } from './registry.ts';
 import { conflict } from './status.ts';
 
@@ -23,7 +24,7 @@ export function evictPod(
     status: 'True',
     reason: 'EvictionByEvictionAPI',
     message: 'Eviction API: evicting',
-    lastTransitionTime: wholeSeconds(registry.now()),
+    lastTransitionTime: timeOfMs(registry.now()),
   });
   registry.replace(pod, evicted);
   // The version that was asked for is that before the condition.
@@ -46,7 +47,7 @@ export function bindPod(registry: Registry, target: Target, node: string): JsonO
     type: 'PodScheduled',
     status: 'True',
     lastProbeTime: null,
-    lastTransitionTime: wholeSeconds(registry.now()),
+    lastTransitionTime: timeOfMs(registry.now()),
   });
   registry.replace(pod, { ...scheduled, spec: { ...scheduled.spec, nodeName: node } });
   return CREATED;

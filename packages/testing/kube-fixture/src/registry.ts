@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import { timeOfMs } from '@kubus/pod';
 import { type Json, type JsonObject, asObject, asText, isObject, plainJson, sameJson } from './json.ts';
-import { type KubeObject, wholeSeconds } from './object.ts';
+import type { KubeObject } from './object.ts';
 import { mergeRule } from './patch/merge-keys.ts';
 import { jsonPatch } from './patch/json-patch.ts';
 import { mergePatch } from './patch/merge-patch.ts';
@@ -102,7 +103,7 @@ export class Registry {
           ...(resource.namespaced && { namespace }),
           uid: randomUUID(),
           resourceVersion: '',
-          creationTimestamp: wholeSeconds(now),
+          creationTimestamp: timeOfMs(now),
           ...(rules.generationOf && { generation: 1 }),
         },
       },
@@ -213,7 +214,7 @@ export class Registry {
       metadata: {
         ...object.metadata,
         ...(generation !== undefined && { generation: generation + 1 }),
-        deletionTimestamp: wholeSeconds(this.now() + seconds * 1000),
+        deletionTimestamp: timeOfMs(this.now() + seconds * 1000),
         deletionGracePeriodSeconds: seconds,
       },
     };
@@ -230,7 +231,7 @@ export class Registry {
       ...object,
       metadata: {
         ...object.metadata,
-        deletionTimestamp: wholeSeconds(past ? this.now() : end),
+        deletionTimestamp: timeOfMs(past ? this.now() : end),
         deletionGracePeriodSeconds: past && seconds > 0 ? 1 : seconds,
       },
     };

@@ -1,7 +1,7 @@
 import { type KeyObject, createHash, sign } from 'node:crypto';
+import { timeOfMs } from '@kubus/pod';
 import type { Identities } from './identity.ts';
 import { type JsonObject, asList, asObject, asText } from './json.ts';
-import { wholeSeconds } from './object.ts';
 import type { Registry, Target } from './registry.ts';
 import { resourceOfKind } from './resources.ts';
 import { conflict } from './status.ts';
@@ -52,9 +52,9 @@ export function answerTokenRequest(issuer: TokenIssuer, target: Target, body: Js
   return {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { name, namespace, creationTimestamp: wholeSeconds(registry.now()) },
+    metadata: { name, namespace, creationTimestamp: timeOfMs(registry.now()) },
     spec: { ...spec, audiences, expirationSeconds: seconds },
-    status: { token, expirationTimestamp: wholeSeconds((now + seconds) * 1000) },
+    status: { token, expirationTimestamp: timeOfMs((now + seconds) * 1000) },
   };
 }
 

@@ -1,5 +1,6 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
 import type { Arrival, Deed, Item, Tape } from '@kubus/journal';
+import { isDeepEqual } from '@kubus/pod';
 import type { Cancel } from '@kubus/ports';
 import { changesBetween, timeHeaders } from './compare.ts';
 import { type Journal, describeItem, isInput } from './journal.ts';
@@ -52,7 +53,7 @@ export class Player implements Tape {
 
   /** What the code has opened under a number, for messages. */
   opened(number: number): string {
-    return this.#opened[number] ?? `an unknown port use (${number})`;
+    return this.#opened[number] ?? `something unknown (${number})`;
   }
 
   now(): number {
@@ -131,7 +132,7 @@ export class Player implements Tape {
     const item = this.#next();
     if (item === undefined) return;
     if ('out' in deed) this.#matchOut(deed.out, item);
-    else if (Array.isArray(item) && item[0] === 'do' && item[1] === deed.what && isSame(item[2], deed.detail))
+    else if (Array.isArray(item) && item[0] === 'do' && item[1] === deed.what && isDeepEqual(item[2], deed.detail))
       this.at += 1;
     else this.#diverge(`${deed.what} ${JSON.stringify(deed.detail)}`, item);
   }
@@ -178,8 +179,4 @@ export class Player implements Tape {
     }
     return messages;
   }
-}
-
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -2,6 +2,7 @@ import type { Bus, FactOwner } from '@kubus/bus';
 import { type RuntimeCondition, runtimeCondition } from '@kubus/contracts';
 import { handlerWithShim } from '@kubus/cni-config';
 import { type EventsState, handlersOf } from '@kubus/cri';
+import { isDeepEqual } from '@kubus/pod';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { StatusResponse } from '@kubus/proto/cri';
 import type { Runtime } from './runtime.ts';
@@ -31,9 +32,8 @@ export class RuntimeWatch {
   #hasPodCidrs = false;
   #events: RuntimeCondition['events'] = 'none';
   #version: { name: string; version: string } | undefined;
-  /** The condition as it was published last, as JSON. */
-  #published = '';
-  #isReady = false;
+  /** The condition as it was published last. */
+  #published: RuntimeCondition | undefined;
   #timer: Cancel | undefined;
   #stopped = false;
 
@@ -68,7 +68,7 @@ export class RuntimeWatch {
     if (this.#handlers?.includes(handler) === false) {
       throw new KubusError(
         'NoRuntimeHandler',
-        `no runtime for "${handler}" is configured, which "${wanted}" needs here`,
+        `the runtime has no handler "${handler}", which handler "${wanted}" needs on this node`,
       );
     }
     return handler;
@@ -77,7 +77,7 @@ export class RuntimeWatch {
   /** What is wrong with the runtime, for the service's health; undefined when nothing is. */
   get problem(): string | undefined {
     if (this.#runtime.connection !== 'connected') return 'the container runtime cannot be reached';
-    return this.#isReady ? undefined : 'the container runtime is not ready';
+    return this.#published?.ready === true ? undefined : 'the container runtime is not ready';
   }
 
   start(): void {
@@ -121,7 +121,7 @@ export class RuntimeWatch {
 
   eventsChanged(state: EventsState): void {
     this.#events = state.state === 'streaming' ? state.source : 'none';
-    if (this.#published !== '') void this.#look();
+    if (this.#published !== undefined) void this.#look();
   }
 
   async #look(): Promise<void> {
@@ -155,7 +155,7 @@ export class RuntimeWatch {
     if (this.#handler !== undefined) return;
     this.#logger.warn(
       { handler: wanted },
-      'the runtime does not have our handler: it sets up pod networks itself, and its own network readiness counts',
+      'the runtime has no such handler: it sets up pod networks itself, and its own condition NetworkReady counts',
     );
   }
 
@@ -219,10 +219,8 @@ export class RuntimeWatch {
   }
 
   #put(condition: RuntimeCondition): void {
-    const text = JSON.stringify(condition);
-    if (text === this.#published) return;
-    this.#published = text;
-    this.#isReady = condition.ready;
+    if (isDeepEqual(condition, this.#published)) return;
+    this.#published = condition;
     this.#facts.put(KEY, condition);
   }
 }

@@ -1,5 +1,6 @@
 import type { Bus, FactOwner } from '@kubus/bus';
 import { type VolumesInUse, uniqueCsiVolume, volumesInUse } from '@kubus/contracts';
+import { isDeepEqual } from '@kubus/pod';
 import type { KnownObjects, VolumePlan } from '@kubus/volume';
 import type { CsiUse } from '../csi/csi-use-records.ts';
 
@@ -15,7 +16,7 @@ export class InUse {
   readonly #known: Pick<KnownObjects, 'csiDriver'>;
   /** By pod UID: the volumes that it needs. */
   readonly #wanted = new Map<string, readonly string[]>();
-  #published: string | undefined;
+  #published: readonly string[] | undefined;
 
   constructor(options: { bus: Bus; uses: () => readonly CsiUse[]; known: Pick<KnownObjects, 'csiDriver'> }) {
     this.#node = options.bus.node;
@@ -35,10 +36,9 @@ export class InUse {
   publish(): void {
     const used = this.#uses().filter(({ driver, inline }) => !inline && this.#isAttached(driver));
     const volumes = [...new Set([...[...this.#wanted.values()].flat(), ...used.map(uniqueCsiVolume)])].sort();
-    const text = JSON.stringify(volumes);
-    if (text === this.#published) return;
+    if (isDeepEqual(volumes, this.#published)) return;
     const isFirst = this.#published === undefined;
-    this.#published = text;
+    this.#published = volumes;
     this.#facts.put(this.#node, { volumes });
     if (isFirst) this.#facts.complete();
   }

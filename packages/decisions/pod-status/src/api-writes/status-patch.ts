@@ -1,4 +1,5 @@
 import { type Pod, type PodCondition, type PodStatus, formatQuantity, parseQuantity } from '@kubus/contracts';
+import { isDeepEqual } from '@kubus/pod';
 import { NODE_FIELDS } from './wanted-status.ts';
 
 /** A JSON object that is sent to the API server. */
@@ -82,7 +83,7 @@ function isObject(value: unknown): value is JsonObject {
 function sameField(field: string, a: unknown, b: unknown): boolean {
   // Their order is irrelevant, and a patch does not keep it.
   if (field === 'conditions') return conditionsPatch(asConditions(a), asConditions(b)).length === 0;
-  return a === b || JSON.stringify(normal(field, a)) === JSON.stringify(normal(field, b));
+  return a === b || isDeepEqual(normal(field, a), normal(field, b));
 }
 
 /** Objects that the API server may show or omit when they are empty: both mean the same. */
@@ -90,10 +91,7 @@ const PLAIN_OBJECTS = ['state', 'lastState', 'limits', 'requests', 'allocatedRes
 /** Objects of quantities, which have more than one notation. */
 const QUANTITIES = ['limits', 'requests', 'allocatedResources'];
 
-/**
- * The canonical form of a field for comparisons: without parts that the API server omits because they are the same as nothing,
- * and with the fields of objects in order.
- */
+/** The canonical form of a field for comparisons: without parts that the API server omits because they are the same as nothing. */
 function normal(field: string, value: unknown): unknown {
   if (value === undefined || value === null || value === '' || value === 0) return undefined;
   // `started` is the only flag for which false and absent differ.
@@ -103,8 +101,7 @@ function normal(field: string, value: unknown): unknown {
   const quantities = QUANTITIES.includes(field);
   const entries = Object.entries(value)
     .map(([key, inner]) => [key, quantities ? normalQuantity(inner) : normal(key, inner)] as const)
-    .filter(([, inner]) => inner !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+    .filter(([, inner]) => inner !== undefined);
   return entries.length === 0 && PLAIN_OBJECTS.includes(field) ? undefined : Object.fromEntries(entries);
 }
 

@@ -1,5 +1,6 @@
+import { timeOfMs } from '@kubus/pod';
 import { type JsonObject, asList, asObject, at } from '../json.ts';
-import { type KubeObject, wholeSeconds } from '../object.ts';
+import type { KubeObject } from '../object.ts';
 import { plainRules } from './plain-rules.ts';
 import type { RuleContext, Rules } from './rules.ts';
 
@@ -40,7 +41,7 @@ function hasCondition(csr: KubeObject | undefined, type: string): boolean {
 }
 
 function stamped({ status = {} }: KubeObject, { now }: RuleContext): JsonObject {
-  const time = wholeSeconds(now);
+  const time = timeOfMs(now);
   const conditions = asList(status['conditions']).map((condition) => ({
     lastUpdateTime: time,
     lastTransitionTime: time,

@@ -1,3 +1,5 @@
+import { timeOfNanos } from '@kubus/pod';
+
 /**
  * The time from which lines are shown (RFC 3339), for `sinceTime` of the node's API: its `sinceSeconds` takes whole seconds only.
  *
@@ -9,7 +11,5 @@ export function sinceTime(
 ): string | undefined {
   if (options.since === undefined) return options.sinceTime;
   const nanos = BigInt(Math.round(now)) * 1_000_000n - options.since;
-  const begin = nanos < 0n ? 0n : nanos;
-  const whole = new Date(Number(begin / 1_000_000_000n) * 1000).toISOString().slice(0, -'.000Z'.length);
-  return `${whole}.${String(begin % 1_000_000_000n).padStart(9, '0')}Z`;
+  return timeOfNanos(nanos < 0n ? 0n : nanos);
 }
