@@ -28,7 +28,7 @@ export const cniBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_cni_attachments',
-      help: 'Attachments with a running operation, and waiting for a turn.',
+      help: 'Attachments with a running operation, and those waiting to start one.',
       collect: () => [
         { value: bridge.load.running, labels: { state: 'running' } },
         { value: bridge.load.waiting, labels: { state: 'waiting' } },

@@ -29,12 +29,12 @@ export interface ApiSourceOptions {
 /**
  * The pods that the API server has bound to this node. Each list is a whole set, each event of the watch one pod;
  * while the server cannot be reached nothing is removed. A pod that cannot be read keeps its last version, and is
- * reported like a faulty manifest.
+ * reported like an invalid manifest.
  */
 export class ApiSource {
   readonly #options: ApiSourceOptions;
   /** By UID of a pod that cannot be read: the name under which it is reported. */
-  readonly #faulty = new Map<string, string>();
+  readonly #invalid = new Map<string, string>();
   #reflector: Reflector<ApiPod> | undefined;
   #stopped = false;
 
@@ -82,7 +82,7 @@ export class ApiSource {
   #replaced(pods: readonly ApiPod[]): void {
     const { held, output } = this.#options;
     const present = new Set(pods.map(({ ref }) => ref.uid));
-    for (const uid of this.#faulty.keys()) if (!present.has(uid)) this.#sound(uid);
+    for (const uid of this.#invalid.keys()) if (!present.has(uid)) this.#clear(uid);
     for (const pod of pods) this.#report(pod);
     output.set(pods.flatMap(({ ref, pod }) => pod ?? held(ref.uid) ?? []));
   }
@@ -93,27 +93,27 @@ export class ApiSource {
   }
 
   #removed(uid: string): void {
-    this.#sound(uid);
+    this.#clear(uid);
     this.#options.output.removed(uid);
   }
 
   #report({ ref, errors }: ApiPod): void {
     if (errors.length === 0) {
-      this.#sound(ref.uid);
+      this.#clear(ref.uid);
       return;
     }
     const { output, logger, held } = this.#options;
     const path = `api:${ref.namespace}/${ref.name}`;
-    this.#faulty.set(ref.uid, path);
-    logger.warn({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid, errors }, 'a pod of the API server is faulty');
+    this.#invalid.set(ref.uid, path);
+    logger.warn({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid, errors }, 'invalid pod from the API server');
     const kept = held(ref.uid) === undefined ? [] : [ref];
     output.manifest({ path, readAt: this.#now(), pods: kept, errors, warnings: [] });
   }
 
-  #sound(uid: string): void {
-    const path = this.#faulty.get(uid);
+  #clear(uid: string): void {
+    const path = this.#invalid.get(uid);
     if (path === undefined) return;
-    this.#faulty.delete(uid);
+    this.#invalid.delete(uid);
     this.#options.output.manifestGone(path);
   }
 

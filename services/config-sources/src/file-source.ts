@@ -37,7 +37,7 @@ export interface FileSourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly node: string;
-  /** The pods of each file, so that a restart while a file is faulty ends no pod. */
+  /** The pods of each file, so that a restart while a file is invalid ends no pod. */
   readonly records: RecordStore;
   readonly output: FileSourceOutput;
   /** Milliseconds between full reads, since a change may go unnoticed; default: 20,000. */
@@ -56,7 +56,7 @@ const SETTLE_AT_MOST = 100;
  */
 const AWAY = 100;
 
-/** The record of a manifest file, which stays valid when the file becomes faulty. */
+/** The record of a manifest file, which stays valid when the file becomes invalid. */
 export const fileRecordSchema = z.object({ version: z.literal(1), path: z.string(), pods: z.array(podSchema) });
 type FileRecord = z.infer<typeof fileRecordSchema>;
 
@@ -66,7 +66,7 @@ type FileRecord = z.infer<typeof fileRecordSchema>;
  *
  * The pods of a removed file are removed, also when the file is created again at once: moving a manifest out and in
  * restarts its pods (behaviour:mirror-pods, "recreate when file is removed and recreated"). A missing folder is an
- * empty set. A file that has become faulty keeps its pods (see `readFile`), also over a restart of this process; it is
+ * empty set. A file that has become invalid keeps its pods (see `readFile`), also over a restart of this process; it is
  * reported.
  */
 export class FileSource {
@@ -171,7 +171,7 @@ export class FileSource {
     if (this.#stopped) return;
 
     for (const { report } of changes) {
-      if (report.errors.length > 0) logger.warn({ file: report.path, errors: report.errors }, 'faulty manifest');
+      if (report.errors.length > 0) logger.warn({ file: report.path, errors: report.errors }, 'invalid manifest');
       output.manifest(report);
     }
     for (const path of gone) output.manifestGone(path);

@@ -76,7 +76,7 @@ export class HttpSource {
         ? readFile({ path, text: outcome.text }, this.#state, { node, now, source: 'http' })
         : failFile({ path, error: outcome.error }, this.#state, now);
     this.#state = state;
-    if (report.errors.length > 0) logger.warn({ url: path, errors: report.errors }, 'faulty manifest');
+    if (report.errors.length > 0) logger.warn({ url: path, errors: report.errors }, 'invalid manifest');
     output.manifest(report);
     if ('error' in outcome) return;
     this.#complete ||= report.errors.length === 0 || outcome.text.trim() === '';

@@ -53,7 +53,7 @@ function missingFrom(pods: readonly Pod[], before: readonly Pod[]): Pod[] {
 }
 
 function stays({ metadata }: Pod): ManifestNote {
-  const message = `pod ${metadata.namespace}/${metadata.name} stays as it was before the file became faulty`;
+  const message = `pod ${metadata.namespace}/${metadata.name} stays as it was before the file became invalid`;
   return { document: 0, message };
 }
 

@@ -195,7 +195,7 @@ describe('a faulty file', () => {
     expect(follower.manifests.get('/m/a.yaml')).toMatchObject({
       pods: [{ name: 'a-n' }],
       errors: [{ document: 0 }],
-      warnings: [{ message: 'pod default/a-n stays as it was before the file became faulty' }],
+      warnings: [{ message: 'pod default/a-n stays as it was before the file became invalid' }],
     });
     await clock.advance(60_000);
     expect(follower.takeLog()).toEqual([]);

@@ -135,11 +135,11 @@ export class BridgeMetrics {
       metrics.add({ type: 'counter', name: `kubelet_${name}`, help, collect: () => values.samples });
     const histogram = (name: string, help: string, values: Distribution) =>
       metrics.add({ type: 'histogram', name: `kubelet_${name}`, help, values });
-    counter('runtime_operations_total', 'Calls of the container runtime.', this.#operations);
-    counter('runtime_operations_errors_total', 'Calls of the container runtime that failed.', this.#operationErrors);
+    counter('runtime_operations_total', 'Calls to the container runtime.', this.#operations);
+    counter('runtime_operations_errors_total', 'Calls to the container runtime that failed.', this.#operationErrors);
     histogram(
       'runtime_operations_duration_seconds',
-      'Duration of calls of the container runtime.',
+      'Duration of calls to the container runtime.',
       this.#operationSeconds,
     );
     histogram('run_podsandbox_duration_seconds', 'Duration of creating sandboxes.', this.#sandboxSeconds);
@@ -177,7 +177,7 @@ export class BridgeMetrics {
     );
     counter(
       'credential_provider_plugin_errors_total',
-      'Calls of credential providers that failed.',
+      'Calls to credential providers that failed.',
       this.#pluginErrors,
     );
   }

@@ -41,7 +41,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_sandboxes',
-      help: 'Sandboxes being created, and waiting for a turn.',
+      help: 'Sandboxes being created, and those waiting to be created.',
       collect: () => [
         { value: bridge.sandboxes.making, labels: { state: 'making' } },
         { value: bridge.sandboxes.waiting, labels: { state: 'waiting' } },
@@ -50,7 +50,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'gauge',
       name: 'kubus_image_pulls',
-      help: 'Running image pulls, and those waiting for a turn.',
+      help: 'Running image pulls, and those waiting to start.',
       collect: () => [
         { value: bridge.pulls.pulling, labels: { state: 'pulling' } },
         { value: bridge.pulls.waiting, labels: { state: 'waiting' } },
@@ -80,7 +80,7 @@ export const criBridge: ServiceDefinition = {
     metrics.add({
       type: 'counter',
       name: 'kubus_cri_calls_total',
-      help: 'Calls of the container runtime by method.',
+      help: 'Calls to the container runtime by method.',
       collect: () => [...runtime.counts].map(([method, value]) => ({ value, labels: { method } })),
     });
     return {

@@ -33,7 +33,7 @@ enum { OWNER = STDIN_FILENO, CLIENT = 3, RUNTIME = 4, PIPE = 262144 };
 struct way {
     int from, to, in, out;
     size_t held;
-    bool ended, told;
+    bool ended, reported;
     unsigned long long passed;
 };
 
@@ -67,7 +67,7 @@ static void take_early(struct way *way, size_t size) {
 
 /* Reads or writes what can be read or written now; false when that is nothing. */
 static bool pass(struct way *way) {
-    if (way->told) return false;
+    if (way->reported) return false;
     if (way->held == 0 && !way->ended) {
         ssize_t got = splice(way->from, NULL, way->in, NULL, PIPE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (got < 0 && errno != EAGAIN && errno != EINTR) end(strerror(errno));
@@ -81,13 +81,13 @@ static bool pass(struct way *way) {
         way->held -= (size_t)put, way->passed += (size_t)put;
         return put > 0;
     }
-    way->told = true;
+    way->reported = true;
     if (way == &to_runtime) shutdown(way->to, SHUT_WR);
     return true;
 }
 
 static void wait_for(struct way *way, struct pollfd *from, struct pollfd *to) {
-    if (way->told) return;
+    if (way->reported) return;
     if (way->held == 0) from->events |= POLLIN;
     else to->events |= POLLOUT;
 }
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     long long idle = atoll(argv[1]), moved = now();
     take_early(&to_client, strtoul(argv[3], NULL, 10));
     take_early(&to_runtime, strtoul(argv[4], NULL, 10));
-    while (!to_client.told) {
+    while (!to_client.reported) {
         if (pass(&to_client) | pass(&to_runtime)) {
             moved = now();
             struct pollfd owner = {.fd = OWNER, .events = POLLIN};
@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
         for (int at = 1; at < 3; at++)
             if (some[at].events == 0) some[at].fd = -1;
         long long left = idle - (now() - moved);
-        if (left <= 0) end("nothing has passed for too long");
+        if (left <= 0) end("idle for too long");
         if (poll(some, 3, left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR) end(strerror(errno));
         if (some[0].revents) end("ended by the node");
     }

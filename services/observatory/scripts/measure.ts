@@ -29,7 +29,7 @@ const waits: number[] = [];
 const asking = { long: true };
 loop.enable();
 const long = Promise.all([
-  ask('a comparison, while other questions are asked', compared),
+  ask('a comparison, while other requests are answered', compared),
   ask('another comparison', `${compared}&what=stop`),
   ask('a trace of all messages', `${base}/trace?format=jsonl`),
 ]).then(() => (asking.long = false));
@@ -44,7 +44,7 @@ waits.sort((one, other) => one - other);
 const longest = [0.5, 0.99, 1].map((share) => (waits[Math.ceil(share * waits.length) - 1] ?? 0).toFixed(0));
 console.log(`${waits.length} pages of messages meanwhile: ${longest.join(', ')} ms (median, 99th percentile, longest)`);
 const held = [loop.percentile(50), loop.percentile(99), loop.max].map((ns) => (ns / 1e6).toFixed(0));
-console.log(`the main thread came late by ${held.join(', ')} ms (median, 99th percentile, most)`);
+console.log(`event-loop delay of the main thread: ${held.join(', ')} ms (median, 99th percentile, longest)`);
 console.log(`memory after (RSS): ${memory()}`);
 await app.close();
 await threads.close();

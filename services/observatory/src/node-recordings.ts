@@ -187,14 +187,17 @@ export class NodeRecordings implements Recordings {
     return join(this.#incoming, this.#options.ids.hex(8));
   }
 
-  /** A live recording that cannot be read is put aside, and a new one is started. */
+  /** A live recording that cannot be read is renamed, and a new one is started. */
   #openLive(): RecordingWriter {
     const path = this.#placeOf(LIVE);
     try {
       if (existsSync(path)) return RecordingWriter.open(path);
     } catch (error) {
       const aside = `${path}.damaged`;
-      this.#options.logger.error({ err: toError(error), aside }, 'the live recording cannot be read; it is put aside');
+      this.#options.logger.error(
+        { err: toError(error), aside },
+        'the live recording cannot be read; it is renamed and a new one started',
+      );
       for (const end of JOURNAL) rmSync(`${path}${end}`, { force: true });
       renameSync(path, aside);
     }

@@ -72,7 +72,7 @@ class RecordingThread {
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     const worker = this.#worker;
-    this.#left(new KubusError('thread-ended', 'recordings are no longer read'));
+    this.#left(new KubusError('thread-ended', 'the thread that reads recordings was closed'));
     await worker?.terminate();
   }
 
@@ -94,7 +94,9 @@ class RecordingThread {
       if (this.#worker === worker) this.#left(error);
     };
     worker.on('error', (error) => left(toError(error)));
-    worker.on('exit', () => left(new KubusError('thread-ended', 'the thread that was asked has ended')));
+    worker.on('exit', () =>
+      left(new KubusError('thread-ended', 'the thread that reads recordings ended before its answer')),
+    );
     return worker;
   }
 }

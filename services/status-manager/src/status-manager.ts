@@ -186,7 +186,10 @@ export class StatusManager {
       const scope = failureScope(error, write.kind === 'createMirror');
       // Another client was faster: the watch is about to report it.
       if (scope === 'stale')
-        logger.debug({ ...podFields(write.ref), err: error }, 'the pod has been replaced by another one of its name');
+        logger.debug(
+          { ...podFields(write.ref), err: error },
+          'the pod has been replaced by another pod of the same name',
+        );
       else if (!this.#ending.signal.aborted) {
         logger.warn({ ...podFields(write.ref), write: write.kind, err: error }, 'API write failed');
         this.#publish(write, 'failing', { error: error.message });

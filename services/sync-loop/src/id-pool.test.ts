@@ -36,9 +36,13 @@ test.each([
 
 test.each([
   ['getsubids fails', 'echo no answer >&2; exit 1', /ids of user kubelet cannot be read: .*no answer/s],
-  ['it tells of nothing', 'true', /user kubelet has not one range/],
-  ['two ranges', 'echo "0: kubelet 65536 7208960"; echo "1: kubelet 131072 65536"', /user kubelet has not one range/],
-  ['other groups than users', 'echo "0: kubelet $# 7208960"', /user kubelet has not one range/],
+  ['it lists nothing', 'true', /user kubelet must have exactly one range/],
+  [
+    'two ranges',
+    'echo "0: kubelet 65536 7208960"; echo "1: kubelet 131072 65536"',
+    /user kubelet must have exactly one range/,
+  ],
+  ['other group ids than user ids', 'echo "0: kubelet $# 7208960"', /user kubelet must have exactly one range/],
   [
     'too few',
     'echo "0: kubelet 65536 65536"',

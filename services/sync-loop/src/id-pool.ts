@@ -52,5 +52,8 @@ async function ownIds(getsubids: string): Promise<Pick<IdPool, 'first' | 'count'
     const message = `the subordinate ids of user ${USER} cannot be read: ${toError(error).message}`;
     throw new ConfigError('bad-config', message, { cause: error });
   }
-  throw new ConfigError('bad-config', `user ${USER} has not one range of ids, the same for users and groups`);
+  throw new ConfigError(
+    'bad-config',
+    `user ${USER} must have exactly one range of subordinate ids, the same for users and groups`,
+  );
 }

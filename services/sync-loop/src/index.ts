@@ -22,7 +22,7 @@ export const syncLoop: ServiceDefinition = {
     const core = await run(syncLoopCore, inputs, { records });
     const loop = core.running;
     loop.metrics.show(metrics);
-    health.ready('sources', () => (loop.ready ? undefined : 'not all sources and the runtime are complete yet'));
+    health.ready('sources', () => (loop.ready ? undefined : 'not all pod sources and the runtime have been read yet'));
     health.ready('state folder', () => loop.saveError);
     return {
       stop: core.calls.stop,

@@ -80,6 +80,6 @@ export class Shutdown {
   #finish(present: { readonly since: string; done: boolean }, causes: readonly Cause[]): void {
     present.done = true;
     this.#progress.put(this.#options.bus.node, { since: present.since, done: true }, { causes });
-    this.#options.logger.info({}, 'every pod has ended, or has had its time: the machine may shut down');
+    this.#options.logger.info({}, 'every pod has ended or has exceeded its grace period: the machine may shut down');
   }
 }

@@ -140,7 +140,7 @@ export class SyncLoop {
       removed: ({ key }, cause) => {
         this.#state.runtime(key, undefined);
         this.#decide(key, [cause]);
-        this.#wake(key, { reason: 'the runtime has no state of it any more' }, cause);
+        this.#wake(key, { reason: 'the runtime no longer has the pod' }, cause);
       },
       complete: (_instance, _epoch, cause) => {
         this.#runtimeSeen = true;
@@ -206,7 +206,7 @@ export class SyncLoop {
   }
 
   #decideAll(causes: readonly Cause[]): void {
-    // Before pods are worked on that an earlier life of this service has ended.
+    // Before pods are worked on that an earlier process of this service has ended.
     this.#shutdown.look(causes);
     this.#publish(this.#state.decideAll(formatTime(this.#clock.now())), causes);
     if (this.#announced || !this.#state.ready || !this.#runtimeSeen || !this.#runtimeKnown) return;

@@ -52,7 +52,7 @@ export class Relay {
     this.#clock = ports.clock;
     this.#logger = ports.logger;
     this.#onListening = onListening;
-    // A relay of an earlier life of this process may still hold its calls: the path is never reused.
+    // A relay of an earlier process may still hold its calls: the path is never reused.
     this.socket = join(options.folder, `cri-relay-${ports.ids.hex(4)}.sock`);
     this.#start();
   }

@@ -1,7 +1,7 @@
 import { KubusError } from '@kubus/ports';
 
 /**
- * A D-Bus call failed: the peer answered with an error, did not answer in time, or the bus cannot be reached. `dbusName`: the error's D-Bus
+ * Thrown when a D-Bus call failed: the peer answered with an error, did not answer in time, or the bus cannot be reached. `dbusName`: the error's D-Bus
  * name, such as `org.freedesktop.systemd1.NoSuchUnit`; undefined where no peer has answered.
  */
 export class DBusCallError extends KubusError {
@@ -11,5 +11,5 @@ export class DBusCallError extends KubusError {
   }
 }
 
-/** systemd could not start or stop a unit, or has not finished in time. */
+/** Thrown when systemd could not start or stop a unit, or has not finished in time. */
 export class UnitError extends KubusError {}

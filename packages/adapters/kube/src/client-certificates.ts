@@ -98,19 +98,19 @@ export class ClientCertificates {
   async #look(): Promise<{ state: CertificateState; random: number }> {
     const { apiServer, logger, random } = this.#options;
     const { kubeconfig, bootstrap, rotate } = apiServer;
-    const wishes = { bootstrap: bootstrap !== undefined, rotate };
+    const wanted = { bootstrap: bootstrap !== undefined, rotate };
     try {
       const { loadKubeconfig } = await import('./kubeconfig.ts');
       const loaded = await loadKubeconfig(kubeconfig);
       const { tls } = await loaded.identity();
       const certificate = tls.cert?.toString();
-      if (certificate === undefined) return { state: { ...wishes, used: undefined, own: false }, random: 0 };
+      if (certificate === undefined) return { state: { ...wanted, used: undefined, own: false }, random: 0 };
       if (this.#drawn?.certificate !== certificate) this.#drawn = { certificate, random: random() };
       const own = loaded.files.some((file) => resolve(file) === resolve(this.#store.current));
-      return { state: { ...wishes, used: validityOf(certificate), own }, random: this.#drawn.random };
+      return { state: { ...wanted, used: validityOf(certificate), own }, random: this.#drawn.random };
     } catch (thrown) {
       if (!hasErrno(thrown, 'ENOENT')) logger.warn({ kubeconfig, err: toError(thrown) }, 'not usable');
-      return { state: { ...wishes, used: undefined, own: false }, random: 0 };
+      return { state: { ...wanted, used: undefined, own: false }, random: 0 };
     }
   }
 

@@ -39,7 +39,7 @@ export async function endAfter(stopping: Promise<unknown>, failed: (error: unkno
   return endProcess(0);
 }
 
-/** Resolves when everything has left the stream, or when nobody reads it any more. */
+/** Resolves when everything has left the stream, or when its reader has closed it. */
 async function taken(stream: NodeJS.WriteStream): Promise<void> {
   if (stream.writableLength === 0) return;
   stream.on('error', () => undefined);

@@ -45,8 +45,8 @@ export async function removeStreams(connection: NatsConnection, node: string): P
 type NamedConfig = Partial<StreamConfig> & { name: string };
 
 /**
- * A key-value bucket (NATS ADR-8), except that nobody can remove a value by a header: whoever may write one key could erase all
- * (`Nats-Rollup`).
+ * A key-value bucket (NATS ADR-8), except that no header (`Nats-Rollup`) removes values: otherwise a client that may write one key
+ * could erase all.
  */
 function bucketConfig(node: string): NamedConfig {
   return {

@@ -27,7 +27,7 @@ export interface RecorderOptions {
 
 /**
  * Writes the journal of one run of an instance, and publishes it in parts. Every input is processed in a separate turn, so that
- * a replay knows the order of events. A message is sent after the part of the journal that leads to it: whoever has
+ * a replay knows the order of events. A message is sent after the part of the journal that leads to it: a reader that has
  * the message has what is needed to produce it again.
  */
 export class Recorder implements Tape {

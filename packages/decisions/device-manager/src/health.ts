@@ -16,8 +16,8 @@ export function deviceHealth(
       resources.map(({ resource, devices }) => ({
         name: resource,
         resources: devices.map(({ id }) => {
-          const told = resourceOf(resource)?.devices.find((device) => device.id === id);
-          return { resourceID: id, health: told?.healthy === false ? 'Unhealthy' : 'Healthy' };
+          const reported = resourceOf(resource)?.devices.find((device) => device.id === id);
+          return { resourceID: id, health: reported?.healthy === false ? 'Unhealthy' : 'Healthy' };
         }),
       })),
     ]),

@@ -20,7 +20,7 @@ function oneOfEachFamily(ips: readonly string[], primary: string | undefined): r
   return [first, second].filter((ip) => ip !== undefined);
 }
 
-/** The address fields of a status. Without an API server nobody says which the node's addresses are, and the reference shows none. */
+/** The address fields of a status. Without an API server the node's addresses are not known, and the reference shows none. */
 export function addressFields(input: PodStatusInput): Pick<PodStatus, 'hostIP' | 'hostIPs' | 'podIP' | 'podIPs'> {
   const ips = podIps(input);
   const hostIps = input.standAlone === true ? [] : input.hostIps;

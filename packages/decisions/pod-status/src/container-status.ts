@@ -143,8 +143,8 @@ function unlocatedRun(
   if (before?.state?.running !== undefined) {
     return { state: { terminated: UNLOCATED }, restartCount: before.restartCount + 1 };
   }
-  const told = before?.state?.terminated?.reason === STATUS_UNKNOWN;
-  return told ? { state: before.state, restartCount: before.restartCount } : undefined;
+  const isUnlocated = before?.state?.terminated?.reason === STATUS_UNKNOWN;
+  return isUnlocated ? { state: before.state, restartCount: before.restartCount } : undefined;
 }
 
 function stateOf(container: RuntimeContainer, input: PodStatusInput): ContainerState {
@@ -152,8 +152,8 @@ function stateOf(container: RuntimeContainer, input: PodStatusInput): ContainerS
     case 'running':
       return { running: { startedAt: timeOf(container.startedAt) } };
     case 'exited': {
-      const told = input.details?.get(container.id)?.terminationMessage ?? '';
-      const message = [container.message, told].filter((text) => text !== '').join(': ');
+      const written = input.details?.get(container.id)?.terminationMessage ?? '';
+      const message = [container.message, written].filter((text) => text !== '').join(': ');
       return {
         terminated: {
           exitCode: container.exitCode,

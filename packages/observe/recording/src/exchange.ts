@@ -53,11 +53,11 @@ export function exportRecording(from: string, to: string, { name, at }: { name: 
  * @throws RecordingError with the cause; then nothing has changed, except that the given file is removed.
  */
 export function importRecording(given: string, to: string, { name }: { name: string }): void {
-  const anew = `${given}.anew`;
+  const upgraded = `${given}.upgraded`;
   try {
     const isFirst = versionOf(given) === firstKind.version;
-    if (isFirst) upgradeRecording(given, anew);
-    const path = isFirst ? anew : given;
+    if (isFirst) upgradeRecording(given, upgraded);
+    const path = isFirst ? upgraded : given;
     const database = openDatabase(path, { readOnly: false });
     try {
       checkContent(database, path);
@@ -70,7 +70,7 @@ export function importRecording(given: string, to: string, { name }: { name: str
     }
     renameSync(path, to);
   } finally {
-    for (const path of [given, anew]) {
+    for (const path of [given, upgraded]) {
       for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${path}${end}`, { force: true });
     }
   }

@@ -193,7 +193,7 @@ export class RecordingReader {
       for (const id of causesOf(one)) {
         if (asked.has(id)) continue;
         asked.add(id);
-        const cause = this.#ofNobody(id);
+        const cause = this.#withoutPod(id);
         if (cause === undefined || found.has(cause.seq)) continue;
         found.set(cause.seq, cause);
         open.push(cause);
@@ -216,7 +216,7 @@ export class RecordingReader {
     return readDensity(this.#database, buckets);
   }
 
-  #ofNobody(id: string): StoredMessage | undefined {
+  #withoutPod(id: string): StoredMessage | undefined {
     const parts = parseId(id);
     if (parts === undefined) return undefined;
     const { source, epoch, number } = parts;

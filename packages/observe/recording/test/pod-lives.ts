@@ -18,7 +18,7 @@ interface Said {
   readonly type: string;
   readonly data?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly ofNobody?: boolean;
+  readonly withoutPod?: boolean;
 }
 
 const calls = ['RunPodSandbox', 'PullImage', 'CreateContainer', 'StartContainer'];
@@ -32,7 +32,7 @@ export function* podLives({ pods, parallel, between, filling = 0 }: LivesOptions
   const numbers = new Map<string, number>();
   let seq = 0;
   const say = (said: Said, pod: string | undefined, cause: StoredMessage | undefined): StoredMessage => {
-    const { source, type, data = {}, headers: more = {}, ofNobody = false } = said;
+    const { source, type, data = {}, headers: more = {}, withoutPod = false } = said;
     const number = (numbers.get(source) ?? 0) + 1;
     numbers.set(source, number);
     seq += 1;
@@ -46,7 +46,7 @@ export function* podLives({ pods, parallel, between, filling = 0 }: LivesOptions
       [HEADER.time]: formatTime(at),
       [HEADER.node]: 'node0',
       [HEADER.trace]: `00-${'1'.repeat(32)}-${seq.toString(16).padStart(16, '0')}-01`,
-      ...(pod !== undefined && !ofNobody && { [HEADER.pod]: pod }),
+      ...(pod !== undefined && !withoutPod && { [HEADER.pod]: pod }),
       ...(cause !== undefined && { [HEADER.causes]: idOf(cause) }),
       ...(heard !== undefined &&
         cause?.message.headers[HEADER.source] !== source && { [HEADER.received]: formatTime(heard) }),
@@ -85,7 +85,7 @@ export function* podLives({ pods, parallel, between, filling = 0 }: LivesOptions
 function* lifeOf(uid: string, between: number): Generator<Said, undefined> {
   const ref = { namespace: 'default', name: `web-${uid}`, uid };
   const ready = { ref, status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] } };
-  yield { source: 'config-sources-0', type: 'config.fact.manifest/1', ofNobody: true };
+  yield { source: 'config-sources-0', type: 'config.fact.manifest/1', withoutPod: true };
   yield { source: 'config-sources-0', type: 'config.fact.file/1', data: { pod: { metadata: ref } } };
   yield { source: 'sync-loop-0', type: 'sync.fact.pod/1', data: { ref, work: 'sync' } };
   yield* callsOf(calls);

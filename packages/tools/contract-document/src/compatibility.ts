@@ -85,15 +85,15 @@ function compareSchemas(
 ): Incompatibility[] {
   const upwards: Resolvers = { writer: resolver(earlier), reader: resolver(later) };
   const downwards: Resolvers = { writer: resolver(later), reader: resolver(earlier) };
-  const told = (kind: ChangeKind, { field, why }: Refusal): Incompatibility => ({ kind, of, field, why });
+  const changeOf = (kind: ChangeKind, { field, why }: Refusal): Incompatibility => ({ kind, of, field, why });
   return [
     ...refusals(before, now, upwards).map((one) =>
-      told(one.dropped === true ? 'field removed' : 'refused by the later', one),
+      changeOf(one.dropped === true ? 'field removed' : 'refused by the later', one),
     ),
     // What the later version has added is ignored by the one before.
     ...refusals(now, before, downwards)
       .filter(({ dropped }) => dropped !== true)
-      .map((one) => told('refused by the earlier', one)),
+      .map((one) => changeOf('refused by the earlier', one)),
   ];
 }
 

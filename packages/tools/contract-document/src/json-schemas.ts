@@ -45,7 +45,7 @@ export function partsOf(declaration: AnyDeclaration): readonly (readonly [Part, 
 /** The name of a payload's schema in the published contract. */
 export function schemaName(schema: z.ZodType): string {
   const name = registry.get(schema)?.id;
-  if (name === undefined) throw new Error('the schema is of no declared message');
+  if (name === undefined) throw new Error('the schema belongs to no declared message');
   return name;
 }
 

@@ -26,7 +26,7 @@ export interface Held {
   release(): void;
 }
 
-/** Shutdowns of the machine, as systemd's logind tells and delays them. */
+/** Shutdowns of the machine, as systemd's logind announces and delays them. */
 export interface Logind {
   /** How long logind waits for those who delay a shutdown, in milliseconds. */
   delayMs(): Promise<number>;
@@ -36,7 +36,7 @@ export interface Logind {
   isShuttingDown(): Promise<boolean>;
   /** Delays the next shutdown until it is released (an inhibitor lock). */
   inhibit(): Promise<Held>;
-  /** Tells each beginning (true) and each cancellation (false) of a shutdown from now on. */
+  /** Calls the listener with each start (true) and each cancellation (false) of a shutdown from now on. */
   watch(listener: (shuttingDown: boolean) => void): Promise<Held>;
 }
 
@@ -72,18 +72,18 @@ export function systemLogind({
     watch: (listener) => {
       // Anybody may send such a signal on the bus: only logind's counts.
       const match = `type='signal',sender='${LOGIND}',path='${OBJECT}',interface='${MANAGER}',member='PrepareForShutdown'`;
-      const heard = (line: string) => {
+      const onLine = (line: string) => {
         const value = shutdownSignal(line);
         if (value !== undefined) listener(value);
         return false;
       };
       const monitor = ['busctl', ...BUS, '--json=short', `--match=${match}`, 'monitor'];
-      return hold(env, 'sh', ['-c', UNTIL_INPUT_ENDS, 'sh', ...monitor], heard, MONITOR_MS);
+      return hold(env, 'sh', ['-c', UNTIL_INPUT_ENDS, 'sh', ...monitor], onLine, MONITOR_MS);
     },
   };
 }
 
-/** busctl monitors after this time, in milliseconds, if it has not ended and has not said so. */
+/** busctl monitors after this time, in milliseconds, if it has neither ended nor reported that it does. */
 const MONITOR_MS = 3_000;
 
 /** Becomes the program of its arguments, and ends it when the input ends: busctl itself would outlive this process. */
@@ -119,7 +119,7 @@ function shutdownSignal(line: string): boolean | undefined {
 
 /**
  * Starts a program and resolves when it is ready: when `onLine` returns true for a line of its output, or, of one with `readyMs`, when it
- * says so on its standard error or has run for so many milliseconds. It ends when its input does, or at the latest with SIGTERM.
+ * reports it on its standard error or has run for `readyMs` milliseconds. It ends when its input does, or at the latest with SIGTERM.
  *
  * @throws LogindError when it ends before.
  */

@@ -29,8 +29,8 @@ export interface ShutdownManagerOptions {
 
 /**
  * Delays a shutdown of the machine until the node's pods have ended (KEP-2000; behaviour:node-shutdown): holds logind's inhibitor lock,
- * tells the sync loop and the cluster, and lets go when all pods have ended or have had their time. A cancelled shutdown begins anew with
- * another lock.
+ * publishes the shutdown to the sync loop and the cluster, and releases the lock when all pods have ended or have exceeded their grace
+ * periods. After a cancelled shutdown another lock is taken.
  */
 export class ShutdownManager {
   readonly #options: ShutdownManagerOptions;
@@ -87,7 +87,7 @@ export class ShutdownManager {
     }
   }
 
-  /** What is true at the start: an earlier life may have been ended in the middle of a shutdown. */
+  /** What is true at the start: an earlier process may have been ended in the middle of a shutdown. */
   async #publishPresent(): Promise<void> {
     const { bus, clock, logger, logind } = this.#options;
     const active = await logind.isShuttingDown().catch((error: unknown) => {
@@ -106,7 +106,7 @@ export class ShutdownManager {
     const { logind, totalMs } = this.#options;
     if (totalMs > (await logind.delayMs())) await this.#raiseDelay();
     if (this.#isStopped()) return;
-    const watch = await logind.watch((active) => this.#heard(active));
+    const watch = await logind.watch((active) => this.#onShutdown(active));
     this.#watch = watch;
     try {
       if (this.#since === undefined) await this.#acquire();
@@ -142,7 +142,7 @@ export class ShutdownManager {
     if (this.#isStopped()) lock.release();
   }
 
-  #heard(active: boolean): void {
+  #onShutdown(active: boolean): void {
     const { bus, clock, events, logger, changed } = this.#options;
     const since = formatTime(clock.now());
     const what = active ? 'event' : 'cancellation';

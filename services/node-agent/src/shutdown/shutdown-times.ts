@@ -22,7 +22,7 @@ export class ShutdownTimes {
     this.#logger = logger;
   }
 
-  /** Reads what an earlier life has kept. */
+  /** Reads what an earlier process has stored. */
   async load(): Promise<void> {
     try {
       this.#state = stateSchema.parse(JSON.parse(await readFile(this.#path, 'utf8')));

@@ -111,7 +111,7 @@ export class ObjectServer {
       return { status: 500, message: 'object-cache has failed' };
     }
     return isOutage(error)
-      ? { status: 503, message: 'cannot ask the API server' }
+      ? { status: 503, message: 'the API server cannot be reached' }
       : { status: 403, message: error.said ?? error.message };
   }
 }

@@ -27,6 +27,6 @@ export async function removeAllSandboxes({ runtime }: PodSync, sandboxes: readon
     await runtime.change('RemovePodSandbox', { podSandboxId: id }, runtime.cause);
   }
   if ((await runtime.read()) !== undefined) {
-    throw new TryAgain('the runtime still has something of the pod', TRANSIENT_MS);
+    throw new TryAgain('the runtime still lists sandboxes or containers of the pod', TRANSIENT_MS);
   }
 }

@@ -85,5 +85,5 @@ export function checkCancelled({ signal }: Pick<PodSync, 'signal'>): void {
 }
 
 function cancelled(): SyncCancelled {
-  return new SyncCancelled('cancelled', 'something more urgent came up');
+  return new SyncCancelled('cancelled', 'newer work has cancelled the sync');
 }

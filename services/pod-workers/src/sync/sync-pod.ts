@@ -52,7 +52,7 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
       return false;
     }
     if (!started && actions.start.length === 0) {
-      throw new TryAgain('what was stopped is still listed by the runtime', TRANSIENT_MS);
+      throw new TryAgain('the runtime still lists stopped containers as running', TRANSIENT_MS);
     }
     const round: Round = { pod, runtime, actions, sandbox: undefined };
     if (actions.restartAll) await restartAll(sync, actions);

@@ -79,7 +79,7 @@ export const shutdownProgress = fact({
   payload: z.object({
     /** The `since` of the shutdown that it is about. */
     since: z.string(),
-    /** Every pod has ended, or has had its time: the machine need not wait any longer. */
+    /** Every pod has ended or exceeded its grace period: the machine need not wait any longer. */
     done: z.boolean(),
   }),
   about: 'How far the pods have been ended for a shutdown of the machine, keyed by the node’s name; gone without one.',

@@ -114,7 +114,7 @@ export class NodeState {
       this.#admissions.record(pod.metadata.uid)?.verdict === 'admitted' ? [pod] : [],
     );
     const [ended, active] = partition(admitted, ({ metadata }) => this.#isInactive(metadata.uid));
-    // An earlier life of this service has ended them.
+    // An earlier process of this service has ended them.
     for (const { metadata } of ended) this.#admissions.endForShutdown(metadata.uid, 0);
     return active;
   }

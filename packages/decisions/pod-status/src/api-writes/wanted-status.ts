@@ -38,7 +38,7 @@ export interface WantedInput {
  * The status to write to the API server: the node's, together with what others have written (behaviour:pod-status,
  * status patch).
  *
- * - A terminal phase is withheld while containers may be running, because whoever waits for it assumes that their resources are
+ * - A terminal phase is withheld while containers may be running, because programs that wait for it assume that their resources are
  *   free. Once set it stays, except in a mirror pod, whose static pod may start again.
  * - The start time and the QoS class never change, and the observed generation does not decrease.
  * - A pod that has ended is not ready.
