@@ -38,6 +38,9 @@ export interface ServerParts {
   readonly tls?: { readonly authority: Authority; readonly certificate: string; readonly key: string };
 }
 
+/** How long a connection may be idle, in milliseconds: as the real one. A shorter time ends connections on which a client is just sending. */
+const IDLE_MS = 90_000;
+
 /** The HTTP server: authentication, injected faults, and routing. */
 export class ApiHttpServer {
   readonly requests = new RequestLog();
@@ -71,6 +74,7 @@ export class ApiHttpServer {
             },
             handle,
           );
+    this.#server.keepAliveTimeout = IDLE_MS;
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       void this.#upgrade({ request, socket, head });
     });
