@@ -4,4 +4,6 @@ export { missingCgroup } from './missing-cgroup.ts';
 export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
 export { KeptFiles, textOf } from './kept-files.ts';
 export { type KernelMemory, kernelMemory } from './kernel-memory.ts';
-export { CgroupBusy, type ClassedPod, PodCgroupTree } from './pod-cgroups.ts';
+export { CgroupBusy, PodCgroupTree } from './pod-cgroups.ts';
+export { cgroupOf, emptyRootCgroup, moveProcesses } from './system-cgroups.ts';
+export type { ClassedPod } from './pod-requests.ts';

@@ -1,23 +1,22 @@
 import {
   type CgroupLimits,
   type CgroupNaming,
-  type CgroupTier,
+  type MemoryReserve,
   type PodLimitSettings,
-  cpuSharesOf,
-  milliCpuOf,
+  type ProtectedMemory,
   namedPath,
   podLimits,
-  podMilliCpu,
   podOfCgroup,
   podPath,
+  protectedMemory,
+  reservedTierMemory,
   sharedLimits,
   tierLimits,
   tierOf,
   tierPath,
 } from '@kubus/cgroup-config';
-import type { Pod, ResourceList } from '@kubus/contracts';
+import type { ResourceList } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
-import { readFileSync, readdirSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CgroupError, type CgroupMaker, FolderMaker, SliceMaker, type UnitManager } from './cgroup-maker.ts';
@@ -26,6 +25,7 @@ import { onlineCpus } from './cpus.ts';
 import { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
 import { kernelHugepageSizes } from './kernel-memory.ts';
 import { missingCgroup } from './missing-cgroup.ts';
+import { type ClassedPod, PodRequests, contentOf } from './pod-requests.ts';
 import { killAllIn } from './processes.ts';
 
 /** Thrown when a cgroup cannot be removed because a process is in it. */
@@ -34,16 +34,15 @@ export class CgroupBusy extends KubusError {}
 interface PodCgroupOptions extends Partial<CgroupNaming>, Omit<PodLimitSettings, 'hugepageSizes'> {
   /** What all pods may use together: `cpu`, `memory`, `pid` and huge pages. Omitted: they are not limited together. */
   readonly allocatable?: ResourceList;
+  /**
+   * The memory that pods of higher classes have requested and lower ones cannot use (qosReserved). Counts the pods of this instance alone.
+   * Omitted: none.
+   */
+  readonly reserve?: MemoryReserve | undefined;
   /** Default: those of the machine. */
   readonly mounts?: CgroupMounts;
   /** systemd; required for the driver `systemd`. */
   readonly units?: UnitManager;
-}
-
-/** A pod whose class is known; it never changes. */
-export interface ClassedPod {
-  readonly pod: Pick<Pod, 'metadata' | 'spec'>;
-  readonly qos: string;
 }
 
 /** What the cgroups are made with. */
@@ -56,7 +55,6 @@ interface Started {
 }
 
 const CLASSES = ['Guaranteed', 'Burstable', 'BestEffort'];
-const BURSTABLE = 'Burstable';
 
 /**
  * The pods' cgroups (behaviour:qos-and-cgroups): `<root>/kubepods/<class>/pod<uid>`, or slices of the same names. Whatever it
@@ -65,17 +63,23 @@ const BURSTABLE = 'Burstable';
 export class PodCgroupTree {
   readonly #naming: CgroupNaming;
   readonly #options: PodCgroupOptions;
-  /** Thousandths of a CPU that the burstable pods of this instance request. */
-  readonly #milliCpu = new Map<string, bigint>();
+  readonly #requests: PodRequests;
   #started: Promise<Started> | undefined;
   #sharing: Promise<void> = Promise.resolve();
   #sharingDue: Promise<void> | undefined;
+  #protected: ProtectedMemory = { pods: 0n, burstable: 0n };
 
   /** `root`: the cgroup below which the node's pods live; default `/`, the machine's own. Default driver: cgroupfs. */
   constructor(options: PodCgroupOptions) {
     const { root = '/', driver = 'cgroupfs' } = options;
     this.#naming = { root, driver };
     this.#options = options;
+    this.#requests = new PodRequests(this.#naming);
+  }
+
+  /** The bytes that are protected in the cgroups above the pods' (memoryReservationPolicy). */
+  get protectedMemory(): ProtectedMemory {
+    return this.#protected;
   }
 
   /** The cgroup of all pods. */
@@ -99,7 +103,7 @@ export class PodCgroupTree {
   async ensure(pod: ClassedPod['pod'], qos: string): Promise<void> {
     const { writer, hugepageSizes } = await this.#start();
     await this.ensureAll();
-    this.#know({ pod, qos });
+    this.#requests.know({ pod, qos });
     const path = podPath(this.#naming, pod.metadata.uid, qos);
     await writer.ensure(path, podLimits(pod, { ...this.#options, hugepageSizes }));
     await this.#share();
@@ -120,8 +124,8 @@ export class PodCgroupTree {
    * @param pods all that run here
    */
   async refresh(pods: Iterable<ClassedPod>): Promise<void> {
-    this.#milliCpu.clear();
-    for (const pod of pods) this.#know(pod);
+    this.#requests.forgetAll();
+    for (const pod of pods) this.#requests.know(pod);
     await this.ensureAll();
     await this.#share();
   }
@@ -138,19 +142,15 @@ export class PodCgroupTree {
     const { driver } = this.#naming;
     const missing = await missingCgroup(name, driver, writer.mounts);
     if (missing !== undefined) throw new CgroupError('no-cgroup', missing, { context: { cgroup: name } });
-    const limits = sharedLimits(reserved, { hugepageSizes, cpus, compressible });
+    const protectsMemory = this.#options.memoryReservation !== undefined;
+    const limits = sharedLimits(reserved, { hugepageSizes, cpus, compressible, protectsMemory });
     await writer.change(namedPath(name, driver), limits);
   }
 
   /** Bytes of memory that everything in the pod's cgroup uses; undefined when there is none. */
   async memoryUsage(uid: string, qos: string): Promise<bigint | undefined> {
     const { writer } = await this.#start();
-    const { version, controllers } = writer.mounts;
-    const mount = controllers.get('memory');
-    if (mount === undefined) return undefined;
-    const file = version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
-    const text = contentOf(join(mount, this.parent(uid, qos), file));
-    return text === undefined ? undefined : BigInt(text);
+    return usedMemory(writer.mounts, this.parent(uid, qos));
   }
 
   /** UIDs of the pods that have a cgroup. */
@@ -172,7 +172,7 @@ export class PodCgroupTree {
   /** Gives a pod that has ended, and whose cgroup has to stay for a while, the least share of the CPUs. Throws {@link CgroupError}. */
   async starve(uid: string): Promise<void> {
     const { writer, hierarchies } = await this.#start();
-    this.#milliCpu.delete(uid);
+    this.#requests.forget(uid);
     const least: CgroupLimits = tierLimits('besteffort', 0n);
     for (const qos of CLASSES) {
       const path = this.parent(uid, qos);
@@ -187,7 +187,7 @@ export class PodCgroupTree {
    * Throws {@link CgroupBusy} when something had to be killed that has not ended yet: to be called again; {@link CgroupError}.
    */
   async remove(uid: string): Promise<void> {
-    this.#milliCpu.delete(uid);
+    this.#requests.forget(uid);
     const { writer, hierarchies } = await this.#start();
     let removed = false;
     for (const qos of CLASSES) {
@@ -239,10 +239,6 @@ export class PodCgroupTree {
     return new SliceMaker(mounts, units);
   }
 
-  #know({ pod, qos }: ClassedPod): void {
-    if (qos === BURSTABLE) this.#milliCpu.set(pod.metadata.uid, podMilliCpu(pod));
-  }
-
   /** Gives the classes' tiers their shares. Many pods that change at once are one round: one under way, one due. */
   #share(): Promise<void> {
     this.#sharingDue ??= this.#sharing.then(async () => {
@@ -255,47 +251,44 @@ export class PodCgroupTree {
 
   async #shareNow(): Promise<void> {
     const { writer, hugepageSizes } = await this.#start();
+    const { memoryReservation, reserve } = this.#options;
+    if (memoryReservation !== undefined) await this.#protect(writer, memoryReservation);
+    const memory = reserve && reservedTierMemory(this.#requests.memory(writer.mounts), reserve);
     for (const tier of ['burstable', 'besteffort'] as const) {
-      const limits = tierLimits(tier, this.#milliCpuOf(writer.mounts, tier), hugepageSizes);
-      await writer.ensure(tierPath(this.#naming, tier), limits);
+      const limits = tierLimits(tier, this.#requests.milliCpu(writer.mounts, tier), hugepageSizes);
+      await this.#ensureTier(writer, tierPath(this.#naming, tier), limits, memory?.[tier]);
     }
   }
 
-  /**
-   * What the tier's pods request together. Of pods of other instances the kernel knows the shares. These files are in memory: to read them
-   * without leaving the event loop costs a tenth of what it costs otherwise.
-   */
-  #milliCpuOf({ version, controllers }: CgroupMounts, tier: CgroupTier): bigint {
-    const mount = controllers.get('cpu');
-    if (mount === undefined || tier !== 'burstable') return 0n;
-    const folder = join(mount, tierPath(this.#naming, tier));
-    let sum = 0n;
-    for (const name of listed(folder)) {
-      const uid = podOfCgroup(name, this.#naming.driver);
-      if (uid === undefined) continue;
-      const known = this.#milliCpu.get(uid);
-      const text =
-        known === undefined ? contentOf(join(folder, name, version === 1 ? 'cpu.shares' : 'cpu.weight')) : '';
-      if (known !== undefined) sum += known;
-      else if (text !== undefined) sum += milliCpuOf(version === 1 ? BigInt(text) : cpuSharesOf(BigInt(text)));
+  async #protect(writer: CgroupWriter, reservation: NonNullable<PodLimitSettings['memoryReservation']>): Promise<void> {
+    const memory = protectedMemory(this.#requests.memory(writer.mounts), reservation);
+    await writer.ensure(this.path, { memoryMin: memory.pods });
+    await writer.ensure(tierPath(this.#naming, 'burstable'), { memoryLow: memory.burstable });
+    this.#protected = memory;
+  }
+
+  /** @param memory a limit in bytes. Where more is used that cannot be taken back, the limit is that, so that it does not grow */
+  async #ensureTier(
+    writer: CgroupWriter,
+    path: string,
+    limits: CgroupLimits,
+    memory: bigint | undefined,
+  ): Promise<void> {
+    if (memory === undefined) return writer.ensure(path, limits);
+    try {
+      await writer.ensure(path, { ...limits, memory });
+    } catch (error) {
+      const used = usedMemory(writer.mounts, path);
+      if (used === undefined || used <= memory) throw error;
+      await writer.ensure(path, { ...limits, memory: used });
     }
-    return sum;
   }
 }
 
-/** Both give nothing for a cgroup that is not there, or was removed meanwhile. */
-function listed(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-function contentOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch {
-    return undefined;
-  }
+/** Bytes of memory that everything in a cgroup uses; undefined when there is none. */
+function usedMemory({ version, controllers }: CgroupMounts, path: string): bigint | undefined {
+  const mount = controllers.get('memory');
+  const file = version === 1 ? 'memory.usage_in_bytes' : 'memory.current';
+  const text = mount === undefined ? undefined : contentOf(join(mount, path, file));
+  return text === undefined ? undefined : BigInt(text);
 }

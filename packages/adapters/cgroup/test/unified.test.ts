@@ -7,7 +7,17 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { watch } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CgroupBusy, type CgroupMounts, PodCgroupTree, cgroupMounts, cgroupTree, removeFolders } from '../src/index.ts';
+import {
+  CgroupBusy,
+  type CgroupMounts,
+  PodCgroupTree,
+  cgroupMounts,
+  cgroupOf,
+  cgroupTree,
+  emptyRootCgroup,
+  moveProcesses,
+  removeFolders,
+} from '../src/index.ts';
 
 const mounts = await cgroupMounts();
 const { unified = '' } = mounts;
@@ -110,6 +120,23 @@ onUnified('a pod’s cgroup of v2', () => {
       [null, 'SIGKILL'],
     ]);
     await eventOf(pod, 'populated 0');
+  });
+
+  test('takes programs that are not pods, and is made for them', async () => {
+    const { pid = NaN } = await runIn(make(`${root}/pod`));
+    const v2: CgroupMounts = { version: 2, controllers: new Map([['cpu', unified]]), unified };
+    await moveProcesses(v2, `${root}/agent`, [pid]);
+    await eventOf(join(unified, root, 'agent'), 'populated 1');
+    await eventOf(join(unified, root, 'pod'), 'populated 0');
+    expect(await cgroupOf(pid, v2)).toBe(`${root}/agent`);
+    const above: CgroupMounts = {
+      ...v2,
+      controllers: new Map([['cpu', join(unified, root)]]),
+      unified: join(unified, root),
+    };
+    writeFileSync(join(unified, root, 'cgroup.procs'), String(pid));
+    expect(await emptyRootCgroup(above, '/system')).toBe(1);
+    expect(await cgroupOf(pid, v2)).toBe(`${root}/system`);
   });
 
   test('has its usage read where the kernel has no controller for it: CPU time is counted anyway', async () => {

@@ -23,4 +23,6 @@ export interface AdmissionNode {
   readonly appArmor: boolean;
   /** The runtime can omit the groups that an image gives its user. */
   readonly strictSupplementalGroups: boolean;
+  /** Containers of burstable pods may use swap (memorySwap.swapBehavior `LimitedSwap`). Default: false. */
+  readonly limitedSwap?: boolean;
 }

@@ -3,7 +3,7 @@ export { allocationOf, sameAllocation, withAllocation } from './allocation.ts';
 export { claimOf, withActual } from './claim.ts';
 export type { AdmissionNode } from './admission-node.ts';
 export { type AdmissionRecord, admissionRecordSchema } from './admission-record.ts';
-export { type WantedResize, compareResizes, refuseResize } from './resize/grant.ts';
+export { SWAP_LIMITATION, type WantedResize, compareResizes, refuseResize } from './resize/grant.ts';
 export { safeSysctls, sysctlNamespace } from './admit/sysctls.ts';
 export { type IdPool, poolProblem, subordinateIds, wholePool } from './pod-manager/id-ranges.ts';
 export { NodeState, type WorkChange } from './pod-manager/node-state.ts';

@@ -29,12 +29,14 @@ function version1({ cpuShares, cpu, memory, pids, hugepages }: CgroupLimits): Cg
   ];
 }
 
-function version2({ cpuShares, cpu, memory, pids, hugepages, cpus }: CgroupLimits): CgroupFile[] {
+function version2({ cpuShares, cpu, memory, memoryMin, memoryLow, pids, hugepages, cpus }: CgroupLimits): CgroupFile[] {
   return [
     ...valueFile('cpu', 'cpu.weight', cpuShares === undefined ? undefined : cpuWeight(cpuShares)),
     ...valueFile('cpu', 'cpu.max', cpu === undefined || cpu === 'max' ? cpu : `${cpu.quotaUs} ${cpu.periodUs}`),
     ...valueFile('cpuset', 'cpuset.cpus', cpus === undefined ? undefined : cpuList(cpus)),
     ...valueFile('memory', 'memory.max', memory),
+    ...valueFile('memory', 'memory.min', memoryMin),
+    ...valueFile('memory', 'memory.low', memoryLow),
     ...valueFile('pids', 'pids.max', pids),
     ...hugepageFiles(hugepages, 'max'),
   ];

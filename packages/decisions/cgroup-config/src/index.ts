@@ -4,6 +4,7 @@ export {
   type PodLimitSettings,
   podLimits,
   podMemoryLimit,
+  podMemoryRequest,
   podMilliCpu,
   sharedLimits,
   tierLimits,
@@ -19,7 +20,15 @@ export {
   tierOf,
   tierPath,
 } from './names.ts';
+export {
+  type MemoryRequests,
+  type MemoryReserve,
+  type ProtectedMemory,
+  protectedMemory,
+  reservedTierMemory,
+} from './shared-memory.ts';
 export { type UnitProperty, limitProperties, roundedLimits, sliceProperties, unitOf } from './units.ts';
+export { cgroupOfProcess } from './processes.ts';
 export { type Pressure, type PressureOf, pressuresOf } from './pressure.ts';
 export { type CgroupUsage, type DiskUsage, type UsageDetail, hasCounted, unchangedUsage } from './usage.ts';
 export { usageV1 } from './usage-v1.ts';

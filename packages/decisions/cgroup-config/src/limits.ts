@@ -1,4 +1,4 @@
-import { cpuQuota, cpuShares } from '@kubus/container-config';
+import { type MemoryReservation, cpuQuota, cpuShares } from '@kubus/container-config';
 import {
   type Pod,
   type Quantity,
@@ -18,6 +18,9 @@ export interface CgroupLimits {
   readonly cpu?: { readonly quotaUs: bigint; readonly periodUs: bigint } | 'max';
   /** Bytes. */
   readonly memory?: bigint | 'max';
+  /** Bytes that the kernel never takes back, and those that it takes back last; with cgroup v2 alone (KEP-2570). */
+  readonly memoryMin?: bigint;
+  readonly memoryLow?: bigint;
   /** Processes and threads. */
   readonly pids?: bigint;
   /** Bytes by page size in bytes. */
@@ -36,6 +39,8 @@ export interface PodLimitSettings {
   readonly pids?: bigint;
   /** Sizes in bytes of the huge pages that the kernel has. Default: none. */
   readonly hugepageSizes?: readonly bigint[];
+  /** `memoryReservationPolicy`, with the gate MemoryQoS and cgroup v2. Default: `None`. */
+  readonly memoryReservation?: MemoryReservation;
 }
 
 const CPU_PERIOD_US = 100_000n;
@@ -51,11 +56,12 @@ const UNBOUNDED = 1n << 62n;
 export function podLimits(pod: Pick<Pod, 'spec'>, settings: PodLimitSettings = {}): CgroupLimits {
   const { cpuQuota: enforced = true, cpuPeriodUs = CPU_PERIOD_US, hugepageSizes = [], pids } = settings;
   const cpu = quantityMilli(limit(pod, 'cpu') ?? nothing);
-  const bestEffort = qosClass(pod) === 'BestEffort';
+  const qos = qosClass(pod);
   return {
-    cpuShares: bestEffort ? MIN_SHARES : cpuShares(podMilliCpu(pod)),
+    cpuShares: qos === 'BestEffort' ? MIN_SHARES : cpuShares(podMilliCpu(pod)),
     cpu: enforced && cpu > 0n ? { quotaUs: cpuQuota(cpu, cpuPeriodUs), periodUs: cpuPeriodUs } : 'max',
     memory: podMemoryLimit(pod) ?? 'max',
+    ...(settings.memoryReservation === 'TieredReservation' && memoryProtection(podMemoryRequest(pod), qos)),
     ...(pids !== undefined && { pids }),
     ...(hugepageSizes.length > 0 && { hugepages: hugepages(totals(pod, 'requests'), hugepageSizes) }),
   };
@@ -64,6 +70,16 @@ export function podLimits(pod: Pick<Pod, 'spec'>, settings: PodLimitSettings = {
 /** Thousandths of a CPU that a pod requests as a whole. */
 export function podMilliCpu(pod: Pick<Pod, 'spec'>): bigint {
   return quantityMilli(totals(pod, 'requests').get('cpu') ?? nothing);
+}
+
+/** Bytes of memory that a pod requests as a whole. */
+export function podMemoryRequest(pod: Pick<Pod, 'spec'>): bigint {
+  return quantityUnits(totals(pod, 'requests').get('memory') ?? nothing);
+}
+
+function memoryProtection(request: bigint, qos: string): CgroupLimits {
+  if (request === 0n) return {};
+  return qos === 'Guaranteed' ? { memoryMin: request } : { memoryLow: request };
 }
 
 /** The memory limit of a pod as a whole, in bytes; undefined when it has none. */
@@ -77,6 +93,8 @@ interface SharedLimitSettings extends Pick<PodLimitSettings, 'hugepageSizes'> {
   readonly cpus?: readonly number[];
   /** Only what can be taken from a process without ending it: its share of the CPUs (the `-compressible` enforcements). */
   readonly compressible?: boolean;
+  /** Whether the kernel takes none of their memory back (the gate MemoryQoS, for what is reserved). */
+  readonly protectsMemory?: boolean;
 }
 
 /**
@@ -84,7 +102,7 @@ interface SharedLimitSettings extends Pick<PodLimitSettings, 'hugepageSizes'> {
  * that are not listed are not limited, except huge pages, of which it gets none.
  */
 export function sharedLimits(resources: ResourceList, settings: SharedLimitSettings = {}): CgroupLimits {
-  const { hugepageSizes = [], cpus, compressible = false } = settings;
+  const { hugepageSizes = [], cpus, compressible = false, protectsMemory = false } = settings;
   const listed = new Map(Object.entries(resources).map(([name, text]) => [name, parseQuantity(text) ?? nothing]));
   const [cpu, memory, pids] = ['cpu', 'memory', 'pid'].map((name) => listed.get(name));
   const hard = compressible
@@ -92,6 +110,7 @@ export function sharedLimits(resources: ResourceList, settings: SharedLimitSetti
     : {
         // To the kernel 0 means that nothing may run.
         ...(memory !== undefined && memory.nano > 0n && { memory: quantityUnits(memory) }),
+        ...(memory !== undefined && protectsMemory && { memoryMin: quantityUnits(memory) }),
         ...(pids !== undefined && { pids: quantityUnits(pids) }),
       };
   return {

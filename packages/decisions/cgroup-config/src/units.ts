@@ -39,13 +39,15 @@ export function sliceProperties(path: string, version: 1 | 2): UnitProperty[] {
  * pages, are for the kernel alone.
  */
 export function limitProperties(limits: CgroupLimits, version: 1 | 2): UnitProperty[] {
-  const { cpuShares, cpu, memory, pids, cpus } = limits;
+  const { cpuShares, cpu, memory, memoryMin, memoryLow, pids, cpus } = limits;
   return [
     ...numberProperty('CPUShares', version === 1 ? cpuShares : undefined),
     ...numberProperty('CPUWeight', version === 1 || cpuShares === undefined ? undefined : cpuWeight(cpuShares)),
     ...numberProperty('CPUQuotaPeriodUSec', cpu === 'max' ? undefined : cpu?.periodUs),
     ...numberProperty('CPUQuotaPerSecUSec', cpu === undefined || cpu === 'max' ? cpu : perSecond(cpu)),
     ...numberProperty(version === 1 ? 'MemoryLimit' : 'MemoryMax', memory),
+    ...numberProperty('MemoryMin', version === 1 ? undefined : memoryMin),
+    ...numberProperty('MemoryLow', version === 1 ? undefined : memoryLow),
     // systemd takes no 0.
     ...numberProperty('TasksMax', pids === 0n ? 1n : pids),
     ...(cpus === undefined || version === 1 ? [] : [['AllowedCPUs', 'ay', cpuMask(cpus)] as const]),

@@ -132,6 +132,29 @@ describe('a pod’s limits', () => {
     );
   });
 
+  test.each<[string, Pick<Pod, 'spec'>, object]>([
+    ['a guaranteed pod', pod([both({ cpu: '1', memory: '64Mi' })]), { memoryMin: 64n * MiB }],
+    [
+      'a burstable pod with overhead',
+      pod([{ requests: { memory: '64Mi' } }, { requests: { memory: '1Mi' } }], { overhead: { memory: '16Mi' } }),
+      { memoryLow: 81n * MiB },
+    ],
+    [
+      'the request of the pod itself',
+      pod([{ requests: { memory: '64Mi' } }], { resources: { requests: { memory: '1Gi' } } }),
+      { memoryLow: 1024n * MiB },
+    ],
+    ['a pod that requests no memory', pod([{ requests: { cpu: '1' } }]), {}],
+    ['best effort', pod([{}]), {}],
+  ])('protect memory that is requested, where the node does so: %s', (_, of, expected) => {
+    const { memoryMin, memoryLow } = podLimits(of, { memoryReservation: 'TieredReservation' });
+    expect({ memoryMin, memoryLow }).toEqual({ memoryMin: undefined, memoryLow: undefined, ...expected });
+    for (const settings of [{}, { memoryReservation: 'None' }] as const) {
+      expect(podLimits(of, settings)).not.toHaveProperty('memoryMin');
+      expect(podLimits(of, settings)).not.toHaveProperty('memoryLow');
+    }
+  });
+
   test('can be read for memory alone', () => {
     expect(podMemoryLimit(pod([both({ memory: '64Mi' })]))).toBe(64n * MiB);
     expect(podMemoryLimit(pod([both({ memory: '64Mi' }), {}]))).toBeUndefined();
@@ -169,6 +192,17 @@ describe('a cgroup with a list of resources', () => {
     ],
     ['gets only its CPU shares when compressible', [resources, { compressible: true }], { cpuShares: 1536n }],
     ['is not limited for resources that are not listed', [{ pid: '5' }], { pids: 5n }],
+    [
+      'has its memory protected where the node does so',
+      [{ memory: '1Gi' }, { protectsMemory: true }],
+      { memory: 1024n * MiB, memoryMin: 1024n * MiB },
+    ],
+    [
+      'has nothing to protect when compressible',
+      [resources, { compressible: true, protectsMemory: true }],
+      { cpuShares: 1536n },
+    ],
+    ['protects memory of 0', [{ memory: '0' }, { protectsMemory: true }], { memoryMin: 0n }],
     ['is not limited for memory of 0', [{ cpu: '0', memory: '0' }], { cpuShares: 2n }],
   ])('%s', (_, given, expected) => {
     expect(sharedLimits(...given)).toEqual(expected);
@@ -217,6 +251,11 @@ describe('the unit of a cgroup', () => {
       ['MemoryMax', 't', infinity],
     ]);
     expect(limitProperties({}, 2)).toEqual([]);
+    expect(limitProperties({ memoryMin: 0n, memoryLow: 7n }, 2)).toEqual([
+      ['MemoryMin', 't', 0n],
+      ['MemoryLow', 't', 7n],
+    ]);
+    expect(limitProperties({ memoryMin: 0n, memoryLow: 7n }, 1)).toEqual([]);
   });
 
   test('rounds a quota up to a percent of a CPU', () => {
@@ -278,6 +317,11 @@ describe('the files of a cgroup', () => {
       'cpu: cpu.max = max',
       'memory: memory.max = max',
     ]);
+  });
+
+  test('protect memory with cgroup v2 alone', () => {
+    expect(text({ memoryMin: 0n, memoryLow: 7n }, 2)).toEqual(['memory: memory.min = 0', 'memory: memory.low = 7']);
+    expect(text({ memoryMin: 0n, memoryLow: 7n }, 1)).toEqual([]);
   });
 
   test('are empty without limits', () => {

@@ -19,7 +19,7 @@ export { type EnvironmentSettings, environmentPlan } from './environment-plan.ts
 export { ContainerConfigError, SandboxConfigError } from './errors.ts';
 export { kernelHostname, podHostname } from './hostname.ts';
 export { hostNetworkHostsFile, podHostsFile } from './hosts.ts';
-export { pageSizeName } from './memory.ts';
+export { type MemoryReservation, maySwap, pageSizeName } from './memory.ts';
 export { type MountSettings, type MountedVolume, containerMounts, subPathOf } from './mounts.ts';
 export { refuseUserNamespace } from './namespaces.ts';
 export { type SeccompSettings, askedAppArmor } from './profiles.ts';

@@ -10,13 +10,15 @@ export interface SwapSettings {
   readonly capacity: bigint;
 }
 
+/** `memoryReservationPolicy`: whether the memory that pods request is protected from reclaim. */
+export type MemoryReservation = 'None' | 'TieredReservation';
+
 /** Memory protection by cgroup v2 (KEP-2570); off in the reference unless the feature gate MemoryQoS is enabled. */
 export interface MemoryQosSettings {
   /** `memoryThrottlingFactor`: the fraction of the range between request and limit that can be used without throttling. */
   readonly throttlingFactor: number;
-  /** `memoryReservationPolicy`: whether requests are protected from reclaim. */
-  readonly reservation: 'None' | 'TieredReservation';
-  /** The node's allocatable memory in bytes: the limit of containers without one. */
+  readonly reservation: MemoryReservation;
+  /** The memory in bytes that all pods may use together: the limit of containers without one. 0: unknown. */
   readonly allocatable: bigint;
   /** Bytes. */
   readonly pageSize: bigint;
@@ -32,13 +34,23 @@ export function swapLimit(
   { behavior, capacity }: SwapSettings,
   memoryCapacity: bigint,
 ): bigint {
+  if (behavior === 'NoSwap' || !maySwap(pod, container)) return 0n;
   const request = units(requestOf(container, 'memory'));
-  const noRoom = request === units(container.resources?.limits?.['memory']);
-  if (behavior === 'NoSwap' || isCritical(pod) || qosClass(pod) !== 'Burstable' || noRoom) return 0n;
-  return memoryCapacity === 0n ? 0n : (request * capacity) / memoryCapacity;
+  if (memoryCapacity === 0n || request > memoryCapacity) return 0n;
+  // With the rounding of the reference, which multiplies floating point numbers.
+  return BigInt(Math.trunc((Number(request) / Number(memoryCapacity)) * Number(capacity)));
 }
 
-/** How much memory of a container the kernel protects, and above which usage it throttles the container, as cgroup v2 files. */
+/** Whether a container gets swap where `memorySwap.swapBehavior` is `LimitedSwap` (KEP-2400). */
+export function maySwap(pod: Pick<Pod, 'metadata' | 'spec'>, container: Pick<Container, 'resources'>): boolean {
+  const noRoom = units(requestOf(container, 'memory')) === units(container.resources?.limits?.['memory']);
+  return !isCritical(pod) && qosClass(pod) === 'Burstable' && !noRoom;
+}
+
+/**
+ * How much memory of a container the kernel protects, and above which usage it throttles the container, as cgroup v2 files
+ * (KEP-2570; behaviour:qos-and-cgroups).
+ */
 export function memoryProtection(
   pod: Pick<Pod, 'spec'>,
   container: Pick<Container, 'resources'>,
@@ -46,12 +58,12 @@ export function memoryProtection(
 ): Record<string, string> {
   const request = units(requestOf(container, 'memory'));
   const limit = units(container.resources?.limits?.['memory']);
-  const files: Record<string, string> = {};
-  if (reservation === 'TieredReservation' && request > 0n) {
-    files[qosClass(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low'] = String(request);
-  }
-  // With equal request and limit there is nothing to throttle.
-  if (request === limit && limit > 0n) return files;
+  const isProtected = reservation === 'TieredReservation' && request > 0n;
+  const files: Record<string, string> = isProtected
+    ? { [qosClass(pod) === 'Guaranteed' ? 'memory.min' : 'memory.low']: String(request) }
+    : { 'memory.min': '0', 'memory.low': '0' };
+  // With equal request and limit there is nothing to throttle; without either, the reference does not throttle.
+  if (request === limit) return files;
   const bound = limit > 0n ? limit : allocatable;
   const wanted = Math.floor(Number(request) + Number(bound - request) * throttlingFactor);
   const high = (BigInt(wanted) / pageSize) * pageSize;

@@ -67,6 +67,7 @@ describe('memory resources', () => {
     allocatable: 4n * GI,
     pageSize: 4096n,
   } as const;
+  const unprotected = { 'memory.min': '0', 'memory.low': '0' };
   const limited = { behavior: 'LimitedSwap', capacity: 2n * GI } as const;
 
   test.each<[string, Resources, Partial<ContainerResourceSettings>, object]>([
@@ -85,6 +86,24 @@ describe('memory resources', () => {
     ],
     ['no swap for best effort', {}, { swap: limited }, { 'memory.swap.max': '0' }],
     [
+      'no swap for a container without a memory request',
+      { requests: { cpu: '1' } },
+      { swap: limited },
+      { 'memory.swap.max': '0' },
+    ],
+    [
+      'no swap for a request that the node does not have',
+      { requests: { memory: '9Gi' } },
+      { swap: limited },
+      { 'memory.swap.max': '0' },
+    ],
+    [
+      'a share that the reference rounds down',
+      { requests: { memory: '100Mi' } },
+      { swap: { behavior: 'LimitedSwap', capacity: 1000n } },
+      { 'memory.swap.max': '12' },
+    ],
+    [
       'soft protection of a burstable container',
       { requests: { memory: '1Gi' }, limits: { memory: '2Gi' } },
       { memoryQos: tiered },
@@ -94,13 +113,32 @@ describe('memory resources', () => {
       'throttling below the node’s allocatable memory without a limit',
       { requests: { memory: '1Gi' } },
       { memoryQos: { ...tiered, reservation: 'None' } },
-      { 'memory.high': '3972841472' },
+      { ...unprotected, 'memory.high': '3972841472' },
     ],
     [
       'hard protection of a guaranteed container',
       { requests: { cpu: '1', memory: '1Gi' }, limits: { cpu: '1', memory: '1Gi' } },
       { memoryQos: tiered },
       { 'memory.min': String(GI) },
+    ],
+    ['no protection and no throttling of best effort', {}, { memoryQos: tiered }, unprotected],
+    [
+      'no throttling without a limit where the node’s allocatable memory is not known',
+      { requests: { memory: '1Gi' } },
+      { memoryQos: { ...tiered, allocatable: 0n } },
+      { 'memory.low': String(GI) },
+    ],
+    [
+      'throttling at whole pages',
+      { requests: { memory: '1000' }, limits: { memory: '99999' } },
+      { memoryQos: { ...tiered, throttlingFactor: 0.5, pageSize: 16_384n } },
+      { 'memory.low': '1000', 'memory.high': '49152' },
+    ],
+    [
+      'no throttling where the range is less than a page',
+      { requests: { memory: '4096' }, limits: { memory: '5000' } },
+      { memoryQos: tiered },
+      { 'memory.low': '4096' },
     ],
   ])('on cgroup v2: %s', (_, asked, settings, expected) => {
     const made = resources(asked, { cgroupVersion: 2, ...settings });

@@ -156,6 +156,8 @@ function apply(unit: string): void {
     'cpu.weight': String(value('CPUWeight') ?? 100n),
     'cpu.max': `${quota} ${period}`,
     'memory.max': amount('MemoryMax'),
+    'memory.min': String(value('MemoryMin') ?? 0n),
+    'memory.low': String(value('MemoryLow') ?? 0n),
     'pids.max': amount('TasksMax'),
   };
   for (const [name, value] of Object.entries(files)) writeFileSync(join(cgroup, name), value);

@@ -1,4 +1,5 @@
-import type { Pod, PodAllocation, Refusal } from '@kubus/contracts';
+import { maySwap } from '@kubus/container-config';
+import type { Container, Pod, PodAllocation, Refusal } from '@kubus/contracts';
 import { isStatic, qosClass } from '@kubus/pod';
 import { type Neighbour, admit } from '../admit/admit.ts';
 import { withAllocation } from '../allocation.ts';
@@ -7,6 +8,9 @@ import type { AdmissionNode } from '../admission-node.ts';
 
 /** A resize that will never be granted; every other reason means that it is deferred (KEP-1287). */
 export const INFEASIBLE = 'Infeasible';
+
+/** Why a resize is infeasible that would change how much swap a container gets. */
+export const SWAP_LIMITATION = 'In-place resize of containers with swap is not supported.';
 
 /**
  * Why a pod cannot have the resources that it requests instead of the allocated ones (behaviour:resize);
@@ -22,11 +26,26 @@ export function refuseResize(
   if (qosClass(pod) !== qosClass(withAllocation(pod, granted))) {
     return infeasible('Pod QOS Class may not change as a result of resizing');
   }
+  if (node.limitedSwap === true && changesSwap(pod, withAllocation(pod, granted))) {
+    return infeasible(SWAP_LIMITATION);
+  }
   const admission = admit(pod, neighbours, node);
   if (!admission.admitted) return admission.refusal;
   // No pod is preempted for the resize of another one.
   if (admission.victims.length > 0) return { reason: 'Deferred', message: 'less important pods use the resources' };
   return undefined;
+}
+
+/** Whether a container that may swap would get another share of the swap, which follows from its memory request, without a restart. */
+function changesSwap(wanted: Pod, had: Pod): boolean {
+  const all = ({ spec }: Pod) => [...spec.containers, ...(spec.initContainers ?? [])];
+  const request = ({ resources }: Container) => amount('memory', resources?.requests?.['memory']);
+  return all(wanted).some((container) => {
+    const before = all(had).find(({ name }) => name === container.name);
+    if (before === undefined || request(before) === request(container)) return false;
+    const policy = before.resizePolicy?.find(({ resourceName }) => resourceName === 'memory')?.restartPolicy;
+    return policy !== 'RestartContainer' && (maySwap(wanted, container) || maySwap(had, before));
+  });
 }
 
 /** A pod that requests resources other than those it has, and since when (RFC 3339, UTC). */

@@ -89,6 +89,36 @@ describe('a resize', () => {
   ])('that %s is refused', (_name, one, before, expected) => {
     expect(refusal(one, before, asking({ cpu: '500m' }))).toBe(expected);
   });
+
+  const swaps = (memory: string, restartPolicy = 'NotRequired', spec: Partial<Pod['spec']> = {}): Pod =>
+    asking({ cpu: '1', memory }, { spec: { ...policies(memory, restartPolicy), ...spec } });
+  const policies = (memory: string, restartPolicy: string) => ({
+    containers: [
+      {
+        ...{ name: 'c', image: 'busybox', resources: { requests: { cpu: '1', memory } } },
+        resizePolicy: [{ resourceName: 'memory', restartPolicy }],
+      },
+    ],
+  });
+  const noSwap = 'Infeasible: In-place resize of containers with swap is not supported.';
+
+  test.each<[string, Pod, Pod, boolean, string]>([
+    ['another memory request', swaps('200Mi'), swaps('100Mi'), true, noSwap],
+    ['another memory request, with a restart', swaps('200Mi', 'RestartContainer'), swaps('100Mi'), true, 'granted'],
+    ['the same request in other words', swaps('1024Ki'), swaps('1Mi'), true, 'granted'],
+    ['a critical pod', swaps('200Mi', '', { priority: 2e9 }), swaps('100Mi', '', { priority: 2e9 }), true, 'granted'],
+    ['no swap on the node', swaps('200Mi'), swaps('100Mi'), false, 'granted'],
+    [
+      'a guaranteed pod',
+      asking({ cpu: '1', memory: '2Mi' }, { equal: true }),
+      asking({ cpu: '1', memory: '1Mi' }, { equal: true }),
+      true,
+      'granted',
+    ],
+  ])('with %s, where containers may swap', (_name, one, before, limitedSwap, expected) => {
+    const { reason, message } = refuseResize(one, allocationOf(before), [], { ...node, limitedSwap }) ?? {};
+    expect(reason === undefined ? 'granted' : `${reason}: ${message ?? ''}`).toBe(expected);
+  });
 });
 
 test('those without additional resources come first, then by priority, QoS class and time', () => {
