@@ -1,8 +1,10 @@
 // Statistics of this machine.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '@kubus/service-kit';
+import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir, totalmem, uptime } from 'node:os';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { HostFigures } from '../src/stats/host-figures.ts';
 
@@ -33,11 +35,25 @@ test('open files are counted', () => {
   try {
     const after = host.openFiles([process.pid]);
     expect(after.openFiles - before.openFiles).toBe(10);
+    expect(after.openSockets).toBe(before.openSockets);
     expect(after.openFilesLimit).toBeGreaterThan(0);
     expect(host.openFiles([process.pid, 2 ** 30]).openFiles).toBe(after.openFiles);
-    expect(host.openFiles([])).toEqual({ openFiles: 0, openFilesLimit: undefined });
+    expect(host.openFiles([])).toEqual({ openFiles: 0, openSockets: 0, openFilesLimit: undefined });
   } finally {
     descriptors.forEach((one) => closeSync(one));
+  }
+});
+
+test('open sockets are counted among the open files', async () => {
+  const before = host.openFiles([process.pid]);
+  const server = createServer().listen({ path: join(folder, 'socket') });
+  await once(server, 'listening');
+  try {
+    const after = host.openFiles([process.pid, 2 ** 30]);
+    expect(after.openSockets - before.openSockets).toBe(1);
+    expect(after.openSockets).toBeLessThan(after.openFiles);
+  } finally {
+    server.close();
   }
 });
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CgroupReader } from '@kubus/cgroup';
 import type { RuntimePod } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HostFigures } from '../src/stats/host-figures.ts';
@@ -38,7 +38,12 @@ beforeEach(() => {
   const controllers = new Map(['cpu', 'memory', 'io', 'pids'].map((name) => [name, join(folder, 'cgroup')]));
   cgroups = new CgroupReader({ mounts: { version: 2, controllers, unified: join(folder, 'cgroup') } });
   const host = new HostFigures({ proc: join(folder, 'proc'), root: '' }, clock);
-  sampler = new NodeSampler({ clock, cgroups, host, pods: () => pods });
+  const system = [
+    { name: 'kubelet', path: '/agent', startedAtMs: 7000 },
+    { name: 'runtime', path: '/runtime' },
+    { name: 'misc', path: '/missing' },
+  ] as const;
+  sampler = new NodeSampler({ clock, cgroups, host, pods: () => pods, system });
 });
 afterEach(async () => {
   await sampler.stop();
@@ -80,8 +85,19 @@ test('a sample contains the pods with their containers', async () => {
   expect(read[0]?.containers).toHaveLength(1);
 });
 
+test('a sample contains the programs that are not pods, where their cgroups exist', async () => {
+  for (const path of ['/agent', '/runtime']) uses(path, 1000);
+  const { system } = await sampler.sample('pressure');
+  expect(system).toMatchObject([
+    { name: 'kubelet', cgroup: { path: '/agent', startedAtMs: 7000, usage: { cpuNs: 1_000_000 } } },
+    { name: 'runtime', cgroup: { path: '/runtime', usage: { cpuNs: 1_000_000 } } },
+  ]);
+  expect(system[1]?.cgroup.startedAtMs).toBe(statSync(join(folder, 'cgroup/runtime')).mtimeMs);
+});
+
 test('a sample of usage reads nothing else', async () => {
-  const { tiers, network, pods: read } = await sampler.sample('usage');
+  const { tiers, system, network, pods: read } = await sampler.sample('usage');
+  expect([tiers.length, system.length]).toEqual([1, 0]);
   expect([tiers.length, network, read[0]?.sandbox, read[0]?.network, read[0]?.processes]).toEqual([
     1,
     ...Array.from({ length: 4 }),

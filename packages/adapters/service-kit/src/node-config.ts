@@ -78,7 +78,6 @@ const observatorySchema = z.strictObject({
     .default(4 * 1024 * 1024 * 1024),
 });
 
-/** The configuration of every service of a node: one JSON file, written by the launcher or by hand. */
 /** Values of enforceNodeAllocatable; `none` is none of them. */
 const enforcements = [
   'pods',
@@ -88,6 +87,7 @@ const enforcements = [
   'kube-reserved-compressible',
 ] as const;
 
+/** The configuration of every service of a node: one JSON file, written by the launcher or by hand. */
 export const nodeConfigSchema = z.strictObject({
   /** Node name, a DNS subdomain. */
   node: z.string().regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/),
@@ -207,6 +207,17 @@ export const nodeConfigSchema = z.strictObject({
     cpuPeriodUs: z.int().positive().default(100_000),
     /** Whether the kernel ends one process of a container that lacks memory, and not the whole container (singleProcessOOMKill); cgroup v2. */
     singleProcessOomKill: z.boolean().default(false),
+    /** Whether containers of burstable pods get a share of the machine's swap (memorySwap.swapBehavior); cgroup v2. */
+    swapBehavior: z.enum(['NoSwap', 'LimitedSwap']).default('NoSwap'),
+    /** How memory is protected and throttled before it is limited (the gate MemoryQoS); cgroup v2. Omitted: not at all. */
+    memoryQos: z
+      .strictObject({
+        /** memoryThrottlingFactor */
+        throttlingFactor: z.number().positive().max(1),
+        /** memoryReservationPolicy */
+        reservation: z.enum(['None', 'TieredReservation']),
+      })
+      .optional(),
     /** Maximum number of processes and threads of a pod (podPidsLimit). Omitted: unlimited. */
     pidsLimit: z.int().positive().optional(),
   }),
@@ -234,6 +245,21 @@ export const nodeConfigSchema = z.strictObject({
       /** The cgroup of the system's programs (systemReservedCgroup), and that of the node's and the runtime's (kubeReservedCgroup). */
       systemCgroup: z.string().default(''),
       kubeCgroup: z.string().default(''),
+      /** The percentage of requested memory that pods of lower QoS classes cannot use (qosReserved). Omitted: none. */
+      qosMemoryPercent: z.int().min(0).max(100).optional(),
+    })
+    .prefault({}),
+  /** Cgroups of other programs than pods, whose use is reported. Empty: none is. */
+  systemCgroups: z
+    .strictObject({
+      /** That of the node's own programs (kubeletCgroups). */
+      kubelet: z.string().default(''),
+      /** When they were started, in milliseconds since the Unix epoch. */
+      kubeletStartedAtMs: z.number().nonnegative().default(0),
+      /** That of the container runtime (--runtime-cgroups). */
+      runtime: z.string().default(''),
+      /** That of the system's other programs (systemCgroups). */
+      misc: z.string().default(''),
     })
     .prefault({}),
   /** Devices of device plugins. */

@@ -22,6 +22,8 @@ export type {
   NodeReading,
   PodReading,
   ProcessesReading,
+  SystemPrograms,
+  SystemReading,
   VolumeReading,
 } from './stats/reading.ts';
 export { resourceMetrics } from './stats/resource-metrics.ts';

@@ -16,7 +16,7 @@ import {
 } from '@kubus/node-metrics';
 import type { Clock } from '@kubus/ports';
 import { openDescriptors, readMachine } from '@kubus/service-kit';
-import { lstatSync, readdirSync, statSync, statfsSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, statSync, statfsSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 
@@ -33,6 +33,8 @@ type Machine = Omit<MachineReading, 'disks' | 'memoryBytes' | 'swapBytes'>;
 
 export interface OpenFiles {
   readonly openFiles: number;
+  /** Those of them that are sockets. */
+  readonly openSockets: number;
   /** Undefined: unknown. */
   readonly openFilesLimit: number | undefined;
 }
@@ -86,11 +88,10 @@ export class HostFigures {
   /** The number of files that these processes have open, and the limit of the first process. */
   openFiles(processes: readonly number[]): OpenFiles {
     const [first] = processes;
+    const folders = processes.map((process) => `${this.#places.proc}/${process}/fd`);
     return {
-      openFiles: processes.reduce(
-        (sum, process) => sum + (openDescriptors(`${this.#places.proc}/${process}/fd`) ?? 0),
-        0,
-      ),
+      openFiles: folders.reduce((sum, folder) => sum + (openDescriptors(folder) ?? 0), 0),
+      openSockets: folders.reduce((sum, folder) => sum + socketsIn(folder), 0),
       openFilesLimit: first === undefined ? undefined : this.#openFilesLimit(first),
     };
   }
@@ -170,5 +171,23 @@ export class HostFigures {
 
   #proc(file: string): string {
     return textOf(`${this.#places.proc}/${file}`) ?? '';
+  }
+}
+
+/** How many of the descriptors in a folder `fd` of proc(5) are sockets; those that are closed meanwhile are not. */
+function socketsIn(folder: string): number {
+  try {
+    return readdirSync(folder).filter((descriptor) => isSocket(`${folder}/${descriptor}`)).length;
+  } catch {
+    // The process has ended.
+    return 0;
+  }
+}
+
+function isSocket(descriptor: string): boolean {
+  try {
+    return readlinkSync(descriptor).startsWith('socket:');
+  } catch {
+    return false;
   }
 }

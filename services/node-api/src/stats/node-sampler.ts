@@ -9,6 +9,8 @@ import {
   type NetworkReading,
   type PodReading,
   type ShownPod,
+  type SystemPrograms,
+  type SystemReading,
   isComparable,
   nanoCores,
   shownPods,
@@ -22,6 +24,16 @@ export interface NodeSamplerOptions {
   readonly cgroups: CgroupReader;
   readonly host: HostFigures;
   readonly pods: () => Iterable<RuntimePod>;
+  /** Programs that are not pods. Default: none. */
+  readonly system?: readonly SystemCgroup[];
+}
+
+/** Where programs that are not pods run. */
+export interface SystemCgroup {
+  readonly name: SystemPrograms;
+  readonly path: string;
+  /** Milliseconds since the Unix epoch. Default: when the cgroup was made. */
+  readonly startedAtMs?: number;
 }
 
 /** What was read of the node and its pods at one time. Containers have storage figures only where the caller adds them. */
@@ -31,6 +43,7 @@ export interface NodeSample {
   readonly machine: MachineReading;
   readonly root: CgroupReading;
   readonly tiers: readonly CgroupReading[];
+  readonly system: readonly SystemReading[];
   readonly network: NetworkReading | undefined;
   readonly pods: readonly PodReading[];
 }
@@ -136,6 +149,7 @@ export class NodeSampler {
     const root = round.cgroup('/', { startedAtMs: machine.bootedAtMs, machine: usage });
     if (root === undefined) throw new Error('the machine has no cgroup that can be read');
     const tiers = round.tiers();
+    const system = round.system(usage);
     const podPaths = cgroups.pods();
     const network = detail === 'usage' ? undefined : host.network();
     const read: PodReading[] = [];
@@ -147,7 +161,7 @@ export class NodeSampler {
       sliceBegan = clock.now();
     }
     this.#keep(round, atMs);
-    this.#sample = { detail, atMs, machine, root, tiers, network, pods: read };
+    this.#sample = { detail, atMs, machine, root, tiers, system, network, pods: read };
     return this.#sample;
   }
 
@@ -221,6 +235,16 @@ class Round {
     const { cgroups } = this.#options;
     const paths = this.#detail === 'all' ? cgroups.tiers() : cgroups.tiers().slice(0, 1);
     return paths.flatMap((path) => this.cgroup(path, { startedAtMs: cgroups.madeAt(path) ?? 0 }) ?? []);
+  }
+
+  /** @param machine what the machine uses: programs may be in the topmost cgroup */
+  system(machine: ReadOptions['machine']): SystemReading[] {
+    const { cgroups, system = [] } = this.#options;
+    if (this.#detail === 'usage') return [];
+    return system.flatMap(({ name, path, startedAtMs = cgroups.madeAt(path) ?? 0 }) => {
+      const cgroup = this.cgroup(path, { startedAtMs, machine });
+      return cgroup === undefined ? [] : [{ name, cgroup }];
+    });
   }
 
   pod({ pod, sandbox, containers }: ShownPod, path: string | undefined): PodReading {

@@ -17,7 +17,7 @@ import { dirname } from 'node:path';
 import { Cached } from './cached.ts';
 import { HostFigures, type HostPlaces } from './host-figures.ts';
 import type { NodeFacts } from '../node-facts.ts';
-import { type NodeSample, NodeSampler } from './node-sampler.ts';
+import { type NodeSample, NodeSampler, type SystemCgroup } from './node-sampler.ts';
 import {
   type LayerUses,
   type RuntimeFileSystems,
@@ -29,7 +29,7 @@ import {
 } from './storage-figures.ts';
 
 export interface NodeStatisticsOptions {
-  readonly config: Pick<NodeConfig, 'node' | 'pods' | 'runtime'>;
+  readonly config: Pick<NodeConfig, 'node' | 'pods' | 'runtime' | 'systemCgroups'>;
   readonly bus: Bus;
   readonly facts: NodeFacts;
   readonly clock: Clock;
@@ -72,10 +72,13 @@ export class NodeStatistics {
   readonly #labels = new RowLabels();
 
   private constructor(options: NodeStatisticsOptions, cgroups: CgroupReader) {
-    const { bus, clock, facts, logger, places = machinePlaces } = options;
+    const { bus, clock, config, facts, logger, places = machinePlaces } = options;
     this.#options = options;
     this.#host = new HostFigures(places, clock);
-    this.#sampler = new NodeSampler({ clock, cgroups, host: this.#host, pods: () => facts.runtimePods() });
+    this.#sampler = new NodeSampler({
+      ...{ clock, cgroups, host: this.#host, pods: () => facts.runtimePods() },
+      system: systemCgroups(config.systemCgroups),
+    });
     const failed = (what: string) => (error: unknown) => logger.warn({ err: toError(error) }, what);
     this.#runtime = new Cached({
       ...{ clock, countsMs: FILE_SYSTEMS_MS, waitMs: ANSWER_MS, ask: () => runtimeFileSystems(bus, clock) },
@@ -173,4 +176,15 @@ export class NodeStatistics {
       pods: reading.pods.map(pod),
     };
   }
+}
+
+function systemCgroups({ kubelet, kubeletStartedAtMs, runtime, misc }: NodeConfig['systemCgroups']): SystemCgroup[] {
+  const all: SystemCgroup[] = [
+    { name: 'kubelet', path: kubelet, startedAtMs: kubeletStartedAtMs },
+    { name: 'runtime', path: runtime },
+    { name: 'misc', path: misc },
+  ];
+  return all.flatMap((one) =>
+    one.path === '' ? [] : { ...one, path: one.path.startsWith('/') ? one.path : `/${one.path}` },
+  );
 }

@@ -161,6 +161,7 @@ export const rowFamilies: readonly RowFamily[] = [
   ),
   ...pressureFamilies(),
   gauge('container_processes', 'Number of processes running inside the container.', ({ processes }) => processes),
+  gauge('container_sockets', 'Number of open sockets for the container.', ({ openSockets }) => openSockets),
   timeless('container_spec_cpu_period', 'CPU period of the container.', ({ usage }) => usage.more?.cpuPeriodUs),
   timeless('container_spec_cpu_quota', 'CPU quota of the container.', ({ usage }) => usage.more?.cpuQuotaUs),
   timeless('container_spec_cpu_shares', 'CPU share of the container.', ({ usage }) => usage.more?.cpuShares),

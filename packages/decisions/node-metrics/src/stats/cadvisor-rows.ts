@@ -19,14 +19,17 @@ interface Names {
 }
 
 /**
- * The cgroups of the node and the tiers, and for each pod its own cgroup and those of its sandbox and containers. Rows of a pod and a
+ * The cgroups of the node, of programs that are not pods, and of the tiers, and for each pod its own cgroup and those of its sandbox and containers. Rows of a pod and a
  * sandbox have no container name; those that do not belong to a pod have no names at all.
  */
-export function cadvisorRows({ root, tiers, network, pods }: NodeReading, known: RowLabels): Row[] {
+export function cadvisorRows({ root, tiers, system = [], network, pods }: NodeReading, known: RowLabels): Row[] {
   known.next();
   const labelled = (reading: CgroupReading, names: Names) => known.row(reading.path, labelsOf(reading, names));
   const rows: Row[] = [{ labels: labelled(root, {}), reading: root, network }];
-  for (const tier of tiers) rows.push({ labels: labelled(tier, {}), reading: tier, network: undefined });
+  const others = new Map([...system.map(({ cgroup }) => cgroup), ...tiers].map((reading) => [reading.path, reading]));
+  // Programs may share a cgroup, or have none of their own.
+  others.delete(root.path);
+  for (const reading of others.values()) rows.push({ labels: labelled(reading, {}), reading, network: undefined });
   for (const pod of pods) {
     const { namespace, name } = pod.ref;
     const add = (reading: CgroupReading | undefined, names: Names, shown?: NetworkReading) => {

@@ -10,6 +10,8 @@ export interface NodeReading {
   readonly root: CgroupReading;
   /** The cgroup of all pods and those of their QoS classes, as far as they exist. The first one is that of all pods. */
   readonly tiers: readonly CgroupReading[];
+  /** Other programs than pods, as far as their cgroups are known and exist. Omitted: none. */
+  readonly system?: readonly SystemReading[] | undefined;
   readonly network?: NetworkReading | undefined;
   /** The file system of the pods' files. */
   readonly fs?: FileSystemReading | undefined;
@@ -20,6 +22,14 @@ export interface NodeReading {
   /** The disks of the file systems above, each listed once. */
   readonly devices: readonly DeviceReading[];
   readonly pods: readonly PodReading[];
+}
+
+/** The programs that the summary lists beside the pods; `misc` are the system's own. */
+export type SystemPrograms = 'kubelet' | 'runtime' | 'misc';
+
+export interface SystemReading {
+  readonly name: SystemPrograms;
+  readonly cgroup: CgroupReading;
 }
 
 export interface MachineReading {
@@ -48,6 +58,7 @@ export interface CgroupReading {
   /** Omitted where it is not requested. */
   readonly processes?: number | undefined;
   readonly openFiles?: number | undefined;
+  readonly openSockets?: number | undefined;
   readonly openFilesLimit?: number | undefined;
 }
 

@@ -1,5 +1,12 @@
 import { timeOfMs } from '@kubus/pod';
-import type { ContainerReading, FileSystemReading, NodeReading, PodReading, VolumeReading } from './reading.ts';
+import type {
+  CgroupReading,
+  ContainerReading,
+  FileSystemReading,
+  NodeReading,
+  PodReading,
+  VolumeReading,
+} from './reading.ts';
 import { type Json, cpu, fileSystem, io, memory, network, swap } from './summary-parts.ts';
 
 export interface SummaryOptions {
@@ -16,24 +23,26 @@ export function statsSummary(reading: NodeReading, { onlyCpuAndMemory = false }:
   };
 }
 
-function nodeUsage({ name, machine, root, tiers, network: interfaces }: NodeReading, less: boolean): Json {
+function nodeUsage({ name, machine, root, tiers, system = [], network: interfaces }: NodeReading, less: boolean): Json {
   const [pods] = tiers;
   const { swap: used } = root.usage;
   return {
     nodeName: name,
-    systemContainers:
-      pods === undefined
-        ? []
-        : [
-            {
-              ...{ name: 'pods', startTime: timeOfMs(pods.startedAtMs), cpu: cpu(pods), memory: memory(pods) },
-              ...(!less && { io: io(pods) }),
-              ...swap(pods),
-            },
-          ],
+    systemContainers: [
+      ...system.map(({ name: programs, cgroup }) => systemContainer(programs, cgroup, less)),
+      ...(pods === undefined ? [] : [systemContainer('pods', pods, less)]),
+    ],
     ...{ startTime: timeOfMs(machine.bootedAtMs), cpu: cpu(root), memory: memory(root, machine.memoryBytes) },
     ...(!less && { io: io(root), ...network(interfaces) }),
     ...(used !== undefined && swap(root, machine.swapBytes)),
+  };
+}
+
+function systemContainer(name: string, cgroup: CgroupReading, less: boolean): Json {
+  return {
+    ...{ name, startTime: timeOfMs(cgroup.startedAtMs), cpu: cpu(cgroup), memory: memory(cgroup) },
+    ...(!less && { io: io(cgroup) }),
+    ...swap(cgroup),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { type MetricFamily, type MetricSample, exposition } from '@kubus/metrics';
 import { type NodeReading, RowLabels, cadvisorMetrics, resourceMetrics } from '../../src/index.ts';
-import { AT, container, node, pod, samplesIn } from './readings.ts';
+import { AT, cgroup, container, node, pod, samplesIn } from './readings.ts';
 
 /** With the labels unchanged. */
 function ofFamily(families: readonly MetricFamily[], name: string): readonly MetricSample[] {
@@ -54,6 +54,19 @@ describe('/metrics/cadvisor', () => {
         ...{ namespace: 'default', pod: 'web' },
       },
     ]);
+  });
+
+  test('contains each cgroup of other programs once', () => {
+    const system = [
+      { name: 'kubelet', cgroup: cgroup('/agent') },
+      { name: 'runtime', cgroup: cgroup('/agent') },
+      { name: 'misc', cgroup: cgroup('/') },
+    ] as const;
+    const ids = samplesOf(cadvisorMetrics({ ...node, system }), 'container_memory_rss').map(
+      ({ labels }) => labels['id'],
+    );
+    expect(ids.slice(0, 3)).toEqual(['/', '/agent', '/kubepods']);
+    expect(ids).toHaveLength(9);
   });
 
   test('passes every sample one at a time too', () => {

@@ -43,7 +43,7 @@ export function usage(limitBytes?: number): CgroupUsage {
 export function cgroup(path: string, limitBytes?: number): CgroupReading {
   return {
     ...{ path, atMs: AT, startedAtMs: AT - 60_000, usage: usage(limitBytes), nanoCores: 276_143 },
-    ...{ processes: 1, openFiles: 5, openFilesLimit: 1024 },
+    ...{ processes: 1, openFiles: 5, openSockets: 2, openFilesLimit: 1024 },
   };
 }
 

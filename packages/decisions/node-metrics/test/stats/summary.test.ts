@@ -24,6 +24,24 @@ describe('the summary of the node', () => {
     });
   });
 
+  test('has the agent, the runtime and the system’s programs in addition to the pods, as far as they are known', () => {
+    const system = [
+      { name: 'kubelet', cgroup: cgroup('/system.slice/kubelet.service', 1_000_000) },
+      { name: 'misc', cgroup: cgroup('/system') },
+    ] as const;
+    const names = (less: boolean) =>
+      summaryOf({ system }, { onlyCpuAndMemory: less }).node['systemContainers'] as Record<string, unknown>[];
+    expect(names(false).map(({ name }) => name)).toEqual(['kubelet', 'misc', 'pods']);
+    expect(names(false)[0]).toMatchObject({
+      startTime: '2026-11-20T10:55:14Z',
+      cpu: { usageNanoCores: 276_143, psi: { some: { avg10: 1 } } },
+      memory: { availableBytes: 350_000 },
+      io: { psi: { full: { total: 1_000_000 } } },
+      swap: { swapUsageBytes: 8192 },
+    });
+    expect(Object.keys(names(true)[0] ?? {})).toEqual(['name', 'startTime', 'cpu', 'memory', 'swap']);
+  });
+
   test('has its main interface in addition to the list of all', () => {
     expect(summaryOf().node).toMatchObject({
       network: { name: 'eth0', rxBytes: 1000, txBytes: 2000, interfaces: [{ name: 'ifb0' }, { name: 'eth0' }] },

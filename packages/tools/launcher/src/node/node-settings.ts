@@ -133,6 +133,7 @@ export async function writeNodeConfig(
       cpuQuota: true,
       cpuPeriodUs: 100_000,
       singleProcessOomKill: false,
+      swapBehavior: 'NoSwap',
       max: 110,
       unsafeSysctls: [],
       seccompDefault: false,
@@ -141,6 +142,7 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {}, evictionHard: {}, enforce: ['pods'], systemCgroup: '', kubeCgroup: '' },
+    systemCgroups: nodeConfigSchema.shape.systemCgroups.parse({}),
     devices: { topologyPolicy: 'none', topologyScope: 'container' },
     userNamespaces: { idsPerPod: ID_UNIT },
     // The imported images exist in no registry, so they must not be collected.
