@@ -22,6 +22,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { keepKernelSettings } from './kernel-settings.ts';
 
 /** A machine with a container runtime, on which `kubus kubelet` is started as a service manager does it. */
 export class KubeletMachine {
@@ -30,8 +31,10 @@ export class KubeletMachine {
   readonly folder: string;
   readonly #manager: RunningCommand;
   readonly #agents: RunningCommand[] = [];
+  readonly #restoreKernel: () => Promise<void>;
 
   static async start(): Promise<KubeletMachine> {
+    const restoreKernel = await keepKernelSettings();
     const runtime = await startRuntime({ prepareCni });
     const folder = machineFolder(runtime.dir);
     for (const name of ['manifests', 'conf.d', 'networks']) await mkdir(join(folder, name), { recursive: true });
@@ -40,11 +43,12 @@ export class KubeletMachine {
     const receiver = await compileStatic(source, testCache());
     const manager = startCommand(receiver, [join(folder, 'notify.sock')], {});
     await manager.waitForOutput(/listening/);
-    return new KubeletMachine(runtime, manager);
+    return new KubeletMachine(runtime, manager, restoreKernel);
   }
 
-  private constructor(runtime: TestRuntime, manager: RunningCommand) {
+  private constructor(runtime: TestRuntime, manager: RunningCommand, restoreKernel: () => Promise<void>) {
     this.runtime = runtime;
+    this.#restoreKernel = restoreKernel;
     this.folder = machineFolder(runtime.dir);
     this.#manager = manager;
   }
@@ -141,6 +145,7 @@ export class KubeletMachine {
     for (const agent of this.#agents) await agent.end();
     const root = join(this.folder, 'kubelet/kubus');
     await endProcesses(await findProcesses(root, join(root, 'none')), 1_000);
+    await this.#restoreKernel();
     await this.#manager.end();
     await this.runtime.stop();
   }

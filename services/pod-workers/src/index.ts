@@ -1,10 +1,19 @@
 import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
-import { FileRecordStore, type ServiceDefinition, configuredShare, nodeResources } from '@kubus/service-kit';
+import {
+  FileRecordStore,
+  type ServiceDefinition,
+  configuredShare,
+  nodeResources,
+  readMachine,
+} from '@kubus/service-kit';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { CgroupUpkeep } from './cgroups/cgroup-upkeep.ts';
 import { EnforcedGroups } from './cgroups/enforced-groups.ts';
+import { enforcementOf } from './cgroups/enforcement.ts';
+import { machineWarnings } from './cgroups/machine-warnings.ts';
 import { openCgroups } from './cgroups/open-cgroups.ts';
+import { showProtectedMemory } from './cgroups/protected-memory.ts';
 import { type NodeEventText, podWorkersCore } from './core.ts';
 import { createHookRequests } from './containers/http-hook.ts';
 import { LogRotation } from './logs/log-rotation.ts';
@@ -20,20 +29,11 @@ export type { ContainerRun, HookRequest, PodFiles } from './ports.ts';
 /** The instance that always exists, however many there are. */
 const FIRST = 'pod-workers-0';
 
-/** behaviour:qos-and-cgroups */
-const V1_WARNING = {
-  type: 'Warning',
-  reason: 'CgroupV1',
-  message:
-    'cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1',
-} as const;
-
 /** The service `pod-workers`. */
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   journaled: true,
   start: async ({ config, instance, run, clock, logger, health, metrics, slot, stateDir }) => {
-    const { cpuQuota, cpuPeriodUs, singleProcessOomKill } = config.pods;
     const cgroups = await openCgroups(config, clock);
     const kernel = await kernelMemory(await cgroupMounts());
     const inputs = {
@@ -44,7 +44,7 @@ export const podWorkers: ServiceDefinition = {
       seccomp: { seccompDefault: config.pods.seccompDefault, seccompFolder: join(config.pods.root, 'seccomp') },
       memoryCapacity: BigInt(totalmem()),
       kernel,
-      enforcement: { cpuQuota, cpuPeriodUs: BigInt(cpuPeriodUs), singleProcessOomKill },
+      enforcement: enforcementOf(config, kernel),
       allocatable: nodeResources(config),
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
@@ -88,7 +88,7 @@ export const podWorkers: ServiceDefinition = {
       removes: instance === FIRST,
       ...{ clock, logger },
     });
-    if (instance === FIRST && kernel.cgroupVersion === 1) report(V1_WARNING);
+    if (instance === FIRST) for (const warning of machineWarnings(kernel, readMachine())) report(warning);
     const enforced =
       instance === FIRST
         ? new EnforcedGroups({ reserved: config.reserved, cgroups: cgroups.tree, report, ...{ clock, logger } })
@@ -114,6 +114,7 @@ export const podWorkers: ServiceDefinition = {
       // The values of other instances would be added to it.
       collect: () => (instance === FIRST ? [{ value: kernel.cgroupVersion }] : []),
     });
+    if (config.pods.memoryQos !== undefined && instance === FIRST) showProtectedMemory(metrics, cgroups.tree);
     metrics.add({
       type: 'gauge',
       name: 'kubelet_orphan_pod_cleaned_volumes',

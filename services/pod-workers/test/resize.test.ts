@@ -153,6 +153,31 @@ describe('a pod that is granted', () => {
     expect(done()).toEqual([`cgroup 102 20000 ${256 * MI}`, `UpdateContainerResources c2 102 20000 ${256 * MI}`]);
   });
 
+  test('more memory has what follows from it written too: swap, protection, throttling', async () => {
+    node.kill();
+    node.machine = {
+      kernel: { cgroupVersion: 2, hugepageSizes: [2n * 1024n ** 2n], accountsForSwap: true, pageSize: 4096n },
+      enforcement: {
+        swap: { behavior: 'NoSwap', capacity: 0n },
+        memoryQos: { throttlingFactor: 0.5, reservation: 'TieredReservation', allocatable: 0n, pageSize: 4096n },
+      },
+    };
+    await node.start();
+    await grant(sized(1, 100, 64));
+    const unified = (request: number) => ({
+      'memory.oom.group': '1',
+      'memory.swap.max': '0',
+      'memory.low': String(request * MI),
+      'memory.high': String(1.5 * request * MI),
+    });
+    expect(node.bridge.configs.get('main')?.linux?.resources?.unified).toEqual(unified(64));
+    await grant(sized(2, 100, 128));
+    expect(node.bridge.resized).toMatchObject({
+      unified: unified(128),
+      hugepageLimits: [{ pageSize: '2MB', limit: '0' }],
+    });
+  });
+
   test('resources that the runtime refuses does not continue with the remaining steps', async () => {
     await grant(sized(1, 100, 64));
     node.bridge.before = (what) =>

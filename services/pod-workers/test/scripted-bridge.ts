@@ -17,7 +17,7 @@ import {
   runtimePod,
 } from '@kubus/contracts';
 import { type Clock, KubusError } from '@kubus/ports';
-import type { ContainerConfig, Image, PodSandboxConfig } from '@kubus/proto/cri';
+import type { ContainerConfig, Image, LinuxContainerResources, PodSandboxConfig } from '@kubus/proto/cri';
 
 interface Things {
   readonly ref: RuntimePod['ref'];
@@ -48,6 +48,8 @@ export class ScriptedBridge {
   before: (what: string) => Promise<void> = () => Promise.resolve();
   /** Bytes of memory that each container uses. */
   memoryUsage = '0';
+  /** What a container was last resized to. */
+  resized: LinuxContainerResources | undefined;
   /** The last limits of a cgroup, so that only changes are recorded. */
   #cgroup = '';
   readonly #bus: Bus;
@@ -172,7 +174,10 @@ export class ScriptedBridge {
   }
 
   #serveResizes(): void {
-    this.#serve('UpdateContainerResources', () => ({}));
+    this.#serve('UpdateContainerResources', (_uid, { linux }) => {
+      this.resized = linux;
+      return {};
+    });
     this.#bus.serve(criCommands.UpdatePodSandboxResources, ({ key }) => {
       const { epoch, counter } = this.#stamp();
       if (this.#pods.has(key)) this.#publish(key);

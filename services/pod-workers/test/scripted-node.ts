@@ -65,6 +65,7 @@ export class ScriptedNode {
   memoryUsage = 0n;
   /** Counts from the next start of the workers. */
   seccomp: SeccompSettings | undefined;
+  machine: Pick<Parameters<typeof PodWorkers.start>[0], 'kernel' | 'enforcement'> = {};
   clusterDns: readonly string[] = ['192.0.2.53'];
   /** Delays between restarts; omitted: the reference kubelet's. */
   crashLoop: CrashLoopOptions = {};
@@ -148,6 +149,7 @@ export class ScriptedNode {
       nodeIps: ['192.0.2.1'],
       dns: { clusterDns: this.clusterDns, clusterDomain: 'cluster.local' },
       seccomp: this.seccomp,
+      ...this.machine,
       memoryCapacity: 1_000_000_000n,
       allocatable: { cpu: '2', memory: '1000000000' },
       crashLoop: this.crashLoop,

@@ -20,6 +20,7 @@ export function nodeFacts(config: NodeConfig): AdmissionNode {
     appArmor: hasAppArmor(),
     // Until the runtime reports otherwise.
     strictSupplementalGroups: false,
+    limitedSwap: pods.swapBehavior === 'LimitedSwap',
   };
 }
 

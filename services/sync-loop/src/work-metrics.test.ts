@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { SWAP_LIMITATION } from '@kubus/admission';
 import { type Pod, type PodWork, podSchema } from '@kubus/contracts';
 import { Metrics } from '@kubus/service-kit';
 import { WorkMetrics } from './work-metrics.ts';
@@ -48,6 +49,10 @@ test('preempted pods and deferred resizes are counted', async () => {
   counted.decided('c', work({ pendingResize: { reason: 'Infeasible', message: '', wanted } }));
   counted.decided('c', work({}));
   expect(await shown('pod_deferred_accepted_resizes_total')).toEqual(['periodic_retry 1']);
+  expect(await shown('pod_infeasible_resizes_total')).toEqual([]);
+  const limited = work({ pendingResize: { reason: 'Infeasible', message: SWAP_LIMITATION, wanted } });
+  for (const decided of [limited, limited, work({}), limited]) counted.decided('d', decided);
+  expect(await shown('pod_infeasible_resizes_total')).toEqual(['swap_limitation 2']);
 });
 
 test('requested resizes are counted by how they differ', async () => {

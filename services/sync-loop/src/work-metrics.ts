@@ -1,3 +1,4 @@
+import { SWAP_LIMITATION } from '@kubus/admission';
 import { type Pod, type PodWork, parseQuantity } from '@kubus/contracts';
 import { Tally } from '@kubus/metrics';
 import { containersOf, isSidecar } from '@kubus/pod-lifecycle';
@@ -18,6 +19,8 @@ interface Known {
   readonly work: PodWork['work'];
   /** A resize that waits for resources. */
   readonly isDeferred: boolean;
+  /** It waits for a resize that swap makes infeasible. */
+  readonly isSwapLimited: boolean;
 }
 
 /** The sync loop's metrics, under the reference's names (behaviour:agent-metrics). */
@@ -26,12 +29,13 @@ export class WorkMetrics {
   readonly #preemptions = new Tally();
   readonly #resizes = new Tally();
   readonly #accepted = new Tally();
+  readonly #infeasible = new Tally();
   readonly #known = new Map<string, Known>();
   readonly #sizes = new Map<string, ReadonlyMap<string, bigint>>();
 
   /** A pod with a decision of an earlier process. */
   earlier(uid: string, work: PodWork['work']): void {
-    this.#known.set(uid, { work, isDeferred: false });
+    this.#known.set(uid, { work, isDeferred: false, isSwapLimited: false });
   }
 
   /** A decision about a pod; undefined: nothing is left to do. */
@@ -43,7 +47,9 @@ export class WorkMetrics {
     }
     const { work, failure, pendingResize } = decided;
     const isDeferred = pendingResize !== undefined && pendingResize.reason !== 'Infeasible';
-    this.#known.set(uid, { work, isDeferred });
+    const isSwapLimited = pendingResize?.message === SWAP_LIMITATION;
+    this.#known.set(uid, { work, isDeferred, isSwapLimited });
+    if (isSwapLimited && before?.isSwapLimited !== true) this.#infeasible.add({ reason_detail: 'swap_limitation' });
     if (work === 'reject' && before?.work !== 'reject')
       this.#rejections.add({ reason: labelOf(failure?.reason ?? '') });
     if (work === 'evict' && before?.work !== 'evict' && failure?.reason === 'Preempting') {
@@ -77,6 +83,7 @@ export class WorkMetrics {
       ['admission_rejections_total', 'Pods that the node rejected, by reason.', this.#rejections],
       ['preemptions', 'Pods that were preempted by critical ones.', this.#preemptions],
       ['container_requested_resizes_total', 'Requested resizes of container resources.', this.#resizes],
+      ['pod_infeasible_resizes_total', 'Resizes that can never be granted, by why.', this.#infeasible],
       ['pod_deferred_accepted_resizes_total', 'Resizes that were deferred and then granted.', this.#accepted],
     ];
     for (const [name, help, values] of counters) {

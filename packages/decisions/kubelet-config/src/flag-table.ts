@@ -141,7 +141,7 @@ const ownFlagTable = {
   'maximum-dead-containers': plain(int32, -1, noEffect),
   'experimental-mounter-path': plain(string, '', noEffect),
   'experimental-allocatable-ignore-eviction': plain(bool, false, honoured),
-  'runtime-cgroups': plain(string, '', noEffect),
+  'runtime-cgroups': plain(string, '', honoured),
   'image-credential-provider-config': plain(string, '', honoured),
   'image-credential-provider-bin-dir': plain(string, '', honoured),
   help: plain(bool, false, honoured),

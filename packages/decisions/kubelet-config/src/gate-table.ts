@@ -17,7 +17,12 @@ const unsafe: Readonly<Record<string, string>> = {
 };
 
 /** Those that switch something here. */
-const switching: ReadonlySet<string> = new Set(['GracefulNodeShutdown', 'GracefulNodeShutdownBasedOnPodPriority']);
+const switching: ReadonlySet<string> = new Set([
+  'GracefulNodeShutdown',
+  'GracefulNodeShutdownBasedOnPodPriority',
+  'MemoryQoS',
+  'QOSReserved',
+]);
 
 /**
  * Every feature gate of the reference kubelet v1.36, by name, including those of its libraries, which it accepts without using

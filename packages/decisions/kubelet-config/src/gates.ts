@@ -42,7 +42,7 @@ export class GateSettings {
       const removal = ends
         ? [{ ...about, text: `is ${gate.stage === 'ga' ? 'GA' : 'deprecated'} and will be removed` }]
         : [];
-      return value === gate.default
+      return value === gate.default || gate.support.does === 'honoured'
         ? removal
         : [...removal, { ...about, text: 'has no effect: features cannot be enabled or disabled' }];
     });

@@ -10,6 +10,7 @@ import { GateSettings } from './gates.ts';
 import { type JsonObject, isObject, mergePatch } from './merge-patch.ts';
 import { labelProblem } from './node-labels.ts';
 import { type Note, refusal, supportNote } from './notes.ts';
+import { type PodMemory, podMemory, podMemoryNotes } from './pod-memory.ts';
 import { validate } from './validate.ts';
 import { API_VERSION, KIND, decode, encode, fieldsByPath, toConfiguration, withDefaults } from './values.ts';
 
@@ -25,6 +26,8 @@ export interface Machine {
   readonly cgroupVersion: 1 | 2;
   /** Whether it has active swap. */
   readonly swap: boolean;
+  /** Release of its kernel, as of uname(2). */
+  readonly kernel: string;
 }
 
 export interface Sources {
@@ -44,6 +47,8 @@ export interface KubeletSettings {
   readonly namesCgroupDriver: boolean;
   /** What happens when the machine shuts down; undefined: nothing before it. */
   readonly shutdown: NodeShutdown | undefined;
+  /** How pods share the machine's memory. */
+  readonly podMemory: PodMemory;
   /** The merged configuration as shown by `/configz`, without secrets. */
   readonly document: JsonObject;
   /** The flags as shown by `/flagz`, by name, without secrets. */
@@ -102,7 +107,13 @@ export function resolve({ commandLine, file, dropIns, machine }: Sources): Kubel
     const all = problems.length === 1 ? problems[0] : `[${problems.join(', ')}]`;
     throw configError(`failed to validate kubelet configuration, error: ${all ?? ''}`);
   }
-  const notes = [...flagNotes(commandLine), ...gates.notes, ...fieldNotes(values)];
+  const notes = [
+    ...flagNotes(commandLine),
+    ...gates.notes,
+    ...fieldNotes(values),
+    ...podMemoryNotes(config, gates, machine),
+    ...cgroupNotes(config),
+  ];
   const files = [...(file === undefined ? [] : [file]), ...dropIns];
   const namesCgroupDriver =
     commandLine.fields.has('cgroupDriver') || files.some((one) => 'cgroupDriver' in object(documentOf(one)));
@@ -111,6 +122,7 @@ export function resolve({ commandLine, file, dropIns, machine }: Sources): Kubel
     flags,
     namesCgroupDriver,
     shutdown: nodeShutdown(config, gates),
+    podMemory: podMemory(config, gates, machine),
     document: encode(shown(values, flags['cert-dir'])),
     flagz: shownFlags(commandLine),
     notes,
@@ -228,6 +240,12 @@ function machineProblems(config: KubeletConfiguration, machine: Machine): string
       ? ['running with swap on is not supported, please disable swap or set --fail-swap-on flag to false']
       : []),
   ];
+}
+
+/** What the reference says about cgroups that are configured. */
+function cgroupNotes({ kubeletCgroups: value, kubeReservedCgroup }: KubeletConfiguration): Note[] {
+  if (value === '' || kubeReservedCgroup === '' || value.startsWith(kubeReservedCgroup)) return [];
+  return [{ setting: 'kubeletCgroups', value, text: 'is not within kubeReservedCgroup' }];
 }
 
 function refusals(values: ReadonlyMap<string, unknown>, commandLine: CommandLine): string[] {

@@ -4,6 +4,7 @@ import { toError } from '@kubus/ports';
 import type { KubeletConfiguration } from './field-table.ts';
 import type { GateSettings } from './gates.ts';
 import type { Problems } from './problems.ts';
+import { qosReservedProblems } from './pod-memory.ts';
 import { topologyOptions } from './topology-options.ts';
 
 /** Graceful node shutdown (KEP-2000, KEP-2712). */
@@ -67,6 +68,7 @@ export function memory(config: KubeletConfiguration, gates: GateSettings, proble
     ['None', 'TieredReservation'].includes(policy),
     () => `option "${policy}" specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
   );
+  for (const problem of qosReservedProblems(config.qosReserved)) problems.check(false, () => problem);
 }
 
 /** Enforcement of the node's allocatable resources (behaviour:qos-and-cgroups). */

@@ -7,14 +7,14 @@ interface Given {
   readonly args?: readonly string[];
   readonly file?: string;
   readonly dropIns?: readonly string[];
-  readonly machine?: { readonly cgroupVersion: 1 | 2; readonly swap: boolean };
+  readonly machine?: { readonly cgroupVersion: 1 | 2; readonly swap: boolean; readonly kernel: string };
 }
 
 function settings({
   args = [],
   file,
   dropIns = [],
-  machine = { cgroupVersion: 2, swap: false },
+  machine = { cgroupVersion: 2, swap: false, kernel: '6.12.0' },
 }: Given): KubeletSettings {
   return resolve({
     commandLine: parseCommandLine(args),
@@ -140,13 +140,13 @@ describe('the merged configuration', () => {
 
   test('comes with notes about settings without effect and about deprecated flags', () => {
     const { notes } = settings({
-      file: 'iptablesDropBit: 14\nhairpinMode: promiscuous-bridge\nfeatureGates: {MemoryQoS: true, NodeSwap: true}',
-      args: ['--max-pods=3', '--v=2', '--runtime-cgroups=/x'],
+      file: 'iptablesDropBit: 14\nhairpinMode: promiscuous-bridge\nfeatureGates: {PodsAPI: true, MemoryQoS: true, NodeSwap: true}',
+      args: ['--max-pods=3', '--v=2', '--minimum-container-ttl-duration=1s'],
     });
     expect(notes.map(({ setting, text }) => `${setting} ${text}`)).toEqual([
-      '--runtime-cgroups has no effect yet',
+      '--minimum-container-ttl-duration has no effect yet',
       '--max-pods is deprecated: set maxPods in the --config file',
-      'featureGates.MemoryQoS has no effect: features cannot be enabled or disabled',
+      'featureGates.PodsAPI has no effect: features cannot be enabled or disabled',
       'featureGates.NodeSwap is GA and will be removed',
       'iptablesDropBit has no effect yet',
     ]);
@@ -223,11 +223,11 @@ describe('a refused configuration', () => {
       `${invalid}imageServiceEndpoint "unix:///run/other.sock" is not supported: images would be pulled to a place where the pods’ runtime cannot find them`,
     ],
     [
-      { file: '', machine: { cgroupVersion: 2, swap: true } },
+      { file: '', machine: { cgroupVersion: 2, swap: true, kernel: '6.12.0' } },
       `${invalid}running with swap on is not supported, please disable swap or set --fail-swap-on flag to false`,
     ],
     [
-      { file: 'failSwapOn: false', machine: { cgroupVersion: 1, swap: true } },
+      { file: 'failSwapOn: false', machine: { cgroupVersion: 1, swap: true, kernel: '6.12.0' } },
       `${invalid}kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release (set failCgroupV1 to false)`,
     ],
     [
@@ -311,6 +311,23 @@ describe('a refused configuration', () => {
     [
       'cgroupsPerQOS: false',
       'cgroupsPerQOS (--cgroups-per-qos) must be set to true when "pods" contained in enforceNodeAllocatable (--enforce-node-allocatable)',
+    ],
+    [
+      'memoryReservationPolicy: TieredReservation',
+      'memoryReservationPolicy "TieredReservation" requires MemoryQoS feature gate to be enabled',
+    ],
+    ['qosReserved: {cpu: 50%}', 'cannot reserve "cpu" resource'],
+    [
+      'qosReserved: {memory: "50"}',
+      'failed to parse percentage "50" for "memory" resource: percentage expected, got \'50\'',
+    ],
+    [
+      'qosReserved: {memory: half%}',
+      'failed to parse percentage "half%" for "memory" resource: invalid number in percentage \'half%\'',
+    ],
+    [
+      'qosReserved: {memory: 101%}',
+      'failed to parse percentage "101%" for "memory" resource: percentage must be between 0 and 100',
     ],
     ['kubeReserved: {gpu: "1"}', 'cannot reserve "gpu" resource in kubeReserved'],
     [

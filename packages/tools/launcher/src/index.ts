@@ -17,6 +17,7 @@ export {
   isNetworkNamespace,
   keepNetworkNamespace,
 } from './network/network-namespace.ts';
+export { kernelDefaults } from './kubelet/kernel-defaults.ts';
 export { kubeletDir } from './kubelet/kubelet-dir.ts';
 export { type NodeDir, apiSocket, observatorySocket, createNodeDir, nodeDir } from './node/node-dir.ts';
 export {

@@ -1,5 +1,5 @@
 import { PodCgroupTree } from '@kubus/cgroup';
-import type { ResourceList } from '@kubus/contracts';
+import { type ResourceList, parseQuantity, quantityUnits } from '@kubus/contracts';
 import { withoutReserved } from '@kubus/node-status';
 import type { Clock } from '@kubus/ports';
 import { type NodeConfig, nodeCapacity } from '@kubus/service-kit';
@@ -13,11 +13,14 @@ export interface OpenCgroups {
 
 /** Prepares the pods' cgroups as the node is configured; nothing is connected or made yet. */
 export async function openCgroups(config: NodeConfig, clock: Clock): Promise<OpenCgroups> {
-  const { cgroupDriver: driver, cpuQuota, cpuPeriodUs, pidsLimit } = config.pods;
+  const { cgroupDriver: driver, cpuQuota, cpuPeriodUs, pidsLimit, memoryQos } = config.pods;
+  const { qosMemoryPercent: percent } = config.reserved;
   const options = {
     root: config.runtime.cgroupRoot,
     driver,
     allocatable: shared(config),
+    ...(percent !== undefined && { reserve: { percent: BigInt(percent), allocatable: memoryForPods(config) } }),
+    ...(memoryQos !== undefined && { memoryReservation: memoryQos.reservation }),
     cpuQuota,
     cpuPeriodUs: BigInt(cpuPeriodUs),
     ...(pidsLimit !== undefined && { pids: BigInt(pidsLimit) }),
@@ -33,9 +36,22 @@ export async function openCgroups(config: NodeConfig, clock: Clock): Promise<Ope
  * space that a hard eviction protects is enforced by eviction, not by a limit.
  */
 function shared(config: NodeConfig): ResourceList {
-  const { system, kube, enforce } = config.reserved;
-  const capacity = { ...nodeCapacity(config), ...processes() };
-  return enforce.includes('pods') ? withoutReserved(capacity, [system, kube]) : capacity;
+  return config.reserved.enforce.includes('pods') ? notReserved(config) : capacityOf(config);
+}
+
+/** Bytes of memory that the machine has besides what is reserved, whether that is enforced or not. */
+export function memoryForPods(config: NodeConfig): bigint {
+  const memory = parseQuantity(notReserved(config)['memory'] ?? '0');
+  return memory === undefined ? 0n : quantityUnits(memory);
+}
+
+function notReserved(config: NodeConfig): ResourceList {
+  const { system, kube } = config.reserved;
+  return withoutReserved(capacityOf(config), [system, kube]);
+}
+
+function capacityOf(config: NodeConfig): ResourceList {
+  return { ...nodeCapacity(config), ...processes() };
 }
 
 /** The most processes and threads that the kernel takes. */

@@ -31,9 +31,6 @@ export interface ReadyPod extends SandboxInUse {
   readonly images: ImageVolumes;
 }
 
-/** Pods get no swap (behaviour:qos-and-cgroups). */
-const NO_SWAP = { behavior: 'NoSwap', capacity: 0n } as const;
-
 /**
  * A container's configuration for the runtime, and the process that it runs. Creates the files that it mounts.
  * Throws {@link StartFailed}.
@@ -59,7 +56,6 @@ export async function templateOf(
       ...kernel,
       ...enforcement,
       ...seccomp,
-      ...(kernel?.accountsForSwap === true && { swap: NO_SWAP }),
       allocatable: allocatable(),
       podIps: sandbox.ips,
       hostIps: nodeIps(),

@@ -13,7 +13,7 @@ import { type RecordSizeSync, keepSize } from './record-size.ts';
 /** What resizing a pod uses. */
 export type ResizePodSync = RecordSizeSync &
   Pick<StatusSync, 'publishStatus'> &
-  Pick<WorkerDeps, 'bus' | 'cgroups' | 'clock' | 'enforcement' | 'memoryCapacity' | 'metrics'>;
+  Pick<WorkerDeps, 'bus' | 'cgroups' | 'clock' | 'enforcement' | 'kernel' | 'memoryCapacity' | 'metrics'>;
 
 /** Thrown when a resize cannot be carried out at this time. */
 class ResizeRefused extends KubusError {}
@@ -87,7 +87,8 @@ async function resizeCgroup(sync: ResizePodSync, pod: Pod, { sandbox }: PodActio
 
 async function resizeContainer(sync: ResizePodSync, step: Extract<ResizeStep, { kind: 'container' }>): Promise<void> {
   const { pod, container, run } = step;
-  const linux = containerResources(pod, container, { memoryCapacity: sync.memoryCapacity, ...sync.enforcement });
+  const { memoryCapacity, kernel, enforcement } = sync;
+  const linux = containerResources(pod, container, { memoryCapacity, ...kernel, ...enforcement });
   await sync.runtime.change('UpdateContainerResources', { containerId: run.id, linux }, [
     ...sync.runtime.cause,
     ...sync.causes,

@@ -1,5 +1,5 @@
 import type { Bus, FactOwner } from '@kubus/bus';
-import type { DnsSettings, ResourceSettings, SeccompSettings } from '@kubus/container-config';
+import type { ContainerResourceSettings, DnsSettings, SeccompSettings } from '@kubus/container-config';
 import type {
   NetworkCondition,
   PodProbes,
@@ -18,10 +18,13 @@ import type { ObjectFacts } from '../objects/object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from '../ports.ts';
 import type { WorkerMetrics } from '../metrics/worker-metrics.ts';
 
-/** What every pod's worker shares. */
 /** How the node enforces CPU and memory of containers. */
-export type Enforcement = Pick<ResourceSettings, 'cpuQuota' | 'cpuPeriodUs' | 'singleProcessOomKill'>;
+export type Enforcement = Pick<
+  ContainerResourceSettings,
+  'cpuQuota' | 'cpuPeriodUs' | 'singleProcessOomKill' | 'swap' | 'memoryQos'
+>;
 
+/** What every pod's worker shares. */
 export interface WorkerDeps {
   readonly bus: Bus;
   /** Events of pods, for their users. */

@@ -1,31 +1,37 @@
-import { toError } from '@kubus/ports';
-import { readFile } from 'node:fs/promises';
+import { type Logger, toError } from '@kubus/ports';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LauncherError } from '../errors.ts';
 
 /** The settings of the kernel that the reference wants (behaviour:qos-and-cgroups), as paths below /proc/sys. */
-const WANTED = {
+export const kernelDefaults = {
   'vm/overcommit_memory': 1,
   'vm/panic_on_oom': 0,
   'kernel/panic': 10,
   'kernel/panic_on_oops': 1,
   'kernel/keys/root_maxkeys': 1_000_000,
   'kernel/keys/root_maxbytes': 25_000_000,
-};
+} as const;
 
 /**
- * Checks the kernel's settings, where the configuration protects them (protectKernelDefaults).
+ * Gives the kernel the settings that the reference wants; where the configuration protects them (protectKernelDefaults), it only checks
+ * that they are as wanted. They stay when the agent ends, as with the reference.
  *
- * @throws LauncherError `KernelDefaults` in the reference's words.
+ * @throws LauncherError `KernelDefaults` in the reference's words, when a setting is another one or cannot be written.
  */
-export async function checkKernelDefaults(isProtected: boolean, sysctls = '/proc/sys'): Promise<void> {
-  if (!isProtected) return;
+export async function setKernelDefaults(isProtected: boolean, logger: Logger, sysctls = '/proc/sys'): Promise<void> {
   const problems: string[] = [];
-  for (const [flag, wanted] of Object.entries(WANTED)) {
+  for (const [flag, wanted] of Object.entries(kernelDefaults)) {
     try {
-      const actual = Number(await readFile(join(sysctls, flag), 'utf8'));
+      const file = join(sysctls, flag);
+      const actual = Number(await readFile(file, 'utf8'));
       if (actual === wanted) continue;
-      problems.push(`invalid kernel flag: ${flag}, expected value: ${wanted}, actual value: ${actual}`);
+      if (isProtected) {
+        problems.push(`invalid kernel flag: ${flag}, expected value: ${wanted}, actual value: ${actual}`);
+        continue;
+      }
+      logger.info({ flag, expectedValue: wanted, actualValue: actual }, 'Updating kernel flag');
+      await writeFile(file, String(wanted));
     } catch (error) {
       problems.push(toError(error).message);
     }

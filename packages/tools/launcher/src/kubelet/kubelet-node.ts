@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { HubLink, KeyedIdentity } from '@kubus/bus-nats';
-import { cgroupMounts } from '@kubus/cgroup';
+import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { runtimeNetwork } from '@kubus/cni-config';
 import type { KubeletSettings } from '@kubus/kubelet-config';
-import type { AdjustableLogger } from '@kubus/service-kit';
+import { type AdjustableLogger, systemClock } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
@@ -24,8 +24,9 @@ import { identitiesFolder, nodeConfigFile } from '../node/node-settings.ts';
 import { endProcesses, findProcesses } from '../processes/process-record.ts';
 import { ServiceProcesses, serviceOf } from '../processes/service-processes.ts';
 import { type LineReader, type StartedProcess, startProcess } from '../processes/start-process.ts';
+import { AgentCgroups } from './agent-cgroups.ts';
 import { checkCgroups, driverOf } from './cgroups.ts';
-import { checkKernelDefaults } from './kernel-defaults.ts';
+import { setKernelDefaults } from './kernel-defaults.ts';
 import { type KubeletDir, createKubeletDir } from './kubelet-dir.ts';
 import { nodeConfigOf, servesHttps, socketOf } from './node-config.ts';
 import { nodeIps } from './node-ips.ts';
@@ -57,6 +58,7 @@ export interface KubeletNodeOptions {
 export class KubeletNode {
   readonly #options: KubeletNodeOptions;
   readonly #processes: ServiceProcesses;
+  #cgroups: AgentCgroups | undefined;
 
   /** Throws `SlotTaken` when another agent with the same root folder is running. */
   constructor(options: KubeletNodeOptions) {
@@ -87,8 +89,11 @@ export class KubeletNode {
     const ips = await nodeIps(settings.flags['node-ip']);
     const runtime = await askRuntime(socket, endpoint, logger);
     const cgroupDriver = driverOf(settings.config, runtime, settings.namesCgroupDriver);
-    await checkKernelDefaults(settings.config.protectKernelDefaults);
-    await checkCgroups(settings.config, cgroupDriver, await cgroupMounts());
+    const mounts = await cgroupMounts();
+    await checkCgroups(settings.config, cgroupDriver, mounts);
+    this.#cgroups = new AgentCgroups({ config: settings.config, mounts, clock: systemClock, logger });
+    await setKernelDefaults(settings.config.protectKernelDefaults, logger);
+    const agentCgroup = await this.#cgroups.start();
     await createKubeletDir(dir, settings.config.podLogsDir);
     await this.#processes.endLeftovers();
     const natives = await installNatives(dir, join(programs, '.kubus/cache'));
@@ -108,6 +113,8 @@ export class KubeletNode {
       runtime: socket,
       handler,
       cgroupDriver,
+      ...{ agentCgroup, startedAtMs: performance.timeOrigin },
+      accountsForSwap: (await kernelMemory(mounts)).accountsForSwap,
       nodeIps: ips,
       cpus: availableParallelism(),
       configz,
@@ -137,6 +144,7 @@ export class KubeletNode {
   /** Ends the services, and then NATS. Pods keep running. Harmless at any moment of the start. */
   async stop(): Promise<void> {
     const { dir } = this.#options;
+    this.#cgroups?.stop();
     await this.#processes.stop();
     const running = await findProcesses(dir.root, dir.processes);
     await endProcesses(

@@ -27,6 +27,12 @@ export interface NodeParts {
   readonly handler: string | undefined;
   /** The cgroup driver: the runtime's, else the configured one. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  /** The kernel can limit swap. */
+  readonly accountsForSwap: boolean;
+  /** The agent's own cgroup; empty: unknown. */
+  readonly agentCgroup: string;
+  /** When the agent was started, in milliseconds since the Unix epoch. */
+  readonly startedAtMs: number;
   readonly nodeIps: readonly string[];
   readonly cpus: number;
   /** The file with the content of `/configz`. */
@@ -70,7 +76,8 @@ export function servesHttps({ config, flags }: Pick<KubeletSettings, 'config' | 
 }
 
 /** The configuration of the node's services. */
-export function nodeConfigOf({ config, flags, shutdown }: KubeletSettings, parts: NodeParts): NodeConfig {
+export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeConfig {
+  const { config, flags, shutdown } = settings;
   const { dir } = parts;
   const { logging, staticPodPath, staticPodURL } = config;
   return nodeConfigSchema.parse({
@@ -104,7 +111,7 @@ export function nodeConfigOf({ config, flags, shutdown }: KubeletSettings, parts
       socket: dir.socket('cni'),
       podCidrs: config.podCIDR.split(',').filter((text) => text !== ''),
     },
-    pods: pods(config, flags, parts),
+    pods: pods(settings, parts),
     ...(shutdown !== undefined && { shutdown }),
     labels: flags['node-labels'],
     taints: config.registerWithTaints.map(({ key, value, effect }) => ({ key, value, effect })),
@@ -115,6 +122,13 @@ export function nodeConfigOf({ config, flags, shutdown }: KubeletSettings, parts
       enforce: config.enforceNodeAllocatable.filter((value) => value !== 'none'),
       systemCgroup: config.systemReservedCgroup,
       kubeCgroup: config.kubeReservedCgroup,
+      qosMemoryPercent: settings.podMemory.reservedPercent,
+    },
+    systemCgroups: {
+      kubelet: parts.agentCgroup,
+      kubeletStartedAtMs: parts.startedAtMs,
+      runtime: flags['runtime-cgroups'],
+      misc: config.systemCgroups,
     },
     devices: devices(config),
     userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
@@ -135,7 +149,10 @@ function bytes(quantity: string): number {
   return parsed === undefined ? 0 : Number(quantityUnits(parsed));
 }
 
-function pods(config: KubeletConfiguration, flags: KubeletFlags, { dir, cgroupDriver, cpus }: NodeParts): object {
+function pods(
+  { config, flags, podMemory }: Pick<KubeletSettings, 'config' | 'flags' | 'podMemory'>,
+  { dir, cgroupDriver, cpus, accountsForSwap }: NodeParts,
+): object {
   const { maxPods, podsPerCore, podPidsLimit } = config;
   return {
     root: dir.kubeletRoot,
@@ -153,6 +170,8 @@ function pods(config: KubeletConfiguration, flags: KubeletFlags, { dir, cgroupDr
     }),
     // On cgroup v1 the kernel never does anything else.
     singleProcessOomKill: config.singleProcessOOMKill ?? false,
+    swapBehavior: podMemory.limitedSwap && accountsForSwap ? 'LimitedSwap' : 'NoSwap',
+    memoryQos: podMemory.qos,
     ...(podPidsLimit > 0 && { pidsLimit: podPidsLimit }),
   };
 }

@@ -8,6 +8,7 @@ import {
 } from '@kubus/kubelet-config';
 import { toError } from '@kubus/ports';
 import { readFile, readdir, statfs } from 'node:fs/promises';
+import { release } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /** File system type of cgroup v2 (linux/magic.h, CGROUP2_SUPER_MAGIC). */
@@ -59,5 +60,9 @@ async function readDropIns(folder: string): Promise<ConfigFile[]> {
 async function lookAtMachine(): Promise<Machine> {
   const { type } = await statfs('/sys/fs/cgroup');
   const swaps = await readFile('/proc/swaps', 'utf8').catch(() => '');
-  return { cgroupVersion: type === CGROUP2_MAGIC ? 2 : 1, swap: swaps.trim().split('\n').length > 1 };
+  return {
+    cgroupVersion: type === CGROUP2_MAGIC ? 2 : 1,
+    swap: swaps.trim().split('\n').length > 1,
+    kernel: release(),
+  };
 }

@@ -7,7 +7,7 @@ const head = 'apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfigurat
 
 function settings(file: string, ...args: string[]): KubeletSettings {
   const commandLine = parseCommandLine(args);
-  const machine = { cgroupVersion: 2, swap: false } as const;
+  const machine = { cgroupVersion: 2, swap: false, kernel: '6.12.0' } as const;
   return resolve({ commandLine, file: { path: '/etc/kubelet.yaml', text: head + file }, dropIns: [], machine });
 }
 
@@ -19,6 +19,9 @@ const parts = {
   runtime: '/run/containerd/containerd.sock',
   handler: undefined,
   cgroupDriver: 'systemd',
+  accountsForSwap: true,
+  agentCgroup: '/system.slice/kubelet.service',
+  startedAtMs: 1000,
   nodeIps: ['10.0.0.1'],
   cpus: 2,
   configz: '/configz.json',
@@ -55,6 +58,8 @@ describe('the configuration of the services', () => {
     for (const part of ['apiServer', 'objects', 'manifests', 'manifestUrl']) expect(config).not.toHaveProperty(part);
     expect(config.server).not.toHaveProperty('port');
     expect(config.pods.pidsLimit).toBeUndefined();
+    expect([config.pods.swapBehavior, config.pods.memoryQos]).toEqual(['NoSwap', undefined]);
+    expect(config.reserved.qosMemoryPercent).toBeUndefined();
   });
 
   test.each<[file: string, args: string[], told: object]>([
@@ -123,9 +128,33 @@ describe('the configuration of the services', () => {
       [],
       { dns: { servers: ['10.96.0.10'], domain: 'cluster.local', resolvConf: '' } },
     ],
+    ['memorySwap: {swapBehavior: LimitedSwap}', [], { pods: { swapBehavior: 'LimitedSwap' } }],
+    [
+      'featureGates: {MemoryQoS: true}\nmemoryReservationPolicy: TieredReservation\nmemoryThrottlingFactor: 0.8',
+      [],
+      { pods: { memoryQos: { throttlingFactor: 0.8, reservation: 'TieredReservation' } } },
+    ],
+    ['featureGates: {QOSReserved: true}', ['--qos-reserved=memory=50%'], { reserved: { qosMemoryPercent: 50 } }],
+    [
+      'systemCgroups: /system\ncgroupRoot: /',
+      ['--runtime-cgroups=/runtime'],
+      {
+        systemCgroups: {
+          kubelet: '/system.slice/kubelet.service',
+          kubeletStartedAtMs: 1000,
+          runtime: '/runtime',
+          misc: '/system',
+        },
+      },
+    ],
     ['eventRecordQPS: 0\neventBurst: 7', [], { events: { qps: 0, burst: 7 } }],
   ])('of file %j and flags %j is %j', (file, args, told) => {
     expect(configOf(file, ...args)).toMatchObject(told);
+  });
+
+  test('gives pods no swap where the kernel cannot limit it', () => {
+    const given = settings('memorySwap: {swapBehavior: LimitedSwap}');
+    expect(nodeConfigOf(given, { ...parts, accountsForSwap: false }).pods.swapBehavior).toBe('NoSwap');
   });
 
   test('makes a node with a kubeconfig a member of its cluster', () => {
