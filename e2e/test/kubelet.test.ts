@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { cgroupMounts, cgroupOf } from '@kubus/cgroup';
 import type { RunningCommand } from '@kubus/harness';
 import { TestApiServer, isReady } from '@kubus/kube-fixture';
-import { runCommand } from '@kubus/launcher';
+import { kernelDefaults, runCommand } from '@kubus/launcher';
 import { readFile, stat } from 'node:fs/promises';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
 import { pod } from '../src/pods.ts';
@@ -19,6 +21,9 @@ beforeAll(async () => {
   const own = await machine.configure({
     clusterDomain: 'of.the.file',
     maxPods: 5,
+    kubeletCgroups: `${machine.runtime.dir.cgroupRoot}/agent`,
+    featureGates: { QOSReserved: true },
+    qosReserved: { memory: '50%' },
     authentication: { webhook: { enabled: false }, anonymous: { enabled: true } },
     authorization: { mode: 'AlwaysAllow' },
   });
@@ -60,6 +65,30 @@ test('runs the static pods of the configuration, and notifies the service manage
   const configz = await runCommand(machine.runtime.inside([...curl, 'https://127.0.0.1:10250/configz']));
   const { kubeletconfig } = JSON.parse(configz) as { kubeletconfig: object };
   expect(kubeletconfig).toMatchObject({ ...head, clusterDomain: 'of.the.drop.in', maxPods: 7 });
+});
+
+test('runs in its own cgroup, reserves memory for higher classes, and gives the kernel its settings', async () => {
+  const { cgroupRoot } = machine.runtime.dir;
+  expect(await cgroupOf(agent.child.pid ?? NaN, await cgroupMounts())).toBe(`${cgroupRoot}/agent`);
+  const curl = [
+    'curl',
+    '--silent',
+    '--insecure',
+    'https://127.0.0.1:10250/stats/summary?only_cpu_and_memory=true',
+  ] as const;
+  const summary = JSON.parse(await runCommand(machine.runtime.inside(curl))) as {
+    node: { systemContainers: { name: string; cpu: { usageCoreNanoSeconds: number } }[] };
+  };
+  const [kubelet, pods] = summary.node.systemContainers;
+  expect([kubelet?.name, pods?.name]).toEqual(['kubelet', 'pods']);
+  expect(kubelet?.cpu.usageCoreNanoSeconds).toBeGreaterThan(0);
+  const { version, controllers } = await cgroupMounts();
+  const file = version === 1 ? 'memory.limit_in_bytes' : 'memory.max';
+  const tier = join(controllers.get('memory') ?? '', cgroupRoot, 'kubepods/burstable', file);
+  expect(Number(await readFile(tier, 'utf8'))).toBeLessThanOrEqual(totalmem());
+  for (const [name, value] of Object.entries(kernelDefaults)) {
+    expect(Number(await readFile(join('/proc/sys', name), 'utf8'))).toBe(value);
+  }
 });
 
 test('writes every line as klog does, those of the services too', () => {
