@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CgroupMounts, PodCgroupTree, cgroupMounts, cgroupTree, removeFolders } from '../src/index.ts';
+import { sliceMounts } from './slice-mounts.ts';
 
 const MiB = 1024 ** 2;
 const pod = (uid: string, requests: Record<string, string>, limits: Record<string, string> = {}) => ({
@@ -25,11 +26,7 @@ describe('memory of slices', () => {
   beforeAll(async () => {
     bus = await TestSystemd.start();
     systemd = new Systemd({ address: bus.address, clock: systemClock });
-    mounts = {
-      version: 2,
-      controllers: new Map(['cpu', 'cpuset', 'memory', 'pids'].map((name) => [name, bus.cgroups])),
-      unified: bus.cgroups,
-    };
+    mounts = sliceMounts(bus);
   });
   beforeEach(() => {
     root += 1;

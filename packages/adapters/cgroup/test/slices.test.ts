@@ -6,6 +6,7 @@ import { systemClock } from '@kubus/service-kit';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CgroupError, type CgroupMounts, PodCgroupTree } from '../src/index.ts';
+import { sliceMounts } from './slice-mounts.ts';
 
 let bus: TestSystemd;
 let systemd: Systemd;
@@ -17,11 +18,7 @@ let root = 0;
 beforeAll(async () => {
   bus = await TestSystemd.start();
   systemd = new Systemd({ address: bus.address, clock: systemClock });
-  mounts = {
-    version: 2,
-    controllers: new Map(['cpu', 'cpuset', 'memory', 'pids'].map((name) => [name, bus.cgroups])),
-    unified: bus.cgroups,
-  };
+  mounts = sliceMounts(bus);
 });
 beforeEach(() => {
   root += 1;
