@@ -67,6 +67,7 @@ describe('the node’s configuration', () => {
         cpuQuota: true,
         cpuPeriodUs: 100_000,
         singleProcessOomKill: false,
+        swapBehavior: 'NoSwap',
         seccompDefault: false,
       },
       images: {
@@ -75,6 +76,7 @@ describe('the node’s configuration', () => {
         verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
         gc: { highPercent: 85, lowPercent: 80, minAgeMs: 120_000, maxAgeMs: 0, keep: [] },
       },
+      systemCgroups: { kubelet: '', kubeletStartedAtMs: 0, runtime: '', misc: '' },
       userNamespaces: { idsPerPod: 65_536 },
       events: { qps: 50, burst: 100 },
       logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
@@ -92,6 +94,12 @@ describe('the node’s configuration', () => {
     [{ network: { ...least.network, pluginDirs: [] } }, 'network.pluginDirs: '],
     [{ pods: { ...least.pods, syncEveryMs: 0 } }, 'pods.syncEveryMs: '],
     [{ pods: { ...least.pods, cgroupDriver: 'none' } }, 'pods.cgroupDriver: '],
+    [{ pods: { ...least.pods, swapBehavior: 'Some' } }, 'pods.swapBehavior: '],
+    [
+      { pods: { ...least.pods, memoryQos: { throttlingFactor: 2, reservation: 'None' } } },
+      'pods.memoryQos.throttlingFactor: ',
+    ],
+    [{ reserved: { qosMemoryPercent: 101 } }, 'reserved.qosMemoryPercent: '],
     [{ images: { pullBurst: 0 } }, 'images.pullBurst: '],
     [{ images: { serialize: true, maxParallel: 2 } }, 'images.maxParallel: '],
     [{ images: { gc: { highPercent: 70 } } }, 'images.gc.lowPercent: '],
