@@ -29,7 +29,7 @@ class Schemas:
     @property
     def types(self) -> set[str]:
         """Every declared type, with its version."""
-        return {message["name"] for message in self._messages.values()} - {"completion"}
+        return {message["name"] for message in self._messages.values()} - {"completion", "arrived"}
 
     def errors(self, subject: str, headers: dict[str, str], payload: Any) -> list[str]:
         """The errors of a message; empty when it is valid. `payload` is None for an empty one."""
@@ -42,6 +42,8 @@ class Schemas:
             return [f"unknown message type {found[0]}"]
         if complete:
             message = "completion"
+        if headers.get("Kubus-Status") in ("accepted", "attached"):
+            message = "arrived"
         return [
             *self._of_subject(subject, area, kind, name, complete),
             *self._of_headers(message, kind, headers),
@@ -66,13 +68,12 @@ class Schemas:
         ]
 
     def _of_payload(self, message: str, kind: str, headers: dict[str, str], payload: Any) -> list[str]:
-        empty = {"fact": "Kubus-Removed" in headers, "reply": headers.get("Kubus-Status") in ("accepted", "attached")}
-        if empty.get(kind, False):
+        if kind == "fact" and "Kubus-Removed" in headers:
             return [] if payload is None else ["the message must not have a payload"]
         if payload is None:
             return ["the payload is missing"]
         failed = headers.get("Kubus-Status") in ("failed", "refused")
-        if kind == "reply":
+        if kind == "reply" and message != "arrived":
             # The status tells a result from a failure.
             return self._validate(f"#/components/messages/{message}/payload/anyOf/{1 if failed else 0}", payload)
         return self._validate(f"#/components/messages/{message}/payload", payload)

@@ -22,7 +22,10 @@ import type { Publisher, PublisherId } from './publisher.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
 
-/** First delay before the answer `accepted` is requested again, in milliseconds; doubles up to {@link ASK_AGAIN_MS}. */
+/**
+ * First delay before a command without any answer is sent again, in milliseconds; doubles up to {@link ASK_AGAIN_MS}. A
+ * server that needs longer than 200 ms says so before.
+ */
 const ACCEPT_MS = 1_000;
 /** How often a running command is sent again, in milliseconds, in case its result was lost. */
 const ASK_AGAIN_MS = 15_000;

@@ -1,5 +1,5 @@
 import { type AnyCommand, type CommandDeclaration, keyOf, patternOf, typeOf } from '@kubus/contracts';
-import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import {
   type CommandNumber,
   type CommandStatus,
@@ -56,6 +56,12 @@ export interface CommandWindow {
 /** How many windows of pods are kept after their last command; older ones must be fenced again. */
 const WINDOWS = 4096;
 
+/** How long a command may run before its client is answered `accepted`, in milliseconds: a result within this time says both. */
+const ACCEPTED_MS = 200;
+
+/** The payload of a reply that only says that the command has arrived; see `arrivedSchema`. */
+const ARRIVED = '{}';
+
 export interface CommandServerOptions {
   readonly node: string;
   readonly transport: Transport;
@@ -66,8 +72,9 @@ export interface CommandServerOptions {
 }
 
 /**
- * The server side of commands: answers `accepted` or `attached` at once, runs each command once, and keeps its result
- * until the client reports that it has read it. Fenced commands run only for the pod's current owner.
+ * The server side of commands: runs each command once, answers `accepted` when it takes longer than {@link ACCEPTED_MS} or
+ * `attached` when it arrives again meanwhile, and keeps its result until the client reports that it has read it. Fenced
+ * commands run only for the pod's current owner.
  */
 export class CommandServer {
   readonly #node: string;
@@ -150,11 +157,10 @@ export class CommandServer {
     const known = this.known(window, number.seq);
     if (known === 'read') return;
     if (known !== undefined) {
-      if (known.outcome === undefined) answer('attached', '');
+      if (known.outcome === undefined) answer('attached', ARRIVED);
       else answer(known.outcome.status, known.outcome.data);
       return;
     }
-    answer('accepted', '');
     let { cause } = envelope;
     const onTurn = () => (cause = withStartTime(cause, this.#clock.now()));
     const finish = (status: CommandStatus, data: string) =>
@@ -188,7 +194,11 @@ export class CommandServer {
       outcome: undefined,
     };
     window.entries.set(number.seq, entry);
+    const accepted: Cancel = this.#clock.after(ACCEPTED_MS, () => {
+      if (!entry.dropped) answer('accepted', ARRIVED);
+    });
     const finish = (status: 'done' | 'failed', data: string) => {
+      accepted();
       entry.outcome = { status, data };
       settle();
       if (!entry.dropped) answer(status, data);

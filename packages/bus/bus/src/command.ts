@@ -34,6 +34,9 @@ export const failureSchema = z.object({
 });
 export type Failure = z.infer<typeof failureSchema>;
 
+/** The content of a reply that only says that the command has arrived: `accepted` or `attached`. */
+export const arrivedSchema = z.strictObject({});
+
 /** Thrown when the command was run and failed; `code` is the server's. */
 export class CommandFailed extends KubusError {}
 

@@ -7,7 +7,7 @@ export {
   type CommandServerOptions,
   type CommandWindow,
 } from './command-server.ts';
-export { CommandFailed, CommandRefused, PeerRestarted, failureSchema } from './command.ts';
+export { CommandFailed, CommandRefused, PeerRestarted, arrivedSchema, failureSchema } from './command.ts';
 export {
   type Cause,
   type Envelope,

@@ -57,7 +57,7 @@ export interface FactDeclaration<T> extends Declaration {
   readonly payload: z.ZodType<T>;
 }
 
-/** A request to do something: acknowledged at once, its result kept until it is read (docs/architecture.md, commands). */
+/** A request to do something: acknowledged when it takes long, its result kept until it is read (docs/architecture.md, commands). */
 export interface CommandDeclaration<Request, Result> extends Declaration {
   readonly kind: 'cmd';
   readonly server: ServiceName;

@@ -53,9 +53,32 @@ async function settle<T>(w: World, promise: Promise<T>): Promise<T | Error> {
   return outcome.value;
 }
 
+/** Status and payload of every reply to a command from now on. */
+function repliesOf(w: World, name: string): [string | undefined, string][] {
+  const replies: [string | undefined, string][] = [];
+  w.broker.observe(({ headers, data }) => {
+    if (headers[HEADER.type] === `runtime.reply.${name}/1`) replies.push([headers[HEADER.status], data]);
+  });
+  return replies;
+}
+
 async function fenced(w: World, client: Process, number = 1) {
   await settle(w, client.bus.call(fence, 'pod-1', { hold: number }));
   return client.bus.fencingToken('pod-1', number);
+}
+
+/** A command that is running when its server is killed, `ms` milliseconds after it was sent. */
+async function cutOff(w: World, ms: number) {
+  const first = server(w, 1);
+  const client = w.join('pod-workers');
+  const token = await fenced(w, client);
+  first.gate();
+  const painting = client.bus
+    .call(paint, 'pod-1', { color: 'red' }, { fencingToken: token })
+    .catch((error: unknown) => error);
+  await w.quiet(ms);
+  first.connection.kill();
+  return { first, client, painting };
 }
 
 describe('commands', () => {
@@ -67,6 +90,75 @@ describe('commands', () => {
     const answer = await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
     expect(answer).toMatchObject({ result: { painted: 'red' } });
     expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('one that is done at once is answered once', async () => {
+    const w = world();
+    server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const replies = repliesOf(w, 'paint');
+    await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    await w.quiet();
+    expect(replies).toEqual([['done', '{"painted":"red"}']]);
+  });
+
+  test('one that takes longer than 200 ms is answered before it is done, and again when it is sent again', async () => {
+    const w = world();
+    const { runs, gate, open } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    const replies = repliesOf(w, 'paint');
+    const copies: WireMessage[] = [];
+    w.broker.observe((message) => {
+      if (message.subject.includes('.cmd.paint.')) copies.push(message);
+    });
+    gate();
+    const painting = client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token });
+    await w.quiet(190);
+    expect(replies).toEqual([]);
+    await w.quiet(20);
+    expect(replies).toEqual([['accepted', '{}']]);
+    for (const copy of [...copies]) w.broker.publish(copy);
+    await w.quiet(100);
+    open();
+    await settle(w, painting);
+    expect(replies).toEqual([
+      ['accepted', '{}'],
+      ['attached', '{}'],
+      ['done', '{"painted":"red"}'],
+    ]);
+    expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('a lost result is asked for again after a second', async () => {
+    const w = world();
+    const { runs } = server(w);
+    const client = w.join('pod-workers');
+    const token = await fenced(w, client);
+    let lost = false;
+    w.broker.weather = {
+      ...calm(),
+      message: ({ subject }) => {
+        if (lost || !subject.includes('.reply.')) return [1];
+        lost = true;
+        return [];
+      },
+    };
+    const began = w.scheduler.elapsed();
+    const answer = await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    expect(answer).toMatchObject({ result: { painted: 'red' } });
+    expect(lost).toBe(true);
+    expect(w.scheduler.elapsed() - began).toBeLessThan(1_100);
+    expect(runs).toEqual(['pod-1:red']);
+  });
+
+  test('a server that restarts before it has answered refuses the fenced command of its earlier life', async () => {
+    const w = world();
+    const { first, painting } = await cutOff(w, 100);
+    const second = server(w, 2);
+    expect(await settle(w, painting)).toMatchObject({ code: 'not-fenced' });
+    expect([...first.runs, ...second.runs]).toEqual([]);
   });
 
   test('failures arrive with their code and context', async () => {
@@ -131,15 +223,7 @@ describe('commands', () => {
 
   test('when the server restarts, fenced commands fail and the others are sent again', async () => {
     const w = world();
-    const first = server(w, 1);
-    const client = w.join('pod-workers');
-    const token = await fenced(w, client);
-    first.gate();
-    const painting = client.bus
-      .call(paint, 'pod-1', { color: 'red' }, { fencingToken: token })
-      .catch((error: unknown) => error);
-    await w.quiet(100);
-    first.connection.kill();
+    const { client, painting } = await cutOff(w, 300);
     const looking = client.bus.call(look, 'x', {});
     await w.quiet(2_000);
     server(w, 2);

@@ -101,7 +101,7 @@ function channels(): AsyncApiDocument['channels'] {
     replies: channel(
       'kubus.{node}.reply.{service}.{instance}.{key}',
       'Replies to the commands of one instance; only that instance reads them.',
-      declarations.filter(isCommand).map(replyName),
+      [...declarations.filter(isCommand).map(replyName), 'arrived'],
     ),
     completions: channel(`kubus.{node}.${completion}`, 'An owner’s set of facts is complete.', ['completion']),
     'completions.store': channel(`$KV.kubus_{bucket}.${completion}`, 'Where completion marks are stored.', [
@@ -133,7 +133,7 @@ function messages(): Record<string, object> {
     partsOf(declaration).map(([part, schema]) =>
       part === 'result'
         ? message(replyName(declaration), 'reply', replyType(declaration), {
-            summary: `${declaration.name}: its result when done, else what went wrong; empty when only accepted.`,
+            summary: `${declaration.name}: its result when done, else what went wrong.`,
             payload: { anyOf: [schemaRef(schemaName(schema)), schemaRef('Failure')] },
           })
         : message(typeName(declaration), declaration.kind, typeOf(declaration), {
@@ -146,7 +146,11 @@ function messages(): Record<string, object> {
     summary: 'All keys of an owner’s set; what it published before and is not among them is removed.',
     payload: schemaRef('Completion'),
   });
-  return Object.fromEntries([...declared, completion]);
+  const arrived = message('arrived', 'reply', undefined, {
+    summary: 'The reply `accepted` or `attached` to any command: it has arrived, and its result follows.',
+    payload: schemaRef('Arrived'),
+  });
+  return Object.fromEntries([...declared, completion, arrived]);
 }
 
 function message(

@@ -1,4 +1,4 @@
-import { completionSchema, failureSchema } from '@kubus/bus';
+import { arrivedSchema, completionSchema, failureSchema } from '@kubus/bus';
 import {
   type AnyDeclaration,
   nodeEventSchema,
@@ -17,6 +17,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Schemas that several messages share, under their names in the published contract. */
 const shared: Readonly<Record<string, z.ZodType>> = {
+  Arrived: arrivedSchema,
   Completion: completionSchema,
   Failure: failureSchema,
   NodeEvent: nodeEventSchema,

@@ -96,7 +96,12 @@ describe('the JSON Schemas', () => {
 function faults({ headers, data }: WireMessage): string[] {
   const [, area, kind, name, version] = /^(\w+)\.(\w+)\.([\w.]+)\/(\d+)$/.exec(headers['Kubus-Type'] ?? '') ?? [];
   const mark = name?.endsWith('.complete') === true;
-  const message = mark ? 'completion' : `${area ?? ''}.${kind ?? ''}.${name ?? ''}.v${version ?? ''}`;
+  const arrived = ['accepted', 'attached'].includes(headers['Kubus-Status'] ?? '');
+  const message = mark
+    ? 'completion'
+    : arrived
+      ? 'arrived'
+      : `${area ?? ''}.${kind ?? ''}.${name ?? ''}.v${version ?? ''}`;
   const parts = [['headers', headers], ...(data === '' ? [] : [['payload', JSON.parse(data)]])] as const;
   return parts.flatMap(([part, value]) => {
     const validate = validator(`#/components/messages/${message}/${part}`);

@@ -43,14 +43,13 @@ function step(name: string, service: string, type: string, after: string, times:
   };
 }
 
-/** A command: sent, accepted, done. Its result is the step `<name>.done`. */
+/** A command: sent, done. Its result is the step `<name>.done`. */
 function call(name: string, after: string, server: string, area: string, ms: number, queue = 0): Step[] {
   const reply = `${area}.reply.${name}`;
   const base = name.split('#')[0] ?? name;
   const type = reply.replace(name, base);
   return [
     step(name, workers, `${area}.cmd.${base}`, after, [0.4, 1.1], base),
-    step(`${name}.taken`, server, type, name, [0.5, 0.3], 'accepted'),
     step(`${name}.done`, server, type, name, [0.5, ms, queue], 'done'),
   ];
 }
@@ -142,11 +141,11 @@ const stop: readonly Step[] = [
 
 /** A step without a cause, a number of milliseconds after another one: started by the runtime itself. */
 export const begins: Readonly<Record<string, readonly [string, number]>> = {
-  'plugin.bridge': ['RunPodSandbox.taken', 14],
-  'plugin.del': ['StopPodSandbox.taken', 9],
-  'hint#1': ['StartContainer#1.taken', 31],
-  'hint#2': ['StartContainer#2.taken', 31],
-  'hint#3': ['StartContainer#3.taken', 31],
+  'plugin.bridge': ['RunPodSandbox', 15],
+  'plugin.del': ['StopPodSandbox', 10],
+  'hint#1': ['StartContainer#1', 32],
+  'hint#2': ['StartContainer#2', 32],
+  'hint#3': ['StartContainer#3', 32],
   gone: ['ready.api', 25_000],
 };
 

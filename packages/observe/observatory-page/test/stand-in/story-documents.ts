@@ -134,7 +134,6 @@ export function wholeMessage(story: Story, message: Told, brief: Numbered): Mess
 }
 
 function payloadOf(story: Story, message: Told): unknown {
-  if (message.summary === 'accepted') return null;
   return {
     ref: { uid: story.uid, namespace: story.namespace, name: story.name },
     says: message.summary,
