@@ -141,16 +141,10 @@ export class NetworkOnBus {
   }
 
   #publishPlugin(event: PluginEvent): void {
-    const { command, containerId = '', ifname = '', network, type, pod } = event;
+    const { command, containerId = '', ifname = '', network, type, pod, durationMs, ips, error } = event;
     const payload = {
-      command,
-      containerId,
-      ifname,
-      network,
-      plugin: type,
-      what: event.phase,
-      ...(event.phase === 'end' && { durationMs: event.durationMs, ips: [...event.ips] }),
-      ...(event.phase === 'end' && event.error !== undefined && { error: event.error }),
+      ...{ command, containerId, ifname, network, plugin: type, what: 'end' as const, durationMs, ips: [...ips] },
+      ...(error !== undefined && { error }),
     };
     const causes = this.#causes.of(event);
     const cause = this.#bus.emit(pluginRun, pod?.uid ?? NO_KEY, payload, { causes });

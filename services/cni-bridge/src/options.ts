@@ -65,22 +65,15 @@ export interface PluginRun {
   readonly withStartTime?: number | undefined;
 }
 
-/** Start and end of a plugin run. Never contains the plugin's input. */
-export type PluginEvent = PluginRun & {
-  /** Number of the run: the same for `begin` and `end`. */
-  readonly run: number;
+/** A plugin run that has ended. Never contains the plugin's input. */
+export interface PluginEvent extends PluginRun {
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
-} & (
-    | { readonly phase: 'begin' }
-    | {
-        readonly phase: 'end';
-        readonly durationMs: number;
-        /** The addresses that the interface has after an ADD. */
-        readonly ips: readonly string[];
-        readonly error?: { readonly code: number; readonly message: string };
-      }
-  );
+  readonly durationMs: number;
+  /** The addresses that the interface has after an ADD. */
+  readonly ips: readonly string[];
+  readonly error?: { readonly code: number; readonly message: string };
+}
 
 /** The public state of an attachment. */
 export interface AttachmentView {

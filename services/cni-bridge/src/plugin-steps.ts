@@ -39,7 +39,6 @@ export interface PluginStepsOptions {
 /** Runs single plugins: applies time limits, checks their results, and reports events about them. */
 export class PluginSteps {
   readonly #options: PluginStepsOptions;
-  #runs = 0;
 
   constructor(options: PluginStepsOptions) {
     this.#options = options;
@@ -62,18 +61,16 @@ export class PluginSteps {
   ): Promise<Result> {
     const { clock, onPlugin } = this.#options;
     const startedAt = clock.now();
-    this.#runs += 1;
-    const subject = { ...step.subject, run: this.#runs, startedAt };
-    onPlugin?.({ ...subject, phase: 'begin' });
+    const subject = { ...step.subject, startedAt };
     try {
       const result = step.read(await this.#execute(step, plugins, deadline - startedAt));
       const ips = step.ipsOf?.(result) ?? [];
-      onPlugin?.({ ...subject, phase: 'end', durationMs: clock.now() - startedAt, ips });
+      onPlugin?.({ ...subject, durationMs: clock.now() - startedAt, ips });
       return result;
     } catch (thrown) {
       const error = toCniError(thrown);
       const { cniCode: code, message } = error;
-      onPlugin?.({ ...subject, phase: 'end', durationMs: clock.now() - startedAt, ips: [], error: { code, message } });
+      onPlugin?.({ ...subject, durationMs: clock.now() - startedAt, ips: [], error: { code, message } });
       throw error;
     }
   }

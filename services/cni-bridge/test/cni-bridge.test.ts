@@ -33,7 +33,6 @@ describe('a plugin chain', () => {
       stdin: '{"cniVersion":"1.0.0","runtimeConfig":{"secret":"hidden"}}',
     });
     const subject = {
-      run: 1,
       type: 'it',
       command: 'ADD',
       network: 'pods',
@@ -42,10 +41,8 @@ describe('a plugin chain', () => {
       pod: { namespace: 'default', name: 'web', uid: 'u1' },
       traceparent: '00-a-b-01',
     };
-    expect(node.pluginEvents).toMatchObject([
-      { ...subject, phase: 'begin' },
-      { ...subject, phase: 'end', ips: ['10.88.0.5'], startedAt: node.pluginEvents[0]?.startedAt },
-    ]);
+    expect(node.pluginEvents).toMatchObject([{ ...subject, ips: ['10.88.0.5'] }]);
+    expect(node.pluginEvents[0]?.durationMs).toBeGreaterThanOrEqual(0);
     expect(node.attachmentEvents.map(({ phase, ips }) => [phase, ...ips])).toEqual([
       ['adding'],
       ['added', '10.88.0.5'],
@@ -75,9 +72,7 @@ describe('a plugin chain', () => {
     expect(await node.failure('ADD')).toMatchObject({ cniVersion: '1.0.0', code, msg });
     expect(node.calls()).toEqual(['ADD good c1', 'ADD bad c1', 'DEL bad c1', 'DEL good c1']);
     expect(node.records()).toEqual([]);
-    expect(node.pluginEvents).toContainEqual(
-      expect.objectContaining({ type: 'good', command: 'DEL', phase: 'end', ips: [] }),
-    );
+    expect(node.pluginEvents).toContainEqual(expect.objectContaining({ type: 'good', command: 'DEL', ips: [] }));
     expect(node.logged.filter((line) => line.includes(msg))).toEqual([expect.stringContaining('"pod":"default/web"')]);
     expect(node.bridge.load).toEqual({ running: 0, waiting: 0 });
   });

@@ -206,10 +206,7 @@ describe('ADD while the runtime kills the running shim', () => {
     const from = bridge.said.length;
     writeFileSync(fault, place);
     expect((await node.call(isDel ? 'DEL' : 'ADD', 'victim', sandbox.path, mappings(18080))).exitCode).toBe(null);
-    const lost = await bridge.waitFor(
-      ({ plugin }) => (plugin?.phase === 'end' && plugin.error ? plugin.error : undefined),
-      from,
-    );
+    const lost = await bridge.waitFor(({ plugin }) => plugin?.error, from);
     expect(lost).toMatchObject({ code: 11, message: expect.stringContaining('lost the shim that ran it') });
     expect(isRunning(readFileSync(`${fault}.pid`, 'utf8').trim())).toBe(false);
     // Runs after whatever the bridge is undoing of it.

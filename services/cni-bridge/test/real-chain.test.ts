@@ -78,7 +78,7 @@ describe('a pod’s attachment', () => {
     expect(await node.call('DEL', id, sandbox.path)).toMatchObject({ exitCode: 0, stdout: '' });
     expect(left()).toEqual(nothing);
 
-    const runs = bridge.said.slice(from).flatMap(({ plugin }) => (plugin?.phase === 'end' ? [plugin] : []));
+    const runs = bridge.said.slice(from).flatMap(({ plugin }) => plugin ?? []);
     expect(runs.map(({ command, type, ips }) => [command, type, ...ips].join(' '))).toEqual([
       `ADD bridge ${address}`,
       `ADD tuning ${address}`,
@@ -169,12 +169,10 @@ test('thirty concurrent pods get thirty addresses, a bounded number at a time', 
   const addresses = answers.map(({ json }) => json.ips?.[0]?.address.replace('/16', '') ?? '');
   expect(new Set(addresses).size).toBe(30);
   expect(Object.keys(node.leases()).sort()).toEqual(addresses.sort());
-  let running = 0;
-  let most = 0;
-  for (const { plugin } of bridge.said.slice(from)) {
-    running += plugin === undefined ? 0 : plugin.phase === 'begin' ? 1 : -1;
-    most = Math.max(most, running);
-  }
+  const runs = bridge.said.slice(from).flatMap(({ plugin }) => plugin ?? []);
+  const runningAt = (time: number) =>
+    runs.filter(({ startedAt, durationMs }) => startedAt <= time && time < startedAt + durationMs).length;
+  const most = Math.max(...runs.map(({ startedAt }) => runningAt(startedAt)));
   expect(most).toBeGreaterThan(1);
   expect(most).toBeLessThanOrEqual(8);
 

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { HEADER } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type PodVolumes as PodVolumesFact, podVolumes } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
@@ -18,6 +19,8 @@ const plan = (name: string, gid?: number): VolumePlan => ({
 function start(over: Partial<VolumeHost> = {}): {
   pod: PodVolumes;
   published: () => Promise<PodVolumesFact | undefined>;
+  /** The pod's facts and their removals, in order. */
+  said: () => string[];
 } {
   const clock = new ManualClock();
   const broker = new LocalBroker('node0');
@@ -46,7 +49,9 @@ function start(over: Partial<VolumeHost> = {}): {
     for (let i = 0; i < 5; i++) await settled();
     return facts.get('a')?.value;
   };
-  return { pod, published };
+  const said = () =>
+    broker.said.filter(({ headers }) => headers[HEADER.pod] === 'a').map(({ subject, data }) => `${subject} ${data}`);
+  return { pod, published, said };
 }
 
 /** The fact about a pod with these volumes. */
@@ -57,6 +62,31 @@ async function publishedOf(plans: readonly VolumePlan[]): Promise<PodVolumesFact
   await pod.stop();
   return fact;
 }
+
+test('nothing is published about a pod that needs no volume, from its start to its end', async () => {
+  const { pod, published, said } = start();
+  for (const goal of ['make', 'keep', 'remove'] as const) {
+    pod.update({ ref, goal, plans: [] }, []);
+    await published();
+    expect({ goal, settled: pod.settled }).toEqual({ goal, settled: true });
+  }
+  expect(pod.forgettable).toBe(true);
+  pod.update({ ref, goal: 'remove', plans: undefined }, []);
+  await published();
+  expect(said()).toEqual([]);
+  await pod.stop();
+});
+
+test('a volume that a running pod needs from now on is published', async () => {
+  const { pod, published } = start();
+  pod.update({ ref, goal: 'make', plans: [] }, []);
+  expect(await published()).toBeUndefined();
+  pod.update({ ref, goal: 'make', plans: [plan('a')] }, []);
+  expect(await published()).toMatchObject({ ready: true, volumes: { a: { hostPath: '/srv/a' } } });
+  pod.update({ ref, goal: 'remove', plans: [plan('a')] }, []);
+  expect(await published()).toBeUndefined();
+  await pod.stop();
+});
 
 test('the groups that volumes require are published with them, each once', async () => {
   expect(await publishedOf([plan('a', 1234), plan('b'), plan('c', 7), plan('d', 1234)])).toMatchObject({

@@ -180,7 +180,7 @@ export class ScriptedNode {
   }
 
   /** Everything that was published on the bus. */
-  get said(): readonly { readonly data: string }[] {
+  get said(): readonly { readonly subject: string; readonly data: string }[] {
     return this.broker.said;
   }
 

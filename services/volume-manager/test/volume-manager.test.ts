@@ -90,14 +90,14 @@ describe('a pod', () => {
     expect(node.manager.count).toBe(0);
   });
 
-  test('without volumes is ready, and one of the same UID starts with empty ones', async () => {
+  test('without volumes has neither a fact nor a folder, and one of the same UID starts with empty volumes', async () => {
     await start();
     node.want(podWith('none', []));
-    await node.untilReady('none');
-    expect(existsSync(join(root, 'pods'))).toBe(false);
-
     node.want(podWith('a', [disk]));
     await node.untilReady('a');
+    expect(node.said.filter(({ subject }) => subject.endsWith('volume.fact.mounts.none'))).toEqual([]);
+    expect(existsSync(join(root, 'pods/none'))).toBe(false);
+
     writeFileSync(join(volume('a', 'disk'), 'file'), '');
     node.worker('a', 'finished');
     await node.untilRemoved('a');

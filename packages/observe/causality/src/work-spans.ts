@@ -67,24 +67,20 @@ export class WorkSpans {
   }
 
   #addPlugin(brief: MessageBrief, payload: unknown): void {
-    const parts = ['command', 'plugin', 'containerId', 'ifname'].map((name) => textAt(payload, name) ?? '');
-    const key = parts.join(' ');
-    if (textAt(payload, 'what') === 'begin') this.#begun.push({ brief, key });
-    else
-      this.#ended.push({
-        brief,
-        key,
-        name: parts.slice(0, 2).join(' '),
-        failed: textAt(payload, 'error.message'),
-      });
+    const name = ['command', 'plugin'].map((field) => textAt(payload, field) ?? '').join(' ');
+    this.#addWhole(brief, name, { ms: valueAt(payload, 'durationMs'), failed: textAt(payload, 'error.message') });
   }
 
   #addPull(brief: MessageBrief, payload: unknown): void {
-    const ms = valueAt(payload, 'pullMs');
+    const name = `pull ${textAt(payload, 'image') ?? ''}`;
+    this.#addWhole(brief, name, { ms: valueAt(payload, 'pullMs'), failed: textAt(payload, 'error') });
+  }
+
+  /** Work whose message at its end says how long it took. */
+  #addWhole(brief: MessageBrief, name: string, { ms, failed }: { ms: unknown; failed: string | undefined }): void {
     if (typeof ms !== 'number') return;
-    const failed = textAt(payload, 'error');
     this.#whole.push({
-      name: `pull ${textAt(payload, 'image') ?? ''}`,
+      name,
       service: brief.service,
       from: brief.at - ms,
       to: brief.at,

@@ -63,7 +63,7 @@ export class PodVolumes {
   #removed = false;
   /** Some volumes may be removed already, whatever their lanes report: the removal is running or has failed. */
   #removing = false;
-  /** The fact as last published, as JSON; `removed` after its removal. */
+  /** The fact as last published, as JSON; `removed` after its removal, and for a pod that needs none. */
   #lastPublished: string | undefined;
   #timer: Cancel | undefined;
   #firstPublish: Cancel | undefined;
@@ -276,16 +276,29 @@ export class PodVolumes {
     this.#firstPublish?.();
     const { facts } = this.#deps;
     const about = { pod: this.uid, causes: this.#causes };
-    const fact = this.#removed ? undefined : this.#fact();
+    const needsNone = this.#needsNone;
+    const fact = this.#removed || needsNone ? undefined : this.#fact();
     const text = fact === undefined ? 'removed' : JSON.stringify(fact);
     if (text === this.#lastPublished) return;
     const { ref } = this.#desired;
+    if (this.#lastPublished === undefined && needsNone) {
+      this.#lastPublished = text;
+      return;
+    }
     // A fact of an earlier process can be removed only by an owner that has published it itself.
     if (fact === undefined && this.#lastPublished === undefined && ref !== undefined)
       facts.put(this.uid, { ref, ready: false, volumes: {} }, about);
     this.#lastPublished = text;
     if (fact === undefined) facts.remove(this.uid, about);
     else facts.put(this.uid, fact, about);
+  }
+
+  /** The pod needs no volume, and none was made for it: there is nothing to publish. */
+  get #needsNone(): boolean {
+    const { plans } = this.#desired;
+    const isPublished = this.#lastPublished !== undefined && this.#lastPublished !== 'removed';
+    if (!Array.isArray(plans) || plans.length > 0 || isPublished) return false;
+    return !this.#recorded && this.#lanes.size === 0 && this.#error === undefined;
   }
 
   #fact(): PodVolumesFact | undefined {

@@ -30,12 +30,13 @@ export const pluginRunSchema = z.object({
   ifname: z.string(),
   network: z.string(),
   plugin: z.string(),
+  /** `end`. Earlier versions also published the `begin`, which had nothing of the following fields. */
   what: z.enum(['begin', 'end']),
-  /** Milliseconds; at the end. */
+  /** How long the plugin ran, in milliseconds. */
   durationMs: z.number().nonnegative().optional(),
-  /** Addresses of the result; at the end of an ADD. */
+  /** Addresses of the result of an ADD. */
   ips: z.array(z.string()).optional(),
-  /** CNI error code and text; at a failed end. */
+  /** CNI error code and text of a failed run. */
   error: z.object({ code: z.int(), message: z.string() }).optional(),
 });
 export type PluginRun = z.infer<typeof pluginRunSchema>;
@@ -46,7 +47,7 @@ export const pluginRun = event({
   key: 'pod',
   publisher: 'cni-bridge',
   payload: pluginRunSchema,
-  about: 'A CNI plugin was started for a pod, or ended.',
+  about: 'A CNI plugin has run for a pod, or for its network.',
 });
 
 /** A pod's interface as configured by the plugin chain, in the terms of a CNI result of version 1.1. */

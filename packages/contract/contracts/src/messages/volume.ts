@@ -39,7 +39,8 @@ export const podVolumes = fact({
   key: 'pod',
   owner: 'volume-manager',
   payload: podVolumesSchema,
-  about: 'The volumes of a pod that exist now. Removed when all volumes of the pod are unmounted and removed.',
+  about:
+    'The volumes of a pod that exist now. Removed when all volumes of the pod are unmounted and removed; missing for a pod whose containers need none.',
 });
 
 export const volumeEvent = event({

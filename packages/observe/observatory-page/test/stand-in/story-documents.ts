@@ -91,17 +91,23 @@ export function timelineOf(story: Story, until: number, brief: Numbered): PodTim
   };
 }
 
+/** How long each plugin runs, in milliseconds. */
+const PLUGIN_MS = 7;
+
 function spansOf(story: Story, until: number): WorkSpan[] {
   return podLife.flatMap(({ name, service }): WorkSpan[] => {
-    const ends = [`${name}.done`, `${name}.end`].flatMap((end) => story.byStep.get(end) ?? []);
-    const [end] = ends;
+    const run = name.startsWith('plugin') ? story.byStep.get(name) : undefined;
+    if (run !== undefined && run.at <= until) {
+      const [to, messages] = [run.at, [run.id]];
+      return [{ name: run.summary.replace('end ', ''), service, from: to - PLUGIN_MS, to, messages }];
+    }
+    const end = story.byStep.get(`${name}.done`);
     if (end === undefined || end.at > until) return [];
     const begin = told(story, name);
-    const plugin = name.startsWith('plugin');
     return [
       {
-        name: plugin ? begin.summary.replace('begin ', '') : begin.summary,
-        service: plugin ? service : end.service,
+        name: begin.summary,
+        service: end.service,
         from: begin.at,
         to: end.at,
         messages: [begin.id, end.id],
