@@ -1,5 +1,8 @@
 import type { Bus, CommandContext } from '@kubus/bus';
 import {
+  type FindRequest,
+  type FoundImage,
+  type FoundImages,
   type ImageRequest,
   type PullRequest,
   type Pulled,
@@ -56,7 +59,7 @@ export class Images {
     const { bus } = this.#options;
     bus.serve(findImage, (command) => {
       command.begin();
-      return this.#find(command.request);
+      return this.#findAll(command.request);
     });
     bus.serve(pullImage, (command) => this.#pull(command));
   }
@@ -74,7 +77,17 @@ export class Images {
     }
   }
 
-  async #find(request: ImageRequest): Promise<{ image?: Image; mayUse: boolean }> {
+  /** Only the first image's failure is one of the command. */
+  async #findAll({ others = [], ...request }: FindRequest): Promise<FoundImages> {
+    const [first, ...found] = await Promise.all([
+      this.#find(request),
+      ...others.map((image) => this.#find({ ...request, image }).catch(() => undefined)),
+    ]);
+    const entries = found.flatMap((one, index) => (one === undefined ? [] : [[others[index] ?? '', one] as const]));
+    return { ...first, ...(entries.length > 0 && { others: Object.fromEntries(entries) }) };
+  }
+
+  async #find(request: ImageRequest): Promise<FoundImage> {
     const { image: asked, pullSecrets, serviceAccount } = request;
     const { credentials, pulled, verification } = this.#options;
     const image = await this.#status(asked);

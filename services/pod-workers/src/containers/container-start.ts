@@ -73,7 +73,7 @@ async function createContainer(sync: StartSync, pod: Pod, ready: ReadyPod, start
     sync.runtime.change(
       'CreateContainer',
       { podSandboxId: ready.id, config, sandboxConfig: ready.config },
-      sync.runtime.cause,
+      [...sync.runtime.cause, ...(images.own.cause === undefined ? [] : [images.own.cause])],
       { process },
     ),
   );
@@ -84,13 +84,13 @@ async function createContainer(sync: StartSync, pod: Pod, ready: ReadyPod, start
 async function imagesOf(
   sync: ImageSync,
   pod: Pod,
-  { config, images }: ReadyPod,
+  ready: ReadyPod,
   { container }: ContainerStart,
 ): Promise<{ own: ContainerImage; mounted: readonly [string, MountedVolume][] }> {
   try {
-    const mounted = mountedImages(images, container);
+    const mounted = mountedImages(ready.images, container);
     const { image: name = '', imagePullPolicy: policy } = container;
-    return { own: await ensureImage(sync, pod, { name, policy, container }, config), mounted };
+    return { own: await ensureImage(sync, pod, { name, policy, container }, ready), mounted };
   } catch (error) {
     if (!(error instanceof ImageError)) throw error;
     recordEvent(sync, { type: 'Warning', reason: 'Failed', message: `Error: ${error.code}`, container });

@@ -9,7 +9,7 @@ import { type ContainerStart, newestContainer } from '@kubus/pod-lifecycle';
 import { toError } from '@kubus/ports';
 import { type DeviceSync, containerDevices } from '../devices/container-devices.ts';
 import type { ImageVolumes } from '../images/image-volumes.ts';
-import type { ContainerImage } from '../images/images.ts';
+import type { ContainerImage, ImageSource } from '../images/images.ts';
 import { knownServices, processToComplete } from '../objects/objects.ts';
 import { hasRecursiveReadOnly } from '../sandbox/handler-features.ts';
 import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
@@ -27,7 +27,7 @@ export type TemplateSync = UserSync &
   Pick<WorkerDeps, 'allocatable' | 'enforcement' | 'files' | 'kernel' | 'memoryCapacity' | 'nodeIps' | 'seccomp'>;
 
 /** What a pod's containers are started with. */
-export interface ReadyPod extends SandboxInUse {
+export interface ReadyPod extends SandboxInUse, ImageSource {
   readonly images: ImageVolumes;
 }
 

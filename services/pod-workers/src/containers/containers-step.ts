@@ -1,6 +1,7 @@
 import type { Pod } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
 import { ensureImageVolumes } from '../images/image-volumes.ts';
+import type { ImageSource } from '../images/images.ts';
 import { reportMissingPullSecrets } from '../objects/objects.ts';
 import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
 import { RETRY_MS, TryAgain } from '../sync/errors.ts';
@@ -12,9 +13,9 @@ import { StartFailed } from './start-failed.ts';
 
 /** The step for the pod's containers in its sandbox. */
 export const containersStep: Step<StartSync, RemovalSync> = {
-  run: async (sync, { pod, actions, sandbox }) => {
+  run: async (sync, { pod, actions, sandbox, search }) => {
     if (actions.start.length > 0) reportMissingPullSecrets(sync, pod);
-    if (sandbox !== undefined) await startContainers(sync, pod, sandbox, actions);
+    if (sandbox !== undefined) await startContainers(sync, pod, { ...sandbox, search }, actions);
   },
   // The logs of a pod that is removed entirely are removed with all its other files.
   undo: (sync, { containers, forget }) => removeContainers(sync, containers, { logs: forget }),
@@ -24,10 +25,15 @@ export const containersStep: Step<StartSync, RemovalSync> = {
  * Starts containers one after another. One that cannot start does not prevent the others from starting, unless it is an init
  * container on which they depend.
  */
-async function startContainers(sync: StartSync, pod: Pod, sandbox: SandboxInUse, { start }: PodActions): Promise<void> {
+async function startContainers(
+  sync: StartSync,
+  pod: Pod,
+  sandbox: SandboxInUse & ImageSource,
+  { start }: PodActions,
+): Promise<void> {
   if (start.length === 0) return;
   let failed: StartFailed | undefined;
-  const ready = { ...sandbox, images: await ensureImageVolumes(sync, pod, sandbox.config) };
+  const ready = { ...sandbox, images: await ensureImageVolumes(sync, pod, sandbox) };
   for (const one of start) {
     checkCancelled(sync);
     try {

@@ -1,6 +1,6 @@
-import { CommandFailed } from '@kubus/bus';
+import { type Cause, CommandFailed } from '@kubus/bus';
 import { type ImageUser, imageUser } from '@kubus/container-config';
-import { type Container, type ImageRequest, type Pod, type Pulled, findImage, pullImage } from '@kubus/contracts';
+import { type Container, type ImageRequest, type Pod, type Pulled, pullImage } from '@kubus/contracts';
 import { pullFailure, pulledMessage } from '@kubus/images';
 import {
   type WantedImage,
@@ -17,6 +17,7 @@ import { isAnswer, throwIfObjectsAwaited } from '../runtime/runtime-answer.ts';
 import { type RecordSync, recordEvent, unlessCancelled } from '../sync/pod-sync.ts';
 import type { PodMemory } from '../worker/pod-memory.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
+import { type Found, ImageSearch } from './image-search.ts';
 
 /** What getting an image uses. */
 export type ImageSync = ObjectSync &
@@ -40,6 +41,8 @@ export interface ContainerImage {
   readonly id: string;
   /** Undefined when the runtime does not describe the image. */
   readonly user: ImageUser | undefined;
+  /** The message that said that the runtime has it. */
+  readonly cause: Cause | undefined;
 }
 
 /** An image that a pod names. */
@@ -51,7 +54,28 @@ export interface NamedImage extends WantedImage {
 interface Wanted extends NamedImage {
   readonly pod: Pod;
   readonly request: ImageRequest;
-  readonly sandboxConfig: PodSandboxConfig;
+  readonly from: ImageSource;
+}
+
+/** Where a pod's images come from. */
+export interface ImageSource {
+  readonly search: ImageSearch;
+  /** The configuration of the sandbox for which they are pulled. */
+  readonly config: PodSandboxConfig;
+}
+
+/** A search for all images that these containers and the pod's volumes need. */
+export function searchImages(
+  sync: ObjectSync & Pick<WorkerDeps, 'bus'>,
+  pod: Pod,
+  containers: readonly Container[],
+): ImageSearch {
+  const named = [
+    ...(pod.spec.volumes ?? []).flatMap(({ image }) => image ?? []),
+    ...containers.map(({ image: reference, imagePullPolicy: pullPolicy }) => ({ reference, pullPolicy })),
+  ].map(({ reference: name = '', pullPolicy: policy }) => ({ name, policy }));
+  const images = new Set(named.filter(needsLook).map(({ name }) => nameAtRuntime(name)));
+  return new ImageSearch(sync, forPod(sync, pod), [...images]);
 }
 
 /** Makes sure that the runtime has an image and that the pod may use it (behaviour:images). Throws {@link ImageError}. */
@@ -59,14 +83,11 @@ export async function ensureImage(
   sync: ImageSync,
   pod: Pod,
   named: NamedImage,
-  sandboxConfig: PodSandboxConfig,
+  from: ImageSource,
 ): Promise<ContainerImage> {
   const { name, container } = named;
-  const image = imageToPull(name) ?? name;
-  const { serviceAccountName: serviceAccount = '' } = pod.spec;
-  const account = serviceAccount === '' ? {} : { serviceAccount };
-  const request = { image, pod: sync.ref, pullSecrets: presentPullSecrets(sync), ...account };
-  const wanted: Wanted = { ...named, pod, request, sandboxConfig };
+  const image = nameAtRuntime(name);
+  const wanted: Wanted = { ...named, pod, request: { image, ...forPod(sync, pod) }, from };
   const looked = needsLook(named);
   const present = looked ? await findUsable(sync, wanted) : undefined;
   const decision = imageDecision(named, present !== undefined);
@@ -81,17 +102,28 @@ export async function ensureImage(
     case 'use': {
       const message = `Container image "${name}" already present on machine and can be accessed by the pod`;
       recordEvent(sync, { type: 'Normal', reason: 'Pulled', message, container });
-      return described(present, image);
+      return { ...described(present?.image, image), cause: present?.cause };
     }
     case 'pull':
       return pull(sync, wanted);
   }
 }
 
-async function findUsable(sync: ImageSync, { name, container, request }: Wanted): Promise<Image | undefined> {
+function nameAtRuntime(name: string): string {
+  return imageToPull(name) ?? name;
+}
+
+/** What a request about an image says about its pod. */
+function forPod(sync: ObjectSync, { spec }: Pod): Omit<ImageRequest, 'image'> {
+  const { serviceAccountName: serviceAccount = '' } = spec;
+  const account = serviceAccount === '' ? {} : { serviceAccount };
+  return { pod: sync.ref, pullSecrets: presentPullSecrets(sync), ...account };
+}
+
+async function findUsable(sync: ImageSync, { name, container, request, from }: Wanted): Promise<Found | undefined> {
   try {
-    const { result } = await sync.bus.call(findImage, sync.ref.uid, request, { causes: sync.runtime.cause });
-    return result.mayUse ? result.image : undefined;
+    const found = await from.search.find(request.image);
+    return found.mayUse && found.image !== undefined ? found : undefined;
   } catch (error) {
     throwIfObjectsAwaited(error);
     if (!isAnswer(error)) throw error;
@@ -117,6 +149,7 @@ async function pull(sync: ImageSync, wanted: Wanted): Promise<ContainerImage> {
   const began = clock.now();
   try {
     const { imageRef, image, pullMs } = await requestPull(sync, wanted);
+    wanted.from.search.forget();
     const message = pulledMessage(name, { pullMs, wholeMs: clock.now() - began }, image?.size ?? '0');
     recordEvent(sync, { type: 'Normal', reason: 'Pulled', message, container });
     return described(image, imageRef);
@@ -134,13 +167,13 @@ async function pull(sync: ImageSync, wanted: Wanted): Promise<ContainerImage> {
   }
 }
 
-async function requestPull(sync: ImageSync, { pod, request, sandboxConfig }: Wanted): Promise<Pulled> {
+async function requestPull(sync: ImageSync, { pod, request, from }: Wanted): Promise<Pulled> {
   const annotations = pod.metadata.annotations ?? {};
-  const wanted = { ...request, annotations, sandboxConfig };
+  const wanted = { ...request, annotations, sandboxConfig: from.config };
   const call = sync.bus.call(pullImage, sync.ref.uid, wanted, { causes: sync.runtime.cause });
   return (await unlessCancelled(sync, call)).result;
 }
 
 function described(image: Image | undefined, otherwise: string): ContainerImage {
-  return { id: image?.id ?? otherwise, user: image && imageUser(image) };
+  return { id: image?.id ?? otherwise, user: image && imageUser(image), cause: undefined };
 }

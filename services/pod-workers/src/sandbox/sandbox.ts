@@ -29,7 +29,7 @@ export const sandboxStep: Step<SandboxSync, PodSync> = {
 };
 
 /** The existing sandbox, or a new one; undefined when the pod must not have one. */
-async function ensureSandbox(sync: SandboxSync, { pod, actions }: Round): Promise<SandboxInUse | undefined> {
+async function ensureSandbox(sync: SandboxSync, { pod, actions, search }: Round): Promise<SandboxInUse | undefined> {
   const { createSandbox, sandbox } = actions;
   if (sandbox !== undefined) return inUse(sandbox, await configOf(sync, pod, sandbox.attempt));
   if (createSandbox === undefined) return undefined;
@@ -39,6 +39,7 @@ async function ensureSandbox(sync: SandboxSync, { pod, actions }: Round): Promis
     recordEvent(sync, { type: 'Normal', reason: 'SandboxChanged', message });
   }
   checkCancelled(sync);
+  search.begin();
   const { id, config } = await makeSandbox(sync, pod, attempt);
   const made = await readSandbox(sync, id);
   if (made?.ready !== true) throw new TryAgain('the pod’s sandbox ended right after its start', TRANSIENT_MS);

@@ -1,5 +1,6 @@
 import type { Pod, RuntimeContainer, RuntimePod, RuntimeSandbox } from '@kubus/contracts';
 import type { PodActions } from '@kubus/pod-lifecycle';
+import type { ImageSearch } from '../images/image-search.ts';
 import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
 
 /** The subject of one round of a sync. */
@@ -8,6 +9,8 @@ export interface Round {
   /** The pod state that `actions` were decided on. */
   readonly runtime: RuntimePod | undefined;
   readonly actions: PodActions;
+  /** The images of the containers that are to be started. */
+  readonly search: ImageSearch;
   /** Set by the sandbox's step. */
   sandbox: SandboxInUse | undefined;
 }

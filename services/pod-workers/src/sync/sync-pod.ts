@@ -5,6 +5,7 @@ import { isTerminal } from '@kubus/pod-status';
 import { removeContainers } from '../containers/container-removal.ts';
 import type { StartSync } from '../containers/container-start.ts';
 import { stopContainers } from '../containers/container-stop.ts';
+import { searchImages } from '../images/images.ts';
 import { type ResizePodSync, resizePod } from '../resize/resize.ts';
 import type { SandboxSync } from '../sandbox/sandbox.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
@@ -54,7 +55,12 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
     if (!started && actions.start.length === 0) {
       throw new TryAgain('the runtime still lists stopped containers as running', TRANSIENT_MS);
     }
-    const round: Round = { pod, runtime, actions, sandbox: undefined };
+    const search = searchImages(
+      sync,
+      pod,
+      actions.start.flatMap(({ container, created }) => (created === undefined ? [container] : [])),
+    );
+    const round: Round = { pod, runtime, actions, search, sandbox: undefined };
     if (actions.restartAll) await restartAll(sync, actions);
     else if (replaces(pod, actions)) await sync.withStatusHeld(() => runSteps(sync, round));
     else await runSteps(sync, round);

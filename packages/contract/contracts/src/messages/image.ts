@@ -16,20 +16,35 @@ const imageRequestSchema = z.object({
 });
 export type ImageRequest = z.infer<typeof imageRequestSchema>;
 
+const findRequestSchema = imageRequestSchema.extend({
+  /** Further images that the pod needs, named like the first one. */
+  others: z.array(z.string()).optional(),
+});
+export type FindRequest = z.infer<typeof findRequestSchema>;
+
+const foundImageSchema = z.object({
+  /** Missing when the runtime does not have it. */
+  image: ImageSchema.optional(),
+  /** Whether the pod's credentials allow it to use the image without a pull; otherwise it has to be pulled with them (KEP-2535). */
+  mayUse: z.boolean(),
+});
+export type FoundImage = z.infer<typeof foundImageSchema>;
+
+const foundImagesSchema = foundImageSchema.extend({
+  /** The further images of the request, by name; one that could not be looked up is missing: ask for it alone. */
+  others: z.record(z.string(), foundImageSchema).optional(),
+});
+export type FoundImages = z.infer<typeof foundImagesSchema>;
+
 export const findImage = command({
   area: 'runtime',
   name: 'findImage',
   key: 'pod',
   server: 'cri-bridge',
   fenced: false,
-  request: imageRequestSchema,
-  result: z.object({
-    /** Missing when the runtime does not have it. */
-    image: ImageSchema.optional(),
-    /** Whether the pod's credentials allow it to use the image without a pull; otherwise it has to be pulled with them (KEP-2535). */
-    mayUse: z.boolean(),
-  }),
-  about: 'Whether the runtime has an image, and whether this pod may use it without pulling it.',
+  request: findRequestSchema,
+  result: foundImagesSchema,
+  about: 'Which of these images the runtime has, and whether this pod may use them without pulling them.',
 });
 
 const pullRequestSchema = imageRequestSchema.extend({
