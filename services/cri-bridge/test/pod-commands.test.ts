@@ -158,6 +158,37 @@ describe('sandboxes', () => {
   });
 });
 
+describe('the answer of RunPodSandbox', () => {
+  const run = async (pod: string) => {
+    const call = worker.call(criCommands.RunPodSandbox, pod, { params: sandboxOf(pod) }, { fencingToken: await fence(pod) });
+    await settled();
+    runtime.set(pod);
+    await end(`run ${pod}`);
+    return (await call).result;
+  };
+
+  test('contains the pod, read once after the sandbox was made and before the next command', async () => {
+    const token = await fence('a', 1);
+    const answer = run('a');
+    await settled();
+    const before = runtime.reads.pods.length;
+    send('CreateContainer', token, { podSandboxId: 's-a' });
+    const { at, pod } = await answer;
+    expect(pod?.sandboxes.map(({ id, ready }) => [id, ready])).toEqual([['s-a', true]]);
+    expect(pod?.stamp.counter).toBeGreaterThan(at.counter);
+    expect(runtime.reads.pods.slice(before)).toEqual(['a']);
+  });
+
+  test('comes without the pod when it cannot be read', async () => {
+    const answer = run('a');
+    await settled();
+    runtime.before = () => Promise.reject(failure('Unknown', 'disk error'));
+    const { at, pod } = await answer;
+    expect(at).toMatchObject({ epoch: 7 });
+    expect(pod).toBeUndefined();
+  });
+});
+
 describe('fencing a pod', () => {
   test('waits for running commands, and drops the queued ones', async () => {
     const old = await fence('a', 1);

@@ -14,6 +14,12 @@ function done(): string[] {
   return node.bridge.done.splice(0);
 }
 
+/** A pod with a container for each of these images. */
+function withContainers(uid: string, ...images: string[]) {
+  const containers = images.map((image, index) => ({ name: `c${index}`, image, imagePullPolicy: 'IfNotPresent' }));
+  return podOf(uid, { containers });
+}
+
 describe('an image', () => {
   const missing = (imagePullPolicy: string) => podOf('a', {}, { image: 'other:1', imagePullPolicy });
   const name = 'other:1';
@@ -36,6 +42,40 @@ describe('an image', () => {
       'Pulled: Successfully pulled image "other:1" in 0s (0s including waiting). Image size: 7 bytes.',
     ]);
     expect(node.bridge.pod('a')?.containers[0]?.image).toBe(`id of ${name}`);
+  });
+
+  test('is looked up with those of the other containers, while the sandbox is made', async () => {
+    const sandbox = Promise.withResolvers<undefined>();
+    node.bridge.before = async (what) => {
+      if (what.startsWith('RunPodSandbox')) await sandbox.promise;
+    };
+    node.bridge.images.add(name);
+    await node.work(withContainers('a', 'busybox', name, 'busybox'));
+    expect(node.bridge.searches).toEqual([['busybox:latest', name]]);
+    expect(done()).toEqual([]);
+    sandbox.resolve(undefined);
+    await node.pass(0);
+    expect(node.bridge.searches).toHaveLength(1);
+    expect(done()).toEqual(
+      expect.arrayContaining(['CreateContainer c0/0', 'CreateContainer c1/0', 'CreateContainer c2/0']),
+    );
+    expect(node.status('a')?.phase).toBe('Running');
+  });
+
+  test('that could not be looked up with the others is looked up alone, and so is each one after a pull', async () => {
+    node.bridge.images.add(name);
+    node.bridge.unreadable.add(name);
+    await node.work(withContainers('a', name, 'late:1', 'late:1'));
+    await node.work(withContainers('b', 'busybox', name));
+    expect(node.bridge.searches).toEqual([
+      [name, 'late:1'],
+      // Another container has pulled it in the meantime.
+      ['late:1'],
+      ['busybox:latest', name],
+      [name],
+    ]);
+    expect(done().filter((one) => one.startsWith('pullImage'))).toEqual(['pullImage late:1']);
+    expect([node.status('a')?.phase, node.status('b')?.phase]).toEqual(['Running', 'Running']);
   });
 
   test('that is missing prevents the start with policy Never', async () => {

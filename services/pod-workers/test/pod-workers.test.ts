@@ -16,6 +16,21 @@ function done(): string[] {
 
 const started = ['RunPodSandbox pod-a/0', 'CreateContainer main/0', 'StartContainer c2'];
 
+test('the pod’s addresses come with the answer of RunPodSandbox; without them the pod is read', async () => {
+  const asked = () => node.broker.said.filter(({ subject }) => subject.includes('.runtime.cmd.read.')).length;
+  await node.work(podOf('a'));
+  expect(asked()).toBe(0);
+  let failed = false;
+  node.bridge.before = (what) => {
+    if (what !== 'read' || failed) return Promise.resolve();
+    failed = true;
+    return Promise.reject(new KubusError('Unknown', 'disk error'));
+  };
+  await node.work(podOf('b'));
+  expect(asked()).toBe(1);
+  expect([node.status('a')?.podIP, node.status('b')?.podIP]).toEqual(['10.0.0.2', '10.0.0.2']);
+});
+
 describe('the network', () => {
   test('is waited for before a sandbox is created, and the pod’s status says so', async () => {
     node.setNetwork(false);

@@ -30,6 +30,10 @@ export class ScriptedBridge {
   /** The commands that were carried out, with their subjects. */
   readonly done: string[] = [];
   readonly images = new Set(['busybox:latest']);
+  /** The images of each request for them. */
+  readonly searches: string[][] = [];
+  /** Images that cannot be looked up with others. */
+  readonly unreadable = new Set<string>();
   /** Images that exist and that no pod may use before it has pulled them. */
   readonly guarded = new Set<string>();
   /** The exit code of a command that is run in a container. */
@@ -201,11 +205,16 @@ export class ScriptedBridge {
     });
     const found = (name: string): Image | undefined =>
       this.images.has(name) ? { id: `id of ${name}`, size: '7', ...this.imageUser } : undefined;
-    this.#bus.serve(findImage, async ({ request }) => {
-      await this.before(`findImage ${request.image}`);
-      const image = found(request.image);
-      const mayUse = image !== undefined && !this.guarded.has(request.image);
-      return { mayUse, ...(image !== undefined && { image }) };
+    const find = (name: string) => {
+      const image = found(name);
+      return { mayUse: image !== undefined && !this.guarded.has(name), ...(image !== undefined && { image }) };
+    };
+    this.#bus.serve(findImage, async ({ request: { image, others = [] } }) => {
+      const names = [image, ...others];
+      this.searches.push(names);
+      await this.before(`findImage ${names.join(' ')}`);
+      const rest = others.filter((name) => !this.unreadable.has(name)).map((name) => [name, find(name)] as const);
+      return { ...find(image), ...(rest.length > 0 && { others: Object.fromEntries(rest) }) };
     });
     this.#bus.serve(pullImage, async ({ request }) => {
       const { image: name } = request;
@@ -235,9 +244,20 @@ export class ScriptedBridge {
       const response = act(key, request.params, request.process);
       this.done.push(what);
       const at = this.#stamp();
+      if (method === 'RunPodSandbox') return { response, at, pod: await this.#readAfterRun(key) };
       this.#publish(key);
       return { response, at };
     });
+  }
+
+  /** The pod, unless it cannot be read. */
+  async #readAfterRun(uid: string): Promise<RuntimePod | undefined> {
+    try {
+      await this.before('read');
+    } catch {
+      return undefined;
+    }
+    return this.#publish(uid);
   }
 
   #things(uid: string): Things {
@@ -257,10 +277,11 @@ export class ScriptedBridge {
     return { at, ...(things !== undefined && { pod: { ...things, stamp: at } }) };
   }
 
-  #publish(uid: string): void {
+  #publish(uid: string): RuntimePod | undefined {
     const { pod } = this.#read(uid);
     if (pod === undefined) this.#facts.remove(uid, { pod: uid });
     else this.#facts.put(uid, pod, { pod: uid });
+    return pod;
   }
 
   #stamp(): Stamp {

@@ -150,6 +150,12 @@ export class Pleg {
     this.#readIfDirty(uid, watched);
   }
 
+  /** The command has ended, and its answer contains the pod: reads it. */
+  commandEndsWithRead(uid: string, causes: readonly Cause[]): Promise<PodRead> {
+    this.#watched(uid).busy -= 1;
+    return this.read(uid, causes);
+  }
+
   #onHint(hint: ContainerHint): void {
     const { containerId, kind, at } = hint;
     this.#metrics.hint(this.#clock.now() - Date.parse(at));

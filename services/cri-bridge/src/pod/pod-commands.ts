@@ -25,12 +25,6 @@ import type { Stamps } from '../runtime/stamps.ts';
 /** These are not queued: stopping a pod must not wait for its start. */
 const unqueued: ReadonlySet<FencedMethod> = new Set<FencedMethod>(['StopContainer', 'StopPodSandbox']);
 
-/**
- * After these the pod is not read: the worker continues with the next call at once, and no other service needs to know
- * yet.
- */
-const unread: ReadonlySet<FencedMethod> = new Set<FencedMethod>(['RunPodSandbox', 'CreateContainer']);
-
 /** Serves the commands that change a pod: fenced, one at a time per pod, each carried out once (rule:fenced-commands). */
 export class PodCommands {
   readonly #bus: Bus;
@@ -89,7 +83,10 @@ export class PodCommands {
       this.#checkOwner(method, pod, request.params);
       const run = () => this.#run(method, pod, command);
       if (unqueued.has(method)) return run();
-      return this.#lanes.run(pod, () => (method === 'RunPodSandbox' ? this.#sandboxes.run(run) : run()));
+      return this.#lanes.run(pod, async () => {
+        if (method !== 'RunPodSandbox') return run();
+        return this.#withPod(command, await this.#sandboxes.run(run));
+      });
     });
   }
 
@@ -100,18 +97,35 @@ export class PodCommands {
   ): Promise<CriResult<M>> {
     if (!command.begin()) throw new KubusError('dropped', `${method}: another owner has taken over the pod`);
     this.#pleg.commandStarts(pod);
-    let done = false;
+    const causes = [command.cause];
     try {
       const { params, process } = command.request;
       const annotated = method === 'RunPodSandbox' ? withCause(params, command.cause) : params;
       const complete = process === undefined ? annotated : await this.#complete(pod, annotated, process);
       const response = await this.#effects.perform(method, pod, complete);
-      done = true;
-      return { response, at: this.#stamps.next() };
+      const at = this.#stamps.next();
+      // After a create the worker continues with the next call at once, and no other service needs to know yet.
+      const read = method !== 'CreateContainer';
+      if (method !== 'RunPodSandbox') this.#pleg.commandEnds(pod, { read, causes });
+      return { response, at };
     } catch (error) {
-      throw this.#ended(pod, error);
-    } finally {
-      this.#pleg.commandEnds(pod, { read: !done || !unread.has(method), causes: [command.cause] });
+      const ended = this.#ended(pod, error);
+      this.#pleg.commandEnds(pod, { read: true, causes });
+      throw ended;
+    }
+  }
+
+  /** The answer of a RunPodSandbox with the pod, which containers need: the runtime lists addresses only for a sandbox that exists. */
+  async #withPod<M extends FencedMethod>(
+    { key, cause }: CommandContext<CriRequest<M>>,
+    done: CriResult<M>,
+  ): Promise<CriResult<M>> {
+    try {
+      const { pod } = await this.#pleg.commandEndsWithRead(key, [cause]);
+      return { ...done, pod };
+    } catch {
+      // The sandbox exists all the same; the worker reads the pod itself.
+      return done;
     }
   }
 

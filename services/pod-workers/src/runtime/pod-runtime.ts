@@ -101,6 +101,11 @@ export class PodRuntime {
     return this.#pod;
   }
 
+  /** The pod's state after the last command, as its answer contained it; read if it did not. Throws {@link ReadFailed}. */
+  async afterCommand(): Promise<RuntimePod | undefined> {
+    return this.#isFresh() ? this.#pod : this.read();
+  }
+
   /** Reads the pod immediately. Throws {@link ReadFailed}. */
   async read(): Promise<RuntimePod | undefined> {
     try {
@@ -136,6 +141,7 @@ export class PodRuntime {
         },
       );
       this.#ended(result.at, cause);
+      if (result.pod !== undefined) this.#learn(result.pod, result.pod.stamp, cause);
       return result.response;
     } catch (error) {
       // A failed call may also have changed something.

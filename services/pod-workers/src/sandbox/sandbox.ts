@@ -74,7 +74,7 @@ async function makeSandbox(
 /** Containers may need the pod's addresses, which the runtime lists only for a sandbox that exists. */
 async function readSandbox(sync: SandboxSync, sandboxId: string): Promise<RuntimeSandbox | undefined> {
   try {
-    return (await sync.runtime.read())?.sandboxes.find(({ id }) => id === sandboxId);
+    return (await sync.runtime.afterCommand())?.sandboxes.find(({ id }) => id === sandboxId);
   } catch (error) {
     if (!(error instanceof ReadFailed)) throw error;
     const message = `Unable to get pod sandbox status: ${error.message}`;

@@ -172,6 +172,8 @@ export interface CriResult<M extends UnaryCriMethod> {
   at: { epoch: number; counter: number };
   /** Lists only: the id after which the next page begins; missing on the last page. */
   next?: string | undefined;
+  /** RunPodSandbox only: the pod, read after the call; missing when it could not be read. */
+  pod?: RuntimePod | undefined;
 }
 
 /** Calls that change a pod: only the holder of the pod's fencing token may make them, and they are queued in the pod's lane. */
@@ -208,6 +210,11 @@ const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
   CreateContainer: { process: processToCompleteSchema.optional() },
 };
 
+/** Fields that a result has in addition to the call's own. */
+const readings: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  RunPodSandbox: { pod: runtimePodSchema.optional() },
+};
+
 /** A call whose request would contain a credential is not sent over the bus: see `pullImage`. */
 const SECRET = 'PullImage';
 
@@ -237,6 +244,7 @@ export const criCommands = Object.fromEntries(
           response: criMethods[method].response,
           at: stampSchema,
           next: z.string().optional(),
+          ...readings[method],
         }),
         about: `CRI ${criMethods[method].service}.${method}, in the proto3 JSON mapping.`,
       }),
