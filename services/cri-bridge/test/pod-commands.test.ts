@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Bus, CommandFailed, HEADER, type FencingToken, decodeEnvelope, parseCause, parseTime } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type CriRequest, type FencedMethod, SANDBOX_CAUSE, criCommands, fencePod, readPod } from '@kubus/contracts';
@@ -21,6 +21,7 @@ let commands: PodCommands;
 let clock: ManualClock;
 let broker: LocalBroker;
 let worker: Bus;
+let pleg: Pleg;
 /** What the runtime was called to do, in order, and how to end each call. */
 let runtimeCalls: { readonly what: string; readonly end: () => void; readonly fail: (error: Error) => void }[];
 
@@ -33,7 +34,7 @@ beforeEach(() => {
   worker = broker.join('pod-workers', clock).bus;
   const stamps = new Stamps(7);
   const values = new PodValues();
-  const pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps, values });
+  pleg = new Pleg({ runtime, bus, clock, logger: silentLogger, stamps, values });
   const effects = new PodEffects({ runtime, clock, logger: silentLogger, handler: () => Promise.resolve(undefined) });
   commands = new PodCommands({
     ...{ bus, pleg, effects, stamps, values },
@@ -160,7 +161,12 @@ describe('sandboxes', () => {
 
 describe('the answer of RunPodSandbox', () => {
   const run = async (pod: string) => {
-    const call = worker.call(criCommands.RunPodSandbox, pod, { params: sandboxOf(pod) }, { fencingToken: await fence(pod) });
+    const call = worker.call(
+      criCommands.RunPodSandbox,
+      pod,
+      { params: sandboxOf(pod) },
+      { fencingToken: await fence(pod) },
+    );
     await settled();
     runtime.set(pod);
     await end(`run ${pod}`);
@@ -233,6 +239,51 @@ describe('fencing a pod', () => {
     send('CreateContainer', newer, { podSandboxId: 's2' });
     await settled();
     expect(startedCalls()).toEqual(['create s2']);
+  });
+});
+
+describe('a RunPodSandbox that fences its pod', () => {
+  /** Sends it under a new token; `bridge`: the epoch of the bridge that had nothing of the pod. */
+  const first = (token: FencingToken, bridge = 7) => {
+    const request = { params: sandboxOf(token.pod), fence: { term: 1, bridge } };
+    return worker.call(criCommands.RunPodSandbox, token.pod, request, { fencingToken: token }).then(
+      () => 'done',
+      (error: unknown) => (error as CommandFailed).code,
+    );
+  };
+  const listed = async () => {
+    pleg.start(() => undefined);
+    await clock.advance(0);
+    await settled();
+  };
+  const listedWithPod = () => {
+    runtime.set('a');
+    return listed();
+  };
+  afterEach(() => pleg.stop());
+
+  test('runs when the complete list has nothing of the pod; its token serves the next commands', async () => {
+    await listed();
+    const token = worker.fencingToken('a', 1);
+    const outcome = first(token);
+    await settled();
+    await end('run a');
+    expect(await outcome).toBe('done');
+    send('CreateContainer', token, { podSandboxId: 's' });
+    await settled();
+    expect(startedCalls()).toEqual(['run a', 'create s']);
+    await expect(worker.call(fencePod, 'a', { hold: 2, term: 0 })).rejects.toMatchObject({ code: 'fenced-off' });
+  });
+
+  test.each<[string, () => Promise<unknown>, number]>([
+    ['the list is not complete', () => Promise.resolve(), 7],
+    ['the bridge has restarted since', listed, 6],
+    ['the runtime has something of the pod', listedWithPod, 7],
+    ['the pod was fenced before', () => listed().then(() => fence('a', 1)), 7],
+  ])('is refused as not fenced when %s', async (_, prepare, bridge) => {
+    await prepare();
+    expect(await first(worker.fencingToken('a', 2), bridge)).toBe('not-fenced');
+    expect(startedCalls()).toEqual([]);
   });
 });
 

@@ -306,6 +306,7 @@ function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: Worke
     probesOf: (uid) => facts.probesOf(uid),
     volumesOf: (uid) => facts.volumesOf(uid),
     volumesKnown: () => facts.volumesKnown,
+    absentAt: (uid) => facts.absentAt(uid),
     objects: facts.objects,
     devices: facts.devices,
     crashLoop: crashLoopLimits(crashLoop),

@@ -19,6 +19,8 @@ class Bridge {
   counter = 0;
   reads = 0;
   fences: number[] = [];
+  /** The tokens under which sandboxes were made. */
+  runs: number[] = [];
   refusal: KubusError | undefined;
   gate: Promise<unknown> = Promise.resolve();
 
@@ -37,6 +39,15 @@ class Bridge {
       const pod = this.state();
       return Promise.resolve({ pod, at: pod.stamp });
     });
+    bus.serve(
+      criCommands.RunPodSandbox,
+      (command) => {
+        command.begin();
+        this.runs.push(command.token);
+        return Promise.resolve({ response: { podSandboxId: 's' }, at: this.stamp(), pod: this.state() });
+      },
+      { fencesFirst: ({ request: { fence } }) => (fence?.bridge === this.epoch ? fence.term : undefined) },
+    );
     bus.serve(criCommands.StartContainer, async (command) => {
       command.begin();
       await this.gate;
@@ -63,6 +74,8 @@ function bench() {
   const broker = new LocalBroker('node0');
   const bridge = new Bridge(broker, clock, 1);
   const tokens = { given: 0, fencedOff: 0, term: 3 };
+  /** The epoch of the bridge that has nothing of the pod. */
+  const absent: { at: number | undefined } = { at: undefined };
   const { bus } = broker.join('pod-workers', clock);
   const runtime = new PodRuntime({
     bus,
@@ -74,14 +87,60 @@ function bench() {
       return tokens.given;
     },
     ownership: tokens,
+    isNew: true,
+    absentAt: () => absent.at,
   });
   const start = () => runtime.change('StartContainer', { containerId: 'c' }, []);
-  return { clock, broker, bridge, tokens, bus, runtime, start };
+  const run = () => runtime.change('RunPodSandbox', {}, []);
+  return { clock, broker, bridge, tokens, absent, bus, runtime, start, run };
 }
 
 let all: ReturnType<typeof bench>;
 beforeEach(() => {
   all = bench();
+});
+
+describe('a new pod', () => {
+  test('of which the bridge has nothing is fenced by its first command', async () => {
+    const { runtime, bridge, absent, run, start } = all;
+    absent.at = 1;
+    expect(await runtime.beforeStart([])).toBeUndefined();
+    expect(runtime.at).toEqual({ epoch: 1, counter: 0 });
+    await run();
+    expect([bridge.fences, bridge.runs]).toEqual([[], [1]]);
+    expect((await runtime.beforeStart([]))?.stamp.counter).toBe(2);
+    await start();
+    expect(bridge.fences).toEqual([]);
+    await expect(bridge.member.bus.fence(POD, 'pod-workers-1', 99, 2)).rejects.toMatchObject({ code: 'fenced-off' });
+  });
+
+  test.each([
+    ['the bridge has restarted', (one: typeof all) => Promise.resolve((one.absent.at = 0))],
+    ['has another owner', ({ bridge }: typeof all) => bridge.member.bus.fence(POD, 'pod-workers-1', 50, 1)],
+  ])('is fenced and read first when %s', async (_, change) => {
+    const { runtime, bridge, absent, run } = all;
+    absent.at = 1;
+    await runtime.beforeStart([]);
+    await change(all);
+    await expect(run()).rejects.toThrow(FencingTokenLost);
+    expect(bridge.runs).toEqual([]);
+    absent.at = 1;
+    expect((await runtime.beforeStart([]))?.stamp.counter).toBe(1);
+    expect(bridge.fences).toEqual([2]);
+    await run();
+    expect(bridge.runs).toEqual([2]);
+  });
+
+  test.each([
+    ['its end', ({ runtime }: typeof all) => runtime.fresh([])],
+    ['anything but its start', ({ runtime, start }: typeof all) => runtime.beforeStart([]).then(start)],
+  ])('is fenced and read before %s', async (_, act) => {
+    const { runtime, bridge, absent } = all;
+    absent.at = 1;
+    await act(all).catch(() => undefined);
+    await runtime.beforeStart([]);
+    expect(bridge.fences).toEqual([1]);
+  });
 });
 
 describe('a fresh state', () => {

@@ -17,7 +17,7 @@ import {
 } from '@kubus/contracts';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { CommandClient, type CommandResult, type FencingToken } from './command-client.ts';
-import { type CommandHandler, CommandServer, type CommandServerOptions } from './command-server.ts';
+import { type CommandHandler, CommandServer, type CommandServerOptions, type ServeOptions } from './command-server.ts';
 import { type Cause, checkType, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { type FactHandlers, FactReader } from './fact-reader.ts';
@@ -175,9 +175,10 @@ export class Bus {
   serve<Request, Result>(
     declaration: CommandDeclaration<Request, Result>,
     handler: CommandHandler<Request, Result>,
+    options?: ServeOptions<Request>,
   ): void {
     this.#use(declaration, this.#options.contract.serves);
-    this.#server.serve(declaration, handler);
+    this.#server.serve(declaration, handler, options);
   }
 
   /** See {@link CommandServer.fence}. */

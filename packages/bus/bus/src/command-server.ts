@@ -32,6 +32,14 @@ export interface CommandContext<Request> {
 
 export type CommandHandler<Request, Result> = (context: CommandContext<Request>) => Promise<Result>;
 
+export interface ServeOptions<Request> {
+  /**
+   * Whether a fenced command may make its sender the owner of a pod that this server has not seen fenced: the term of
+   * the ownership, or undefined. Default: never.
+   */
+  readonly fencesFirst?: (command: Pick<CommandContext<Request>, 'key' | 'request'>) => number | undefined;
+}
+
 /** Thrown when the pod has a newer owner. */
 class FencedOff extends KubusError {}
 
@@ -84,6 +92,8 @@ export class CommandServer {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #windows = new Map<string, CommandWindow>();
+  /** By instance: its greatest fencing token of a pod whose window is no longer kept. */
+  readonly #forgotten = new Map<string, number>();
 
   constructor(options: CommandServerOptions) {
     this.#node = options.node;
@@ -97,10 +107,11 @@ export class CommandServer {
   serve<Request, Result>(
     declaration: CommandDeclaration<Request, Result>,
     handler: CommandHandler<Request, Result>,
+    options: ServeOptions<Request> = {},
   ): void {
     this.#transport.subscribe(patternOf(this.#node, declaration), (message) => {
       try {
-        this.#receive(declaration, handler, message);
+        this.#receive(declaration, { handler, ...options }, message);
       } catch (error) {
         this.#refusals.refuse(message, toError(error));
       }
@@ -132,7 +143,7 @@ export class CommandServer {
 
   #receive<Request, Result>(
     declaration: CommandDeclaration<Request, Result>,
-    handler: CommandHandler<Request, Result>,
+    { handler, fencesFirst }: { handler: CommandHandler<Request, Result> } & ServeOptions<Request>,
     message: WireMessage,
   ): void {
     const envelope = decodeEnvelope(message.headers, this.#clock.now());
@@ -148,6 +159,7 @@ export class CommandServer {
       answer('refused', failure({ code: 'invalid', message: toError(error).message, context: {} }));
       throw error;
     }
+    if (declaration.fenced) this.#fenceFirst(key, envelope, number, () => fencesFirst?.({ key, request }));
     const window = declaration.fenced ? this.fencedWindow(key, envelope, number) : this.#openWindow(envelope, number);
     if ('code' in window) {
       answer('refused', failure(window));
@@ -217,6 +229,17 @@ export class CommandServer {
     );
   }
 
+  /**
+   * The first command for a pod may fence it: no command of an earlier owner is queued or has started. Its token has to be
+   * greater than those of its sender that were forgotten, so that a late duplicate owns nothing.
+   */
+  #fenceFirst(pod: string, { source }: Envelope, { token }: CommandNumber, term: () => number | undefined): void {
+    const id = fencedId(pod);
+    if (this.#windows.has(id) || token <= (this.#forgotten.get(source) ?? 0)) return;
+    const first = term();
+    if (first !== undefined) this.#remember(id, { source, term: first, token, low: 1, entries: new Map() });
+  }
+
   /** The window of the pod's owner, or why this command is refused. */
   protected fencedWindow(pod: string, envelope: Envelope, number: CommandNumber): CommandWindow | Failure {
     const window = this.#windows.get(fencedId(pod));
@@ -257,9 +280,10 @@ export class CommandServer {
     this.#windows.delete(id);
     this.#windows.set(id, window);
     if (this.#windows.size <= WINDOWS) return;
-    for (const [oldest, { entries }] of this.#windows) {
+    for (const [oldest, { entries, source, token }] of this.#windows) {
       if ([...entries.values()].some((entry) => entry.outcome === undefined)) continue;
       this.#windows.delete(oldest);
+      if (oldest.startsWith(POD)) this.#forgotten.set(source, Math.max(token, this.#forgotten.get(source) ?? 0));
       return;
     }
   }
@@ -293,8 +317,11 @@ export class CommandServer {
   }
 }
 
+/** The windows of fenced pods, in contrast to those of clients. */
+const POD = 'pod:';
+
 function fencedId(pod: string): string {
-  return `pod:${pod}`;
+  return POD + pod;
 }
 
 function fencedOff(pod: string, window: CommandWindow): FencedOff {

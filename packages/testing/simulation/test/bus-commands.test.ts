@@ -9,20 +9,24 @@ type World = ReturnType<typeof world>;
 type Process = ReturnType<World['join']>;
 
 /** A server whose `paint` waits until `release` is called, and counts runs. */
-function server(w: World, epoch = 1) {
+function server(w: World, epoch = 1, options: { fencesFirst?: () => number | undefined } = {}) {
   const { bus, connection } = w.join('cri-bridge', epoch);
   const runs: string[] = [];
   const gates: (() => void)[] = [];
   let gated = false;
-  bus.serve(paint, async (command) => {
-    const { request, key } = command;
-    if (gated) await new Promise<void>((resolve) => gates.push(resolve));
-    if (!command.begin()) throw new KubusError('dropped', 'dropped');
-    if (request.color === 'invisible')
-      throw new KubusError('no-such-color', 'there is no such color', { context: { key } });
-    runs.push(`${key}:${request.color}`);
-    return { painted: request.color };
-  });
+  bus.serve(
+    paint,
+    async (command) => {
+      const { request, key } = command;
+      if (gated) await new Promise<void>((resolve) => gates.push(resolve));
+      if (!command.begin()) throw new KubusError('dropped', 'dropped');
+      if (request.color === 'invisible')
+        throw new KubusError('no-such-color', 'there is no such color', { context: { key } });
+      runs.push(`${key}:${request.color}`);
+      return { painted: request.color };
+    },
+    options,
+  );
   bus.serve(fence, async ({ key, source, request }) => {
     await bus.fence(key, source, request.hold);
     return {};
@@ -219,6 +223,44 @@ describe('commands', () => {
     expect(error).toMatchObject({ code: 'fenced-off' });
     const loser = await settle(w, late.bus.call(fence, 'pod-1', { hold: 1 }));
     expect(loser).toMatchObject({ code: 'outdated' });
+  });
+
+  test('the first one for a pod may fence it; a later owner fences it as usual', async () => {
+    const w = world();
+    const { runs } = server(w, 1, { fencesFirst: () => 0 });
+    const first = w.join('pod-workers', 1);
+    const token = first.bus.fencingToken('pod-1', 5);
+    await settle(w, first.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    const second = w.join('pod-workers', 1, 1);
+    const late = second.bus.fencingToken('pod-1', 6);
+    const refused = await settle(w, second.bus.call(paint, 'pod-1', { color: 'blue' }, { fencingToken: late }));
+    expect(refused).toMatchObject({ code: 'fenced-off' });
+    await settle(w, second.bus.call(fence, 'pod-1', { hold: 7 }));
+    const now = second.bus.fencingToken('pod-1', 7);
+    await settle(w, second.bus.call(paint, 'pod-1', { color: 'green' }, { fencingToken: now }));
+    const lost = await settle(w, first.bus.call(paint, 'pod-1', { color: 'black' }, { fencingToken: token }));
+    expect(lost).toMatchObject({ code: 'fenced-off' });
+    expect(runs).toEqual(['pod-1:red', 'pod-1:green']);
+  });
+
+  test('a late duplicate of the first one for a pod that was forgotten since fences nothing', async () => {
+    const w = world();
+    const { runs } = server(w, 1, { fencesFirst: () => 0 });
+    const client = w.join('pod-workers');
+    const copies: WireMessage[] = [];
+    w.broker.observe((message) => {
+      if (message.subject.endsWith('.cmd.paint.pod-1')) copies.push(message);
+    });
+    const call = (pod: string, number: number) =>
+      client.bus.call(paint, pod, { color: 'red' }, { fencingToken: client.bus.fencingToken(pod, number) });
+    await settle(w, call('pod-1', 1));
+    // More pods than the server keeps.
+    await settle(w, Promise.all(Array.from({ length: 4_100 }, (_, index) => call(`other-${index}`, 2 + index))));
+    for (const copy of [...copies]) w.broker.publish(copy);
+    await w.quiet();
+    expect(runs.filter((run) => run.startsWith('pod-1:'))).toEqual(['pod-1:red']);
+    await settle(w, call('pod-1', 10_000));
+    expect(runs.filter((run) => run.startsWith('pod-1:'))).toEqual(['pod-1:red', 'pod-1:red']);
   });
 
   test('when the server restarts, fenced commands fail and the others are sent again', async () => {

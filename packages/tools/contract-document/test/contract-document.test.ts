@@ -123,6 +123,9 @@ describe('the messages of a node', () => {
     node.manifests.set('/manifests/a.yaml', manifest('a', 'Always'));
     node.manifests.set('/manifests/broken.yaml', 'apiVersion: v1\nkind: Pod\nspec: 7\n');
     await node.scheduler.run(() => false, 60_000);
+    // The next worker fences the pod that it takes over; a new pod is fenced by its first command.
+    node.kill('pod-workers-0');
+    node.start('pod-workers');
     node.manifests.delete('/manifests/a.yaml');
     node.touchFolder();
     await node.scheduler.run(() => false, 60_000);

@@ -69,6 +69,8 @@ export class Pleg {
   #events: EventsState = { state: 'none' };
   #relist: Cancel | undefined;
   #relisting = false;
+  /** The last list was read, with every pod in it. */
+  #complete = false;
   #ended = false;
 
   constructor(options: {
@@ -119,6 +121,11 @@ export class Pleg {
   /** The pod of a container or sandbox that has been read. */
   podOf(id: string): string | undefined {
     return this.#podOf.get(id);
+  }
+
+  /** The complete set of pods is published and does not contain this one, and nothing is being done with it. */
+  hasNothingOf(uid: string): boolean {
+    return this.#complete && !this.#pods.has(uid);
   }
 
   /** Reads a pod and publishes the result. The read begins after this call. */
@@ -284,7 +291,10 @@ export class Pleg {
       const failed = reads.filter(({ status }) => status === 'rejected').length;
       if (failed > 0) wait = RETRY_MS;
       // One pod that cannot be read must not block the node; without a connection no pod state is known.
-      if (failed === 0 || this.#runtime.connection === 'connected') this.#facts.complete();
+      if (failed === 0 || this.#runtime.connection === 'connected') {
+        this.#facts.complete();
+        this.#complete = failed === 0;
+      }
       this.#metrics.relisted(began, this.#clock.now());
     } catch (error) {
       if (this.#runtime.connection === 'connected') this.#logger.warn({ err: toError(error) }, 'relist failed');

@@ -78,7 +78,7 @@ export class PodCommands {
   }
 
   #serveMethod<M extends FencedMethod>(method: M): void {
-    this.#bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>) => {
+    const handler = async (command: CommandContext<CriRequest<M>>) => {
       const { key: pod, request } = command;
       this.#checkOwner(method, pod, request.params);
       const run = () => this.#run(method, pod, command);
@@ -87,6 +87,10 @@ export class PodCommands {
         if (method !== 'RunPodSandbox') return run();
         return this.#withPod(command, await this.#sandboxes.run(run));
       });
+    };
+    this.#bus.serve(criCommands[method], handler, {
+      fencesFirst: ({ key, request: { fence } }) =>
+        fence?.bridge === this.#bus.epoch && this.#pleg.hasNothingOf(key) ? fence.term : undefined,
     });
   }
 

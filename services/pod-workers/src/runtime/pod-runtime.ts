@@ -3,6 +3,7 @@ import {
   type CriRequest,
   type CriResult,
   type FencedMethod,
+  type FirstFence,
   type RuntimePod,
   type Stamp,
   compareStamps,
@@ -44,6 +45,9 @@ export class PodRuntime {
   readonly #uid: string;
   readonly #nextToken: (fencedOff: boolean) => number;
   readonly #ownership: Pick<Ownership, 'term'>;
+  readonly #absentAt: (uid: string) => number | undefined;
+  /** No earlier worker has had the pod, as far as its records say, and this one has neither read nor changed it. */
+  #isNew: boolean;
   #token: FencingToken | undefined;
   #pod: RuntimePod | undefined;
   #at: Stamp | undefined;
@@ -51,19 +55,27 @@ export class PodRuntime {
   #cause: Cause | undefined;
   #waiting: (() => void)[] = [];
 
-  /** @param options.nextToken a number greater than all before; `fencedOff` when the last one was too small */
+  /**
+   * @param options.nextToken a number greater than all before; `fencedOff` when the last one was too small
+   * @param options.isNew there is no record of the pod
+   * @param options.absentAt the epoch of the cri-bridge whose complete set of pods does not contain this one
+   */
   constructor(options: {
     bus: Bus;
     clock: Clock;
     uid: string;
     nextToken: (fencedOff: boolean) => number;
     ownership: Pick<Ownership, 'term'>;
+    isNew: boolean;
+    absentAt: (uid: string) => number | undefined;
   }) {
     this.#bus = options.bus;
     this.#clock = options.clock;
     this.#uid = options.uid;
     this.#nextToken = options.nextToken;
     this.#ownership = options.ownership;
+    this.#isNew = options.isNew;
+    this.#absentAt = options.absentAt;
   }
 
   /** The newest state, fresh or not; undefined when the runtime has nothing of the pod or was not read yet. */
@@ -83,6 +95,7 @@ export class PodRuntime {
 
   /** A state has arrived as a fact. Returns true when it is newer than the known one. */
   observe(pod: RuntimePod, cause: Cause): boolean {
+    this.#isNew = false;
     return this.#learn(pod, pod.stamp, cause);
   }
 
@@ -90,6 +103,17 @@ export class PodRuntime {
   dropFencingToken(): void {
     if (this.#token !== undefined) this.#bus.release(this.#token);
     this.#token = undefined;
+  }
+
+  /**
+   * The pod's state for a decision about its start. A new pod of which the bridge has nothing is not fenced and read before:
+   * its first RunPodSandbox does that, and is refused if anything has changed. Otherwise as {@link fresh}.
+   */
+  async beforeStart(causes: readonly Cause[]): Promise<RuntimePod | undefined> {
+    const epoch = this.#token === undefined && this.#isNew ? this.#absentAt(this.#uid) : undefined;
+    if (epoch === undefined) return this.fresh(causes);
+    this.#at ??= { epoch, counter: 0 };
+    return undefined;
   }
 
   /** The pod's state, read after the last command ended. `causes`: why it is read. Throws {@link ReadFailed}. */
@@ -128,13 +152,16 @@ export class PodRuntime {
     causes: readonly Cause[],
     references: Pick<CriRequest<M>, 'process'> = {},
   ): Promise<CriResult<M>['response']> {
+    const fence = this.#token === undefined && method === 'RunPodSandbox' ? this.#fenceFirst() : undefined;
+    // Whatever comes next is decided on a read.
+    this.#isNew = false;
     if (this.#token === undefined)
       throw new FencingTokenLost('fencing-token-lost', `pod ${this.#uid} has no fencing token`);
     try {
       const { result, cause } = await this.#bus.call(
         criCommands[method],
         this.#uid,
-        { params, ...references },
+        { params, ...references, ...(fence !== undefined && { fence }) },
         {
           fencingToken: this.#token,
           causes,
@@ -151,7 +178,17 @@ export class PodRuntime {
     }
   }
 
+  /** Takes a fencing token for a new pod, which its first command carries to the bridge. */
+  #fenceFirst(): FirstFence | undefined {
+    const bridge = this.#isNew ? this.#absentAt(this.#uid) : undefined;
+    if (bridge === undefined) return undefined;
+    this.#isNew = false;
+    this.#token = this.#bus.fencingToken(this.#uid, this.#nextToken(false));
+    return { term: this.#ownership.term, bridge };
+  }
+
   async #fence(causes: readonly Cause[]): Promise<void> {
+    this.#isNew = false;
     let fencedOff = false;
     for (;;) {
       const number = this.#nextToken(fencedOff);

@@ -24,6 +24,8 @@ export interface PodSync {
 export interface StatusSync {
   /** The pod in the runtime, read after the last command ended, with the termination messages of its ended containers. */
   fresh(): Promise<RuntimePod | undefined>;
+  /** The same for a decision about its start: a new pod is not read before its first command. */
+  beforeStart(): Promise<RuntimePod | undefined>;
   /** Computes the status and publishes it if it changed. Returns its phase. */
   publishStatus(): string | undefined;
   /** Runs `work` while the status stays unchanged, whatever happens in the runtime. */

@@ -37,7 +37,7 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
   await checkSupported(sync, pod);
   let failure: TryAgain | undefined;
   for (let started = true; ;) {
-    const runtime = await sync.fresh();
+    const runtime = await sync.beforeStart();
     if (isTerminal(sync.publishStatus())) return true;
     const plan = resizePlan(pod, sync.resize.sizes, runtime);
     const actions = podActions(pod, runtime, {

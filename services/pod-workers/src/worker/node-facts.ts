@@ -39,7 +39,8 @@ export class NodeFacts {
   #runtimeCondition: RuntimeCondition | undefined;
   #networkCondition: NetworkCondition | undefined;
   #volumesKnown = false;
-  #runtimeKnown = false;
+  /** The epoch of the bridge that has published the states of all pods. */
+  #runtimeKnown: number | undefined;
 
   constructor(bus: Bus, { worker, workers }: FactListeners) {
     const eachWorker = (action: (one: PodWorker) => void) => {
@@ -64,7 +65,7 @@ export class NodeFacts {
     });
     this.#runtimePods = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => worker(key)?.observe(value, cause),
-      complete: () => (this.#runtimeKnown = true),
+      complete: (_instance, epoch) => (this.#runtimeKnown = epoch),
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -97,7 +98,12 @@ export class NodeFacts {
 
   /** The bridge has published the states of all pods. */
   get runtimeKnown(): boolean {
-    return this.#runtimeKnown;
+    return this.#runtimeKnown !== undefined;
+  }
+
+  /** The epoch of the bridge whose complete set of pods does not contain this one; undefined when it may have something of it. */
+  absentAt(uid: string): number | undefined {
+    return this.#runtimePods.get(uid) === undefined ? this.#runtimeKnown : undefined;
   }
 
   /** The addresses of the Node object; empty when there are none. */

@@ -71,21 +71,22 @@ export class PodWorker {
   #stopped = false;
 
   constructor({ ref, ownership, deps, record, cause, onSynced }: PodWorkerOptions) {
-    const { bus, clock, records, nextToken } = deps;
+    const { absentAt, bus, clock, records, nextToken } = deps;
+    const isNew = record === undefined;
     const logger = deps.logger.child({ pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid });
     this.ref = ref;
     this.#workCause = cause;
     this.#ownership = ownership;
     this.#deps = deps;
     this.#logger = logger;
-    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextToken, ownership });
+    this.#runtime = new PodRuntime({ bus, clock, uid: ref.uid, nextToken, absentAt, ownership, isNew });
     this.#machine = { ...initialMachine, ...record?.machine };
-    this.#measure = new SyncMeasure(deps, record === undefined);
+    this.#measure = new SyncMeasure(deps, isNew);
     this.#memory = new PodMemory(record);
     this.#record = new RecordFile({ ref, records, clock, logger, ownership, content: () => this.#toRecord() });
     this.#state = new StateReport({ ref, deps });
     this.#overdue = new OverdueKill(ref, deps);
-    if (record !== undefined) this.#report();
+    if (!isNew) this.#report();
     this.#status = new StatusPublisher({ ref, deps, logger, runtime: this.#runtime, status: record?.status });
     if (this.#machine.state === 'terminated' || this.finished) this.#status.republish(this.#why());
     const probes = deps.probesOf(ref.uid);
@@ -294,15 +295,18 @@ export class PodWorker {
       graceSeconds: this.#machine.graceSeconds ?? gracePeriod(work.pod, work.graceSeconds),
       probes: () => this.#memory.probes.results,
       save: () => this.#record.save(),
-      fresh: async () => {
-        const pod = await this.#runtime.fresh(causes);
-        this.#decidedOn = this.#runtime.at;
-        await this.#status.readMessages();
-        return pod;
-      },
+      fresh: () => this.#decideOn(this.#runtime.fresh(causes)),
+      beforeStart: () => this.#decideOn(this.#runtime.beforeStart(causes)),
       publishStatus: () => this.#publishStatus(causes),
       withStatusHeld: (act) => this.#status.whileHeld(act),
     };
+  }
+
+  /** The pod state on which the sync decides next, with everything that its status shows. */
+  async #decideOn(read: Promise<RuntimePod | undefined>): Promise<RuntimePod | undefined> {
+    await read;
+    this.#decidedOn = this.#runtime.at;
+    return this.#status.readMessages().then(() => read);
   }
 
   /** Passes an event to the state machine; a change is recorded before any action on it, and ends the running sync. */

@@ -53,6 +53,8 @@ export interface WorkerDeps {
   /** What is known of the API server's objects. */
   readonly objects: ObjectFacts;
   readonly devices: DeviceFacts;
+  /** The epoch of the cri-bridge whose complete set of pods does not contain this one; undefined when there may be something of it. */
+  readonly absentAt: (uid: string) => number | undefined;
   /** Returns the number of the next fencing token, see `FencingTokenNumbers`. */
   readonly nextToken: (fencedOff: boolean) => number;
   /** The node's current addresses. */

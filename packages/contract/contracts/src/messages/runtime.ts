@@ -158,10 +158,20 @@ export const readPod = command({
   about: 'Read the pod from the runtime now.',
 });
 
+export const firstFenceSchema = z.object({
+  /** As in {@link fencePod}. */
+  term: z.int().nonnegative(),
+  /** The epoch of the cri-bridge whose complete set of pods did not contain this one: in any later life the command is void. */
+  bridge: z.int().nonnegative(),
+});
+export type FirstFence = z.infer<typeof firstFenceSchema>;
+
 export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, starting after the item with the id `after`. */
   page?: { limit: number; after?: string | undefined } | undefined;
+  /** RunPodSandbox only: makes the sender the pod's owner, if the bridge knows of no other one and has nothing of the pod. */
+  fence?: FirstFence | undefined;
   /** CreateContainer only: environment, command and args, which are completed with the objects' values when the call is made. */
   process?: ProcessToComplete | undefined;
 }
@@ -205,9 +215,10 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
-/** Fields that a request has in addition to the call's own, because the values they refer to must not be sent over the bus. */
-const references: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+/** Fields that a request has in addition to the call's own. */
+const extras: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
   CreateContainer: { process: processToCompleteSchema.optional() },
+  RunPodSandbox: { fence: firstFenceSchema.optional() },
 };
 
 /** Fields that a result has in addition to the call's own. */
@@ -238,7 +249,7 @@ export const criCommands = Object.fromEntries(
         request: z.object({
           params: criMethods[method].request,
           page: z.object({ limit: z.int().positive(), after: z.string().optional() }).optional(),
-          ...references[method],
+          ...extras[method],
         }),
         result: z.object({
           response: criMethods[method].response,
