@@ -4,6 +4,7 @@ import {
   type MemoryReserve,
   type PodLimitSettings,
   type ProtectedMemory,
+  allPodsLimits,
   namedPath,
   podLimits,
   podOfCgroup,
@@ -114,7 +115,7 @@ export class PodCgroupTree {
     const { allocatable } = this.#options;
     if (allocatable === undefined) return;
     const { writer, hugepageSizes, cpus } = await this.#start();
-    await writer.ensure(this.path, sharedLimits(allocatable, { hugepageSizes, cpus }));
+    await writer.ensure(this.path, allPodsLimits(allocatable, { hugepageSizes, cpus }));
   }
 
   /**

@@ -2,6 +2,7 @@ export { type CgroupFile, cgroupFiles, cpuSharesOf, cpuWeight, cpusOfList, milli
 export {
   type CgroupLimits,
   type PodLimitSettings,
+  allPodsLimits,
   podLimits,
   podMemoryLimit,
   podMemoryRequest,

@@ -98,8 +98,8 @@ interface SharedLimitSettings extends Pick<PodLimitSettings, 'hugepageSizes'> {
 }
 
 /**
- * What a cgroup may use that has these resources (behaviour:qos-and-cgroups): all pods together, or the system's own programs. Resources
- * that are not listed are not limited, except huge pages, of which it gets none.
+ * What a cgroup may use that has these resources (behaviour:qos-and-cgroups), such as the system's own programs. Resources that are not
+ * listed are not limited, except huge pages, of which it gets none.
  */
 export function sharedLimits(resources: ResourceList, settings: SharedLimitSettings = {}): CgroupLimits {
   const { hugepageSizes = [], cpus, compressible = false, protectsMemory = false } = settings;
@@ -122,6 +122,17 @@ export function sharedLimits(resources: ResourceList, settings: SharedLimitSetti
 }
 
 /**
+ * What all pods may use together (behaviour:qos-and-cgroups). Huge pages are limited for each pod: the reference limits them here when it
+ * starts, and makes them unbounded with its next update of the tiers.
+ */
+export function allPodsLimits(
+  allocatable: ResourceList,
+  { hugepageSizes = [], cpus }: Pick<SharedLimitSettings, 'hugepageSizes' | 'cpus'> = {},
+): CgroupLimits {
+  return { ...sharedLimits(allocatable, cpus === undefined ? {} : { cpus }), ...unboundedHugepages(hugepageSizes) };
+}
+
+/**
  * What the tier of a QoS class gets (behaviour:qos-and-cgroups): the burstable tier the sum of its pods' requests, the best-effort tier
  * the minimum. Huge pages are limited below and above it.
  *
@@ -134,8 +145,12 @@ export function tierLimits(
 ): CgroupLimits {
   return {
     cpuShares: tier === 'besteffort' ? MIN_SHARES : cpuShares(milliCpu),
-    ...(hugepageSizes.length > 0 && { hugepages: new Map(hugepageSizes.map((size) => [size, UNBOUNDED])) }),
+    ...unboundedHugepages(hugepageSizes),
   };
+}
+
+function unboundedHugepages(sizes: readonly bigint[]): Pick<CgroupLimits, 'hugepages'> {
+  return sizes.length === 0 ? {} : { hugepages: new Map(sizes.map((size) => [size, UNBOUNDED])) };
 }
 
 const nothing: Quantity = { nano: 0n, format: 'DecimalSI' };

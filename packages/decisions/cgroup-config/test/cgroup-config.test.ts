@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
 import fc from 'fast-check';
 import {
+  allPodsLimits,
   cgroupFiles,
   cpuSharesOf,
   cpuWeight,
@@ -169,6 +170,18 @@ test('each tier has its own limits', () => {
     cpuShares: 1126n,
   });
   expect(tierLimits('burstable', 400_000n)).toEqual({ cpuShares: 262_144n });
+});
+
+test('all pods together get what the node has, and any huge pages', () => {
+  const resources = { cpu: '1500m', memory: '1Gi', pid: '1000', 'hugepages-2Mi': '4Mi' };
+  expect(allPodsLimits(resources, { hugepageSizes: [2n * MiB], cpus: [0] })).toEqual({
+    cpuShares: 1536n,
+    memory: 1024n * MiB,
+    pids: 1000n,
+    hugepages: new Map([[2n * MiB, 1n << 62n]]),
+    cpus: [0],
+  });
+  expect(allPodsLimits({ cpu: '1' })).toEqual({ cpuShares: 1024n });
 });
 
 describe('a cgroup with a list of resources', () => {

@@ -52,7 +52,7 @@ export function eventRecord(seen: readonly ToldEvent[], scope: RecordScope): unk
  * The CRI configs that reached the runtime: of the pod's sandboxes, and of the newest attempt of each container,
  * as stored by containerd.
  */
-export async function runtimeRecord(node: TestNode, uid: string, scope: RecordScope): Promise<unknown> {
+export async function runtimeRecord(node: Pick<TestNode, 'cri'>, uid: string, scope: RecordScope): Promise<unknown> {
   const labelSelector = { 'io.kubernetes.pod.uid': uid };
   const { items = [] } = await node.cri('ListPodSandbox', { filter: { labelSelector } });
   const sandboxes = await Promise.all(

@@ -82,6 +82,23 @@ export async function startAgent(
   }
 }
 
+/** Has Kubus's unit start with a kubeconfig, and with these flags. To be called before {@link startAgent}. */
+export async function joinCluster(guest: Guest, kubeconfig: string, flags: readonly string[]): Promise<void> {
+  const file = '/var/lib/kubelet/kubeconfig';
+  await guest.write(file, kubeconfig);
+  const start = [
+    '/opt/kubus/kubus',
+    'kubelet',
+    '--config=/var/lib/kubelet/config.yaml',
+    `--kubeconfig=${file}`,
+    ...flags,
+  ];
+  await guest.write(
+    '/etc/systemd/system/kubelet.service.d/cluster.conf',
+    `[Service]\nExecStart=\nExecStart=${start.join(' ')}\n`,
+  );
+}
+
 export async function stopAgent(guest: Guest): Promise<void> {
   await guest.run('systemctl stop kubelet');
 }

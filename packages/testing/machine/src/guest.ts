@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { GuestError } from './errors.ts';
 import type { GuestImage } from './guest-image.ts';
 import { type Say, waitUntil } from './progress.ts';
@@ -109,6 +109,18 @@ export class Guest {
     return waitUntil(what, this.#say, look, seconds);
   }
 
+  /** A socket of this machine that leads to that of the guest. */
+  async socket(path: string): Promise<string> {
+    const own = join(this.#folder, basename(path));
+    await this.#forward('-L', `${own}:${path}`);
+    return own;
+  }
+
+  /** Makes a TCP port of this machine's loopback reachable in the guest, under the same number. */
+  async reach(port: number): Promise<void> {
+    await this.#forward('-R', `127.0.0.1:${port}:127.0.0.1:${port}`);
+  }
+
   /** Restarts it through systemd, and returns when the new boot has come up. */
   async reboot(): Promise<void> {
     const before = await this.#bootId();
@@ -124,12 +136,18 @@ export class Guest {
 
   /** Ends it at once. What it wrote to its disk is lost. */
   async stop(): Promise<void> {
+    await this.#disconnect();
     if (this.#qemu.exitCode === null && this.#qemu.signalCode === null) {
       const ended = once(this.#qemu, 'exit');
       this.#qemu.kill('SIGKILL');
       await ended;
     }
     await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Of the connection that all commands share. */
+  async #forward(direction: '-L' | '-R', ends: string): Promise<void> {
+    await runCommand(['ssh', ...this.#ssh, '-O', 'forward', direction, ends, 'root@127.0.0.1']);
   }
 
   async #disconnect(): Promise<void> {
@@ -176,7 +194,7 @@ function sshArguments({ sshKey }: GuestImage, folder: string, port: number): str
     ServerAliveCountMax: '10',
     ControlMaster: 'auto',
     ControlPath: join(folder, '%r'),
-    ControlPersist: '600',
+    ControlPersist: 'yes',
   };
   return [
     '-i',

@@ -1,13 +1,27 @@
 // What Kubus decides for cgroups against what the reference kubelet made of the same pods in the guest, kept as data.
 import { describe, expect, test } from '@jest/globals';
-import { cgroupFiles, cpuWeight, podLimits, podPath, tierPath } from '@kubus/cgroup-config';
+import {
+  type CgroupLimits,
+  type CgroupTier,
+  type UnitProperty,
+  allPodsLimits,
+  cgroupFiles,
+  limitProperties,
+  podLimits,
+  podMilliCpu,
+  podPath,
+  sliceProperties,
+  tierLimits,
+  tierPath,
+  unitOf,
+} from '@kubus/cgroup-config';
 import type { Pod } from '@kubus/contracts';
 import { qosClass } from '@kubus/pod';
 import { readManifest } from '@kubus/pod-source';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { treePods } from '../src/agent.ts';
-import type { CgroupSettings } from '../src/cgroup-tree.ts';
+import type { CgroupSettings, CgroupTree } from '../src/cgroup-tree.ts';
 import { readKeptTree } from '../src/kept-trees.ts';
 import type { Driver } from '../src/runtime-setup.ts';
 
@@ -52,18 +66,46 @@ function pathOf({ metadata }: Pod, qos: string, driver: Driver): string {
   return path.replace(driver === 'systemd' ? `pod${uid.replaceAll('-', '_')}` : `pod${uid}`, `pod:${metadata.name}`);
 }
 
+const tiers = ['pods', 'burstable', 'besteffort'] as const;
+
+/** What the cgroup of a tier is to have while these pods run on that machine. */
+function ofTier(tier: CgroupTier, running: readonly Pod[], { node }: CgroupTree): CgroupLimits {
+  const hugepageSizes = PAGE_SIZES;
+  if (tier !== 'pods') {
+    const burstable = running.filter((pod) => qosClass(pod) === 'Burstable').map((pod) => podMilliCpu(pod));
+    const sum = burstable.reduce((total, one) => total + one, 0n);
+    return tierLimits(tier, sum, hugepageSizes);
+  }
+  const capacity = {
+    cpu: String(node.cpus),
+    memory: String(node.memory),
+    pid: String(Math.min(node.pids, node.threads)),
+  };
+  return allPodsLimits(capacity, { hugepageSizes, cpus: [...Array(node.cpus).keys()] });
+}
+
 /** As the kernel shows them. */
-function decided(pod: Pod): Record<string, string> {
-  const files = cgroupFiles(podLimits(pod, { hugepageSizes: PAGE_SIZES }), 2);
+function shown(limits: CgroupLimits): Record<string, string> {
   return Object.fromEntries(
-    files.map(({ file, value }) => [file, file === 'cpu.max' && value === 'max' ? 'max 100000' : value]),
+    cgroupFiles(limits, 2).map(({ file, value }) => [
+      file,
+      file === 'cpu.max' && value === 'max' ? 'max 100000' : value,
+    ]),
   );
 }
 
-/** Unlike weights, shares of v1 can be summed. */
-function sharesOf(pod: Pod): bigint {
-  const shares = cgroupFiles(podLimits(pod), 1).find(({ file }) => file === 'cpu.shares');
-  return BigInt(shares?.value ?? 0);
+const INFINITY = 2n ** 64n - 1n;
+
+/** As `systemctl show` shows it. */
+function shownProperty([name, , value]: UnitProperty): string {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (value instanceof Uint8Array) {
+    return Array.from({ length: value.length * 8 }, (_, cpu) => cpu)
+      .filter((cpu) => ((value[cpu >> 3] ?? 0) >> (cpu & 7)) & 1)
+      .join(' ');
+  }
+  if (value === INFINITY) return 'infinity';
+  return name.endsWith('USec') ? `${Number(value) / 1000}ms` : String(value);
 }
 
 test('there is a tree of the reference for each driver on cgroup v2', () => {
@@ -73,10 +115,8 @@ test('there is a tree of the reference for each driver on cgroup v2', () => {
 describe.each(kept)('$file', ({ driver, containerd }) => {
   test('has every pod, and all pods together, where Kubus puts them', async () => {
     const { during, after } = await readKeptTree({ driver, containerd });
-    const tiers = (['pods', 'burstable', 'besteffort'] as const).map((tier) =>
-      tierPath({ root: '/', driver }, tier).slice(1),
-    );
-    expect(Object.keys(after.cgroups)).toEqual([...tiers].sort());
+    const above = tiers.map((tier) => tierPath({ root: '/', driver }, tier).slice(1));
+    expect(Object.keys(after.cgroups)).toEqual(above.sort());
     const found = Object.keys(during.cgroups).filter((path) => /pod:[^/]*$/.test(path));
     expect(found).toEqual(pods.map((pod) => pathOf(pod, qosClass(pod), driver)).sort());
   });
@@ -86,7 +126,7 @@ describe.each(kept)('$file', ({ driver, containerd }) => {
     async (_, pod) => {
       const { during } = await readKeptTree({ driver, containerd });
       const settings = during.cgroups[pathOf(pod, qosClass(pod), driver)] ?? {};
-      const limits = decided(pod);
+      const limits = shown(podLimits(pod, { hugepageSizes: PAGE_SIZES }));
       expect(settings).toMatchObject(limits);
       // What Kubus decides nothing about is unlimited there too.
       const others = Object.entries(settings).filter(
@@ -96,13 +136,28 @@ describe.each(kept)('$file', ({ driver, containerd }) => {
     },
   );
 
-  test('all burstable pods have the sum of their shares, all pods those of the node', async () => {
-    const { during } = await readKeptTree({ driver, containerd });
-    const weight = (tier: 'pods' | 'burstable' | 'besteffort') =>
-      during.cgroups[tierPath({ root: '/', driver }, tier).slice(1)]?.['cpu.weight'];
-    const shares = pods.filter((pod) => qosClass(pod) === 'Burstable').map((pod) => sharesOf(pod));
-    expect(weight('burstable')).toBe(String(cpuWeight(shares.reduce((sum, one) => sum + one, 0n))));
-    expect(weight('pods')).toBe(String(cpuWeight(BigInt(during.node.cpus) * CORE)));
-    expect(weight('besteffort')).toBe(String(cpuWeight(2n)));
+  test.each(tiers)('%s has the limits that Kubus decides', async (tier) => {
+    const { during, after } = await readKeptTree({ driver, containerd });
+    const path = tierPath({ root: '/', driver }, tier).slice(1);
+    expect(during.cgroups[path]).toMatchObject(shown(ofTier(tier, pods, during)));
+    expect(after.cgroups[path]).toMatchObject(shown(ofTier(tier, [], after)));
   });
 });
+
+test.each(kept.filter(({ driver }) => driver === 'systemd'))(
+  '$file: units have the properties that Kubus gives them',
+  async ({ driver, containerd }) => {
+    const { during } = await readKeptTree({ driver, containerd });
+    const slices = [
+      ...tiers.map((tier) => [tierPath({ root: '/', driver }, tier), ofTier(tier, pods, during)] as const),
+      ...pods.map((pod) => [pathOf(pod, qosClass(pod), driver), podLimits(pod)] as const),
+    ];
+    for (const [path, limits] of slices) {
+      const properties = [...sliceProperties(path, 2), ...limitProperties(limits, 2)];
+      const listed = properties.filter(([name]) => name !== 'Description' && name !== 'Wants');
+      expect(during.units[unitOf(path)]).toMatchObject(
+        Object.fromEntries(listed.map((property) => [property[0], shownProperty(property)])),
+      );
+    }
+  },
+);

@@ -3,6 +3,7 @@ import type { Group } from './group.ts';
 import { killGroup } from './kill.ts';
 import { nodeGroup } from './node.ts';
 import { rebootGroup } from './reboot.ts';
+import { scenariosGroup } from './scenarios.ts';
 import { shutdownGroup } from './shutdown.ts';
 
 /** Every group, in the order in which they run. */
@@ -15,4 +16,6 @@ export const groups: readonly Group[] = [
   rebootGroup,
   shutdownGroup,
   killGroup,
+  scenariosGroup({ driver: 'cgroupfs', containerd: '2' }),
+  scenariosGroup({ driver: 'cgroupfs', containerd: '1' }),
 ];

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
-import { compileNatives } from '../node/natives.ts';
+import { compileNatives, compileSdNotify } from '../node/natives.ts';
 import { kubeletDir } from './kubelet-dir.ts';
 import { type LogEntry, type LogFormat, formatEntry, klogLogger, readEntry } from './klog.ts';
 import { KubeletNode } from './kubelet-node.ts';
@@ -84,9 +84,10 @@ async function runNode(programs: string, settings: KubeletSettings, { logger, on
     logger.warn({ setting, ...(value !== '' && { value }) }, `${setting} ${text}`);
   }
   const notifyEnvironment = takeNotifyEnvironment(process.env, process.pid);
-  const natives = await compileNatives(join(programs, '.kubus/cache'));
-  const manager = notifyServiceManager(notifyEnvironment, natives.sdNotify, logger);
+  const cache = join(programs, '.kubus/cache');
+  const manager = notifyServiceManager(notifyEnvironment, await compileSdNotify(cache), logger);
   manager.starting();
+  const natives = await compileNatives(cache);
   const kubeletRoot = resolve(flags['root-dir']);
   const dir = kubeletDir(nodeName(flags, hostname()), kubeletRoot);
   const running: KubeletNode[] = [];

@@ -51,6 +51,11 @@ export async function compileNatives(cache: string): Promise<Natives & { shim: s
   return { shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService };
 }
 
+/** Compiles only the program that speaks to systemd: the first start, which compiles the others, may take longer than systemd waits. */
+export async function compileSdNotify(cache: string): Promise<string> {
+  return compileStatic(sdNotifySource, cache);
+}
+
 /**
  * Compiles the native programs and installs the CNI shim under both names that a runtime calls,
  * with the link to cni-bridge's socket.

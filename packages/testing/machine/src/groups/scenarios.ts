@@ -1,0 +1,105 @@
+import {
+  SCRUBBED_NODE_IP,
+  type Scenario,
+  type ScenarioStage,
+  TestCluster,
+  playScenario,
+  prepareScenarios,
+  readScenarios,
+} from '@kubus/harness';
+import { isReady } from '@kubus/kube-fixture';
+import { callCriOnce } from '@kubus/node-images';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { joinCluster } from '../agent.ts';
+import { expectNone } from '../checks.ts';
+import { type RuntimeSetup, setUpRuntime } from '../runtime-setup.ts';
+import type { Group, Stage } from './group.ts';
+import { startUnit } from './start-unit.ts';
+
+/** The guest's name, under which its node registers. */
+const NODE = 'kubus-machine';
+/** The factor by which an emulated machine may take longer than the reference until a scenario has settled. */
+const PATIENCE = 60;
+/** Seconds until the node is registered and Ready. */
+const REGISTRATION_S = 900;
+
+const folder = join(import.meta.dirname, '../../../../../e2e/data/scenarios');
+
+/** The agent as a unit and a member of a cluster whose API server runs on the machine below: what it does with the reference's scenarios. */
+export function scenariosGroup(setup: RuntimeSetup): Group {
+  return {
+    name: `scenarios-${setup.containerd}`,
+    about: `pods of an API server on containerd ${setup.containerd}.x do what the reference's did, value by value`,
+    setup,
+    run: async (stage) => {
+      await setUpRuntime(stage.guest, setup);
+      const cluster = await TestCluster.open({ approve: () => true, nodeAuthorization: true, bookmarkMs: 10_000 });
+      try {
+        await play(stage, setup, cluster);
+      } finally {
+        await cluster.close();
+      }
+    },
+  };
+}
+
+async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Promise<void> {
+  const { guest, checks } = stage;
+  const { api, server } = cluster;
+  await guest.run(`ip address add ${SCRUBBED_NODE_IP}/32 dev lo`);
+  await guest.reach(Number(api.url.port));
+  const kubeconfig = await readFile(await cluster.nodeKubeconfig(NODE), 'utf8');
+  await joinCluster(guest, kubeconfig, [`--node-ip=${SCRUBBED_NODE_IP}`]);
+  await startUnit(stage, setup.driver, { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local' });
+  const node = await guest.until(
+    'the node is Ready',
+    async () => {
+      const found = await api.get({ kind: 'Node', name: NODE });
+      return found !== undefined && isReady(found) ? found : undefined;
+    },
+    REGISTRATION_S,
+  );
+  await prepareScenarios(api);
+  const { cpu = '' } = (node.status as { capacity?: { cpu?: string } } | undefined)?.capacity ?? {};
+  const runtime = await guest.socket('/run/containerd/containerd.sock');
+  const scenarioStage: ScenarioStage = {
+    api,
+    isTestServer: server !== undefined,
+    nodeName: NODE,
+    cri: (method, request) => callCriOnce(runtime, method, request),
+    hostFolder: (name) => `/tmp/${name}`,
+    scope: (namespace, folders) => ({
+      node: NODE,
+      namespace,
+      folders: { ...folders, '<logs>': '/var/log/pods', '<root>': '/var/lib/kubelet' },
+      cgroupRoot: '',
+    }),
+    patience: PATIENCE,
+  };
+  for (const scenario of await readScenarios(folder)) {
+    await checks.check(`scenario ${scenario.name}`, async () => {
+      const differences = await playScenario(scenarioStage, forCpus(scenario, Number(cpu)));
+      expectNone(
+        'differences',
+        differences.filter((difference) => !isOfV2(difference)),
+      );
+    });
+  }
+}
+
+/** The reference's machine had two processors, which a pod that asks for too many is told. */
+function forCpus(scenario: Scenario, cpus: number): Scenario {
+  const golden = JSON.stringify(scenario.golden).replaceAll('capacity: 2000', `capacity: ${cpus * 1000}`);
+  return { ...scenario, golden: JSON.parse(golden) as Scenario['golden'] };
+}
+
+/** What only a record of cgroup v2 has: all processes of a container end together when one lacks memory (singleProcessOOMKill). */
+function isOfV2(difference: string): boolean {
+  const [path = '', reference, kubus] = difference.split('\n').map((line) => line.trim());
+  return (
+    path.endsWith('.linux.resources.unified.memory.oom.group') &&
+    reference?.endsWith('"(absent)"') === true &&
+    kubus?.endsWith('"1"') === true
+  );
+}
