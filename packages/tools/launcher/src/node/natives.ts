@@ -26,8 +26,6 @@ export interface Natives {
   readonly portRelay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
   readonly streamRelay: string;
-  /** Sends notifications to systemd. */
-  readonly sdNotify: string;
   /** Holds the lock on a file. */
   readonly holdLock: string;
   /** Process 1 of a service's container. */
@@ -38,20 +36,22 @@ export interface Natives {
 
 /** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService] = await Promise.all([
+  const [shim, relay, portRelay, streamRelay, holdLock, keepService, checkService] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
     compileStatic(portRelaySource, cache),
     compileStatic(streamRelaySource, cache),
-    compileStatic(sdNotifySource, cache),
     compileStatic(holdLockSource, cache),
     compileStatic(keepServiceSource, cache),
     compileStatic(checkServiceSource, cache),
   ]);
-  return { shim, relay, portRelay, streamRelay, sdNotify, holdLock, keepService, checkService };
+  return { shim, relay, portRelay, streamRelay, holdLock, keepService, checkService };
 }
 
-/** Compiles only the program that speaks to systemd: the first start, which compiles the others, may take longer than systemd waits. */
+/**
+ * Compiles the program that sends notifications to systemd, on its own: to compile the others may take longer than systemd waits without
+ * being asked to.
+ */
 export async function compileSdNotify(cache: string): Promise<string> {
   return compileStatic(sdNotifySource, cache);
 }
