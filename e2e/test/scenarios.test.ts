@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import {
   SCRUBBED_NODE_IP,
@@ -46,7 +47,7 @@ sharedClusterNode({}, async (parts) => {
     cri: (method, request) => node.cri(method, request),
     hostFolder: (name) => join(node.folder, name),
     scope: (namespace, folders) => scopeOf(node, namespace, folders),
-    patience: PATIENCE,
+    settled: (seconds, signal) => wait(seconds * PATIENCE * 1000, undefined, { signal }).catch(() => undefined),
   };
   // The longest ones first.
   const queue = [...scenarios].sort((a, b) => b.settleSeconds - a.settleSeconds);

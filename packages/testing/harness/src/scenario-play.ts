@@ -31,8 +31,8 @@ export interface ScenarioStage {
   readonly hostFolder: (scenario: string) => string;
   /** How values of this node become placeholders. */
   readonly scope: (namespace: string, folders: Readonly<Record<string, string>>) => RecordScope;
-  /** The factor by which the node may take longer than the reference until a scenario has settled. */
-  readonly patience: number;
+  /** Resolves when a scenario has had its time, for which the reference had so many seconds; or when it is aborted. */
+  readonly settled: (seconds: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Makes what pods of the reference's cluster found in their environment: the Service of its API server. */
@@ -84,8 +84,8 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
     return differences.some((line) => awaited.some((field) => line.startsWith(field))) ? undefined : record;
   };
   const changing = [pathOf({ ...pod, name: '' }), pathOf({ kind: 'Event', namespace, name: '' })];
-  const limitMs = settleSeconds * stage.patience * 1000;
-  const record = (await afterChange(api, changing, settled, limitMs)) ?? (await readRecord());
+  const limit = (signal: AbortSignal) => stage.settled(settleSeconds, signal);
+  const record = (await afterChange(api, changing, settled, limit)) ?? (await readRecord());
   const runtime = await runtimeRecord(stage, uid, scope);
   if (!deletes) {
     await api.delete(pod, { gracePeriodSeconds: 0 });
@@ -108,18 +108,19 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
 }
 
 /**
- * The result of `look` as soon as it is defined; called again after each change in the collections. Undefined after
- * `limitMs`.
+ * The result of `look` as soon as it is defined; called again after each change in the collections. Undefined when
+ * `limit` has resolved.
  */
 async function afterChange<T>(
   api: Cluster,
   collections: readonly string[],
   look: () => Promise<T | undefined>,
-  limitMs: number,
+  limit: (signal: AbortSignal) => Promise<void>,
 ): Promise<T | undefined> {
   const watches = await Promise.all(collections.map((path) => api.watch(path)));
   const end = () => watches.forEach((watch) => watch.close());
-  const timer = setTimeout(end, limitMs);
+  const done = new AbortController();
+  void limit(done.signal).then(end, end);
   try {
     const next = new Map(watches.map((watch) => [watch, watch.next()]));
     for (;;) {
@@ -132,7 +133,7 @@ async function afterChange<T>(
       next.set(changed, changed.next());
     }
   } finally {
-    clearTimeout(timer);
+    done.abort();
     end();
   }
 }

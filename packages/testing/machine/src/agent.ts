@@ -124,7 +124,7 @@ export async function treePods(): Promise<Map<string, string>> {
 
 /** The pods as the agent's read-only port shows them. */
 export async function listPods(guest: Guest): Promise<readonly RunningPod[]> {
-  const text = await guest.run('curl --silent --show-error --fail http://127.0.0.1:10255/pods', { seconds: 120 });
+  const text = await guest.run('curl --silent --show-error --fail http://127.0.0.1:10255/pods', { seconds: 600 });
   return podList.parse(JSON.parse(text)).items ?? [];
 }
 

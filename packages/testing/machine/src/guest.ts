@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { GuestError } from './errors.ts';
 import type { GuestImage } from './guest-image.ts';
-import { type Say, waitUntil } from './progress.ts';
+import { type Patience, type Say, machinePatience, waitUntil } from './progress.ts';
 
 /** What the guest gets of this machine. Kept trees of the reference were made with the defaults. */
 export interface GuestSize {
@@ -30,10 +30,14 @@ export interface GuestOptions extends GuestSize {
 export interface RunOptions {
   /** Default: root. */
   readonly user?: 'root' | 'dev';
-  /** Seconds after which it counts as hanging. Default: 600. */
+  /** Seconds of this machine after which it counts as hanging. Default: {@link HANGING_S}. */
   readonly seconds?: number;
 }
 
+/** Seconds of this machine after which a command, and a boot, count as hanging: a busy machine emulates slowly. */
+const HANGING_S = 7_200;
+/** Seconds of the guest's clock for which a condition may be missing. */
+const PATIENCE_S = 600;
 const OUTPUT_LIMIT = 64 * 1024 * 1024;
 
 /**
@@ -84,7 +88,7 @@ export class Guest {
    *
    * @throws GuestError `CommandFailed` with both outputs.
    */
-  async run(line: string, { user = 'root', seconds = 600 }: RunOptions = {}): Promise<string> {
+  async run(line: string, { user = 'root', seconds = HANGING_S }: RunOptions = {}): Promise<string> {
     const args = [...this.#ssh, `${user}@127.0.0.1`, line];
     return new Promise((resolve, reject) => {
       execFile('ssh', args, { maxBuffer: OUTPUT_LIMIT, timeout: seconds * 1_000 }, (error, stdout, stderr) => {
@@ -104,9 +108,17 @@ export class Guest {
     await this.run(`mkdir -p "$(dirname ${path})" && echo ${encoded} | base64 -d >${path}`);
   }
 
-  /** Resolves with the result of `look` as soon as it is not undefined; see {@link waitUntil}. */
-  async until<T>(what: string, look: () => Promise<T | undefined>, seconds?: number): Promise<T> {
-    return waitUntil(what, this.#say, look, seconds);
+  /** Seconds of its clock since it has booted. */
+  async uptime(): Promise<number> {
+    return Number((await this.run('cat /proc/uptime')).split(' ')[0]);
+  }
+
+  /**
+   * Resolves with the result of `look` as soon as it is not undefined; see {@link waitUntil}. At most ten minutes of the guest's clock, which
+   * may be hours of this machine's.
+   */
+  async until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+    return waitUntil(what, this.#say, look, await this.#patience());
   }
 
   /** A socket of this machine that leads to that of the guest. */
@@ -125,7 +137,7 @@ export class Guest {
   async reboot(): Promise<void> {
     const before = await this.#bootId();
     await this.run('systemctl reboot').catch(() => undefined);
-    await this.until('the guest boots again', async () => {
+    await this.#booting('the guest boots again', async () => {
       // A connection to the boot before would be waited for.
       await this.#disconnect();
       const now = await this.#bootId();
@@ -156,14 +168,24 @@ export class Guest {
   }
 
   async #bootId(): Promise<string> {
-    return (await this.run('cat /proc/sys/kernel/random/boot_id', { seconds: 120 })).trim();
+    return (await this.run('cat /proc/sys/kernel/random/boot_id', { seconds: 600 })).trim();
+  }
+
+  /** While the guest boots its clock cannot be asked. */
+  #booting<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
+    return waitUntil(what, this.#say, look, machinePatience(HANGING_S));
+  }
+
+  async #patience(): Promise<Patience> {
+    const end = (await this.uptime()) + PATIENCE_S;
+    return { limit: `${PATIENCE_S} s of the guest`, isOver: async () => (await this.uptime()) > end };
   }
 
   /** A unit that failed leaves the system `degraded`, which is for a test to judge. */
   async #answers(what: string): Promise<void> {
-    await this.until(what, async () => {
+    await this.#booting(what, async () => {
       if (this.#qemu.exitCode !== null) throw new GuestError('GuestEnded', 'QEMU has ended: see the console');
-      const state = await this.run('systemctl is-system-running || true', { seconds: 120 });
+      const state = await this.run('systemctl is-system-running || true', { seconds: 600 });
       return /running|degraded/.test(state) ? state : undefined;
     });
   }
@@ -172,7 +194,9 @@ export class Guest {
 function qemuArguments(image: GuestImage, options: GuestOptions, port: number): string[] {
   const { cpus = 1, memoryMiB = 4096, kvm = false, disks = [] } = options;
   return [
-    ...['-accel', kvm ? 'kvm' : 'tcg,thread=multi', '-cpu', kvm ? 'host' : 'max'],
+    // The clock of an emulated machine counts its instructions, a thousand million a second: what has a time limit there takes as long as
+    // on a real machine, however slow this one is.
+    ...(kvm ? ['-accel', 'kvm', '-cpu', 'host'] : ['-accel', 'tcg,thread=single', '-icount', 'shift=0', '-cpu', 'max']),
     ...['-smp', String(cpus), '-m', `${memoryMiB}M`, '-display', 'none', '-serial', 'stdio', '-monitor', 'none'],
     ...['-kernel', image.kernel, '-initrd', image.initrd, '-append', 'root=/dev/vda rw console=ttyS0 quiet'],
     // Writes go to a temporary file that QEMU has already unlinked.
@@ -189,9 +213,9 @@ function sshArguments({ sshKey }: GuestImage, folder: string, port: number): str
     StrictHostKeyChecking: 'no',
     UserKnownHostsFile: '/dev/null',
     LogLevel: 'ERROR',
-    ConnectTimeout: '60',
+    ConnectTimeout: '600',
     ServerAliveInterval: '60',
-    ServerAliveCountMax: '10',
+    ServerAliveCountMax: '60',
     ControlMaster: 'auto',
     ControlPath: join(folder, '%r'),
     ControlPersist: 'yes',

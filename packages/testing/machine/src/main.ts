@@ -89,7 +89,7 @@ async function runGroup(
     await group.run({ guest, checks, say, hasReference: options.disks.length > 0 });
   });
   const versions = guest && (await readVersions(guest, group.setup).catch(() => undefined));
-  const journal = await guest?.run('journalctl --no-pager --output=short-monotonic', { seconds: 900 }).catch(String);
+  const journal = await guest?.run('journalctl --no-pager --output=short-monotonic').catch(String);
   if (journal !== undefined) await writeFile(join(logs, `${group.name}-journal.log`), journal);
   await guest?.stop();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);

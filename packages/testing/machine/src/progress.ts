@@ -7,20 +7,31 @@ export type Say = (line: string) => void;
 /** How often a wait looks, and how often it says that it still waits, in milliseconds. */
 const [LOOK_MS, SAY_MS] = [2_000, 30_000];
 
-/** How long something in the guest may take, in seconds: an emulated machine takes 20 times as long as this one. */
-const PATIENCE_S = 900;
+/** When a wait is given up. It only ends what hangs. */
+export interface Patience {
+  /** For the error's text, such as `600 s`. */
+  readonly limit: string;
+  readonly isOver: () => Promise<boolean>;
+}
+
+/** By the clock of this machine, from now on. */
+export function machinePatience(seconds: number): Patience {
+  const end = performance.now() + seconds * 1_000;
+  return { limit: `${seconds} s`, isOver: () => Promise.resolve(performance.now() > end) };
+}
 
 /**
  * Resolves with the result of `look` as soon as it is not undefined, and says every 30 s that it still waits.
  *
  * @param what the condition, for the progress and the error's text.
- * @throws GuestError `ConditionMissing` after `seconds`, with the last error of `look`.
+ * @param patience asked each time it says that it still waits.
+ * @throws GuestError `ConditionMissing` when the patience is over, with the last error of `look`.
  */
 export async function waitUntil<T>(
   what: string,
   say: Say,
   look: () => Promise<T | undefined>,
-  seconds = PATIENCE_S,
+  patience: Patience,
 ): Promise<T> {
   const start = performance.now();
   let said = start;
@@ -34,11 +45,11 @@ export async function waitUntil<T>(
       cause = error;
     }
     const now = performance.now();
-    if (now - start > seconds * 1_000) {
-      const last = cause instanceof Error ? `: ${cause.message}` : '';
-      throw new GuestError('ConditionMissing', `not within ${seconds} s: ${what}${last}`, { cause });
-    }
     if (now - said > SAY_MS) {
+      const why = cause instanceof Error ? `: ${cause.message}` : '';
+      if (await patience.isOver()) {
+        throw new GuestError('ConditionMissing', `not within ${patience.limit}: ${what}${why}`, { cause });
+      }
       say(`  still waiting for ${what} (${Math.round((now - start) / 1_000)} s)`);
       said = now;
     }

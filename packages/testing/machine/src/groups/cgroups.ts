@@ -51,16 +51,12 @@ async function treesOf(
   const during = await readTree(guest, setup, name);
   await removePods(guest);
   // Pods' cgroups end with the agent's next look at them, not with the last container.
-  const after = await guest.until(
-    'the pods’ cgroups are removed',
-    async () => {
-      const tree = await readTree(guest, setup, name);
-      return Object.keys(tree.cgroups).some((path) => path.includes('pod:') || /[/-]pod[0-9a-f]/.test(path))
-        ? undefined
-        : tree;
-    },
-    120,
-  );
+  const after = await guest.until('the pods’ cgroups are removed', async () => {
+    const tree = await readTree(guest, setup, name);
+    return Object.keys(tree.cgroups).some((path) => path.includes('pod:') || /[/-]pod[0-9a-f]/.test(path))
+      ? undefined
+      : tree;
+  });
   return { during, after };
 }
 
@@ -91,16 +87,10 @@ async function runPods({ guest, checks }: Stage, setup: RuntimeSetup): Promise<v
   });
   await checks.check('nothing is left of removed pods', async () => {
     await removePods(guest);
-    const left = await guest.until(
-      'no differences to what the reference leaves',
-      async () => {
-        const differences = unexplained(reference.after, await readTree(guest, setup, 'Kubus'), setup);
-        expectNone('differences', differences);
-        return differences;
-      },
-      120,
-    );
-    expectNone('left', left);
+    await guest.until('no differences to what the reference leaves', async () => {
+      expectNone('differences', unexplained(reference.after, await readTree(guest, setup, 'Kubus'), setup));
+      return true;
+    });
   });
   await checks.check('the unit stops by itself', async () => {
     await stopAgent(guest);

@@ -12,7 +12,7 @@ export const nodeGroup: Group = {
   setup,
   run: async ({ guest, checks }) => {
     const before = await everything(guest);
-    const asUser = (line: string) => guest.run(line, { user: 'dev', seconds: 1_800 });
+    const asUser = (line: string) => guest.run(line, { user: 'dev' });
     await checks.check('`kubus up` shows the example pods', async () => {
       const table = await asUser(`${kubus} up`);
       const lacking = ['hello-node0', 'once-node0', 'web-node0'].filter((name) => !table.includes(name));
@@ -20,7 +20,7 @@ export const nodeGroup: Group = {
     });
     await checks.check('`kubus status` shows every service as ready', async () => {
       // It fails while one is not: on a slow machine a service that has just started does not answer in time.
-      await guest.until('every service is ready', () => asUser(`${kubus} status`), 300);
+      await guest.until('every service is ready', () => asUser(`${kubus} status`));
     });
     await checks.check('a pod of a new manifest runs', async () => {
       await guest.run(

@@ -11,18 +11,20 @@ import { isReady } from '@kubus/kube-fixture';
 import { callCriOnce } from '@kubus/node-images';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { joinCluster } from '../agent.ts';
 import { expectNone } from '../checks.ts';
+import type { Guest } from '../guest.ts';
 import { type RuntimeSetup, setUpRuntime } from '../runtime-setup.ts';
 import type { Group, Stage } from './group.ts';
 import { startUnit } from './start-unit.ts';
 
 /** The guest's name, under which its node registers. */
 const NODE = 'kubus-machine';
-/** The factor by which an emulated machine may take longer than the reference until a scenario has settled. */
-const PATIENCE = 60;
-/** Seconds until the node is registered and Ready. */
-const REGISTRATION_S = 900;
+/** The factor by which the guest may take longer than the reference until a scenario has settled. */
+const PATIENCE = 10;
+/** Milliseconds of this machine between looks at the guest's clock. */
+const LOOK_MS = 10_000;
 
 const folder = join(import.meta.dirname, '../../../../../e2e/data/scenarios');
 
@@ -52,14 +54,10 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
   const kubeconfig = await readFile(await cluster.nodeKubeconfig(NODE), 'utf8');
   await joinCluster(guest, kubeconfig, [`--node-ip=${SCRUBBED_NODE_IP}`]);
   await startUnit(stage, setup.driver, { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local' });
-  const node = await guest.until(
-    'the node is Ready',
-    async () => {
-      const found = await api.get({ kind: 'Node', name: NODE });
-      return found !== undefined && isReady(found) ? found : undefined;
-    },
-    REGISTRATION_S,
-  );
+  const node = await guest.until('the node is Ready', async () => {
+    const found = await api.get({ kind: 'Node', name: NODE });
+    return found !== undefined && isReady(found) ? found : undefined;
+  });
   await prepareScenarios(api);
   const { cpu = '' } = (node.status as { capacity?: { cpu?: string } } | undefined)?.capacity ?? {};
   const runtime = await guest.socket('/run/containerd/containerd.sock');
@@ -75,7 +73,7 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
       folders: { ...folders, '<logs>': '/var/log/pods', '<root>': '/var/lib/kubelet' },
       cgroupRoot: '',
     }),
-    patience: PATIENCE,
+    settled: (seconds, signal) => passed(guest, seconds * PATIENCE, signal),
   };
   for (const scenario of await readScenarios(folder)) {
     await checks.check(`scenario ${scenario.name}`, async () => {
@@ -85,6 +83,14 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
         differences.filter((difference) => !isOfV2(difference)),
       );
     });
+  }
+}
+
+/** Resolves when so many seconds of the guest's clock have passed. */
+async function passed(guest: Guest, seconds: number, signal: AbortSignal): Promise<void> {
+  const end = (await guest.uptime()) + seconds;
+  while (!signal.aborted && (await guest.uptime()) < end) {
+    await wait(LOOK_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
