@@ -35,7 +35,17 @@ interface Reason {
 }
 
 /** Every one of them is listed in docs/machines.md. */
-const reasons: readonly Reason[] = [];
+const reasons: readonly Reason[] = [
+  {
+    reason: 'the controller cpuset stays handed down to the classes after their last pod',
+    covers: ({ cgroup, file, expected, found }, { driver }) => {
+      if (driver !== 'systemd' || file === undefined) return false;
+      if (cgroup === 'kubepods.slice') return file === 'cgroup.subtree_control' && found === `cpuset ${expected ?? ''}`;
+      const isClass = /^kubepods\.slice\/kubepods-(burstable|besteffort)\.slice$/.test(cgroup);
+      return isClass && file.startsWith('cpuset.') && expected === undefined && (found === '' || found === 'member');
+    },
+  },
+];
 
 /** Why a difference is meant; undefined when it is not. */
 export function reasonFor(difference: TreeDifference, setup: RuntimeSetup): string | undefined {
