@@ -36,6 +36,20 @@ const packages = globSync(manifests, { cwd: root }).map((file) => {
   return { name, dir, role, pure };
 });
 
+/** Functions that have one place in the workspace, which sets their limits. */
+const onePlace = [
+  {
+    name: 'node:http',
+    importNames: ['createServer'],
+    message: 'httpServer of @kubus/service-kit makes servers: it limits what one client may cost (rule:bounds).',
+  },
+  {
+    name: 'node:https',
+    importNames: ['createServer'],
+    message: 'httpsServer of @kubus/service-kit makes servers: it limits what one client may cost (rule:bounds).',
+  },
+];
+
 const roleRules = packages.map(({ name, dir, role, pure }) => {
   const forbidden = packages.filter((other) => other.name !== name && !roles[role].includes(other.role));
   return {
@@ -45,6 +59,7 @@ const roleRules = packages.map(({ name, dir, role, pure }) => {
       'no-restricted-imports': [
         'error',
         {
+          paths: role === 'testing' ? [] : onePlace,
           patterns: [
             ...forbidden.map((other) => ({
               group: [other.name, `${other.name}/*`],

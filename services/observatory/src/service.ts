@@ -1,5 +1,12 @@
 import { RecordFollower, connectNats, readSeed } from '@kubus/bus-nats';
-import { ConfigError, type ServiceDefinition, servePrivately, version } from '@kubus/service-kit';
+import {
+  ConfigError,
+  type ServiceDefinition,
+  httpServer,
+  servePrivately,
+  uploadLimits,
+  version,
+} from '@kubus/service-kit';
 import { createApp } from './app.ts';
 import { NodeRecordings } from './node-recordings.ts';
 import { Threads } from './threads.ts';
@@ -29,7 +36,11 @@ export const observatory: ServiceDefinition = {
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
     const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
-    const listening = await servePrivately(app, socket);
+    const listening = await servePrivately(
+      app,
+      socket,
+      httpServer((request, response) => app.routing(request, response), uploadLimits),
+    );
     health.ready('record', () => (follower.following ? undefined : 'the record is not being followed'));
     metrics.add({
       type: 'gauge',

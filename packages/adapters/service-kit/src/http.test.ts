@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Distribution } from '@kubus/metrics';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
 import { Metrics } from './metrics.ts';
@@ -99,6 +101,29 @@ test('other paths do not exist, and the first requests may be concurrent', async
   expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 404, 200]);
   const posted = await fetch(`http://${served.address}/healthz`, { method: 'POST' });
   expect(posted.status).toBe(404);
+});
+
+test('HEAD is answered as GET is, without the body', async () => {
+  for (const path of ['/healthz', '/readyz', '/metrics', '/metrics.json']) {
+    const head = await fetch(`http://${served.address}${path}`, { method: 'HEAD' });
+    expect([path, head.status, await head.text()]).toEqual([path, 200, '']);
+  }
+});
+
+test.each(['/healthz', '/metrics'])('a body of 100 MB for %s is not read', async (path) => {
+  const socket = connect(Number(served.address.split(':')[1]), '127.0.0.1');
+  socket.on('error', () => undefined).resume();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.write(`POST ${path} HTTP/1.1\r\nHost: node\r\nContent-Length: 100000000\r\n\r\n`);
+  const piece = Buffer.alloc(1_000_000);
+  let pieces = 0;
+  for (; pieces < 100 && socket.writable; pieces += 1) {
+    const isFull = !socket.write(piece);
+    if (isFull) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed]);
+  }
+  socket.destroy();
+  await closed;
+  expect(pieces).toBeLessThan(50);
 });
 
 test('the server listens on the loopback address only, until it is closed', async () => {

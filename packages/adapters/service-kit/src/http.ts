@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Health } from './health.ts';
+import { hasBody, httpServer } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 
 /**
@@ -17,7 +17,9 @@ export async function serveHttp(options: {
   port: number;
 }): Promise<{ address: string; close: () => Promise<void> }> {
   let app: Promise<FastifyInstance> | undefined;
-  const server = createServer((request, response) => {
+  const server = httpServer((request, response) => {
+    // No route reads a body.
+    if (hasBody(request)) response.setHeader('connection', 'close');
     app ??= makeApp(options);
     app.then(
       (made) => made.routing(request, response),

@@ -2,6 +2,7 @@ export { systemClock, systemIds } from './clock.ts';
 export { EventRecorder, type EventRecorderOptions, type NodeEvents, type PodEvents } from './event-recorder.ts';
 export { FileRecordStore } from './file-record-store.ts';
 export { answerDiscovery } from './discovery.ts';
+export { type HttpLimits, httpLimits, httpServer, httpsServer, uploadLimits } from './http-server.ts';
 export { announceInstance, joinBus } from './join-bus.ts';
 export { type AdjustableLogger, DEBUG_VERBOSITY, createLogger, levelOf } from './logger.ts';
 export { readMachine } from './machine-info.ts';

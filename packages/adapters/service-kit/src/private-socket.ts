@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
 import { chmod, mkdir, rename, rm } from 'node:fs/promises';
-import { type Server as HttpServer, createServer } from 'node:http';
+import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'node:net';
 import { dirname, join } from 'node:path';
+import { httpServer } from './http-server.ts';
 
 /** Makes a server listen on a unix socket that only the node's own user may open; replaces a leftover one. */
 export async function listenPrivately(server: Server, path: string): Promise<void> {
@@ -24,7 +25,7 @@ export async function listenPrivately(server: Server, path: string): Promise<voi
 export async function servePrivately(
   app: FastifyInstance,
   path: string,
-  server: HttpServer = createServer((request, response) => app.routing(request, response)),
+  server: HttpServer = httpServer((request, response) => app.routing(request, response)),
 ): Promise<{ close(): Promise<void> }> {
   await listenPrivately(server, path);
   return {

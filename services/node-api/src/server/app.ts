@@ -18,7 +18,7 @@ import type { NodeMetrics } from '../metrics/node-metrics.ts';
 import type { NodeStatistics } from '../stats/node-statistics.ts';
 import { addStatsRoutes } from '../stats/stats-routes.ts';
 import { observeRequests } from '../metrics/request-metrics.ts';
-import { get, hasLongBody, queryOf, sendJson, sendText, serveFor } from './routes.ts';
+import { get, hasLongBody, hasLongQuery, queryOf, sendJson, sendText, serveFor } from './routes.ts';
 import { type SystemLogOptions, addSystemLogRoutes } from '../logs/system-log-routes.ts';
 import { isUpgrade, takeUpgrade } from './upgrades.ts';
 
@@ -93,8 +93,14 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onRequest', async (request, reply) => {
     if (hasLongBody(request)) reply.header('connection', 'close');
     const { host = [] } = request.raw.headersDistinct;
-    if (host.length <= 1) return undefined;
-    return sendText(reply.header('connection', 'close'), 400, '400 Bad Request: too many Host headers');
+    const wrong =
+      host.length > 1
+        ? 'too many Host headers'
+        : hasLongQuery(request)
+          ? 'too many parameters in the query'
+          : undefined;
+    if (wrong === undefined) return undefined;
+    return sendText(reply.header('connection', 'close'), 400, `400 Bad Request: ${wrong}`);
   });
   const users = new WeakMap<FastifyRequest, User>();
   if (guard !== undefined) app.addHook('onRequest', (request, reply) => admit(guard, users, request, reply));

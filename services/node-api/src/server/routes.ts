@@ -37,6 +37,16 @@ export function queryOf({ url }: FastifyRequest): Query {
   return query;
 }
 
+/** The largest number of parameters of a query; that of Go's `net/url`. */
+const MOST_PARAMETERS = 10_000;
+
+/** Whether the query has more parameters than are read. */
+export function hasLongQuery({ url }: FastifyRequest): boolean {
+  let count = 1;
+  for (let at = url.indexOf('&'); at !== -1; at = url.indexOf('&', at + 1)) count += 1;
+  return count > MOST_PARAMETERS;
+}
+
 /** The largest body that is read from a connection that goes on, in bytes. No route needs more. */
 const LARGEST_BODY = 4_096;
 

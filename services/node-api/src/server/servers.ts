@@ -1,8 +1,9 @@
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
+import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/service-kit';
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
-import { type Server, createServer } from 'node:http';
-import { type Server as SecureServer, createServer as createSecureServer } from 'node:https';
+import type { Server } from 'node:http';
+import type { Server as SecureServer } from 'node:https';
 import { type AddressInfo, Socket } from 'node:net';
 import { type SecureContextOptions, createSecureContext } from 'node:tls';
 import { FollowedFiles } from '../tls/followed-files.ts';
@@ -22,21 +23,12 @@ export interface Place {
   readonly port: number;
 }
 
-/**
- * What one client may cost before it is authenticated. Times are in milliseconds: how long a connection may be idle, and how long
- * the header and all of a request may take to arrive; streams do not count. The request line and the header together have at most
- * 256 KiB: the words of a command of `kubectl exec` are in the URL, and the kernel refuses a word of more than 128 KiB.
- */
-export const limits = {
-  keepAliveTimeout: 90_000,
-  headersTimeout: 30_000,
-  requestTimeout: 60_000,
-  maxHeaderSize: 256 * 1024,
-};
+/** The words of a command of `kubectl exec` are in the URL, and the kernel refuses a word of more than 128 KiB. */
+export const streamLimits: HttpLimits = { ...httpLimits, maxHeaderSize: 256 * 1024 };
 
 /** Serves without TLS and without authentication. */
 export async function listenPlain(app: FastifyInstance, place: Place): Promise<Listening> {
-  const server = createServer(limits);
+  const server = httpServer();
   serveOneByOne(server, (request, response) => app.routing(request, response));
   return listen(server, app, place, () => Promise.resolve());
 }
@@ -70,9 +62,10 @@ export async function listenSecure(
   let authorities: string | undefined;
   /** The CAs with which the client of each connection was verified. */
   const judgedBy = new Map<string, string | undefined>();
-  const server: SecureServer = createSecureServer(
+  const server: SecureServer = httpsServer(
     // The client's certificate is verified with the request, not with the connection.
-    { ...limits, requestCert: clientCaFile !== undefined, rejectUnauthorized: false },
+    { requestCert: clientCaFile !== undefined, rejectUnauthorized: false },
+    streamLimits,
   );
   serveOneByOne(server, (request, response) => {
     // A connection from before the CAs changed; the client opens another one.

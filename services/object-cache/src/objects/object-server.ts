@@ -11,7 +11,7 @@ import {
   tokenRoute,
 } from '@kubus/object-socket';
 import { type Logger, toError } from '@kubus/ports';
-import { listenPrivately } from '@kubus/service-kit';
+import { httpLimits, listenPrivately } from '@kubus/service-kit';
 import { type FastifyInstance, fastify } from 'fastify';
 import * as z from 'zod';
 import type { FollowedObjects } from './followed-objects.ts';
@@ -39,7 +39,7 @@ export interface ObjectServerOptions {
 /** The socket that serves values (docs/object-socket.md), to the node's own user alone. */
 export class ObjectServer {
   readonly #options: ObjectServerOptions;
-  readonly #http: FastifyInstance = fastify({ logger: false });
+  readonly #http: FastifyInstance = fastify({ logger: false, http: httpLimits });
   readonly #socket: string;
 
   /** Serves on `socket`, which may be left over from an earlier process. */

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { httpServer, uploadLimits } from '@kubus/service-kit';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
@@ -21,7 +22,7 @@ export async function listenGuarded(
   token: string,
   answer: Answer,
 ): Promise<{ server: Server; port: number }> {
-  const server = createServer((request, response) => {
+  const server = httpServer((request, response) => {
     const refusal = refusalOf(request, token);
     if (refusal === undefined) answer(request, response);
     else {
@@ -29,7 +30,7 @@ export async function listenGuarded(
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' });
       response.end(JSON.stringify({ error: { code, message } }));
     }
-  });
+  }, uploadLimits);
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return { server, port: (server.address() as AddressInfo).port };
