@@ -1,6 +1,6 @@
 import { KubusError, hasErrno } from '@kubus/ports';
 import { type Stats, constants, readFileSync } from 'node:fs';
-import { type FileHandle, open, opendir } from 'node:fs/promises';
+import { type FileHandle, open, opendir, readlink } from 'node:fs/promises';
 
 /** O_PATH of open(2): refers to the location only, so that the file system need not respond. Node.js has no constant for it. */
 const O_PATH = 0o10000000;
@@ -55,6 +55,11 @@ export class Held {
     return `${dev} ${ino}`;
   }
 
+  /** Where it is now: an absolute path without links. */
+  place(): Promise<string> {
+    return readlink(this.path);
+  }
+
   stat(): Promise<Stats> {
     return this.#handle.stat();
   }
@@ -83,7 +88,7 @@ export interface TreeVisitor {
  * Entries of one folder that are processed concurrently. Node.js runs four file operations at a time, for the whole
  * process.
  */
-const AT_ONCE = 8;
+export const AT_ONCE = 8;
 /** The greatest depth of a path (PATH_MAX). Every folder on the way is kept open. */
 const DEEPEST = 2048;
 
@@ -125,7 +130,8 @@ export async function walkTree(folder: Held, visitor: TreeVisitor, depth = 0): P
   await visitFiles();
 }
 
-async function* entries(folder: Held): AsyncGenerator<{ name: string; isFolder: boolean }> {
+/** The entries of an open folder; none when it was removed. */
+export async function* entries(folder: Held): AsyncGenerator<{ name: string; isFolder: boolean }> {
   try {
     for await (const entry of await opendir(folder.path, { bufferSize: 256 })) {
       yield { name: entry.name, isFolder: entry.isDirectory() };
@@ -136,7 +142,7 @@ async function* entries(folder: Held): AsyncGenerator<{ name: string; isFolder: 
 }
 
 /** Undefined when it does not exist any more, or is no longer a folder. */
-async function openFolder(folder: Held, name: string): Promise<Held | undefined> {
+export async function openFolder(folder: Held, name: string): Promise<Held | undefined> {
   try {
     return await Held.open(folder.at(name), { folder: true });
   } catch (error) {

@@ -15,6 +15,6 @@ export { type Mount, deviceOf, isMounted, listMounts, mountsBelow, parseMounts }
 export { WithinError, openWithin } from './open-within.ts';
 export { readWithin } from './read-within.ts';
 export { runProgram } from './run-program.ts';
-export { removeTree } from './remove-tree.ts';
+export { NotRemoved, removeTree } from './remove-tree.ts';
 export { type FileContent, holdsContent, writeContent } from './atomic-writer/content-folder.ts';
 export { ContentPathError, checkPaths } from './atomic-writer/content-paths.ts';
