@@ -50,38 +50,78 @@ const onePlace = [
   },
 ];
 
-const roleRules = packages.map(({ name, dir, role, pure }) => {
+/** Packages that open paths which a container can influence. */
+const opensPathsOfContainers = [
+  'packages/adapters/filesystem',
+  'packages/adapters/log-reader',
+  'packages/adapters/object-socket',
+  'services/node-api',
+  'services/pod-workers',
+  'services/volume-manager',
+];
+
+/** Files of these packages that open only the node's own paths and those of the kernel; and the places of the functions that open others. */
+const opensOwnPaths = [
+  'packages/adapters/filesystem/src/atomic-writer/content-folder.ts',
+  'packages/adapters/filesystem/src/held.ts',
+  'packages/adapters/filesystem/src/mount-table.ts',
+  'packages/adapters/filesystem/src/open-regular.ts',
+  'services/node-api/src/debug/zpages.ts',
+  'services/node-api/src/server/app.ts',
+  'services/node-api/src/tls/followed-files.ts',
+  'services/node-api/src/tls/pair-files.ts',
+  'services/node-api/src/tls/serving-certificates.ts',
+  'services/pod-workers/src/cgroups/open-cgroups.ts',
+  'services/pod-workers/src/files/node-files.ts',
+];
+
+const opening = ['node:fs', 'node:fs/promises'].map((name) => ({
+  name,
+  importNames: [
+    ...['open', 'openSync', 'opendir', 'opendirSync', 'createReadStream', 'createWriteStream', 'promises'],
+    ...['readFile', 'readFileSync', 'writeFile', 'writeFileSync', 'appendFile', 'appendFileSync'],
+    ...['truncate', 'truncateSync', 'copyFile', 'copyFileSync', 'cp', 'cpSync'],
+  ],
+  message:
+    'A container can put a pipe or a link there: use openRegular and its neighbours of @kubus/filesystem (rule:bounds), or list the file in opensOwnPaths.',
+}));
+
+const roleRules = packages.flatMap(({ name, dir, role, pure }) => {
   const forbidden = packages.filter((other) => other.name !== name && !roles[role].includes(other.role));
-  return {
-    files: [`${dir}/src/**/*.{ts,tsx}`],
-    ignores: ['**/*.test.ts'],
-    rules: {
-      'no-restricted-imports': [
+  const everywhere = role === 'testing' ? [] : onePlace;
+  const own = opensOwnPaths.filter((file) => file.startsWith(`${dir}/`));
+  const rulesOf = (paths) => ({
+    'no-restricted-imports': [
+      'error',
+      {
+        paths,
+        patterns: [
+          ...forbidden.map((other) => ({
+            group: [other.name, `${other.name}/*`],
+            message: `A package of role "${role}" may not import "${other.role}".`,
+          })),
+          ...(pure ? [{ group: ['node:*'], message: `${name} does no I/O.` }] : []),
+        ],
+      },
+    ],
+    ...(pure && {
+      'no-restricted-properties': [
         'error',
-        {
-          paths: role === 'testing' ? [] : onePlace,
-          patterns: [
-            ...forbidden.map((other) => ({
-              group: [other.name, `${other.name}/*`],
-              message: `A package of role "${role}" may not import "${other.role}".`,
-            })),
-            ...(pure ? [{ group: ['node:*'], message: `${name} does no I/O.` }] : []),
-          ],
-        },
+        { object: 'Date', property: 'now', message: 'Pass the time in.' },
+        { object: 'Math', property: 'random', message: 'Pass random values in.' },
       ],
-      ...(pure && {
-        'no-restricted-properties': [
-          'error',
-          { object: 'Date', property: 'now', message: 'Pass the time in.' },
-          { object: 'Math', property: 'random', message: 'Pass random values in.' },
-        ],
-        'no-restricted-syntax': [
-          'error',
-          { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'Pass the time in.' },
-        ],
-      }),
-    },
-  };
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'NewExpression[callee.name="Date"][arguments.length=0]', message: 'Pass the time in.' },
+      ],
+    }),
+  });
+  const src = { files: [`${dir}/src/**/*.{ts,tsx}`], ignores: ['**/*.test.ts'] };
+  if (!opensPathsOfContainers.includes(dir)) return [{ ...src, rules: rulesOf(everywhere) }];
+  return [
+    { ...src, rules: rulesOf([...everywhere, ...opening]) },
+    ...(own.length === 0 ? [] : [{ files: own, rules: rulesOf(everywhere) }]),
+  ];
 });
 
 export default tseslint.config(

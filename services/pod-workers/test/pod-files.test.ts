@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
 import { mount, mountsBelow, unmount } from '@kubus/filesystem';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -56,6 +57,18 @@ describe('a pod’s hosts file', () => {
     expect(readFileSync(path, 'utf8')).toContain('10.88.0.6\tweb');
     expect(readFileSync(path, 'utf8')).not.toContain('10.88.0.5');
     expect(readdirSync(join(root, 'pods/u'))).toEqual(['etc-hosts']);
+  });
+
+  test.each([
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path])],
+    ['a link', (path: string) => symlinkSync(join(dir, 'of-the-host'), path)],
+  ])('replaces %s that a container has put there', async (_, put) => {
+    writeFileSync(join(dir, 'of-the-host'), 'kept');
+    mkdirSync(join(root, 'pods/u'), { recursive: true });
+    for (const name of ['etc-hosts', 'etc-hosts.part']) put(join(root, 'pods/u', name));
+    const path = await filesOf().writeHostsFile(pod('u'), ['10.88.0.5']);
+    expect(readFileSync(path, 'utf8')).toContain('10.88.0.5');
+    expect(readFileSync(join(dir, 'of-the-host'), 'utf8')).toBe('kept');
   });
 
   test('in the host’s network is the node’s own', async () => {

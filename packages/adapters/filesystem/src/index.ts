@@ -1,5 +1,5 @@
 export { mountDevice } from './device.ts';
-export { namesIn } from './folder-names.ts';
+export { filesIn, namesIn } from './folder-names.ts';
 export { Held, type TreeEntry, walkTree } from './held.ts';
 export {
   MountError,
@@ -12,8 +12,9 @@ export {
   unmountBelow,
 } from './mount-programs.ts';
 export { type Mount, deviceOf, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
+export { NotRegular, createRegular, openHeld, openRegular, readRegular, replaceRegular } from './open-regular.ts';
 export { WithinError, openWithin } from './open-within.ts';
-export { readWithin } from './read-within.ts';
+export { holdWithin, readWithin } from './read-within.ts';
 export { runProgram } from './run-program.ts';
 export { NotRemoved, removeTree } from './remove-tree.ts';
 export { type FileContent, holdsContent, writeContent } from './atomic-writer/content-folder.ts';

@@ -1,5 +1,6 @@
 import { type LogEntry, parseLogEntry, splitLines } from '@kubus/container-log';
-import { type FileHandle, open } from 'node:fs/promises';
+import { openRegular } from '@kubus/filesystem';
+import type { FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -22,14 +23,14 @@ const CHUNK = 64 * 1024;
 const HEAD = 64;
 const NEWLINE = 0x0a;
 
-/** Opens a file that is or was written by the runtime. Rejects with ENOENT when there is none. */
+/** Opens a file that is or was written by the runtime. Rejects with ENOENT when there is none, and for anything but a regular file. */
 export async function openPlain(path: string): Promise<LogFile> {
-  return new PlainFile(await open(path));
+  return new PlainFile(await openRegular(path));
 }
 
-/** Opens a rotated file that was compressed. Rejects with ENOENT when there is none. */
+/** Opens a rotated file that was compressed; rejects as {@link openPlain}. */
 export async function openCompressed(path: string): Promise<LogFile> {
-  return new CompressedFile(await open(path));
+  return new CompressedFile(await openRegular(path));
 }
 
 class PlainFile implements LogFile {

@@ -1,6 +1,7 @@
 import { LogUnavailable, type RotatedLog, rotatedLogs } from '@kubus/container-log';
+import { filesIn } from '@kubus/filesystem';
 import { hasErrno, toError } from '@kubus/ports';
-import { readdir, stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type LogFile, openCompressed, openPlain } from './log-file.ts';
 
@@ -62,13 +63,13 @@ export class LogFiles {
 
   /** Whether there is a current file that differs from this one. */
   async isReplaced(file: LogFile | undefined): Promise<boolean> {
-    const stats = await stat(this.#path).catch(undefinedIfMissing);
+    const stats = await lstat(this.#path).catch(undefinedIfMissing);
     return stats !== undefined && (await file?.isSame(stats)) !== true;
   }
 
   async #rotatedAfter(base: string): Promise<RotatedLog[]> {
-    const files = await readdir(this.folder).catch(undefinedIfMissing);
-    return rotatedLogs(this.#name, files ?? []).filter((one) => one.base > base);
+    // Anything else of such a name is not of the runtime.
+    return rotatedLogs(this.#name, await filesIn(this.folder)).filter((one) => one.base > base);
   }
 
   async #openOne({ base, compressed, file }: RotatedLog): Promise<LogFile> {

@@ -1,7 +1,6 @@
-import { hasErrno } from '@kubus/ports';
-import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readlink, realpath } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { type Held, holdWithin, openHeld } from '@kubus/filesystem';
+import { KubusError, hasErrno } from '@kubus/ports';
+import { type FileHandle, readdir } from 'node:fs/promises';
 
 /** The entries of a folder, subfolders with a trailing `/`; or an open file, which the caller closes. */
 export type SystemLog = { readonly entries: readonly string[] } | { readonly file: FileHandle; readonly bytes: number };
@@ -15,34 +14,24 @@ export type SystemLog = { readonly entries: readonly string[] } | { readonly fil
 export async function openSystemLog(root: string, path: string): Promise<SystemLog | undefined> {
   if (path.includes('\0')) return undefined;
   try {
-    const base = await realpath(root);
-    const real = await realpath(join(base, path));
-    if (!isWithin(base, real)) return undefined;
-    // The path may point to something else since the check: the open file is what counts.
-    const file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const served = await opened(base, file).catch(async (error: unknown) => {
-      await file.close();
-      throw error;
-    });
-    if (served === undefined || 'entries' in served) await file.close();
-    return served;
+    const held = await holdWithin(root, path);
+    try {
+      return await opened(held, path);
+    } finally {
+      await held.close();
+    }
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO'].some((code) => hasErrno(error, code))) return undefined;
+    if (error instanceof KubusError && error.code === 'not-within') return undefined;
+    if (hasErrno(error, 'ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) return undefined;
     throw error;
   }
 }
 
-async function opened(base: string, file: FileHandle): Promise<SystemLog | undefined> {
-  const own = `/proc/self/fd/${file.fd}`;
-  if (!isWithin(base, await readlink(own))) return undefined;
-  const info = await file.stat();
-  if (info.isFile()) return { file, bytes: info.size };
+async function opened(held: Held, path: string): Promise<SystemLog | undefined> {
+  const info = await held.stat();
+  if (info.isFile()) return { file: await openHeld(held, path), bytes: info.size };
   if (!info.isDirectory()) return undefined;
-  const entries = await readdir(own, { withFileTypes: true });
+  const entries = await readdir(held.path, { withFileTypes: true });
   const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name));
   return { entries: names.sort() };
-}
-
-function isWithin(base: string, path: string): boolean {
-  return path === base || path.startsWith(`${base}${sep}`);
 }

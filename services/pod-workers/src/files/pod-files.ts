@@ -1,12 +1,12 @@
 import { hostNetworkHostsFile, logFolder, podHostname, podHostsFile } from '@kubus/container-config';
 import type { Pod, PodRef } from '@kubus/contracts';
-import { removeTree } from '@kubus/filesystem';
-import { hasErrno, ignoring } from '@kubus/ports';
+import { NotRegular, readRegular, removeTree, replaceRegular } from '@kubus/filesystem';
 import { podFolder } from '@kubus/volume';
-import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { linkLog, removeLogLinks } from '../logs/log-links.ts';
 import type { PodFiles } from '../ports.ts';
+import { readNodeHosts, readResolvConf } from './node-files.ts';
 import { createRunFiles } from './run-files.ts';
 
 export interface PodFilesOptions {
@@ -44,8 +44,7 @@ export function createPodFiles(options: PodFilesOptions): PodFiles {
     remove: async (pod) => {
       // Links are resolved, as in the list of mounts: with a link in the path, mounts below it would not be found.
       const own = podFolder(await realpath(options.root).catch(() => options.root), pod.uid);
-      // A folder whose name is too long was never created.
-      await ignoring('ENAMETOOLONG', rm(folder(pod), { recursive: true, force: true }));
+      await removeTree(join(await realpath(options.logs).catch(() => options.logs), logFolder(pod)));
       if (logLinks !== undefined) await removeLogLinks(logLinks, pod, folder(pod));
       await removeTree(own);
     },
@@ -59,8 +58,6 @@ interface HostsFileInput {
   readonly clusterDomain: string;
 }
 
-const NODE_HOSTS = '/etc/hosts';
-
 /**
  * Writes the pod's hosts file into its folder and returns its path, for the mount over a container's /etc/hosts. Call it
  * before each start of a container: the pod's addresses may have changed since (behaviour:environment-and-dns).
@@ -72,28 +69,16 @@ async function writeHostsFile(root: string, pod: Pod, input: HostsFileInput): Pr
   const path = join(podFolder(root, pod.metadata.uid), 'etc-hosts');
   const text =
     pod.spec.hostNetwork === true
-      ? hostNetworkHostsFile(pod, await readFile(NODE_HOSTS, 'utf8'))
+      ? hostNetworkHostsFile(pod, await readNodeHosts())
       : podHostsFile(pod, podHostname(pod, input.clusterDomain), input.podIps);
-  if ((await contentOf(path)) === text) return path;
+  // A container may have written to it as much as it wants.
+  const present = await readRegular(path, { limit: Buffer.byteLength(text) + 1 }).catch(undefinedIfNotRegular);
+  if (present?.toString() === text) return path;
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  const part = `${path}.part`;
-  await writeFile(part, text);
-  // Not as an option of writeFile, to which the umask would apply.
-  await chmod(part, 0o644);
-  await rename(part, path);
+  await replaceRegular(path, text, 0o644);
   return path;
 }
 
-/** The content of the file that gives pods the node's own DNS configuration; undefined when none is configured. */
-async function readResolvConf(path: string): Promise<string | undefined> {
-  return path === '' ? undefined : readFile(path, 'utf8');
-}
-
-async function contentOf(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+function undefinedIfNotRegular(error: unknown): undefined {
+  if (!(error instanceof NotRegular)) throw error;
 }

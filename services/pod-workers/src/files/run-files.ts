@@ -1,11 +1,10 @@
 import { logFolder } from '@kubus/container-config';
 import { attemptOfLog } from '@kubus/container-log';
 import type { PodRef } from '@kubus/contracts';
-import { namesIn } from '@kubus/filesystem';
+import { createRegular, namesIn, readRegular } from '@kubus/filesystem';
 import { FILE_BYTES } from '@kubus/pod-status';
-import { hasErrno } from '@kubus/ports';
-import { constants } from 'node:fs';
-import { chmod, mkdir, open, rm } from 'node:fs/promises';
+import { ignoring } from '@kubus/ports';
+import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { unlinkLog } from '../logs/log-links.ts';
 import type { RunFiles } from '../ports.ts';
@@ -38,9 +37,9 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
     makeTerminationLog: async (pod, container, attempt) => {
       await mkdir(messages(pod, container), { recursive: true, mode: 0o750 });
       const path = message(pod, container, attempt);
-      await (await open(path, constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW)).close();
-      // Writable for every user that the container may run as; the process's umask would prevent that.
-      await chmod(path, 0o666);
+      // Writable for every user that the container may run as.
+      const file = await ignoring('EEXIST', createRegular(path, 0o666));
+      await file?.close();
       return path;
     },
     readTerminationLog: (pod, { name, attempt, terminationLog }) => {
@@ -62,19 +61,5 @@ export function createRunFiles(options: { root: string; logs: string; logLinks?:
 
 /** The last bytes of a file that a container could write: never of something that it may have put in its place. */
 async function readEnd(path: string, bytes: number): Promise<string | undefined> {
-  let file;
-  try {
-    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch (error) {
-    if (hasErrno(error, 'ENOENT')) return undefined;
-    throw error;
-  }
-  try {
-    const { size } = await file.stat();
-    const buffer = Buffer.alloc(Math.min(size, bytes));
-    const { bytesRead } = await file.read(buffer, 0, buffer.length, Math.max(0, size - bytes));
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await file.close();
-  }
+  return (await readRegular(path, { limit: bytes, end: 'last' }))?.toString('utf8');
 }

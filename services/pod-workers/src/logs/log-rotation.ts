@@ -1,5 +1,5 @@
 import { type Cancel, type Clock, type Logger, hasErrno, toError } from '@kubus/ports';
-import { stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { rotateLog } from './rotated-files.ts';
 
 /** The log to which a container is writing. */
@@ -107,7 +107,7 @@ export class LogRotation {
 
 async function sizeOf(path: string): Promise<number | undefined> {
   try {
-    return (await stat(path)).size;
+    return (await lstat(path)).size;
   } catch (error) {
     if (hasErrno(error, 'ENOENT')) return undefined;
     throw error;

@@ -1,6 +1,6 @@
 import { namesIn } from '@kubus/filesystem';
 import type { Sample } from '@kubus/service-kit';
-import { stat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { RunningLog } from './log-rotation.ts';
 
@@ -22,7 +22,7 @@ async function bytesIn(folder: string): Promise<number> {
   const names = await namesIn(folder);
   const sizes = await Promise.all(
     names.map((name) =>
-      stat(join(folder, name)).then(
+      lstat(join(folder, name)).then(
         ({ blocks }) => blocks * 512,
         () => 0,
       ),

@@ -1,12 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
+  lstatSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -88,4 +92,20 @@ test('a log that is removed during a rotation is not an error, and is not create
   };
   await rotate(() => removed());
   expect(readdirSync(dir).sort()).toEqual(['0.log', '0.log.20300101-000001', 'elsewhere']);
+});
+
+test('what a container has put there under such names is neither compressed nor opened, and stops no rotation', async () => {
+  writeFileSync(join(dir, 'of-the-host'), 'secret');
+  execFileSync('mkfifo', [rotated(1)]);
+  symlinkSync('of-the-host', rotated(2));
+  mkdirSync(rotated(3));
+  symlinkSync('of-the-host', `${rotated(5)}.tmp`);
+  seconds = 4;
+  writeFileSync(path, 'one');
+  await rotate(writes('two'));
+  await rotate(writes('three'));
+  expect(gunzipSync(readFileSync(`${rotated(5)}.gz`)).toString()).toBe('one');
+  expect([readFileSync(rotated(6), 'utf8'), readFileSync(path, 'utf8')]).toEqual(['two', 'three']);
+  expect([readFileSync(join(dir, 'of-the-host'), 'utf8'), existsSync(`${rotated(2)}.gz`)]).toEqual(['secret', false]);
+  expect(lstatSync(rotated(1)).isFIFO()).toBe(true);
 });

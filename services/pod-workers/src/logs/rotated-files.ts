@@ -1,7 +1,7 @@
 import { planRotation } from '@kubus/container-log';
+import { createRegular, filesIn, openRegular } from '@kubus/filesystem';
 import { hasErrno } from '@kubus/ports';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { link, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/promises';
+import { link, rename, rm, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -24,7 +24,7 @@ export interface RotateOptions {
  */
 export async function rotateLog(path: string, { maxFiles, now, reopen }: RotateOptions): Promise<void> {
   const folder = dirname(path);
-  const plan = planRotation({ log: basename(path), files: await readdir(folder), maxFiles, now });
+  const plan = planRotation({ log: basename(path), files: await filesIn(folder), maxFiles, now });
   for (const file of plan.remove) await rm(join(folder, file), { force: true });
   const rotated = join(folder, plan.rotateTo);
   await rename(path, rotated);
@@ -51,9 +51,8 @@ async function putBack(rotated: string, path: string): Promise<void> {
 async function compress(path: string): Promise<void> {
   const unfinished = `${path}.tmp`;
   try {
-    const { atime, mode, mtime } = await stat(path);
-    await pipeline(createReadStream(path), createGzip(), createWriteStream(unfinished, { mode }));
-    await utimes(unfinished, atime, mtime);
+    await rm(unfinished, { force: true });
+    await writeCompressed(path, unfinished);
     await rename(unfinished, `${path}.gz`);
   } catch (error) {
     await rm(unfinished, { force: true });
@@ -66,5 +65,24 @@ async function compress(path: string): Promise<void> {
   } catch (error) {
     if (!hasErrno(error, 'ENOENT')) throw error;
     await rm(`${path}.gz`, { force: true });
+  }
+}
+
+/** Compresses a file into a new one with its mode and times. */
+async function writeCompressed(path: string, target: string): Promise<void> {
+  const from = await openRegular(path);
+  try {
+    const { atime, mode, mtime } = await from.stat();
+    const to = await createRegular(target, mode & 0o7777);
+    try {
+      await pipeline(from.createReadStream(), createGzip(), (pieces: AsyncIterable<Uint8Array>) =>
+        to.writeFile(pieces),
+      );
+      await to.utimes(atime, mtime);
+    } finally {
+      await to.close();
+    }
+  } finally {
+    await from.close();
   }
 }

@@ -1,5 +1,5 @@
 import { uniqueCsiVolume } from '@kubus/contracts';
-import { namesIn, removeTree } from '@kubus/filesystem';
+import { createRegular, namesIn, readRegular, removeTree } from '@kubus/filesystem';
 import { KubusError, type Logger, hasErrno, ignoring, toError } from '@kubus/ports';
 import {
   type CsiStep,
@@ -11,12 +11,14 @@ import {
   podCsiFolders,
   podsFolder,
 } from '@kubus/volume';
-import { mkdir, open, readFile, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
+import { mkdir, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import * as z from 'zod';
 import { FOLDER_MODE } from '../host/file-stat.ts';
 
 const DATA_FILE = 'vol_data.json';
+/** The largest file that is read, in bytes; the fields are names of a driver, a volume and a node. */
+const DATA_BYTES = 64 * 1024;
 
 /** A volume of a pod for which a driver was called or is about to be called. */
 export interface CsiUse extends CsiVolumeName {
@@ -189,7 +191,8 @@ function keyOf({ uid, specName, block }: CsiUse): string {
 async function writeData(folder: string, data: Readonly<Record<string, string>>): Promise<void> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   const unfinished = `${folder}/.${DATA_FILE}`;
-  const file = await open(unfinished, 'w', 0o644);
+  await ignoring('ENOENT', unlink(unfinished));
+  const file = await createRegular(unfinished, 0o644);
   try {
     await file.writeFile(`${JSON.stringify(data)}\n`);
     await file.sync();
@@ -202,9 +205,10 @@ async function writeData(folder: string, data: Readonly<Record<string, string>>)
 async function readData(folder: string): Promise<z.infer<typeof volumeDataSchema> | undefined> {
   const path = `${folder}/${DATA_FILE}`;
   try {
-    return volumeDataSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    const text = await readRegular(path, { limit: DATA_BYTES });
+    return text === undefined ? undefined : volumeDataSchema.parse(JSON.parse(text.toString()));
   } catch (error) {
-    if (hasErrno(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasErrno(error, 'ENOTDIR')) return undefined;
     const message = `kubernetes.io/csi: failed to parse volume data file [${path}]: ${toError(error).message}`;
     throw new KubusError('bad-volume-data', message, { cause: error, context: { path } });
   }

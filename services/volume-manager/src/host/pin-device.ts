@@ -1,5 +1,6 @@
-import { isMounted, mount } from '@kubus/filesystem';
-import { mkdir, open } from 'node:fs/promises';
+import { createRegular, isMounted, mount } from '@kubus/filesystem';
+import { ignoring } from '@kubus/ports';
+import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FOLDER_MODE } from './file-stat.ts';
 
@@ -10,6 +11,6 @@ import { FOLDER_MODE } from './file-stat.ts';
 export async function pinDevice(source: string, held: string): Promise<void> {
   if (await isMounted(held)) return;
   await mkdir(dirname(held), { recursive: true, mode: FOLDER_MODE });
-  await (await open(held, 'a', 0o600)).close();
+  await (await ignoring('EEXIST', createRegular(held, 0o600)))?.close();
   await mount({ type: 'none', source, target: held, options: ['bind'] });
 }

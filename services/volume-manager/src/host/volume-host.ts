@@ -1,5 +1,5 @@
 import type { MountedVolume } from '@kubus/contracts';
-import { isMounted, mount, mountsBelow, namesIn, removeTree } from '@kubus/filesystem';
+import { createRegular, isMounted, mount, mountsBelow, namesIn, removeTree } from '@kubus/filesystem';
 import { type Clock, type Logger, ignoring } from '@kubus/ports';
 import {
   type ContentStep,
@@ -17,7 +17,7 @@ import {
   volumeDevicesFolder,
   volumesFolder,
 } from '@kubus/volume';
-import { chmod, chown, mkdir, open, rename, rmdir } from 'node:fs/promises';
+import { chmod, chown, mkdir, rename, rmdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isWritten, makeContent } from './content.ts';
 import type { CsiVolumes } from '../csi/csi-volumes.ts';
@@ -187,8 +187,13 @@ async function use(volume: HostStep): Promise<MountedVolume> {
   const step = hostPathStep(path, type, found);
   if (step.kind === 'refuse') throw new VolumeRefused('refused', step.error, { context: { path } });
   if (step.kind === 'make' && step.what === 'directory') await mkdir(path, { recursive: true, mode: step.mode });
-  if (step.kind === 'make' && step.what === 'file') await (await open(path, 'a', step.mode)).close();
+  if (step.kind === 'make' && step.what === 'file') await makeFile(path, step.mode);
   return ofHost(volume);
+}
+
+/** What has the name meanwhile stays. */
+async function makeFile(path: string, mode: number): Promise<void> {
+  await (await ignoring('EEXIST', createRegular(path, mode)))?.close();
 }
 
 /** The folders of the pod's volumes that no CSI driver has made, by plugin. */

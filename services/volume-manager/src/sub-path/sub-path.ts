@@ -2,6 +2,7 @@ import {
   Held,
   bindMount,
   checkAnswers,
+  createRegular,
   isMounted,
   mountsBelow,
   openWithin,
@@ -10,7 +11,7 @@ import {
 } from '@kubus/filesystem';
 import { ignoring } from '@kubus/ports';
 import { subPathPlace, subPathsFolder } from '@kubus/volume';
-import { lstat, mkdir, open, rmdir, unlink } from 'node:fs/promises';
+import { lstat, mkdir, rmdir, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { SubPath } from '../ports.ts';
 import { type UnmountOptions, unmountOrForce } from '../host/unmount-or-force.ts';
@@ -70,5 +71,5 @@ async function makePlace(target: string, isFolder: boolean): Promise<void> {
   if (present?.isDirectory() === isFolder) return;
   if (present !== undefined) await (present.isDirectory() ? rmdir(target) : unlink(target));
   if (isFolder) await mkdir(target, { mode: FOLDER_MODE });
-  else await (await open(target, 'wx', FILE_MODE)).close();
+  else await (await createRegular(target, FILE_MODE)).close();
 }

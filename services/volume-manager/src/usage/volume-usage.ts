@@ -1,3 +1,4 @@
+import { Held } from '@kubus/filesystem';
 import { type VolumeStep, stepPath } from '@kubus/volume';
 import { readdir, lstat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -63,9 +64,19 @@ async function walk(root: string): Promise<Used | undefined> {
     usedBytes += stat.blocks * BLOCK;
     if (!stat.isDirectory()) continue;
     const below = path;
-    const names = await readdir(below).catch(() => []);
+    const names = await namesBelow(below).catch(() => []);
     if (seen.size + waiting.length + names.length > ENTRIES) return undefined;
     waiting.push(...names.map((name) => join(below, name)));
   }
   return { usedBytes, inodesUsed: seen.size };
+}
+
+/** Not through a link that a container has put in the folder's place. */
+async function namesBelow(path: string): Promise<string[]> {
+  const folder = await Held.open(path, { folder: true });
+  try {
+    return await readdir(folder.path);
+  } finally {
+    await folder.close();
+  }
 }

@@ -1,7 +1,7 @@
-import { constants } from 'node:fs';
 import { chmod, lchown, lstat, mkdir, mkdtemp, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hasErrno } from '@kubus/ports';
+import { openRegular } from '../open-regular.ts';
 import { checkPaths, foldersAbove } from './content-paths.ts';
 
 /** A file as its users should read it. */
@@ -93,7 +93,7 @@ async function holds(
 }
 
 async function isSame(path: string, { data, mode, uid }: FileContent, { gid }: WriteOptions): Promise<boolean> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  const file = await openRegular(path);
   try {
     const stats = await file.stat();
     if ((stats.mode & 0o7777) !== mode || stats.size !== data.length) return false;
