@@ -148,4 +148,9 @@ export default tseslint.config(
     rules: { 'react-hooks/rules-of-hooks': 'error', 'react-hooks/exhaustive-deps': 'error' },
   },
   ...roleRules,
+  {
+    // The text of pods reaches the terminal of the operator only through `print`, which escapes controls.
+    files: ['packages/tools/cli/src/**/*.ts'],
+    rules: { 'no-console': 'error' },
+  },
 );

@@ -30,6 +30,7 @@ import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
 import { defaultNode } from './node/node-option.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
+import { printError } from './output/output.ts';
 
 /** The commands with their options. Wrong usage throws a CommanderError; a command's own failure throws its own error. */
 export function createProgram(): Command {
@@ -99,7 +100,7 @@ function exitCodeOf(thrown: unknown): number {
   if ('exitCode' in error && 'code' in error && String(error.code).startsWith('commander.')) {
     return error.exitCode === 0 ? 0 : 2;
   }
-  console.error(`kubus: ${error.message}`);
-  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) console.error(error.stack);
+  printError(`kubus: ${error.message}`);
+  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) printError(error.stack);
   return 1;
 }

@@ -6,6 +6,7 @@ import { chooseContainers } from '../pods/choose-containers.ts';
 import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { runRemote } from '../streams/run-remote.ts';
 import { UserError } from '../user-error.ts';
+import { printError } from '../output/output.ts';
 
 interface AttachOptions {
   namespace: string;
@@ -36,14 +37,14 @@ async function attach(client: NodeClient, name: string, options: AttachOptions):
     throw new UserError(`cannot attach a container in a completed pod; current phase is ${status.phase}`);
   }
   const { names, notice } = chooseContainers(pod, { container: options.container });
-  if (notice !== undefined) console.error(notice);
+  if (notice !== undefined) printError(notice);
   const [container = ''] = names;
   // The container's spec decides about the terminal: the stream's format depends on it.
   const tty = findContainer(pod, container)?.container.tty === true;
   const stdin = options.stdin === true;
   const raw = tty && stdin && options.tty === true;
-  if (options.tty === true && !tty) console.error(`Unable to use a TTY - container ${container} did not allocate one`);
-  if (raw) console.error('If you don’t see a command prompt, try pressing enter.');
+  if (options.tty === true && !tty) printError(`Unable to use a TTY - container ${container} did not allocate one`);
+  if (raw) printError('If you don’t see a command prompt, try pressing enter.');
   const path = apiPath(['attach', metadata.namespace, metadata.name, container], connectedQuery({ stdin, tty }));
   return runRemote(await RemoteCommand.open(client, path, { stdin, tty }), { raw });
 }

@@ -4,6 +4,7 @@ import { connectNode } from '../node/node-link.ts';
 import { type PodView, Pods } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
 import { podTable } from './get.ts';
+import { escapeControls, print } from '../output/output.ts';
 
 /** How long `up` waits for the pods, in milliseconds. */
 const LIMIT_MS = 60_000;
@@ -36,7 +37,7 @@ export function addAwaitPods(program: Command): void {
     setTimeout(() => resolve(false), LIMIT_MS);
     look();
     if (!(await settled)) {
-      console.log(`\nNot every pod is running after ${LIMIT_MS / 1000} s: "./kubus describe pod NAME" shows why.`);
+      print(`\nNot every pod is running after ${LIMIT_MS / 1000} s: "./kubus describe pod NAME" shows why.`);
       process.exitCode = 1;
     }
   });
@@ -55,11 +56,11 @@ function show(list: readonly PodView[], before: readonly string[], node: string)
   const lines = formatTable(header, rows).split('\n');
   if (process.stdout.isTTY) {
     if (before.length > 0) process.stdout.write(`\u001b[${before.length}A`);
-    for (const line of lines) process.stdout.write(`\u001b[2K${line}\n`);
+    for (const line of lines) process.stdout.write(`\u001b[2K${escapeControls(line)}\n`);
     return lines;
   }
   const known = new Set(before.map(withoutAge));
-  for (const line of lines) if (!known.has(withoutAge(line))) console.log(line);
+  for (const line of lines) if (!known.has(withoutAge(line))) print(line);
   return lines;
 }
 

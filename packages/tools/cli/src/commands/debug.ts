@@ -10,6 +10,7 @@ import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { UserError } from '../user-error.ts';
+import { printError } from '../output/output.ts';
 
 interface DebugOptions {
   inspectBrk?: boolean;
@@ -67,7 +68,7 @@ async function inspectorRelay(dir: NodeDir, port: number): Promise<ChildProcess>
 /** Runs in the node's network: replaces the bundled service until the debugged one ends. */
 async function debugInside(link: NodeLink, instance: string, options: DebugOptions): Promise<void> {
   await runInsteadOf(link, instance, () => {
-    console.error(`kubus: ${instance} runs from its sources; attach a debugger to 127.0.0.1:${options.port}`);
+    printError(`kubus: ${instance} runs from its sources; attach a debugger to 127.0.0.1:${options.port}`);
     return spawnService(link.dir, instance, options);
   });
 }

@@ -11,7 +11,7 @@ import {
 } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { type RecordedEvent, eventsOf, lastSeen, newestEvents } from '../pods/recorded-events.ts';
 import { type PodView, Pods, podDocument, statusWord } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
@@ -35,7 +35,7 @@ export function addDescribe(program: Command): void {
         printDocument({ pod: podDocument(pod), worker: pod.worker, volumes, network, events }, options.output);
         return;
       }
-      console.log(
+      print(
         [
           ...describePod(pod, link.bus.node),
           ...describeVolumes(pod.work.pod, volumes),

@@ -9,6 +9,7 @@ import { readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { withRecording } from '../pods/recording-file.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
+import { print } from '../output/output.ts';
 
 interface DiffOptions {
   readonly namespace: string;
@@ -34,7 +35,7 @@ export function addDiff(program: Command): void {
       const comparison = await withSide(node, left, options, (one) =>
         withSide(node, right, options, (other) => compare(options.what, one, other)),
       );
-      console.log(options.output === 'json' ? JSON.stringify(comparison) : comparisonTable(comparison));
+      print(options.output === 'json' ? JSON.stringify(comparison) : comparisonTable(comparison));
     });
 }
 

@@ -1,7 +1,7 @@
 import { nodeDir, takeDown } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print, printError } from '../output/output.ts';
 import { requireRoot } from '../node/require-root.ts';
 
 export function addDown(program: Command): void {
@@ -21,7 +21,7 @@ export async function down(node: string, graceSeconds: number, output?: 'json' |
   requireRoot('down');
   const dir = nodeDir(node);
   if (!existsSync(dir.root) && !existsSync(dir.run)) {
-    if (output === undefined) console.log(`node ${node} does not exist`);
+    if (output === undefined) print(`node ${node} does not exist`);
     else printDocument({ node, found: false, problems: [] }, output);
     return;
   }
@@ -29,14 +29,14 @@ export async function down(node: string, graceSeconds: number, output?: 'json' |
   await takeDown(dir, {
     graceSeconds,
     onStep: (step) => {
-      if (output === undefined) console.log(`kubus: ${step}`);
+      if (output === undefined) print(`kubus: ${step}`);
     },
     onProblem: (problem) => {
       problems.push(problem);
-      console.error(`kubus: ${problem}`);
+      printError(`kubus: ${problem}`);
     },
   });
-  if (output === undefined) console.log(`node ${node} is removed`);
+  if (output === undefined) print(`node ${node} is removed`);
   else printDocument({ node, found: true, problems }, output);
 }
 

@@ -2,7 +2,7 @@ import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { recordedMessage } from '@kubus/causality';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print, printError } from '../output/output.ts';
 import {
   type EventObject,
   type RecordedEvent,
@@ -95,14 +95,14 @@ async function printEvents(
   } else {
     const { header, rows } = eventTable(events, { all: allNamespaces, now: Date.now() });
     if (events.length === 0 && watch !== true) {
-      console.error(`No events found${allNamespaces ? '' : ` in ${namespace} namespace`}.`);
+      printError(`No events found${allNamespaces ? '' : ` in ${namespace} namespace`}.`);
       return;
     }
-    console.log(formatTable(header, rows));
+    print(formatTable(header, rows));
     onEvent = (event) => {
       if (!isNew(event)) return;
       const [row = []] = eventTable([event], { all: allNamespaces, now: Date.now() }).rows;
-      console.log(row.join('   '));
+      print(row.join('   '));
     };
   }
   for (const event of early) onEvent(event);

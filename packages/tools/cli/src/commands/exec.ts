@@ -5,6 +5,7 @@ import { chooseContainers } from '../pods/choose-containers.ts';
 import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { runRemote } from '../streams/run-remote.ts';
 import { UserError } from '../user-error.ts';
+import { printError } from '../output/output.ts';
 
 interface ExecOptions {
   namespace: string;
@@ -35,12 +36,12 @@ async function exec(client: NodeClient, name: string, words: readonly string[], 
     throw new UserError(`cannot exec into a container in a completed pod; current phase is ${status.phase}`);
   }
   const { names, notice } = chooseContainers({ metadata, ...pod }, { container: options.container });
-  if (notice !== undefined) console.error(notice);
+  if (notice !== undefined) printError(notice);
   const stdin = options.stdin === true;
   // As with kubectl, -t has no effect without -i.
   const connected = { stdin, tty: stdin && options.tty === true };
   if (connected.tty && !process.stdin.isTTY) {
-    console.error('Unable to use a TTY - input is not a terminal or the right kind of file');
+    printError('Unable to use a TTY - input is not a terminal or the right kind of file');
   }
   const query = [...words.map((word): [string, string] => ['command', word]), ...connectedQuery(connected)];
   const path = apiPath(['exec', metadata.namespace, metadata.name, ...names], query);

@@ -13,6 +13,7 @@ import { connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { UserError } from '../user-error.ts';
+import { print, printError } from '../output/output.ts';
 
 export function addExperiment(program: Command): void {
   const experiment = program
@@ -45,7 +46,7 @@ async function run(file: string, output: string | undefined): Promise<void> {
   const ending = new AbortController();
   // A terminal sends Ctrl-C to the children too; the node has to be removed in any case.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort());
-  console.error(`kubus: the experiment runs on the temporary node ${node}`);
+  printError(`kubus: the experiment runs on the temporary node ${node}`);
   try {
     const started = await runSelf(['--node', node, 'up', '--faults', '--manifests', manifests], ending.signal);
     if (started !== 0) throw new UserError(`node ${node} of the experiment did not start: see the messages above`);
@@ -78,13 +79,13 @@ async function runInside(node: string, file: string, manifests: string, output: 
   const link = await connectNode(node);
   const total = experiment.repetitions * arms.length;
   const results = await runExperiment(experiment, { link, manifests }, ({ number, repetition, arm }, what) => {
-    console.error(`kubus: run ${number} of ${total} (repetition ${repetition}, ${arm}): ${what}`);
+    printError(`kubus: run ${number} of ${total} (repetition ${repetition}, ${arm}): ${what}`);
   });
   const report = reportOf(experiment, results);
   const text = markdownOf(report);
   await writeFile(join(output, 'report.json'), `${JSON.stringify(report, undefined, 2)}\n`);
   await writeFile(join(output, 'report.md'), text);
-  console.log(text.trimEnd());
+  print(text.trimEnd());
 }
 
 async function readExperiment(file: string): Promise<ReturnType<typeof parseExperiment>> {

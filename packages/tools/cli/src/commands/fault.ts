@@ -5,7 +5,7 @@ import { parseGoDuration } from '@kubus/pod';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { Pods } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
@@ -79,12 +79,12 @@ function addRule<Own>(fault: Command, name: string, about: string, what: (option
       const id = options.id ?? `${name}-${systemIds.hex(3)}`;
       const rule = toRule(id, subject, what(options), { ...options, pod });
       const rules = await rulesOf(link);
-      print(await rules.inject(rule), options.output);
+      printFault(await rules.inject(rule), options.output);
     });
 }
 
-function print(fault: ActiveFault, output: Output): void {
-  if (output === undefined) console.log(`${fault.rule.id}: ${describeRule(fault.rule)}`);
+function printFault(fault: ActiveFault, output: Output): void {
+  if (output === undefined) print(`${fault.rule.id}: ${describeRule(fault.rule)}`);
   else printDocument(fault, output);
 }
 
@@ -108,7 +108,7 @@ function addList(fault: Command): void {
         ends === undefined ? '-' : seconds(ends - now),
         describeRule(rule),
       ]);
-      console.log(formatTable(['ID', 'SINCE', 'LEFT', 'WHAT'], rows));
+      print(formatTable(['ID', 'SINCE', 'LEFT', 'WHAT'], rows));
     });
 }
 
@@ -124,7 +124,7 @@ function addClear(fault: Command): void {
       if (id !== undefined && cleared.length === 0)
         throw new UserError(`there is no fault "${id}" on this node: "kubus fault list" lists them`);
       if (output !== undefined) printDocument({ cleared }, output);
-      else console.log(cleared.length === 0 ? 'there was no rule to clear' : `cleared: ${cleared.join(', ')}`);
+      else print(cleared.length === 0 ? 'there was no rule to clear' : `cleared: ${cleared.join(', ')}`);
     });
 }
 
@@ -145,7 +145,7 @@ function addServiceFault<Own>(
       if (instances.length === 0)
         throw new UserError(`no service "${service}" runs on this node: "kubus status" lists the services`);
       if (options.output !== undefined) printDocument({ what: name, instances }, options.output);
-      else console.log(`${name}: ${instances.join(', ')}`);
+      else print(`${name}: ${instances.join(', ')}`);
     });
 }
 

@@ -1,7 +1,7 @@
 import { manifest } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { type OutputFormat, outputOption, printDocument } from '../output/output.ts';
+import { type OutputFormat, outputOption, printDocument, print, printError } from '../output/output.ts';
 import { type PodView, Pods, podDocument, statusWord } from '../pods/pods.ts';
 import { formatAge, formatTable } from '../output/table.ts';
 
@@ -54,12 +54,12 @@ async function getPods(link: NodeLink, name: string | undefined, options: GetPod
   }
   if (list.length === 0 && watch !== true) {
     const where = namespace === undefined ? '' : ` in ${namespace} namespace`;
-    console.error(`No resources found${where}.`);
+    printError(`No resources found${where}.`);
     return;
   }
   const columns = { wide: output === 'wide', all: namespace === undefined, node: link.bus.node };
   const { header, rows } = podTable(list, columns);
-  console.log(formatTable(header, rows));
+  print(formatTable(header, rows));
   if (watch !== true) return;
   const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
   const last = new Map<string, string>();
@@ -76,7 +76,7 @@ async function getPods(link: NodeLink, name: string | undefined, options: GetPod
         .trimEnd();
       // Print a row only when a column other than its age has changed.
       const key = row.filter((_, index) => header[index] !== 'AGE').join(' ');
-      if (last.get(uid) !== key) console.log(line);
+      if (last.get(uid) !== key) print(line);
       last.set(uid, key);
     }
     changed.clear();
@@ -130,7 +130,7 @@ async function getManifests(link: NodeLink, output: 'json' | 'yaml' | undefined)
     errors.length > 0 ? 'Broken' : warnings.length > 0 ? 'Warnings' : 'OK',
     [...errors, ...warnings].map(({ field, message, line }) => `${place(field, line)}${message}`).join('; '),
   ]);
-  console.log(formatTable(['FILE', 'PODS', 'STATE', 'MESSAGE'], rows));
+  print(formatTable(['FILE', 'PODS', 'STATE', 'MESSAGE'], rows));
 }
 
 function place(field: string | undefined, line: number | undefined): string {

@@ -10,6 +10,7 @@ import {
 } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { print } from '../output/output.ts';
 
 interface Edges {
   readonly about: string;
@@ -36,9 +37,9 @@ export function addGraph(program: Command): void {
       );
       if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
       const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
-      if (options.output === 'json') console.log(JSON.stringify(Object.fromEntries(graph), undefined, 2));
-      else if (options.output === 'dot') console.log(dot(graph));
-      else print(graph);
+      if (options.output === 'json') print(JSON.stringify(Object.fromEntries(graph), undefined, 2));
+      else if (options.output === 'dot') print(dot(graph));
+      else printGraph(graph);
     });
 }
 
@@ -57,11 +58,11 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
   };
 }
 
-function print(graph: ReadonlyMap<string, Edges>): void {
+function printGraph(graph: ReadonlyMap<string, Edges>): void {
   for (const [service, { about, writes, reads }] of graph) {
-    console.log(`${service}: ${about}`);
-    for (const subject of writes) console.log(`  writes  ${subject}`);
-    for (const subject of reads) console.log(`  reads   ${subject}`);
+    print(`${service}: ${about}`);
+    for (const subject of writes) print(`  writes  ${subject}`);
+    for (const subject of reads) print(`  reads   ${subject}`);
   }
 }
 

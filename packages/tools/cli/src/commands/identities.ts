@@ -2,7 +2,7 @@ import { type InstanceCounts, addNode, natsFolder } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { natsFolderOption } from '../nats-option.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { scaleOption } from '../node/scale-option.ts';
 import { UserError } from '../user-error.ts';
 
@@ -45,7 +45,7 @@ async function identities(node: string, options: IdentitiesOptions): Promise<voi
     printDocument({ ...folder, nodes }, output);
     return;
   }
-  console.log(`${folder.config}
+  print(`${folder.config}
   admits ${nodes.join(', ')}; the keys are in ${folder.identities}
 Start a NATS server with this file, or make a running one reload it:
   docker compose -f examples/nats/docker-compose.yml up -d  |  nats-server -c ${folder.config}

@@ -9,6 +9,7 @@ import { WholeLines } from '../logs/whole-lines.ts';
 import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { writeTo } from '../output/output-stream.ts';
 import { UserError } from '../user-error.ts';
+import { printError } from '../output/output.ts';
 
 interface LogsOptions {
   namespace: string;
@@ -58,7 +59,7 @@ async function logs(client: NodeClient, name: string, options: LogsOptions): Pro
   const pod = await findPod(client, name, options.namespace);
   const { metadata } = pod;
   const { names, notice } = chooseContainers(pod, { container: options.container, all: options.allContainers });
-  if (notice !== undefined) console.error(notice);
+  if (notice !== undefined) printError(notice);
   const query = logQuery(options, Date.now());
   const show = async (container: string) => {
     const log = await client.begin(apiPath(['containerLogs', metadata.namespace, metadata.name, container], query));

@@ -9,6 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { type Answer, listenGuarded } from '../observatory/guarded-server.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
 import { UserError } from '../user-error.ts';
+import { print } from '../output/output.ts';
 
 const DEFAULT_PORT = 8470;
 const TOKEN_BYTES = 32;
@@ -37,7 +38,7 @@ async function serve(wanted: number, answer: Answer): Promise<void> {
   const { server, port } = await listenGuarded(wanted, token, answer).catch((error: unknown) => {
     throw new UserError(`cannot listen on 127.0.0.1:${wanted} (${String(error)}): choose another TCP port with --port`);
   });
-  console.log(`http://127.0.0.1:${port}/#token=${token}`);
+  print(`http://127.0.0.1:${port}/#token=${token}`);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });

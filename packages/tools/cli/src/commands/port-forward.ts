@@ -9,6 +9,7 @@ import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { forwardConnection } from '../streams/forward-connection.ts';
 import { parsePortPair } from '../streams/port-pairs.ts';
 import { UserError } from '../user-error.ts';
+import { print, printError } from '../output/output.ts';
 
 interface PortForwardOptions {
   namespace: string;
@@ -51,9 +52,8 @@ async function portForward(
 /** Forwards one connection. Rejects when the pod no longer exists; any other problem is printed and ends only this connection. */
 async function forward(local: Socket, client: NodeClient, { metadata }: Pod, remote: number): Promise<void> {
   const { localPort = 0 } = local;
-  console.log(`Handling connection for ${localPort}`);
-  const report = (problem: string) =>
-    console.error(`an error occurred forwarding ${localPort} -> ${remote}: ${problem}`);
+  print(`Handling connection for ${localPort}`);
+  const report = (problem: string) => printError(`an error occurred forwarding ${localPort} -> ${remote}: ${problem}`);
   try {
     const problem = await forwardConnection(local, client, metadata, remote);
     if (problem !== undefined) report(problem);
@@ -75,7 +75,7 @@ async function listen(
     throw new UserError(`unable to listen on port ${port} of ${address}: ${toError(error).message}`);
   });
   const { port: taken } = server.address() as AddressInfo;
-  console.log(`Forwarding from ${address.includes(':') ? `[${address}]` : address}:${taken} -> ${remote}`);
+  print(`Forwarding from ${address.includes(':') ? `[${address}]` : address}:${taken} -> ${remote}`);
   return taken;
 }
 

@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { connectNode } from '../node/node-link.ts';
 import { ObservatoryClient, recordingPath } from '../observatory/observatory-client.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
 
@@ -23,14 +23,14 @@ export function addRecord(program: Command): void {
     .argument('<name>', 'name of the recording')
     .description('start a recording')
     .action(async (name: string, _options: object, command: Command) => {
-      print([await client(command).call<RecordingDocument>('POST', '/recordings', { name })]);
+      printRecordings([await client(command).call<RecordingDocument>('POST', '/recordings', { name })]);
     });
   record
     .command('stop')
     .argument('<name>', 'name of the recording')
     .description('stop a recording; it is kept')
     .action(async (name: string, _options: object, command: Command) => {
-      print([await client(command).call<RecordingDocument>('POST', recordingPath(name, 'stop'))]);
+      printRecordings([await client(command).call<RecordingDocument>('POST', recordingPath(name, 'stop'))]);
     });
   record
     .command('list')
@@ -38,7 +38,7 @@ export function addRecord(program: Command): void {
     .addOption(outputOption())
     .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
       const list = await client(command).call<RecordingDocument[]>('GET', '/recordings');
-      if (options.output === undefined) print(list);
+      if (options.output === undefined) printRecordings(list);
       else printDocument(list, options.output);
     });
   record
@@ -47,7 +47,7 @@ export function addRecord(program: Command): void {
     .description('delete a recording')
     .action(async (name: string, _options: object, command: Command) => {
       await client(command).call('DELETE', recordingPath(name));
-      console.log(`recording ${name} is deleted`);
+      print(`recording ${name} is deleted`);
     });
   record
     .command('export')
@@ -67,7 +67,9 @@ export function addRecord(program: Command): void {
       if (!recordingNameSchema.safeParse(name).success)
         throw new UserError(`"${name}" is not a valid name for a recording: choose one with --name`);
       if (!existsSync(file)) throw new UserError(`${file} does not exist`);
-      print([await client(command).send<RecordingDocument>(recordingPath(name, 'file'), createReadStream(file))]);
+      printRecordings([
+        await client(command).send<RecordingDocument>(recordingPath(name, 'file'), createReadStream(file)),
+      ]);
     });
 }
 
@@ -96,7 +98,7 @@ async function exportFile(command: Command, name: string | undefined, file: stri
       await pipeline(answer, handle.createWriteStream());
     });
   }
-  console.log(`exported to ${file}`);
+  print(`exported to ${file}`);
 }
 
 /** Exports the node's record, for a node without an observatory. */
@@ -126,7 +128,7 @@ async function writeWhole(file: string, write: (part: string) => Promise<void> |
   }
 }
 
-function print(recordings: readonly RecordingDocument[]): void {
+function printRecordings(recordings: readonly RecordingDocument[]): void {
   const rows = recordings.map(({ name, state, node, messages, bytes, began, completeness }) => {
     const { droppedByBroker, neverStored, unreadable } = completeness;
     const missing = [
@@ -137,5 +139,5 @@ function print(recordings: readonly RecordingDocument[]): void {
     const size = `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
     return [name, state, node, String(messages), size, new Date(began).toISOString(), missing.join(', ') || 'yes'];
   });
-  console.log(formatTable(['NAME', 'STATE', 'NODE', 'MESSAGES', 'SIZE', 'STARTED', 'COMPLETE'], rows));
+  print(formatTable(['NAME', 'STATE', 'NODE', 'MESSAGES', 'SIZE', 'STARTED', 'COMPLETE'], rows));
 }

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { runInsteadOf, instanceOf, slotOf } from '../node/run-instead.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { requireRoot } from '../node/require-root.ts';
+import { printError } from '../output/output.ts';
 
 /** `kubus replace`: runs a program in any language instead of a service. */
 export function addReplace(program: Command): void {
@@ -24,7 +25,7 @@ export function addReplace(program: Command): void {
 
 async function replace(link: NodeLink, instance: string, [program = '', ...args]: readonly string[]): Promise<void> {
   const code = await runInsteadOf(link, instance, () => {
-    console.error(`kubus: ${program} runs instead of ${instance}`);
+    printError(`kubus: ${program} runs instead of ${instance}`);
     const own = { KUBUS_CONFIG: nodeConfigFile(link.dir), KUBUS_SLOT: slotOf(instance), [nodeMark]: link.dir.root };
     return spawn(program, args, { stdio: 'inherit', env: { ...process.env, ...own } });
   });

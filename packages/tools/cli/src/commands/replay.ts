@@ -5,6 +5,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isRecording, withRecording } from '../pods/recording-file.ts';
 import { UserError } from '../user-error.ts';
+import { print } from '../output/output.ts';
 
 interface ReplayOptions {
   service?: string;
@@ -24,8 +25,8 @@ export function addReplay(program: Command): void {
     .addOption(new Option('-o, --output <format>', 'output format').choices(['json']))
     .action(async (file: string, options: ReplayOptions) => {
       const reports = await reportsOf(file, options);
-      if (options.output === 'json') console.log(JSON.stringify(reports));
-      else for (const report of reports) print(report);
+      if (options.output === 'json') print(JSON.stringify(reports));
+      else for (const report of reports) printReport(report);
       if (reports.some(({ difference }) => difference !== undefined)) process.exitCode = 1;
     });
 }
@@ -48,7 +49,7 @@ async function reportsOf(file: string, { service, instance, until }: ReplayOptio
   return reports;
 }
 
-function print(report: LifeReport): void {
+function printReport(report: LifeReport): void {
   const { instance, epoch, inputs, equal, unrecorded, notCovered, gap, difference } = report;
   const counts = [
     `${inputs} inputs`,
@@ -57,21 +58,21 @@ function print(report: LifeReport): void {
     ...(notCovered > 0 ? [`not covered: ${notCovered}`] : []),
     ...(difference === undefined ? [] : ['then it differs']),
   ];
-  console.log(`${instance} epoch ${epoch}: ${counts.join(', ')}`);
-  if (gap !== undefined) console.log(`  the journal is incomplete: ${gap}`);
+  print(`${instance} epoch ${epoch}: ${counts.join(', ')}`);
+  if (gap !== undefined) print(`  the journal is incomplete: ${gap}`);
   if (difference !== undefined) printDifference(difference);
 }
 
 function printDifference({ what, expected, got, changes, cause, before }: Difference): void {
-  console.log(`  ${what}`);
-  console.log(`  recorded  ${messageLine(expected)}`);
-  console.log(`  replayed  ${messageLine(got)}`);
+  print(`  ${what}`);
+  print(`  recorded  ${messageLine(expected)}`);
+  print(`  replayed  ${messageLine(got)}`);
   for (const { where, expected: one, got: other } of changes) {
-    console.log(`    ${where}: ${JSON.stringify(one)} became ${JSON.stringify(other)}`);
+    print(`    ${where}: ${JSON.stringify(one)} became ${JSON.stringify(other)}`);
   }
-  console.log(`  cause     ${cause.message === undefined ? cause.what : messageLine(cause.message)}`);
-  console.log('  preceding journal entries:');
-  for (const entry of before) console.log(`    ${entry}`);
+  print(`  cause     ${cause.message === undefined ? cause.what : messageLine(cause.message)}`);
+  print('  preceding journal entries:');
+  for (const entry of before) print(`    ${entry}`);
 }
 
 function messageLine(message: ReplayedMessage | undefined): string {

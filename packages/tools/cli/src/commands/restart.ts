@@ -1,7 +1,7 @@
 import { restartService, serviceInstance } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 
 /** How long a service may take until it is ready again, in milliseconds. */
@@ -25,7 +25,7 @@ export function addRestart(program: Command): void {
         await until(link.bus, instance, before.get(instance) ?? 0);
         const seconds = (performance.now() - began) / 1000;
         restarted.push({ instance, seconds });
-        if (options.output === undefined) console.log(`${instance} is ready again after ${seconds.toFixed(2)} s`);
+        if (options.output === undefined) print(`${instance} is ready again after ${seconds.toFixed(2)} s`);
       }
       if (options.output !== undefined) printDocument(restarted, options.output);
     });

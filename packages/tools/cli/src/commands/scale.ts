@@ -2,7 +2,7 @@ import { scaleService, serviceShare } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 
 /** How long new instances may take until they own their pods, in milliseconds. */
@@ -34,7 +34,7 @@ export function addScale(program: Command): void {
       );
       await shared.promise.finally(() => clearTimeout(late));
       if (options.output !== undefined) printDocument({ service, instances: result.instances }, options.output);
-      else console.log(`${service} runs as ${result.instances.join(', ')}`);
+      else print(`${service} runs as ${result.instances.join(', ')}`);
     });
 }
 

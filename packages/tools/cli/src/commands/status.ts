@@ -3,7 +3,7 @@ import { networkCondition, podWork, runtimeCondition, serviceShare } from '@kubu
 import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument } from '../output/output.ts';
+import { outputOption, printDocument, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 
 interface ServiceState {
@@ -57,15 +57,15 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
       pods === undefined ? '-' : String(pods),
       problems.join('; '),
     ]);
-    console.log(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
-    console.log('');
+    print(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
+    print('');
     const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
-    console.log(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'unknown')}`);
+    print(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'unknown')}`);
     const by = runtime?.network === 'runtime' ? 'set up by the runtime' : (network?.file ?? 'no CNI configuration');
-    console.log(
+    print(
       `network  ${network?.network ?? '-'} (${by}): ${network?.ready === true ? 'ready' : (network?.message ?? '-')}`,
     );
-    for (const { file, error } of network?.broken ?? []) console.log(`         ${file} is ignored: ${error}`);
+    for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
   }
   if (!healthy) process.exitCode = 1;
 }

@@ -4,6 +4,7 @@ import { type RecordedMessage, payloadOf, recordedMessage, summarise } from '@ku
 import { bareType, instanceOfSource, podWork } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
+import { print, printError } from '../output/output.ts';
 
 export function addTail(program: Command): void {
   program
@@ -29,11 +30,11 @@ async function tail(
   const show = (message: WireMessage) => {
     // JSON includes messages with invalid headers, which a validator needs to see.
     if (json) {
-      console.log(asJson(message));
+      print(asJson(message));
       return;
     }
     const one = recordedMessage(message);
-    if (one !== undefined) console.log(asLine(one, names));
+    if (one !== undefined) print(asLine(one, names));
   };
   if (recorded) {
     for (const { message } of await link.record(pattern.split('.').slice(2).join('.'))) show(message);
@@ -41,7 +42,7 @@ async function tail(
   }
   link.connection.subscribe(pattern, {
     callback: (error, wire) => {
-      if (error !== null) console.error(`kubus: ${error.message}`);
+      if (error !== null) printError(`kubus: ${error.message}`);
       else show(fromNats(wire));
     },
   });

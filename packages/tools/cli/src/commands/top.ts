@@ -6,6 +6,7 @@ import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { matchesName, notFound } from '../pods/pods.ts';
 import { type Summary, needsSecondSample, nodeUsage, podUsages, summarySchema } from '../top/summary.ts';
 import { type SortKey, nodeTable, podTable } from '../top/usage-table.ts';
+import { print, printError } from '../output/output.ts';
 
 /** Time between the two samples from which a rate is computed, in milliseconds. */
 const SAMPLE_INTERVAL_MS = 1_000;
@@ -25,7 +26,7 @@ export function addTop(program: Command): void {
     .addOption(rootDirOption())
     .action(async (_options: object, command: Command) => {
       const { summary, earlier } = await readSummary(nodeApi(command));
-      console.log(nodeTable(nodeUsage(summary, earlier), cpus().length));
+      print(nodeTable(nodeUsage(summary, earlier), cpus().length));
     });
   top
     .command('pods')
@@ -50,8 +51,8 @@ async function topPods(client: NodeClient, name: string | undefined, options: To
     .filter((pod) => namespaces || pod.namespace === namespace)
     .filter((pod) => name === undefined || matchesName(name, pod, nodeName));
   if (name !== undefined && pods.length === 0) throw notFound(name, namespace);
-  if (pods.length === 0) console.error(`No pods are running in ${namespaces ? 'any' : namespace} namespace.`);
-  else console.log(podTable(pods, { namespaces, containers, sortBy }));
+  if (pods.length === 0) printError(`No pods are running in ${namespaces ? 'any' : namespace} namespace.`);
+  else print(podTable(pods, { namespaces, containers, sortBy }));
 }
 
 /** The node's statistics; `earlier` is a first sample, taken when the node has no CPU rates yet. */

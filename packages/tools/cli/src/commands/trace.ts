@@ -20,6 +20,7 @@ import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-reco
 import { withRecording } from '../pods/recording-file.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
+import { escapeControls, print } from '../output/output.ts';
 
 /** How long a collector may take to answer, in milliseconds. */
 const COLLECTOR_MS = 10_000;
@@ -72,7 +73,7 @@ async function tracePod(record: PodRecord, { critical, format, output, otlpEndpo
   const { uid, messages } = record;
   if (otlpEndpoint !== undefined) await sendSpans(otlpOf(messages), otlpEndpoint);
   if (format !== undefined) await writeTrace(formats[format]?.(messages) ?? [], output);
-  else if (output === 'json') console.log(JSON.stringify(podTimeline(uid, messages)));
+  else if (output === 'json') print(JSON.stringify(podTimeline(uid, messages)));
   else if (output !== undefined) throw new UserError('--output FILE needs --format otlp, chrome or jsonl');
   else if (critical === true) printPaths(criticalPaths(uid, messages));
   else if (otlpEndpoint === undefined) printTree(record);
@@ -80,7 +81,7 @@ async function tracePod(record: PodRecord, { critical, format, output, otlpEndpo
 
 async function writeTrace(chunks: Iterable<string>, file: string | undefined): Promise<void> {
   const target = file === undefined ? process.stdout : createWriteStream(file);
-  await pipeline(Readable.from(chunks), target, { end: file !== undefined });
+  await pipeline(Readable.from(chunks).map(escapeControls), target, { end: file !== undefined });
 }
 
 /** @throws UserError when the collector cannot be reached, or rejects a span. */
@@ -108,7 +109,7 @@ async function sendSpans(requests: Iterable<string>, endpoint: string): Promise<
 function printPaths(paths: readonly CriticalPath[]): void {
   if (paths.length === 0)
     throw new UserError('the record has no complete start or stop of this pod: it may be too old');
-  console.log(paths.map(pathTable).join('\n\n'));
+  print(paths.map(pathTable).join('\n\n'));
 }
 
 /** The steps of a path with their times in milliseconds, and the sums of these. */
@@ -128,7 +129,7 @@ export function pathTable({ what, ms, busMs, queueMs, workMs, segments, from }: 
 function printTree({ uid, messages }: PodRecord): void {
   const story = podTimeline(uid, messages).messages;
   const [first] = story;
-  console.log(
+  print(
     '   since    after    bus  queue  (milliseconds: since the first message; after the cause; of that: on the bus, and queued)',
   );
   for (const root of causalTree(story)) printNode(root, 0, first?.at ?? 0);
@@ -144,6 +145,6 @@ function printNode({ message, children }: CausalNode, depth: number, start: numb
     (spent === undefined || began === undefined ? '' : spent.queueMs.toFixed(1)).padStart(6),
   ];
   const name = message.kind === 'reply' ? bareType(type).replace('.cmd.', '.reply.') : bareType(type);
-  console.log(`${columns.join(' ')}  ${'  '.repeat(depth)}${source}  ${name}  ${summary}`.trimEnd());
+  print(`${columns.join(' ')}  ${'  '.repeat(depth)}${source}  ${name}  ${summary}`.trimEnd());
   for (const child of children) printNode(child, depth + 1, start, message);
 }

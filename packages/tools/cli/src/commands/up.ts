@@ -39,7 +39,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { checkout, natsFolderOption } from '../nats-option.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
-import { outputOption } from '../output/output.ts';
+import { outputOption, print, printError } from '../output/output.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { scaleOption } from '../node/scale-option.ts';
 import { UserError } from '../user-error.ts';
@@ -240,7 +240,7 @@ async function useNats(
   const ca = natsCa && resolve(natsCa);
   if (ca !== undefined && !server.tls) throw new UserError(`--nats-ca needs a tls:// server: ${url} does not use TLS`);
   if (!server.tls && !isLoopback(server)) {
-    console.error(
+    printError(
       `kubus: warning: ${url} is not on this machine and uses no TLS: anyone who can change its traffic is root on node ${dir.node}; use tls://`,
     );
   }
@@ -331,13 +331,13 @@ async function stay(dir: NodeDir): Promise<void> {
     child.once('exit', () => resolve());
   });
   child.kill();
-  console.log('');
+  print('');
   await down(dir.node, 3);
 }
 
 function printNextSteps(node: string): void {
   const flag = node === 'node0' ? '' : ` --node ${node}`;
-  console.log(`
+  print(`
 Next steps:
   ./kubus${flag} get pods -o wide        list the pods
   ./kubus${flag} status                  services, runtime and network

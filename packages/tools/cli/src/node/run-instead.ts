@@ -4,6 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { NodeLink } from './node-link.ts';
 import { UserError } from '../user-error.ts';
+import { printError } from '../output/output.ts';
 
 /**
  * Runs a program instead of a bundled service until the program ends, then starts the bundled service again. Must be called in the
@@ -25,7 +26,7 @@ export async function runInsteadOf(
     const program = start();
     const ended = once(program, 'exit') as Promise<[number | null]>;
     forwardSignals(program);
-    console.error('kubus: press Ctrl-C to stop it and start the bundled service again');
+    printError('kubus: press Ctrl-C to stop it and start the bundled service again');
     const record = program.pid === undefined ? undefined : await recordOf(program.pid, instance);
     if (record !== undefined) await writeRecord(link.dir.processes, record);
     const [code] = await ended;
@@ -34,7 +35,7 @@ export async function runInsteadOf(
     const back = nextEpoch(link, instance);
     await link.bus.call(runElsewhere, instance, { elsewhere: false });
     await back;
-    console.error(`kubus: the bundled ${instance} is ready again`);
+    printError(`kubus: the bundled ${instance} is ready again`);
   }
 }
 

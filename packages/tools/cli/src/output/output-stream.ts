@@ -1,5 +1,6 @@
 import { toError } from '@kubus/ports';
 import { endProcess } from '@kubus/service-kit';
+import { printError } from './output.ts';
 
 /** The exit code that shells report for a process ended by SIGPIPE: 128 plus the number of the signal. */
 const SIGPIPE_EXIT_CODE = 141;
@@ -18,7 +19,7 @@ export function exitOnBrokenPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (isEnding) return;
     isEnding = true;
-    if (error.code !== 'EPIPE') console.error(`kubus: writing standard output failed: ${toError(error).message}`);
+    if (error.code !== 'EPIPE') printError(`kubus: writing standard output failed: ${toError(error).message}`);
     const code = error.code === 'EPIPE' ? SIGPIPE_EXIT_CODE : 1;
     process.exitCode = code;
     if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');

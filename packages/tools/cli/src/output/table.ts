@@ -1,12 +1,19 @@
-/** Rows of text in columns, three blanks apart, as kubectl prints them. */
-export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+import { escapeControls } from './output.ts';
+
+/** Rows of text in columns, three blanks apart, as kubectl prints them. A cell is one line: controls in it are escaped. */
+export function formatTable(header: readonly string[], given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(cell));
   const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => (row[index] ?? '').length)));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, index) => (index === cells.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
+      .map((text, index) => (index === cells.length - 1 ? text : text.padEnd(widths[index] ?? 0)))
       .join('   ')
       .trimEnd();
   return [header, ...rows].map(line).join('\n');
+}
+
+function cell(text: string): string {
+  return escapeControls(text.replaceAll('\n', '\\n').replaceAll('\t', '\\t'));
 }
 
 const MINUTE = 60;
