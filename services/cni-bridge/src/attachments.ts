@@ -11,6 +11,8 @@ import {
   type Operation,
   addressesOf,
   advance,
+  hasHostPorts,
+  hostPortInterfaces,
   isBusy,
   passesResultOn,
   recordKey,
@@ -31,6 +33,7 @@ export interface AttachmentsOptions {
   /** How old an attachment must be, in milliseconds since its ADD, before it may be collected. */
   readonly collectAfterMs: number;
   readonly onAttachment?: BridgeEvents['onAttachment'];
+  readonly onLastHostPort?: BridgeEvents['onLastHostPort'];
 }
 
 /** How many removed attachments are remembered; a forgotten one costs another run of its chain. */
@@ -83,6 +86,8 @@ export class Attachments {
    * while there is no record: a new ADD writes one, and once that is deleted its removal has succeeded too.
    */
   readonly #removed = new Set<string>();
+  /** Interfaces that host ports went through, until it is known that none does any more. */
+  readonly #hadHostPorts = new Set<string>();
   #asks = 0;
 
   constructor(options: AttachmentsOptions) {
@@ -216,9 +221,11 @@ export class Attachments {
   }
 
   #input(attachment: Attachment, input: AttachmentInput): void {
-    const before = attachment.state.phase;
-    const { state, operation, answers } = advance(attachment.state, input);
+    const earlier = attachment.state;
+    const before = earlier.phase;
+    const { state, operation, answers } = advance(earlier, input);
     attachment.state = state;
+    if (state.phase === 'absent') this.#endHostPorts(earlier);
     if (operation !== undefined) {
       void this.#operate(attachment, operation);
     }
@@ -235,6 +242,20 @@ export class Attachments {
       attachment.callers.delete(answer.ask);
       this.#answer(answer);
     }
+  }
+
+  /** An attachment was removed: its interfaces have no host port any more, unless others go through them. */
+  #endHostPorts(removed: AttachmentState): void {
+    if (removed.phase === 'absent' || !hasHostPorts(removed.record)) return;
+    for (const name of hostPortInterfaces(removed.record)) this.#hadHostPorts.add(name);
+    for (const { state } of this.#attachments.values()) {
+      if (state.phase === 'absent' || !hasHostPorts(state.record)) continue;
+      // Its interfaces are not known yet; its own end comes back here.
+      if (state.phase === 'adding') return;
+      for (const name of hostPortInterfaces(state.record)) this.#hadHostPorts.delete(name);
+    }
+    if (this.#hadHostPorts.size > 0) this.#options.onLastHostPort?.([...this.#hadHostPorts]);
+    this.#hadHostPorts.clear();
   }
 
   /** No operation is running. */

@@ -12,7 +12,7 @@ import {
 } from '@kubus/contracts';
 import type { Cancel, Clock, Logger, RecordStore } from '@kubus/ports';
 import { CniBridge } from './cni-bridge.ts';
-import type { BridgeLimits, PluginEvent } from './options.ts';
+import type { BridgeEvents, BridgeLimits, PluginEvent } from './options.ts';
 import { PluginCauses } from './plugin-causes.ts';
 import { PodNetworks } from './pod-networks.ts';
 
@@ -22,7 +22,7 @@ const LOOK_MS = 600_000;
 const FIRST_RETRY_MS = 1_000;
 const KEY = 'network';
 
-export interface NetworkOnBusOptions {
+export interface NetworkOnBusOptions extends Pick<BridgeEvents, 'onLastHostPort'> {
   readonly bus: Bus;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -53,7 +53,7 @@ export class NetworkOnBus {
   #stopped = false;
 
   constructor(options: NetworkOnBusOptions) {
-    const { bus, clock, podCidrs = [], ...rest } = options;
+    const { bus, clock, podCidrs = [], onLastHostPort, ...rest } = options;
     this.#bus = bus;
     this.#clock = clock;
     this.#condition = bus.owner(networkCondition);
@@ -62,6 +62,7 @@ export class NetworkOnBus {
       clock,
       ...rest,
       events: {
+        ...(onLastHostPort !== undefined && { onLastHostPort }),
         onPlugin: (event) => this.#publishPlugin(event),
         onNetwork: (network) => this.#publishNetwork(network),
         onAttachment: (attachment) => {

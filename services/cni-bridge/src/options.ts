@@ -102,6 +102,8 @@ export interface BridgeEvents {
   readonly onPlugin?: (event: PluginEvent) => void;
   /** Called when an attachment enters another phase; `absent` is the last one. */
   readonly onAttachment?: (attachment: AttachmentView) => void;
+  /** Called when the last host port that went through these interfaces of the host was removed. */
+  readonly onLastHostPort?: (interfaces: readonly string[]) => void;
   /** Called when the readiness or the list of broken files has changed. */
   readonly onNetwork?: (network: NetworkReadiness) => void;
 }

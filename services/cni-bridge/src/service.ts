@@ -1,4 +1,4 @@
-import { PluginHost, ShimServer, inNamespacesOf, watchConfigFolder } from '@kubus/cni';
+import { PluginHost, ShimServer, endLocalnetRouting, inNamespacesOf, watchConfigFolder } from '@kubus/cni';
 import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NetworkOnBus } from './network-on-bus.ts';
@@ -22,6 +22,7 @@ export const cniBridge: ServiceDefinition = {
       plugins,
       limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
       podCidrs,
+      onLastHostPort: (interfaces) => endLocalnetRouting(interfaces, logger),
     });
     const { bridge } = network;
     health.ready('network', () => (bridge.network.ready ? undefined : bridge.network.message));

@@ -2,7 +2,7 @@
 // files. Reads one JSON command per line and writes one JSON line per answer and event; ends when its input ends. A
 // fault ends it with SIGKILL before or after an operation on the journal.
 import { createInterface } from 'node:readline';
-import { PluginHost, ShimServer, watchConfigFolder } from '@kubus/cni';
+import { PluginHost, ShimServer, endLocalnetRouting, watchConfigFolder } from '@kubus/cni';
 import type { Logger, RecordStore } from '@kubus/ports';
 import { FileRecordStore, systemClock } from '@kubus/service-kit';
 import { type BridgeLimits, CniBridge } from '../src/index.ts';
@@ -80,6 +80,7 @@ const bridge = new CniBridge({
   events: {
     onPlugin: (event) => say({ plugin: event }),
     onNetwork: (network) => say({ network }),
+    onLastHostPort: (interfaces) => endLocalnetRouting(interfaces, log),
   },
 });
 const server = new ShimServer({

@@ -90,6 +90,25 @@ describe('a pod’s attachment', () => {
     expect(JSON.stringify(bridge.said.slice(from))).not.toContain('18080');
   });
 
+  test('lets packets for the loopback in only while a pod has a host port', async () => {
+    const setting = () => node.host.run('cat', '/proc/sys/net/ipv4/conf/cni0/route_localnet').trim();
+    const other = await node.makeSandbox();
+    const mapping = (hostPort: number) => ({
+      runtimeConfig: { portMappings: [{ hostPort, containerPort: 80, protocol: 'tcp', hostIP: '' }] },
+    });
+    const without = await node.makeSandbox();
+    await node.call('ADD', id, sandbox.path, mapping(18081));
+    await node.call('ADD', `${id}-other`, other.path, mapping(18082));
+    await node.call('ADD', `${id}-without`, without.path);
+    expect(setting()).toBe('1');
+    await node.call('DEL', id, sandbox.path);
+    expect(setting()).toBe('1');
+    await node.call('DEL', `${id}-other`, other.path);
+    expect(setting()).toBe('0');
+    await node.call('DEL', `${id}-without`, without.path);
+    expect(left()).toEqual(nothing);
+  });
+
   test('keeps one address over two ADDs, reported in the version that each call requests', async () => {
     const [first, second] = await Promise.all([
       node.call('ADD', id, sandbox.path),

@@ -37,8 +37,11 @@ export const nodeAgent: ServiceDefinition = {
     const shutdown = startShutdown(context, () => member?.changed());
     if (apiServer === undefined) standAlone(context);
     else member = startMember(context, apiServer, devices, () => shutdown?.problem);
+    const chains = new UtilChains({ ...context, run: (program, args) => execute(program, args) });
+    if (context.config.nodeObject.iptablesUtilChains) void chains.start();
     return {
       stop: async () => {
+        chains.stop();
         shutdown?.stop();
         await Promise.all([devices.stop(), member?.stop()]);
       },
@@ -106,12 +109,9 @@ function startMember(
   const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, problem, ...settings });
   health.ready('API server', () => agent.problem);
   agent.start();
-  const chains = new UtilChains({ clock, logger, run: (program, args) => execute(program, args) });
-  if (nodeObject.iptablesUtilChains) void chains.start();
   return {
     changed: () => agent.changed(),
     stop: async () => {
-      chains.stop();
       agent.stop();
       await Promise.all([certificates.stop(), client.close()]);
     },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { poll } from '@kubus/harness';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock } from '@kubus/ports/testing';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
@@ -84,4 +85,55 @@ test('a system without the program is left unchanged', async () => {
   await chains.start();
   chains.stop();
   expect(tried).toEqual(['iptables', 'ip6tables']);
+});
+
+/** Runs a shell script in the network namespace of a process. */
+const shell = (of: ChildProcess, script: string) =>
+  execute('nsenter', [`--net=/proc/${of.pid}/ns/net`, '--', 'bash', '-ec', script]);
+
+test('a pod reaches no server on the loopback, although the kernel lets its packets in', async () => {
+  const pod = spawn('unshare', ['--net', 'sleep', '600'], { stdio: 'ignore' });
+  await once(pod, 'spawn');
+  const serve = `for (const host of ['127.0.0.1', '::1']) require('net').createServer((s) => s.end()).listen(4222, host);
+    setTimeout(() => console.log('listens'), 50)`;
+  await poll('the pod has its namespace', async () => {
+    const { stdout } = await execute('readlink', [`/proc/${pod.pid}/ns/net`, '/proc/self/ns/net']);
+    return new Set(stdout.trim().split('\n')).size === 2 || undefined;
+  });
+  // As portmap leaves the host, and as a privileged pod can make its own namespace.
+  await shell(
+    namespace,
+    `ip link set lo up; ip link add veth0 type veth peer name eth0 netns ${pod.pid}
+    ip addr add 10.99.0.1/24 dev veth0; ip addr add fd99::1/64 dev veth0 nodad; ip link set veth0 up
+    for one in all veth0; do echo 1 >/proc/sys/net/ipv4/conf/$one/route_localnet; done`,
+  );
+  await shell(
+    pod,
+    `ip link set lo down; ip addr add 10.99.0.2/24 dev eth0; ip addr add fd99::2/64 dev eth0 nodad; ip link set eth0 up
+    for one in all eth0; do echo 1 >/proc/sys/net/ipv4/conf/$one/route_localnet; done
+    ip route add 127.0.0.0/8 via 10.99.0.1; ip -6 route add ::1/128 via fd99::1 dev eth0`,
+  );
+  const server = spawn('nsenter', [`--net=/proc/${namespace.pid}/ns/net`, '--', process.execPath, '-e', serve], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const reaches = (host: string) =>
+    shell(pod, `timeout 1 bash -c 'exec 3<>/dev/tcp/${host}/4222'`).then(
+      () => true,
+      () => false,
+    );
+  const chains = new UtilChains({ clock, logger: silentLogger, run });
+  try {
+    if (server.stdout !== null) await once(server.stdout, 'data');
+    // What makes this a test: without the rule the pod gets through. The kernel has no such setting for IPv6.
+    expect([await reaches('127.0.0.1'), await reaches('::1')]).toEqual([true, false]);
+    await chains.start();
+    expect([await reaches('127.0.0.1'), await reaches('::1')]).toEqual([false, false]);
+  } finally {
+    chains.stop();
+    for (const child of [server, pod]) {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    }
+  }
 });

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Distribution } from '@kubus/metrics';
-import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';

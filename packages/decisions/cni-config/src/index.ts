@@ -25,6 +25,7 @@ export {
   type RuntimeCall,
   versionAnswer,
 } from './invocation.ts';
+export { hasHostPorts, hostPortInterfaces } from './host-ports.ts';
 export { jsonObjectSchema } from './json.ts';
 export {
   chooseConfig,

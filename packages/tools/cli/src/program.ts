@@ -101,6 +101,6 @@ function exitCodeOf(thrown: unknown): number {
     return error.exitCode === 0 ? 0 : 2;
   }
   printError(`kubus: ${error.message}`);
-  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) printError(error.stack);
+  if (!(error instanceof KubusError) && process.env['KUBUS_DEBUG'] !== undefined) printError(error.stack ?? '');
   return 1;
 }

@@ -107,7 +107,8 @@ export async function writeNodeConfig(
     ...cluster(dir, settings),
     server: server(dir, settings, parts.natives),
     ...observatory(dir, settings),
-    nodeObject: nodeConfigSchema.shape.nodeObject.parse({}),
+    // Host ports make the kernel accept packets for the loopback from pods; the chains drop them.
+    nodeObject: nodeConfigSchema.shape.nodeObject.parse({ iptablesUtilChains: true }),
     runtime: {
       socket: dir.socket('containerd'),
       relay: parts.natives.relay,
