@@ -121,6 +121,7 @@ describe('a log', () => {
     const answer = await ask(query);
     expect(answer).toMatchObject({ status: 200, text });
     expect(answer.headers['content-type']).toBe('text/plain; charset=utf-8');
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
     expect(answer.headers['transfer-encoding']).toBe('chunked');
   });
 

@@ -138,6 +138,7 @@ test('an authorized user is served on every endpoint', async () => {
     for (const endpoint of endpoints) {
       const answer = await ask(endpoint, by);
       expect([endpoint, [401, 403, undefined].includes(answer?.status)]).toEqual([endpoint, false]);
+      expect([endpoint, answer?.headers['x-content-type-options']]).toEqual([endpoint, 'nosniff']);
     }
   }
   const paths = [...streams, ...ports];

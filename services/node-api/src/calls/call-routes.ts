@@ -9,7 +9,7 @@ export function addCallRoutes(app: FastifyInstance, calls: ContainerCalls): void
       const [command = ''] = queryOf(request)['cmd'] ?? [];
       const answer = await calls.run(nameOf(request), command.split(' '));
       if ('status' in answer) return sendText(reply, answer.status, answer.text);
-      return reply.type('application/json').header('x-content-type-options', 'nosniff').send(answer);
+      return reply.type('application/json').send(answer);
     });
   }
   serveFor(app, ['POST'], '/checkpoint/:namespace/:pod/:container', async (request, reply) => {

@@ -37,9 +37,7 @@ export function addProfileRoutes(app: FastifyInstance, enabled: boolean): void {
       try {
         const ms = Math.min(seconds > 0 ? seconds : initial, MOST_SECONDS) * 1000;
         const bytes = await (kind === 'profile' ? cpuProfile : heapProfile)(ms, disconnected.signal);
-        reply
-          .header('content-disposition', `attachment; filename="${kind}"`)
-          .header('x-content-type-options', 'nosniff');
+        reply.header('content-disposition', `attachment; filename="${kind}"`);
         return await reply.type('application/octet-stream').send(bytes);
       } catch (error) {
         if (disconnected.signal.aborted) return await reply.send();

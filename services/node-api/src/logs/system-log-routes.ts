@@ -53,7 +53,7 @@ async function serveFile(
   }
   const { file, bytes } = found;
   reply.type(/\.(gz|xz|zst|journal)~?$/.test(path) ? 'application/octet-stream' : 'text/plain; charset=utf-8');
-  reply.header('content-length', bytes).header('x-content-type-options', 'nosniff');
+  reply.header('content-length', bytes);
   if (bytes === 0) {
     await file.close();
     return reply.send('');

@@ -91,6 +91,8 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   });
   if (metrics !== undefined) observeRequests(app, metrics.requests, guard === undefined ? 'readonly' : 'readwrite');
   app.addHook('onRequest', async (request, reply) => {
+    // What a pod or a service has written is never to be taken for a page.
+    reply.header('x-content-type-options', 'nosniff');
     if (hasLongBody(request)) reply.header('connection', 'close');
     const { host = [] } = request.raw.headersDistinct;
     const wrong =
