@@ -36,7 +36,7 @@ export function httpServer(answer?: RequestListener, limits: HttpLimits = httpLi
 
 /** As {@link httpServer}, with TLS. */
 export function httpsServer(tls: TlsOptions, limits: HttpLimits = httpLimits): SecureServer {
-  return createSecureServer({ ...limits, ...tls });
+  return createSecureServer({ handshakeTimeout: limits.headersTimeout, ...limits, ...tls });
 }
 
 /** Whether a request has a body. A server that reads none ends the connection with its answer, so that none arrives. */
