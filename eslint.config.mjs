@@ -151,6 +151,7 @@ export default tseslint.config(
   {
     // The text of pods reaches the terminal of the operator only through `print`, which escapes controls.
     files: ['packages/tools/cli/src/**/*.ts'],
+    ignores: ['**/*.test.ts'],
     rules: { 'no-console': 'error' },
   },
 );

@@ -123,7 +123,7 @@ test('a pod reaches no server on the loopback, although the kernel lets its pack
     );
   const chains = new UtilChains({ clock, logger: silentLogger, run });
   try {
-    if (server.stdout !== null) await once(server.stdout, 'data');
+    await once(server.stdout, 'data');
     // What makes this a test: without the rule the pod gets through. The kernel has no such setting for IPv6.
     expect([await reaches('127.0.0.1'), await reaches('::1')]).toEqual([true, false]);
     await chains.start();

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   mkdirSync,
@@ -8,7 +7,6 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -374,31 +372,4 @@ describe('a log that is followed', () => {
     renameSync(`${file}.tmp`, `${file}.gz`);
     rmSync(file);
   }
-});
-
-describe('what a container has put into the folder of its logs', () => {
-  const line = '2030-01-01T00:00:00Z stdout F own\n';
-
-  test.each([
-    ['a pipe', () => execFileSync('mkfifo', [path])],
-    ['a link', () => symlinkSync('/etc/hostname', path)],
-  ])('%s in place of the log is not read, and blocks nothing', async (_, put) => {
-    put();
-    // More than there are threads for files.
-    const read = await Promise.allSettled(Array.from({ length: 8 }, () => printLog(path, view())));
-    expect(read.map((one) => one.status)).toEqual(Array.from({ length: 8 }, () => 'rejected'));
-    await expect(printLog(path, view())).rejects.toThrow(
-      `the log ${path} cannot be read: ${path} is not a regular file`,
-    );
-    expect(shown()).toBe('');
-  });
-
-  test('and looks like a rotated log is passed over', async () => {
-    writeFileSync(path, line);
-    execFileSync('mkfifo', [`${path}.20300101-000000`]);
-    symlinkSync('/etc/hostname', `${path}.20300101-000001`);
-    mkdirSync(`${path}.20300101-000002.gz`);
-    await printLog(path, view());
-    expect(shown()).toBe('own\n');
-  });
 });

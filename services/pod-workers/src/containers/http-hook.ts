@@ -1,5 +1,5 @@
-import * as http from 'node:http';
-import * as https from 'node:https';
+import { get as getPlain } from 'node:http';
+import { get as getSecure } from 'node:https';
 import { KubusError, toError } from '@kubus/ports';
 import type { HookRequest, HookRequests } from '../ports.ts';
 
@@ -75,7 +75,7 @@ async function follow(start: URL, headers: Headers, signal: AbortSignal): Promis
 function ask(url: URL, headers: Headers, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
     const options = { headers, signal, agent: false, rejectUnauthorized: false };
-    const request = (url.protocol === 'https:' ? https : http).get(url, options, (response) => {
+    const request = (url.protocol === 'https:' ? getSecure : getPlain)(url, options, (response) => {
       const redirects = [301, 302, 303, 307, 308].includes(response.statusCode ?? 0);
       resolve(redirects ? response.headers.location : undefined);
       response.destroy();
