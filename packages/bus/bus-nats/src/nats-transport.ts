@@ -1,7 +1,7 @@
-import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import { type FactListener, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
-import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
+import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import {
   type Msg,
   type MsgHdrs,
@@ -21,8 +21,8 @@ const BUCKET_MAX_MS = 1_000;
 /** How often what is stored is compared with the bucket by default. */
 const COMPARE_MS = 30_000;
 
-/** Thrown when a message is larger than the broker's limit. */
-class MessageTooLarge extends KubusError {}
+/** JetStream's limit of the headers of a message, in bytes. */
+const MAX_HEADERS = 64 * 1024;
 
 export interface NatsTransportOptions {
   readonly connection: NatsConnection;
@@ -84,7 +84,7 @@ export class NatsTransport implements Transport {
 
   publish(message: WireMessage): void {
     if (!this.#connected) return;
-    this.#checkSize(message.subject, message.data);
+    this.#checkSize(message);
     this.#connection.publish(message.subject, message.data, {
       headers: toNats(message.headers),
       ...(message.reply !== undefined && { reply: message.reply }),
@@ -110,7 +110,7 @@ export class NatsTransport implements Transport {
 
   async storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
     const subject = storeSubject(this.#node, key);
-    this.#checkSize(subject, data);
+    this.#checkSize({ subject, data, headers });
     await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });
     this.#marks.add(subject);
   }
@@ -210,24 +210,25 @@ export class NatsTransport implements Transport {
     for (const listener of [...this.#listeners]) listener(connected);
   }
 
-  #checkSize(subject: string, data: string): void {
+  #checkSize({ subject, data, headers }: WireMessage): void {
     const limit = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
+    const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+    if (length > MAX_HEADERS) throw tooLarge(subject, 'headers', length, MAX_HEADERS);
     // Only a long text can be too large: UTF-8 has at most three bytes per UTF-16 unit.
     if (data.length * 3 < limit) return;
     const bytes = Buffer.byteLength(data);
-    if (bytes < limit) return;
-    throw new MessageTooLarge(
-      'too-large',
-      `a message of ${bytes} bytes on ${subject}: the limit of the bus is ${limit}`,
-      {
-        context: { subject, bytes, limit },
-      },
-    );
+    if (bytes >= limit) throw tooLarge(subject, 'message', bytes, limit);
   }
 
   #end(subscription: Subscription): void {
     if (!this.#connection.isClosed() && !subscription.isClosed()) subscription.unsubscribe();
   }
+}
+
+function tooLarge(subject: string, what: 'message' | 'headers', bytes: number, limit: number): MessageTooLarge {
+  const of = what === 'message' ? 'a message' : 'headers';
+  const message = `${of} of ${bytes} bytes on ${subject}: the limit of the bus is ${limit}`;
+  return new MessageTooLarge('too-large', message, { context: { subject, bytes, limit } });
 }
 
 function toNats(headers: Readonly<Record<string, string>>): MsgHdrs {

@@ -3,10 +3,12 @@ import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { type Cause, HEADER, decodeEnvelope } from './envelope.ts';
 import { compareRanks, rankOf } from './fact-rank.ts';
 import type { Publisher, PublisherId } from './publisher.ts';
-import type { Transport } from './transport.ts';
+import { MessageTooLarge, type Transport } from './transport.ts';
 
-/** Delay before a fact that could not be stored is stored again while connected, in milliseconds. */
+/** Delay before facts that could not be stored are stored again while connected, in milliseconds; twice as long after each failure, ... */
 const RETRY_MS = 1_000;
+/** ... up to this. */
+const RETRY_AT_MOST_MS = 60_000;
 
 /**
  * Time after a removal until the completion mark is published again without the removed key, in milliseconds. A reader that starts later
@@ -43,14 +45,20 @@ export class FactOwner<T> {
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #markKey: string;
   readonly #entries = new Map<string, Entry>();
   /** By the store's key: the term in which this instance owns it. */
   readonly #terms = new Map<string, number>();
   /** Keys that were released, until another instance is known to own them. */
   readonly #released = new Set<string>();
+  /** By key: entries that could not be stored, and are to be stored again. */
+  readonly #failed = new Map<string, Entry>();
+  /** Keys whose values are too large for the bus. */
+  readonly #tooLarge = new Set<string>();
   #version = 0;
   #complete = false;
   #retry: Cancel | undefined;
+  #retryMs = RETRY_MS;
   #sweep: Cancel | undefined;
   #shared = false;
   #recomplete: Cancel | undefined;
@@ -65,12 +73,14 @@ export class FactOwner<T> {
   }) {
     this.#declaration = options.declaration;
     this.#publisherId = options.publisherId;
+    this.#markKey = completeKey(options.declaration, options.publisherId.instance);
     this.#publisher = options.publisher;
     this.#transport = options.transport;
     this.#clock = options.clock;
     this.#logger = options.logger;
     options.transport.onConnection((connected) => {
       this.#sweep?.();
+      this.#endRetries();
       // The next connection starts with a complete set and its mark.
       this.#recomplete?.();
       this.#recomplete = undefined;
@@ -85,16 +95,17 @@ export class FactOwner<T> {
 
   /**
    * Removes `key`; readers are notified, including later ones. Does nothing when it does not exist. Without causes it refers to
-   * the last message about the key.
+   * the last message about the key. Returns the cause to which later messages refer; undefined when nothing was published.
    */
-  remove(key: string, options: FactPutOptions = {}): void {
+  remove(key: string, options: FactPutOptions = {}): Cause | undefined {
     const stored = factKey(this.#declaration, key);
     const entry = this.#entries.get(stored);
     // A key that was taken over from another instance may have messages of that instance.
-    if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return;
+    if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return undefined;
     const follows = options.causes === undefined && entry !== undefined ? following(entry.headers) : {};
-    this.#set(stored, '', true, { ...follows, ...options });
+    const cause = this.#set(stored, '', true, { ...follows, ...options });
     this.#recompleteSoon();
+    return cause;
   }
 
   /**
@@ -168,22 +179,45 @@ export class FactOwner<T> {
   }
 
   #store(entry: Entry): void {
+    if (this.#failed.has(entry.key)) this.#failed.set(entry.key, entry);
     this.#transport.storeFact(entry.key, entry.data, entry.headers).then(
       () => {
         entry.stored = true;
+        this.#tooLarge.delete(entry.key);
         // A stored removal need not be kept: the store keeps the mark, and an empty store has nothing to remove.
         if (entry.removed && this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+        if (this.#failed.delete(entry.key) && this.#failed.size === 0) this.#endRetries();
       },
-      (error: unknown) => {
-        if (!this.#transport.connected) return;
-        this.#logger.warn({ key: entry.key, err: toError(error) }, 'a fact could not be stored, trying again');
-        this.#retry ??= this.#clock.after(RETRY_MS, () => {
-          this.#retry = undefined;
-          if (!this.#transport.connected) return;
-          for (const one of this.#entries.values()) if (!one.stored) this.#store(one);
-        });
-      },
+      (error: unknown) => this.#notStored(entry, toError(error)),
     );
+  }
+
+  /** One line a round of retries, however many entries fail; none for a key whose value stays too large, which no retry changes. */
+  #notStored(entry: Entry, err: Error): void {
+    if (!this.#transport.connected) return;
+    const { key } = entry;
+    if (err instanceof MessageTooLarge) {
+      if (!this.#tooLarge.has(key))
+        this.#logger.error({ key, err }, 'a fact is too large for the bus: it is not stored');
+      this.#tooLarge.add(key);
+      return;
+    }
+    if (key !== this.#markKey && this.#entries.get(key) !== entry) return;
+    this.#failed.set(key, entry);
+    if (this.#retry !== undefined) return;
+    this.#logger.warn({ key, waitMs: this.#retryMs, err }, 'facts could not be stored; trying again');
+    this.#retry = this.#clock.after(this.#retryMs, () => {
+      this.#retry = undefined;
+      for (const one of [...this.#failed.values()]) this.#store(one);
+    });
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_AT_MOST_MS);
+  }
+
+  #endRetries(): void {
+    this.#retry?.();
+    this.#retry = undefined;
+    this.#retryMs = RETRY_MS;
+    this.#failed.clear();
   }
 
   #republish(): void {
@@ -200,7 +234,7 @@ export class FactOwner<T> {
     );
     headers[HEADER.version] = String(++this.#version);
     const mark: Entry = {
-      key: completeKey(this.#declaration, this.#publisherId.instance),
+      key: this.#markKey,
       data: JSON.stringify({ keys }),
       headers,
       removed: false,
@@ -216,7 +250,6 @@ export class FactOwner<T> {
    */
   #sweepOlder(): void {
     this.#sweep?.();
-    const markKey = completeKey(this.#declaration, this.#publisherId.instance);
     const endWatch = this.#transport.watchFacts(factPattern(this.#declaration), {
       message: ({ subject, headers }) => {
         const key = subject.slice(subject.indexOf('.', subject.indexOf('.') + 1) + 1);
@@ -229,7 +262,7 @@ export class FactOwner<T> {
           this.#released.delete(key);
           return;
         }
-        const settled = key === markKey || !this.#complete || this.#released.has(key);
+        const settled = key === this.#markKey || !this.#complete || this.#released.has(key);
         if (settled || headers[HEADER.removed] !== undefined) return;
         const claimed = this.#terms.has(key);
         if (!claimed) this.#terms.set(key, rankOf(headers).term);

@@ -11,6 +11,12 @@ export interface PublisherId {
   readonly node: string;
 }
 
+/**
+ * Largest number of causes in one message: a message that depended on thousands, such as the files of a folder, names those that it
+ * awaited last. NATS limits the headers of a message to 64 KiB.
+ */
+export const MAX_CAUSES = 64;
+
 /** Adds to outgoing messages: sequence number, time, causes and trace context. One per process and bus. */
 export class Publisher {
   readonly #publisherId: PublisherId;
@@ -53,7 +59,7 @@ export class Publisher {
       time: formatTime(now),
       node: this.#publisherId.node,
       pod: options.pod,
-      causes: [...new Set(causes.map((one) => one.id))],
+      causes: [...new Set(causes.map((one) => one.id))].slice(0, MAX_CAUSES),
       ...timesOf(causes[0], now),
       cause,
     };

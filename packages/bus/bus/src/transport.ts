@@ -1,4 +1,4 @@
-import type { Cancel } from '@kubus/ports';
+import { type Cancel, KubusError } from '@kubus/ports';
 
 /** A message in the form in which a transport carries it. */
 export interface WireMessage {
@@ -9,6 +9,9 @@ export interface WireMessage {
   /** The subject on which the sender expects answers. */
   readonly reply?: string;
 }
+
+/** Thrown when a message is larger than a limit of the broker: it fails whenever it is sent. */
+export class MessageTooLarge extends KubusError {}
 
 export interface FactListener {
   message(message: WireMessage): void;
@@ -27,11 +30,11 @@ export interface Transport {
   readonly connected: boolean;
   /** Calls the listener with each change of {@link connected}. */
   onConnection(listener: (connected: boolean) => void): Cancel;
-  /** Sends without waiting. Lost when not connected. Throws when the message is larger than the limit of the bus. */
+  /** Sends without waiting. Lost when not connected. Throws {@link MessageTooLarge}. */
   publish(message: WireMessage): void;
   /** Delivers matching messages until cancelled, across reconnections. Facts are delivered only by {@link watchFacts}. */
   subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel;
-  /** Stores the last value of `key` (a subject without `kubus.<node>.`); resolves when it is stored. */
+  /** Stores the last value of `key` (a subject without `kubus.<node>.`); resolves when it is stored. Rejects with {@link MessageTooLarge}. */
   storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void>;
   /** Delivers the stored facts under `pattern`, then changes. Ends silently when the connection is lost. */
   watchFacts(pattern: string, listener: FactListener): Cancel;

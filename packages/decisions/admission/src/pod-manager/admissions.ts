@@ -46,6 +46,8 @@ export class Admissions {
   readonly #pods: NodePods;
   readonly #ids: IdPool;
   readonly #records: Map<string, AdmissionRecord>;
+  /** UIDs of admitted pods: far fewer than there are records when more pods are desired than the node may have. */
+  readonly #admitted = new Set<string>();
   /** Admitted pods whose requested resources differ from the allocated ones. */
   readonly #wanting = new Map<string, Pod>();
   readonly #pending = new Map<string, { readonly refusal: Refusal; readonly since: string }>();
@@ -71,7 +73,8 @@ export class Admissions {
     this.#node = options.node;
     this.#ids = options.ids;
     this.#pods = options.pods;
-    this.#records = new Map(options.records);
+    this.#records = new Map();
+    for (const [uid, record] of options.records) this.#record(uid, record);
   }
 
   get uids(): Iterable<string> {
@@ -107,7 +110,7 @@ export class Admissions {
     const { uid } = pod.metadata;
     const admission = admit(pod, this.#neighbours(uid), this.#countedNode);
     if (!admission.admitted) {
-      this.#records.set(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
+      this.#record(uid, { version: 1, ref: podRefOf(pod), verdict: 'rejected', failure: admission.refusal });
       return [];
     }
     if (this.#closed) {
@@ -137,7 +140,7 @@ export class Admissions {
    */
   take(pod: Pod, awaits: readonly string[] = [], devices?: 'awaited'): void {
     const userNamespace = this.#idsFor(pod);
-    this.#records.set(pod.metadata.uid, {
+    this.#record(pod.metadata.uid, {
       version: 1,
       ref: podRefOf(pod),
       verdict: 'admitted',
@@ -155,7 +158,7 @@ export class Admissions {
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted' || record.userNamespace !== undefined) return;
     const userNamespace = this.#idsFor(pod);
-    if (userNamespace !== undefined) this.#records.set(uid, { ...record, userNamespace });
+    if (userNamespace !== undefined) this.#record(uid, { ...record, userNamespace });
   }
 
   /**
@@ -168,9 +171,9 @@ export class Admissions {
 
   /** UIDs of the pods that only wait for devices. */
   get withoutDevices(): readonly string[] {
-    return [...this.#records].flatMap(([uid, record]) => {
-      const isReady = record.verdict === 'admitted' && record.devices !== undefined;
-      return isReady && !this.#awaitsOthers(record.awaits) ? [uid] : [];
+    return [...this.#admitted].filter((uid) => {
+      const record = this.#records.get(uid);
+      return record?.verdict === 'admitted' && record.devices !== undefined && !this.#awaitsOthers(record.awaits);
     });
   }
 
@@ -179,8 +182,8 @@ export class Admissions {
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted' || record.devices === undefined) return;
     const { ref, devices: _, ...rest } = record;
-    if (refusal === undefined) this.#records.set(uid, { ref, ...rest });
-    else this.#records.set(uid, { version: 1, ref, verdict: 'rejected', failure: refusal });
+    if (refusal === undefined) this.#record(uid, { ref, ...rest });
+    else this.#record(uid, { version: 1, ref, verdict: 'rejected', failure: refusal });
   }
 
   /**
@@ -192,10 +195,10 @@ export class Admissions {
     const record = this.#records.get(uid);
     const userNamespace = record && idsOf(record);
     const isKept = left === 'processes' || (left === 'ids' && userNamespace !== undefined);
-    if (record === undefined || !isKept) this.#records.delete(uid);
+    if (record === undefined || !isKept) this.#record(uid, undefined);
     else if (record.verdict !== 'ending') {
       const ids = userNamespace !== undefined && { userNamespace };
-      this.#records.set(uid, { version: 1, ref: record.ref, verdict: 'ending', ...ids });
+      this.#record(uid, { version: 1, ref: record.ref, verdict: 'ending', ...ids });
     }
     for (const known of [this.#wanting, this.#pending, this.#held, this.#refused, this.#ends]) known.delete(uid);
   }
@@ -280,6 +283,13 @@ export class Admissions {
     this.#pending.delete(uid);
   }
 
+  #record(uid: string, record: AdmissionRecord | undefined): void {
+    if (record === undefined) this.#records.delete(uid);
+    else this.#records.set(uid, record);
+    if (record?.verdict === 'admitted') this.#admitted.add(uid);
+    else this.#admitted.delete(uid);
+  }
+
   #awaitsOthers(victims: readonly string[] = []): boolean {
     return victims.some((victim) => !this.isOpen(victim) && !this.#pods.inactive(victim));
   }
@@ -299,7 +309,7 @@ export class Admissions {
     if (record?.verdict !== 'admitted') return;
     const { ref, allocated, userNamespace } = record;
     const ids = userNamespace !== undefined && { userNamespace };
-    this.#records.set(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated, ...ids });
+    this.#record(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated, ...ids });
   }
 
   /** What is to be done with an admitted pod. */
@@ -332,8 +342,9 @@ export class Admissions {
   /** The pods that use resources. A pod that has to end uses none: its resources already count as free. */
   #neighbours(uid: string): Neighbour[] {
     const neighbours: Neighbour[] = [];
-    for (const [other, record] of this.#records) {
-      if (other === uid || record.verdict !== 'admitted' || this.#pods.inactive(other)) continue;
+    for (const other of this.#admitted) {
+      const record = this.#records.get(other);
+      if (other === uid || record?.verdict !== 'admitted' || this.#pods.inactive(other)) continue;
       const claim = withActual(record.claim, this.#held.get(other) ?? {});
       neighbours.push({ uid: other, claim, pod: this.#pods.desired(other) });
     }

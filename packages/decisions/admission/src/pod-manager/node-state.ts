@@ -21,6 +21,7 @@ import { isTerminal } from '@kubus/pod-status';
 import { Admissions } from './admissions.ts';
 import type { IdPool } from './id-ranges.ts';
 import { ownerOf } from './pod-owner.ts';
+import { Works } from './works.ts';
 import {
   type NodeView,
   type PodView,
@@ -47,7 +48,7 @@ export class NodeState {
   readonly #desired = new Map<string, { source: SourceName; update: PodUpdate }>();
   readonly #runtime = new Map<string, RuntimePod>();
   readonly #workers = new Map<string, PodWorkerReport>();
-  readonly #works = new Map<string, PodWork>();
+  readonly #works = new Works();
   readonly #complete = new Set<SourceName>();
   /** Desired pods without work: they wait for another pod, or until the runtime's pods are known. */
   readonly #held = new Set<string>();
@@ -225,7 +226,12 @@ export class NodeState {
    * @param now RFC 3339, UTC
    */
   decide(uid: string, now: string): WorkChange[] {
-    const changes = this.#decideOne(uid, now);
+    return [...this.#decideOne(uid, now), ...this.#decideWaiting(now)];
+  }
+
+  /** Decides about the pods that may have been waiting for what was decided just now. */
+  #decideWaiting(now: string): WorkChange[] {
+    const changes: WorkChange[] = [];
     if (this.#mayAdmit) for (const held of this.#inOrder(this.#held)) changes.push(...this.#decideOne(held, now));
     // The allocation may be missing for a pod that no source has published yet.
     if (!this.sourcesComplete) return changes;
@@ -242,7 +248,14 @@ export class NodeState {
       ...this.#runtime.keys(),
       ...this.#admissions.uids,
     ]);
-    return this.#inOrder(uids).flatMap((uid) => this.decide(uid, now));
+    const changes = this.#inOrder(uids).flatMap((uid) => this.#decideOne(uid, now));
+    // Each decision may be what another pod has been waiting for.
+    for (let waiting = this.#held.size; waiting >= 0; waiting--) {
+      const more = this.#decideWaiting(now);
+      if (more.length === 0) break;
+      changes.push(...more);
+    }
+    return changes;
   }
 
   #decideOne(uid: string, now: string): WorkChange[] {
@@ -260,7 +273,7 @@ export class NodeState {
     const changes = victims.flatMap((victim) => this.#decideOne(victim, now));
     const record = this.#admissions.record(uid);
     if (sameWork(before, after) && record === recorded) return changes;
-    setOrDelete(this.#works, uid, after);
+    this.#works.set(uid, after);
     return [{ uid, work: after, record }, ...changes];
   }
 
@@ -341,11 +354,10 @@ export class NodeState {
   }
 
   #blocker(pod: Pod): PodRef | undefined {
-    const { uid, name, namespace } = pod.metadata;
-    for (const [other, work] of this.#works) {
-      const sameName = work.ref.name === name && work.ref.namespace === namespace;
-      if (other === uid || !sameName || (work.source !== 'runtime' && !isStaticSource(work.source))) continue;
-      if (this.#workers.get(other)?.state !== 'finished') return work.ref;
+    for (const work of this.#works.named(pod.metadata)) {
+      const { uid } = work.ref;
+      if (uid === pod.metadata.uid || (work.source !== 'runtime' && !isStaticSource(work.source))) continue;
+      if (this.#workers.get(uid)?.state !== 'finished') return work.ref;
     }
     return undefined;
   }
