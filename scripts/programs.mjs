@@ -7,12 +7,17 @@ const services = readdirSync(resolve(import.meta.dirname, '../services'));
 /** The program of the threads that answer questions about recordings. */
 const recordingThread = 'services/observatory/src/recording-thread.ts';
 
+/** The program of the thread that parses long manifests. */
+const manifestThread = 'services/config-sources/src/manifest-thread.ts';
+const withManifestThread = (folder) => ['src/main.ts', relative(folder, manifestThread)];
+
 export const programs = {
   ...Object.fromEntries(services.map((name) => [`services/${name}`, ['src/main.ts']])),
   'services/observatory': ['src/main.ts', relative('services/observatory', recordingThread)],
-  'packages/tools/cli': ['src/main.ts', relative('packages/tools/cli', recordingThread)],
+  'services/config-sources': withManifestThread('services/config-sources'),
+  'packages/tools/cli': [...withManifestThread('packages/tools/cli'), relative('packages/tools/cli', recordingThread)],
   'packages/tools/launcher': ['main', 'kubelet', 'install', 'uninstall', 'container-launcher'].map(
     (name) => `src/${name}.ts`,
   ),
-  'packages/tools/service-host': ['src/main.ts'],
+  'packages/tools/service-host': withManifestThread('packages/tools/service-host'),
 };

@@ -4,6 +4,7 @@ import { type ManifestReport, type SourceName, sourceNames } from '@kubus/contra
 import { ApiSource } from './api-source.ts';
 import { FileSource, type ManifestFolder } from './file-source.ts';
 import { HttpSource, type ManifestEndpoint } from './http-source.ts';
+import { type ManifestParser, inlineParser } from './manifest-parser.ts';
 import type { SourceTaker } from './source-merge.ts';
 
 export interface ConfigSourcesOptions {
@@ -13,6 +14,8 @@ export interface ConfigSourcesOptions {
   readonly records: RecordStore;
   /** Receives what the sources have read. */
   readonly taker: SourceTaker;
+  /** Default: parses in this thread. */
+  readonly parser?: ManifestParser | undefined;
   /** Default: the node has no static pods from files. */
   readonly file?: { readonly folder: ManifestFolder; readonly fileCheckFrequency?: number | undefined } | undefined;
   /** Default: none from a URL. `checkEveryMs` in milliseconds. */
@@ -32,7 +35,7 @@ export class ConfigSources {
   readonly #http: HttpSource | undefined;
   readonly #api: ApiSource | undefined;
 
-  constructor({ file, http, api, taker, records, ...rest }: ConfigSourcesOptions) {
+  constructor({ file, http, api, taker, records, parser = inlineParser, ...rest }: ConfigSourcesOptions) {
     const reports = {
       manifest: (report: ManifestReport) => taker.manifest(report),
       manifestGone: (path: string) => taker.manifestGone(path),
@@ -43,6 +46,7 @@ export class ConfigSources {
         ...rest,
         ...file,
         records,
+        parser,
         output: { ...reports, set: (pods) => taker.take({ source: 'file', pods, complete: true }) },
       });
     this.#http =
@@ -50,6 +54,7 @@ export class ConfigSources {
       new HttpSource({
         ...rest,
         ...http,
+        parser,
         output: { ...reports, set: (pods, complete) => taker.take({ source: 'http', pods, complete }) },
       });
     this.#api =

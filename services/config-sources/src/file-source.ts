@@ -1,14 +1,16 @@
 import { type ManifestReport, type Pod, podSchema } from '@kubus/contracts';
+import { type Duplicates, duplicatePods } from '@kubus/pod-source';
 import { fnv128a } from '@kubus/pod';
 import { type Cancel, type Clock, type Logger, type RecordStore, toError } from '@kubus/ports';
 import * as z from 'zod';
-import { type FileChange, type FileState, failFile, readFile } from './manifest-files.ts';
+import { type FileState, type ReadFile, failFile, readFile, reportOf } from './manifest-files.ts';
+import type { ManifestParser } from './manifest-parser.ts';
 
 /** The content of the manifest folder, or the one manifest file. */
 export interface FolderListing {
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** Files that exist and could not be read. */
-  readonly errors: readonly { readonly path: string; readonly error: Error }[];
+  /** Files that could not be read. `gone`: there is no such file, only something that leads to none. */
+  readonly errors: readonly { readonly path: string; readonly error: Error; readonly gone?: boolean }[];
   /** There is no such folder or file. */
   readonly missing: boolean;
   /** Paths of files that were removed and created again since the last read. */
@@ -40,6 +42,7 @@ export interface FileSourceOptions {
   /** The pods of each file, so that a restart while a file is invalid ends no pod. */
   readonly records: RecordStore;
   readonly output: FileSourceOutput;
+  readonly parser: ManifestParser;
   /** Milliseconds between full reads, since a change may go unnoticed; default: 20,000. */
   readonly fileCheckFrequency?: number | undefined;
 }
@@ -72,6 +75,11 @@ type FileRecord = z.infer<typeof fileRecordSchema>;
 export class FileSource {
   readonly #options: FileSourceOptions;
   #files: ReadonlyMap<string, FileState> = new Map();
+  #duplicates: ReadonlyMap<string, Duplicates> = new Map();
+  /** By UID: the names of the pods that were passed on. */
+  #names: ReadonlyMap<string, string> = new Map();
+  /** Pods are yet to be passed on. */
+  #withheld = false;
   /** The whole set has been passed on once. */
   #complete = false;
   #folderFault = false;
@@ -144,41 +152,88 @@ export class FileSource {
   }
 
   async #take(listing: FolderListing): Promise<void> {
-    const { node, output, logger, folder } = this.#options;
+    const { output, logger, folder } = this.#options;
+    const unreported = this.#folderFault ? [folder.path] : [];
     if (this.#folderFault) output.manifestGone(folder.path);
     this.#folderFault = false;
 
-    const now = this.#now();
-    const changes: FileChange[] = [];
-    const files = new Map<string, FileState>();
-    const found = [...listing.files, ...listing.errors].sort((a, b) => (a.path < b.path ? -1 : 1));
-    for (const file of found) {
-      const before = this.#files.get(file.path);
-      const same = 'text' in file ? before?.text === file.text : before?.fault === file.error.message;
-      if (before !== undefined && same) {
-        if (listing.returned.has(file.path)) this.#returnAt = this.#options.clock.now() + AWAY;
-        else files.set(file.path, before);
-        continue;
-      }
-      const change =
-        'text' in file ? readFile(file, before, { node, now, source: 'file' }) : failFile(file, before, now);
-      changes.push(change);
-      files.set(file.path, change.state);
-    }
+    const { files, changes } = await this.#readChanges(listing);
+    if (this.#stopped) return;
     const gone = [...this.#files.keys()].filter((path) => !files.has(path));
     this.#files = files;
     await this.#saveRecords(changes, gone);
     if (this.#stopped) return;
 
-    for (const { report } of changes) {
+    for (const report of this.#reports(changes, unreported)) {
       if (report.errors.length > 0) logger.warn({ file: report.path, errors: report.errors }, 'invalid manifest');
       output.manifest(report);
     }
     for (const path of gone) output.manifestGone(path);
-    if (this.#complete && changes.length + gone.length === 0) return;
+    if (this.#complete && !this.#withheld && changes.length + gone.length === 0) return;
     if (listing.missing) logger.info({ path: folder.path }, 'no manifest folder: no static pods');
     this.#complete = true;
-    output.set([...files.values()].flatMap((file) => file.pods));
+    output.set(this.#withoutRenamed([...files.values()].flatMap((file) => file.pods)));
+  }
+
+  /** A pod with another name than the one before with its UID is another pod: it comes when that one has been away for a moment. */
+  #withoutRenamed(pods: readonly Pod[]): Pod[] {
+    const duplicates = new Set([...this.#duplicates.values()].flatMap((one) => [...one.pods]));
+    const before = this.#names;
+    const isRenamed = (pod: Pod) =>
+      !duplicates.has(pod) && (before.get(pod.metadata.uid) ?? nameOf(pod)) !== nameOf(pod);
+    const passed = pods.filter((pod) => !isRenamed(pod));
+    this.#withheld = passed.length < pods.length;
+    if (this.#withheld) this.#returnAt = this.#options.clock.now() + AWAY;
+    this.#names = new Map(passed.filter((pod) => !duplicates.has(pod)).map((pod) => [pod.metadata.uid, nameOf(pod)]));
+    return passed;
+  }
+
+  /** All files of the folder in their order, and those among them that have changed. */
+  async #readChanges({
+    files: texts,
+    errors,
+    returned,
+  }: FolderListing): Promise<{ files: Map<string, FileState>; changes: ReadFile[] }> {
+    const { node, parser, clock } = this.#options;
+    const now = this.#now();
+    const changes: ReadFile[] = [];
+    const files = new Map<string, FileState>();
+    const found = [...texts, ...errors].sort((a, b) => (a.path < b.path ? -1 : 1));
+    for (const file of found) {
+      if (this.#stopped) break;
+      const before = this.#files.get(file.path);
+      const same = 'text' in file ? before?.text === file.text : before?.fault === file.error.message;
+      if (before !== undefined && same) {
+        if (returned.has(file.path)) this.#returnAt = clock.now() + AWAY;
+        else files.set(file.path, before);
+        continue;
+      }
+      const change =
+        'text' in file
+          ? await readFile(file, before, { node, now, source: 'file', parser })
+          : failFile(file, file.gone === true ? undefined : before, now);
+      changes.push(change);
+      files.set(file.path, change);
+    }
+    return { files, changes };
+  }
+
+  /**
+   * What is to be reported: of changed files, of those whose pods other files have begun or ceased to have, too, and of those at
+   * `unreported`.
+   */
+  #reports(changes: readonly ReadFile[], unreported: readonly string[]): ManifestReport[] {
+    const before = this.#duplicates;
+    this.#duplicates = duplicatePods(this.#files.values(), 'file');
+    const changed = new Set(changes.map(({ path }) => path));
+    const affected = [...new Set([...before.keys(), ...this.#duplicates.keys()])].filter(
+      (path) => JSON.stringify(before.get(path)?.errors) !== JSON.stringify(this.#duplicates.get(path)?.errors),
+    );
+    const others = [...new Set([...affected, ...unreported])].flatMap((path) => {
+      const file = this.#files.get(path);
+      return file?.report === undefined || changed.has(path) ? [] : [{ ...file, report: file.report }];
+    });
+    return [...changes, ...others].map((file) => reportOf(file, this.#duplicates.get(file.path)));
   }
 
   /** No file is known then, so every pod stays, and the set is not complete before a read succeeds. */
@@ -206,10 +261,10 @@ export class FileSource {
   }
 
   /** A record that cannot be written does not affect the pods. */
-  async #saveRecords(changes: readonly FileChange[], gone: readonly string[]): Promise<void> {
+  async #saveRecords(changes: readonly ReadFile[], gone: readonly string[]): Promise<void> {
     const { records, logger } = this.#options;
     const writes = [
-      ...changes.map(({ state: { path, pods } }) =>
+      ...changes.map(({ path, pods }) =>
         records.put(fnv128a(path), { version: 1, path, pods: [...pods] } satisfies FileRecord),
       ),
       ...gone.map((path) => records.delete(fnv128a(path))),
@@ -224,4 +279,8 @@ export class FileSource {
   #now(): string {
     return new Date(this.#options.clock.now()).toISOString();
   }
+}
+
+function nameOf({ metadata: { namespace, name } }: Pod): string {
+  return `${namespace}/${name}`;
 }

@@ -1,6 +1,8 @@
 import type { ManifestReport, Pod } from '@kubus/contracts';
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
-import { type FileState, failFile, readFile } from './manifest-files.ts';
+import { duplicatePods } from '@kubus/pod-source';
+import { type FileState, failFile, readFile, reportOf } from './manifest-files.ts';
+import type { ManifestParser } from './manifest-parser.ts';
 
 /** A manifest of a web server. */
 export interface ManifestEndpoint {
@@ -25,6 +27,7 @@ export interface HttpSourceOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly output: HttpSourceOutput;
+  readonly parser: ManifestParser;
 }
 
 /**
@@ -61,25 +64,28 @@ export class HttpSource {
       (thrown: unknown) => ({ error: toError(thrown) }),
     );
     if (this.#stopped) return;
-    this.#take(outcome);
+    await this.#take(outcome);
+    if (this.#stopped) return;
     this.#timer = clock.after(checkEveryMs, () => void this.#read());
   }
 
-  #take(outcome: { text: string } | { error: Error }): void {
-    const { node, endpoint, clock, logger, output } = this.#options;
+  async #take(outcome: { text: string } | { error: Error }): Promise<void> {
+    const { node, endpoint, clock, logger, output, parser } = this.#options;
     const isNews = 'text' in outcome ? this.#state.text !== outcome.text : this.#state.fault !== outcome.error.message;
     if (!isNews) return;
     const now = new Date(clock.now()).toISOString();
     const path = endpoint.url;
-    const { state, report } =
+    const state =
       'text' in outcome
-        ? readFile({ path, text: outcome.text }, this.#state, { node, now, source: 'http' })
+        ? await readFile({ path, text: outcome.text }, this.#state, { node, now, source: 'http', parser })
         : failFile({ path, error: outcome.error }, this.#state, now);
+    if (this.#stopped) return;
     this.#state = state;
+    const report = reportOf(state, duplicatePods([state], 'http').get(path));
     if (report.errors.length > 0) logger.warn({ url: path, errors: report.errors }, 'invalid manifest');
     output.manifest(report);
     if ('error' in outcome) return;
-    this.#complete ||= report.errors.length === 0 || outcome.text.trim() === '';
+    this.#complete ||= state.report.errors.length === 0 || outcome.text.trim() === '';
     output.set(state.pods, this.#complete);
   }
 }

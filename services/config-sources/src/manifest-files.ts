@@ -1,5 +1,7 @@
 import type { ManifestReport, Pod, PodRef } from '@kubus/contracts';
-import { type ManifestNote, readManifest } from '@kubus/pod-source';
+import type { Duplicates, ManifestNote } from '@kubus/pod-source';
+import { toError } from '@kubus/ports';
+import type { ManifestParser } from './manifest-parser.ts';
 
 /** The state of one manifest: of a file, or of a URL. */
 export interface FileState {
@@ -11,29 +13,36 @@ export interface FileState {
   readonly fault?: string;
   /** The pods of the file now. */
   readonly pods: readonly Pod[];
+  /** What was reported about it; missing for a file that an earlier process has read. */
+  readonly report?: ManifestReport;
 }
 
-export interface FileChange {
-  readonly state: FileState;
-  readonly report: ManifestReport;
-}
+/** The state of a file that was read just now. */
+export type ReadFile = FileState & { readonly report: ManifestReport };
 
 /**
  * Takes in a new version of a file. Its valid pods are used. While anything in it is wrong, pods of the previous
  * version stay unless the new one defines them: a file may be half written, and a mistake must not stop pods. The
  * reference drops the pods of a broken file at its next full read.
  */
-export function readFile(
+export async function readFile(
   { path, text }: { path: string; text: string },
   before: FileState | undefined,
-  at: { node: string; now: string; source: 'file' | 'http' },
-): FileChange {
-  const manifest = readManifest({ text, path, node: at.node, source: at.source, seenAt: at.now });
+  at: { node: string; now: string; source: 'file' | 'http'; parser: ManifestParser },
+): Promise<ReadFile> {
+  const { node, now, source, parser } = at;
+  let manifest;
+  try {
+    manifest = await parser.parse({ text, path, node, source, seenAt: now });
+  } catch (thrown) {
+    // The text is kept: it is not parsed again before it changes.
+    return { ...failFile({ path, error: toError(thrown) }, before, now), text };
+  }
   const broken = manifest.errors.length > 0;
   const kept = broken ? missingFrom(manifest.pods, before?.pods ?? []) : [];
   const pods = [...manifest.pods, ...kept];
   const warnings = [...manifest.warnings, ...kept.map(stays)];
-  return { state: { path, text, pods }, report: report(path, at.now, pods, manifest.errors, warnings) };
+  return { path, text, pods, report: report(path, now, pods, manifest.errors, warnings) };
 }
 
 /** A file that exists and cannot be read counts as a broken one. */
@@ -41,10 +50,17 @@ export function failFile(
   { path, error }: { path: string; error: Error },
   before: FileState | undefined,
   now: string,
-): FileChange {
+): ReadFile {
   const pods = before?.pods ?? [];
   const errors = [{ document: 0, message: error.message }];
-  return { state: { path, fault: error.message, pods }, report: report(path, now, pods, errors, pods.map(stays)) };
+  return { path, fault: error.message, pods, report: report(path, now, pods, errors, pods.map(stays)) };
+}
+
+/** The report of a file of which some pods may not be used. */
+export function reportOf({ report: read, pods }: ReadFile, duplicates: Duplicates | undefined): ManifestReport {
+  if (duplicates === undefined) return read;
+  const used = pods.filter((pod) => !duplicates.pods.has(pod));
+  return { ...read, pods: used.map(podRef), errors: [...read.errors, ...duplicates.errors] };
 }
 
 function missingFrom(pods: readonly Pod[], before: readonly Pod[]): Pod[] {

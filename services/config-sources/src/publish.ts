@@ -4,6 +4,7 @@ import {
   type PodUpdate,
   type SourceName,
   configEvent,
+  configNodeEvent,
   configuredSources,
   desiredPods,
   manifest,
@@ -11,7 +12,7 @@ import {
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/flow';
 import type { Clock, Logger } from '@kubus/ports';
-import { EventRecorder, type PodEvents } from '@kubus/service-kit';
+import { EventRecorder, type NodeEvents, type PodEvents } from '@kubus/service-kit';
 import { type ConfigOutput, SourceMerge } from './source-merge.ts';
 
 /** Merges the sources and publishes them: each pod is a fact of its source, each manifest file a report. */
@@ -25,23 +26,26 @@ export function publishSources(options: {
   readonly eventRate?: Rate | undefined;
 }): SourceMerge {
   const { bus, clock, logger, sources, eventRate } = options;
-  const events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(configEvent);
-  const output = new SourcesOnBus(bus, events);
+  const recorder = new EventRecorder({ bus, clock, rate: eventRate });
+  const output = new SourcesOnBus(bus, recorder.ofPods(configEvent), recorder.ofNode(configNodeEvent));
   output.configured(sources);
   return new SourceMerge({ registered: sources, output, logger });
 }
 
 class SourcesOnBus implements ConfigOutput {
   readonly #events: PodEvents;
+  readonly #nodeEvents: NodeEvents;
   readonly #pods: Readonly<Record<SourceName, FactOwner<PodUpdate>>>;
   readonly #manifests: FactOwner<ManifestReport>;
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
-  /** The files that were read last: the causes of the pods that follow. */
-  #read: Cause[] = [];
-  #published = false;
+  /** By path of a manifest: the UIDs of its pods. */
+  readonly #uids = new Map<string, readonly string[]>();
+  /** By UID of a pod: the last message about its manifest. */
+  readonly #causes = new Map<string, Cause>();
 
-  constructor(bus: Bus, events: PodEvents) {
+  constructor(bus: Bus, events: PodEvents, nodeEvents: NodeEvents) {
     this.#events = events;
+    this.#nodeEvents = nodeEvents;
     this.#pods = {
       file: bus.owner(desiredPods.file),
       http: bus.owner(desiredPods.http),
@@ -60,13 +64,12 @@ class SourcesOnBus implements ConfigOutput {
 
   pod(source: SourceName, update: PodUpdate): void {
     const { uid } = update.pod.metadata;
-    this.#published = true;
-    this.#pods[source].put(uid, update, { pod: uid, causes: this.#read });
+    this.#pods[source].put(uid, update, { pod: uid, causes: this.#causesOf(uid) });
   }
 
   removed(source: SourceName, uid: string): void {
-    this.#published = true;
-    this.#pods[source].remove(uid, { pod: uid, causes: this.#read });
+    this.#pods[source].remove(uid, { pod: uid, causes: this.#causesOf(uid) });
+    this.#causes.delete(uid);
   }
 
   complete(source: SourceName): void {
@@ -75,16 +78,41 @@ class SourcesOnBus implements ConfigOutput {
   }
 
   manifest(path: string, report: ManifestReport): void {
-    if (this.#published) this.#read = [];
-    this.#published = false;
-    this.#read.push(this.#manifests.put(path, report));
+    const cause = this.#manifests.put(path, report);
+    this.#caused(path, cause);
+    const uids = report.pods.map(({ uid }) => uid);
+    this.#uids.set(path, uids);
+    for (const uid of uids) this.#causes.set(uid, cause);
+    const [first, ...more] = report.errors;
+    if (first !== undefined) this.#nodeEvents.record(invalid(path, first, more.length), [cause]);
   }
 
   manifestGone(path: string): void {
-    this.#manifests.remove(path);
+    const cause = this.#manifests.remove(path);
+    if (cause !== undefined) this.#caused(path, cause);
+    this.#uids.delete(path);
   }
 
   event({ pod, ...event }: Parameters<ConfigOutput['event']>[0]): void {
-    this.#events.record({ ref: pod, ...event }, this.#read);
+    this.#events.record({ ref: pod, ...event }, this.#causesOf(pod.uid));
   }
+
+  /** A message is the cause of what follows for the pods that the manifest has had until now. */
+  #caused(path: string, cause: Cause): void {
+    for (const uid of this.#uids.get(path) ?? []) this.#causes.set(uid, cause);
+  }
+
+  #causesOf(uid: string): Cause[] {
+    const cause = this.#causes.get(uid);
+    return cause === undefined ? [] : [cause];
+  }
+}
+
+function invalid(
+  path: string,
+  { field, message }: ManifestReport['errors'][number],
+  more: number,
+): Parameters<NodeEvents['record']>[0] {
+  const what = `${path}: ${field === undefined ? '' : `${field}: `}${message.replace(`${path}: `, '')}`;
+  return { type: 'Warning', reason: 'InvalidManifest', message: more === 0 ? what : `${what} (and ${more} more)` };
 }

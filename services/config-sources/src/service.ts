@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ConfigSources, registeredSources } from './config-sources.ts';
 import { configSourcesCore, takerOf } from './core.ts';
 import { FileManifestFolder } from './manifest-folder.ts';
+import { ThreadedParser } from './manifest-parser.ts';
 import { ManifestUrl } from './manifest-url.ts';
 
 /** The service `config-sources`. */
@@ -22,8 +23,10 @@ export const configSources: ServiceDefinition = {
       client = await openKubeClient(config, 'config-sources', { clock, logger, metrics, signal: stopped.signal });
       return client;
     };
+    const parser = new ThreadedParser({ clock });
     const sources = new ConfigSources({
       node: config.node,
+      parser,
       clock,
       logger,
       taker: takerOf(core),
@@ -44,6 +47,7 @@ export const configSources: ServiceDefinition = {
       stop: async () => {
         sources.stop();
         stopped.abort();
+        await parser.close();
         await client?.close();
       },
     };

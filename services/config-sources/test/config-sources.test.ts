@@ -274,6 +274,57 @@ test('of two pods with one name the first file’s is used, with a single Kubern
   expect(follower.running).toEqual(['c-n=i', 'x-n=j']);
 });
 
+test('of two pods with one UID the second one is an error of its file, until the first one is removed', async () => {
+  const { clock, folder, begin } = bench();
+  const withUid = (name: string) => manifestOf(name).replace('metadata: {', 'metadata: {uid: "7", ');
+  folder.files.set('/m/a.yaml', withUid('a'));
+  folder.files.set('/m/b.yaml', `${withUid('b')}---\n${manifestOf('c')}`);
+  const { follower } = await begin();
+  expect(follower.running).toEqual(['a-n=i', 'c-n=i']);
+  const message = 'Duplicate value: "7": pod default/a-n of /m/a.yaml has it; this pod is not run';
+  expect(follower.manifests.get('/m/b.yaml')).toMatchObject({
+    pods: [{ name: 'c-n' }],
+    errors: [{ document: 0, field: 'metadata.uid', message }],
+  });
+  follower.takeLog();
+  folder.files.delete('/m/a.yaml');
+  folder.changed();
+  await clock.advance(105);
+  expect(follower.takeLog()).toEqual(['manifest /m/b.yaml 0', 'gone /m/a.yaml', 'REMOVE a-n', 'ADD b-n']);
+  expect(follower.running).toEqual(['b-n=i', 'c-n=i']);
+  expect(follower.manifests.get('/m/b.yaml')).toMatchObject({ pods: [{ name: 'b-n' }, { name: 'c-n' }], errors: [] });
+});
+
+test('a link whose file was removed is an error, and its pods are removed', async () => {
+  const { clock, folder, begin } = bench();
+  folder.files.set('/m/a.yaml', manifestOf('a'));
+  const { follower } = await begin();
+  folder.dangling.add('/m/a.yaml');
+  folder.changed();
+  await clock.advance(5);
+  expect(follower.running).toEqual([]);
+  expect(follower.manifests.get('/m/a.yaml')).toMatchObject({
+    pods: [],
+    errors: [{ message: '/m/a.yaml: no target' }],
+  });
+  folder.dangling.clear();
+  folder.changed();
+  await clock.advance(5);
+  expect(follower.running).toEqual(['a-n=i']);
+});
+
+test('a single file is reported again after its folder could not be read', async () => {
+  const { clock, folder, begin } = bench();
+  folder.files.set('/m', manifestOf('a'));
+  const { follower } = await begin();
+  folder.failing = true;
+  await clock.advance(20_000);
+  folder.failing = false;
+  follower.takeLog();
+  await clock.advance(20_000);
+  expect(follower.takeLog()).toEqual(['gone /m', 'manifest /m 0']);
+});
+
 describe('any history of a folder', () => {
   type Step =
     | { path: string; act: 'write' | 'break' | 'shut' | 'open' | 'remove'; pods: string[]; image: string }

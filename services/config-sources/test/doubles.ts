@@ -7,6 +7,8 @@ export class ScriptedFolder implements ManifestFolder {
   readonly path = '/m';
   readonly files = new Map<string, string>();
   readonly unreadable = new Set<string>();
+  /** Files that are links without a target. */
+  readonly dangling = new Set<string>();
   /** Reported by the next read. */
   returned = new Set<string>();
   missing = false;
@@ -26,10 +28,13 @@ export class ScriptedFolder implements ManifestFolder {
     const { returned } = this;
     this.returned = new Set();
     if (this.missing) return { files: [], errors: [], missing: true, returned };
-    const readable = [...this.files].filter(([path]) => !this.unreadable.has(path));
+    const readable = [...this.files].filter(([path]) => !this.unreadable.has(path) && !this.dangling.has(path));
     return {
       files: readable.map(([path, text]) => ({ path, text })),
-      errors: [...this.unreadable].map((path) => ({ path, error: new KubusError('io', `${path}: no access`) })),
+      errors: [
+        ...[...this.unreadable].map((path) => ({ path, error: new KubusError('io', `${path}: no access`) })),
+        ...[...this.dangling].map((path) => ({ path, error: new KubusError('io', `${path}: no target`), gone: true })),
+      ],
       missing: false,
       returned,
     };

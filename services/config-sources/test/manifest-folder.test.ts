@@ -147,6 +147,7 @@ describe('a read', () => {
     }));
     expect(summary({ ...listing, files: short })).toEqual([
       'a.yaml: A',
+      'dangling.yaml! dangling.yaml: a link to nowhere, which does not exist',
       'large! large: 10485761 bytes are more than a manifest may have (10485760)',
       'largest: 10485760 bytes',
       'link.yaml: x',
@@ -155,6 +156,38 @@ describe('a read', () => {
       expect.stringMatching(/^round! round: .*ELOOP/),
     ]);
     for (const { error } of listing.errors) expect(error).toBeInstanceOf(ManifestFileError);
+  });
+
+  test('reports a file whose name is not UTF-8', async () => {
+    await writeFile(Buffer.concat([Buffer.from(`${base}/web-`), Buffer.of(0xff), Buffer.from('.yaml')]), 'A');
+    await writeFile(join(base, 'wéb.yaml'), 'B');
+    const listing = await folderAt(base).read();
+    expect(summary(listing)).toEqual(['web-\ufffd.yaml! web-\ufffd.yaml: its name is not UTF-8', 'wéb.yaml: B']);
+  });
+
+  test('returns the first files, as many as a folder may have, and how many there are beyond', async () => {
+    const names = Array.from({ length: 103 }, (_, at) => `m${String(at).padStart(3, '0')}`);
+    for (const name of names) writeFileSync(join(base, name), '');
+    const { files, errors } = await new FileManifestFolder({ path: base, logger: silent, maxFiles: 20 }).read();
+    expect(files.map(({ path }) => relative(base, path)).sort()).toEqual(names.slice(0, 20));
+    expect(errors.map(({ path, error }) => [path, error.message])).toEqual([
+      [base, `${base}: 83 files are not read: a folder may have 20`],
+    ]);
+  });
+
+  test('returns no more than 32 MiB, of the same files each time', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await writeFile(join(base, name), '');
+      await truncate(join(base, name), name === 'e' ? 1024 : 10 * 1024 * 1024);
+    }
+    const folder = folderAt(base);
+    for (let read = 0; read < 2; read++) {
+      const { files, errors } = await folder.read();
+      expect(files.map(({ path }) => relative(base, path)).sort()).toEqual(['a', 'b', 'c', 'e']);
+      expect(errors.map(({ error }) => error.message)).toEqual([
+        `${base}/d: not read: manifests of one folder may have 33554432 bytes`,
+      ]);
+    }
   });
 
   test('returns one file', async () => {

@@ -1,6 +1,7 @@
 import {
   type PodEvent,
   configEvent,
+  configNodeEvent,
   nodeAgentEvent,
   podEvent,
   probeEvent,
@@ -53,7 +54,7 @@ export const statusManagerCore: Core<StatusManagerInputs, { api: ApiPort }, Runn
     for (const declaration of [probeEvent, volumeEvent, configEvent]) {
       bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
-    for (const declaration of [workerNodeEvent, runtimeNodeEvent, nodeAgentEvent]) {
+    for (const declaration of [workerNodeEvent, runtimeNodeEvent, configNodeEvent, nodeAgentEvent]) {
       bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
     return Promise.resolve({ manager, events, claims, shown });

@@ -1,6 +1,6 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent, nodeShutdown } from './messages/cluster-node.ts';
-import { configEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
+import { configEvent, configNodeEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
@@ -58,7 +58,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     reads: [clusterNode],
     serves: [],
     calls: [],
-    publishes: [configEvent],
+    publishes: [configEvent, configNodeEvent],
     hears: [],
   },
   'sync-loop': {
@@ -179,7 +179,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     serves: [],
     calls: [],
     publishes: [],
-    hears: [podEvent, probeEvent, volumeEvent, workerNodeEvent, runtimeNodeEvent, configEvent, nodeAgentEvent],
+    hears: [
+      podEvent,
+      probeEvent,
+      volumeEvent,
+      workerNodeEvent,
+      runtimeNodeEvent,
+      configEvent,
+      configNodeEvent,
+      nodeAgentEvent,
+    ],
   },
   'node-agent': {
     about:

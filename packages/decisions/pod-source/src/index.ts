@@ -1,7 +1,7 @@
 export { defaultPod } from './defaults/defaults.ts';
 export type { ManifestNote } from './read/notes.ts';
-export { decodeManifest, readManifest } from './read/read-manifest.ts';
-export { staticPod } from './static-pod.ts';
+export { type Manifest, decodeManifest, readManifest } from './read/read-manifest.ts';
+export { type StaticOrigin, staticPod } from './static-pod.ts';
 export { validatePod } from './validation/pod.ts';
 export {
   type ConfigState,
@@ -11,3 +11,4 @@ export {
   emptyConfig,
   merge,
 } from './merge/merge.ts';
+export { type Duplicates, duplicatePods } from './merge/duplicates.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { event, fact } from '../declare.ts';
 import { podUpdateSchema } from '../pod/index.ts';
-import { podEventSchema, podRefSchema } from './common.ts';
+import { nodeEventSchema, podEventSchema, podRefSchema } from './common.ts';
 
 const desired = (name: 'file' | 'http' | 'api', from: string) =>
   fact({
@@ -66,4 +66,13 @@ export const configEvent = event({
   publisher: 'config-sources',
   payload: podEventSchema,
   about: 'A Kubernetes event about a pod of a source, such as a name that is already in use.',
+});
+
+export const configNodeEvent = event({
+  area: 'config',
+  name: 'nodeRecorded',
+  key: 'name',
+  publisher: 'config-sources',
+  payload: nodeEventSchema,
+  about: 'A Kubernetes event about the node: a manifest that cannot be used, or only in part.',
 });

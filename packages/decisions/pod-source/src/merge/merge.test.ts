@@ -109,6 +109,8 @@ describe('duplicates', () => {
     expect(dropped).toEqual([
       {
         pod: pod({ uid: 'u2' }),
+        field: 'metadata.name',
+        other: pod(),
         reason: 'FailedValidation',
         message: 'Error validating pod a_default(u2) from file due to duplicate pod name "a", ignoring',
       },

@@ -36,6 +36,10 @@ export interface SourceSet {
 /** A pod that was dropped because another pod of its source has its name or UID. */
 export interface DroppedPod {
   readonly pod: Pod;
+  /** The field that another pod has, too. */
+  readonly field: 'metadata.name' | 'metadata.uid';
+  /** The pod that has it, and is used. */
+  readonly other: Pod;
   /** The reason of the Kubernetes event that reports it. */
   readonly reason: 'FailedValidation';
   readonly message: string;
@@ -69,7 +73,7 @@ export function allSourcesComplete(state: ConfigState): boolean {
  */
 export function merge(state: ConfigState, { source, pods, complete, removed = [] }: SourceSet): MergeResult {
   const before = state.get(source) ?? { complete: false, pods: new Map<string, Pod>() };
-  const { kept, dropped } = withoutDuplicates(pods, source);
+  const { kept, dropped } = uniquePods(pods, source);
   const after = new Map<string, Pod>(complete ? [] : before.pods);
   for (const uid of removed) after.delete(uid);
   const updates: PodUpdate[] = [];
@@ -123,26 +127,26 @@ function compare(existing: Pod | undefined, given: Pod): { pod: Pod; operation?:
   };
 }
 
-function withoutDuplicates(pods: readonly Pod[], source: string): { kept: Pod[]; dropped: DroppedPod[] } {
-  const names = new Set<string>();
-  const uids = new Set<string>();
+/** The first pod of each name and UID, and the others. */
+export function uniquePods(pods: readonly Pod[], source: string): { kept: Pod[]; dropped: DroppedPod[] } {
+  const names = new Map<string, Pod>();
+  const uids = new Map<string, Pod>();
   const kept: Pod[] = [];
   const dropped: DroppedPod[] = [];
   for (const pod of pods) {
     const { name, namespace, uid } = pod.metadata;
     const fullName = `${name}_${namespace}`;
-    const taken = names.has(fullName)
-      ? `name ${JSON.stringify(name)}`
-      : uids.has(uid)
-        ? `UID ${JSON.stringify(uid)}`
-        : '';
-    if (taken === '') {
-      names.add(fullName);
-      uids.add(uid);
+    const [sameName, sameUid] = [names.get(fullName), uids.get(uid)];
+    const other = sameName ?? sameUid;
+    if (other === undefined) {
+      names.set(fullName, pod);
+      uids.set(uid, pod);
       kept.push(pod);
     } else {
+      const taken = sameName === undefined ? `UID ${JSON.stringify(uid)}` : `name ${JSON.stringify(name)}`;
       const message = `Error validating pod ${fullName}(${uid}) from ${source} due to duplicate pod ${taken}, ignoring`;
-      dropped.push({ pod, reason: 'FailedValidation', message });
+      const field = sameName === undefined ? 'metadata.uid' : 'metadata.name';
+      dropped.push({ pod, field, other, reason: 'FailedValidation', message });
     }
   }
   return { kept, dropped };

@@ -1,6 +1,7 @@
 import { type Pod, podSchema } from '@kubus/contracts';
 import { conform, issuePath } from './conform.ts';
 import { type ManifestDocument, parseDocuments } from './documents.ts';
+import { extentOf } from './extent.ts';
 import { type ManifestNote, Notes } from './notes.ts';
 import { apiReferences } from '../validation/api-references.ts';
 import { type StaticOrigin, staticPod } from '../static-pod.ts';
@@ -65,6 +66,11 @@ function decode(text: string, errors: Notes, warnings: Notes): DecodedPod[] {
   for (const document of documents) {
     const refuse: Refuse = (path, message) => errors.addField(document, path, message);
     for (const { content, at } of podsIn(document.value, refuse)) {
+      const excess = excessOf(content);
+      if (excess !== undefined) {
+        refuse(at, excess);
+        continue;
+      }
       const conformed = conform(content, podSchema, at, (path) => warnings.addField(document, path, 'unknown field'));
       const parsed = podSchema.safeParse(conformed);
       if (parsed.success) pods.push({ pod: parsed.data, document, at });
@@ -75,6 +81,19 @@ function decode(text: string, errors: Notes, warnings: Notes): DecodedPod[] {
     }
   }
   return pods;
+}
+
+/** Values of one pod: forty times those of a large one. */
+const MAX_POD_VALUES = 20_000;
+/** Characters in one pod. An API server stores no larger objects (etcd's limit of a request), and the bus carries none. */
+const MAX_POD_CHARACTERS = 1_500_000;
+
+/** Why a pod is refused before any of its fields is looked at. */
+function excessOf(content: unknown): string | undefined {
+  const { values, characters } = extentOf(content);
+  const excess = (count: number, of: string, limit: number) =>
+    count > limit ? `Too long: ${count} ${of}: a pod may have at most ${limit}` : undefined;
+  return excess(values, 'values', MAX_POD_VALUES) ?? excess(characters, 'characters', MAX_POD_CHARACTERS);
 }
 
 type Refuse = (path: FieldPath, message: string) => void;

@@ -1,5 +1,5 @@
 import { ownerOf } from '@kubus/admission';
-import { networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
+import { manifest, networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
 import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
@@ -33,7 +33,13 @@ export function addStatus(program: Command): void {
 }
 
 async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
-  const [runtimes, networks] = await Promise.all([link.facts(runtimeCondition), link.facts(networkCondition)]);
+  const [runtimes, networks, read] = await Promise.all([
+    link.facts(runtimeCondition),
+    link.facts(networkCondition),
+    link.facts(manifest),
+  ]);
+  const reports = [...read].map(({ value }) => value);
+  const manifests = { count: reports.length, faulty: reports.filter(({ errors }) => errors.length > 0).length };
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
   const { instances = {}, kubeconfig, observatory } = (await readSettings(link.dir)) ?? {};
@@ -46,7 +52,8 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   // One after the other, so that a request's latency does not include the others'.
   for (const instance of expected.sort()) services.push({ ...(await ask(link, instance)), pods: pods(instance) });
   const healthy = services.every(({ state }) => state === 'Ready');
-  if (output !== undefined) printDocument({ node: link.bus.node, healthy, services, runtime, network }, output);
+  if (output !== undefined)
+    printDocument({ node: link.bus.node, healthy, services, runtime, network, manifests }, output);
   else {
     const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems }) => [
       instance,
@@ -66,6 +73,9 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
       `network  ${network?.network ?? '-'} (${by}): ${network?.ready === true ? 'ready' : (network?.message ?? '-')}`,
     );
     for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
+    if (manifests.faulty > 0) {
+      print(`manifests  ${manifests.faulty} of ${manifests.count} have errors: see "kubus get manifests"`);
+    }
   }
   if (!healthy) process.exitCode = 1;
 }
