@@ -1,12 +1,12 @@
 import { PluginHost, ShimServer, endLocalnetRouting, inNamespacesOf, watchConfigFolder } from '@kubus/cni';
-import { FileRecordStore, type ServiceDefinition } from '@kubus/service-kit';
+import { FileRecordStore, type ServiceDefinition, socketDoor } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NetworkOnBus } from './network-on-bus.ts';
 
 /** The service `cni-bridge`. */
 export const cniBridge: ServiceDefinition = {
   name: 'cni-bridge',
-  start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
+  start: async ({ config, bus, clock, logger, health, liveness, metrics, stateDir }) => {
     const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs, namespacesOf } = config.network;
     const plugins = new PluginHost({
       folders: pluginDirs,
@@ -44,6 +44,7 @@ export const cniBridge: ServiceDefinition = {
       logger,
     });
     await server.listen();
+    liveness.door('shims', socketDoor({ path: socket }));
     return {
       stop: async () => {
         unwatch();

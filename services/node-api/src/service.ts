@@ -1,4 +1,4 @@
-import { ConfigError, type ServiceDefinition } from '@kubus/service-kit';
+import { ConfigError, type ServiceDefinition, httpDoor, ownAddress, socketDoor, tlsDoor } from '@kubus/service-kit';
 import { NodeApi } from './node-api.ts';
 
 /** The service `node-api`. */
@@ -9,6 +9,13 @@ export const nodeApi: ServiceDefinition = {
     const { server } = context.config;
     if (server === undefined) throw new ConfigError('bad-config', 'server: is missing; node-api has nothing to serve');
     const api = await NodeApi.start(context, server);
+    const { secure, healthz } = api.ports;
+    const { liveness } = context;
+    if (secure !== 0) liveness.door('https', tlsDoor({ host: ownAddress(server.address), port: secure }));
+    if (healthz !== undefined) {
+      liveness.door('healthz', httpDoor({ host: ownAddress(server.healthz.address), port: healthz, path: '/healthz' }));
+    }
+    if (server.socket !== undefined) liveness.door('socket', socketDoor({ path: server.socket }));
     context.metrics.add({
       type: 'gauge',
       name: 'kubus_node_api_streams',

@@ -1,16 +1,17 @@
 import { openKubeClient } from '@kubus/kube';
-import { ConfigError, type ServiceDefinition } from '@kubus/service-kit';
+import { ConfigError, type ServiceDefinition, httpDoor } from '@kubus/service-kit';
 import { ObjectCache } from './object-cache.ts';
 
 /** The service `object-cache`. */
 export const objectCache: ServiceDefinition = {
   name: 'object-cache',
   isPartOf: (config) => config.apiServer !== undefined,
-  start: async ({ config, bus, clock, ids, logger, health, metrics }) => {
+  start: async ({ config, bus, clock, ids, logger, health, liveness, metrics }) => {
     const { objects } = config;
     if (objects === undefined) throw new ConfigError('bad-config', 'a node with apiServer needs objects.socket');
     const client = await openKubeClient(config, 'object-cache', { clock, logger, metrics });
     const cache = await ObjectCache.start({ bus, client, clock, ids, logger, socket: objects.socket });
+    liveness.door('objects', httpDoor({ socketPath: objects.socket, path: '/' }));
     health.ready('apiServer', () => cache.problem);
     metrics.add({
       type: 'gauge',

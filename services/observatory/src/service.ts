@@ -2,6 +2,7 @@ import { RecordFollower, connectNats, readSeed } from '@kubus/bus-nats';
 import {
   ConfigError,
   type ServiceDefinition,
+  httpDoor,
   httpServer,
   servePrivately,
   uploadLimits,
@@ -16,7 +17,7 @@ export const observatory: ServiceDefinition = {
   name: 'observatory',
   undisturbed: true,
   isPartOf: ({ observatory: settings }) => settings !== undefined,
-  start: async ({ bus, config, instance, clock, ids, logger, health, metrics, stateDir }) => {
+  start: async ({ bus, config, instance, clock, ids, logger, health, liveness, metrics, stateDir }) => {
     const { observatory: settings, node, nats } = config;
     if (settings === undefined)
       throw new ConfigError('bad-config', 'observatory: is missing; there is nothing to serve');
@@ -36,11 +37,15 @@ export const observatory: ServiceDefinition = {
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
     const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
-    const listening = await servePrivately(
-      app,
-      socket,
-      httpServer((request, response) => app.routing(request, response), uploadLimits),
-    );
+import {
+  ConfigError,
+  type ServiceDefinition,
+  httpDoor,
+  httpServer,
+  servePrivately,
+  uploadLimits,
+  version,
+} from '@kubus/service-kit';
     health.ready('record', () => (follower.following ? undefined : 'the record is not being followed'));
     metrics.add({
       type: 'gauge',

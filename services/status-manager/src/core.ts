@@ -2,6 +2,7 @@ import {
   type PodEvent,
   configEvent,
   configNodeEvent,
+  launcherNodeEvent,
   nodeAgentEvent,
   podEvent,
   probeEvent,
@@ -54,7 +55,7 @@ export const statusManagerCore: Core<StatusManagerInputs, { api: ApiPort }, Runn
     for (const declaration of [probeEvent, volumeEvent, configEvent]) {
       bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
-    for (const declaration of [workerNodeEvent, runtimeNodeEvent, configNodeEvent, nodeAgentEvent]) {
+    for (const declaration of [workerNodeEvent, runtimeNodeEvent, configNodeEvent, nodeAgentEvent, launcherNodeEvent]) {
       bus.subscribe(declaration, ({ payload }) => events.add(payload));
     }
     return Promise.resolve({ manager, events, claims, shown });

@@ -83,9 +83,11 @@ export class ShimServer {
     const reader = new FrameReader();
     const link = new ShimLink(connection);
     let taken = false;
+    let begun = false;
     this.#connections.add(connection);
     connection.setTimeout(requestTimeoutMs, () => connection.destroy(new Error('no complete request in time')));
     connection.on('data', (part) => {
+      begun = true;
       try {
         if (taken) {
           link.take(part);
@@ -103,9 +105,8 @@ export class ShimServer {
     });
     connection.on('end', () => {
       link.lose('it has ended');
-      if (!taken) {
-        connection.destroy(new Error('the connection ended before the request'));
-      }
+      // Without a single byte it only asks whether somebody listens.
+      if (!taken) connection.destroy(begun ? new Error('the connection ended before the request') : undefined);
     });
     connection.on('error', (error) => logger.warn({ err: error }, 'a connection to the shim socket failed'));
     connection.on('close', () => {

@@ -5,11 +5,16 @@ import type { Health } from './health.ts';
 import { hasBody, httpServer } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 
+function reportAt(url: string | undefined): 'live' | 'ready' | undefined {
+  if (url === '/healthz') return 'live';
+  return url === '/readyz' ? 'ready' : undefined;
+}
+
 /**
  * Serves `/healthz`, `/readyz`, `/metrics` and, for the node's API, the same as `/metrics.json` on loopback. `port` 0 lets the system choose. Returns `host:port`.
  *
- * Only the listening socket exists from the start: fastify is loaded with the first request, which saves every
- * service without requests 10 MB and a tenth of its start time.
+ * Only the listening socket exists from the start: fastify is loaded with the first request for metrics, which saves every
+ * service without such requests 10 MB and a tenth of its start time. The launcher asks for health all the time.
  */
 export async function serveHttp(options: {
   health: Health;
@@ -20,6 +25,13 @@ export async function serveHttp(options: {
   const server = httpServer((request, response) => {
     // No route reads a body.
     if (hasBody(request)) response.setHeader('connection', 'close');
+    const kind = request.method === 'GET' ? reportAt(request.url) : undefined;
+    if (kind !== undefined) {
+      const report = options.health.report(kind);
+      response.writeHead(report.ok ? 200 : 503, { 'content-type': 'application/json; charset=utf-8' });
+      response.end(JSON.stringify(report));
+      return;
+    }
     app ??= makeApp(options);
     app.then(
       (made) => made.routing(request, response),
@@ -39,18 +51,9 @@ export async function serveHttp(options: {
   };
 }
 
-async function makeApp({ health, metrics }: { health: Health; metrics: Metrics }): Promise<FastifyInstance> {
+async function makeApp({ metrics }: { metrics: Metrics }): Promise<FastifyInstance> {
   const { default: fastify } = await import('fastify');
   const app = fastify({ logger: false });
-  for (const [path, kind] of [
-    ['/healthz', 'live'],
-    ['/readyz', 'ready'],
-  ] as const) {
-    app.get(path, async (_request, reply) => {
-      const report = health.report(kind);
-      return reply.code(report.ok ? 200 : 503).send(report);
-    });
-  }
   app.get('/metrics', async (_request, reply) => {
     const { text, contentType } = await metrics.write();
     return reply.type(contentType).send(text);

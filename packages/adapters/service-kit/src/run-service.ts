@@ -5,10 +5,12 @@ import { type Calls, type Core, JournalingInstance, type Outside, type RunningCo
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { systemClock } from './clock.ts';
 import { endAfter, endProcess } from './end-process.ts';
 import { followLogLevel } from './follow-log-level.ts';
 import { Health } from './health.ts';
 import { serveHttp } from './http.ts';
+import { Liveness } from './liveness.ts';
 import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
 import { Metrics, addBusMetrics } from './metrics.ts';
@@ -28,6 +30,7 @@ export interface ServiceContext {
   readonly ids: Ids;
   readonly logger: Logger;
   readonly health: Health;
+  readonly liveness: Pick<Liveness, 'door'>;
   readonly metrics: Metrics;
   /** The service's own folder, which exists, mode 0700. */
   readonly stateDir: string;
@@ -106,6 +109,8 @@ async function runService(
   const stateDir = join(config.state, service);
   const slot = claimSlot(stateDir, slotNumber);
   const health = new Health();
+  const liveness = new Liveness({ health, clock: systemClock });
+  liveness.start();
   const metrics = new Metrics({ service, instance, node: config.node });
   addProcessMetrics(metrics, version);
   health.ready('bus', () => 'waiting for NATS');
@@ -142,6 +147,7 @@ async function runService(
     ids,
     logger,
     health,
+    liveness,
     metrics,
     stateDir,
     run: (core, inputs, outside) =>
@@ -152,6 +158,7 @@ async function runService(
   else await journal.announce(self);
   return {
     stop: async () => {
+      liveness.stop();
       await started.stop();
       faulty?.leave();
       journal?.end();

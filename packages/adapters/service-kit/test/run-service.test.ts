@@ -100,7 +100,10 @@ describe('a service and NATS', () => {
       await server.kill();
       const service = start('--config', await configFile());
       const { http } = await service.line(saying('started'));
-      expect(JSON.parse((await get(http, '/readyz')).text)).toEqual({ ok: false, checks: { bus: 'waiting for NATS' } });
+      expect(JSON.parse((await get(http, '/readyz')).text)).toEqual({
+        ok: false,
+        checks: { 'event loop': 'ok', 'file threads': 'ok', bus: 'waiting for NATS' },
+      });
       expect(await get(http, '/healthz')).toMatchObject({ status: 200 });
       expect((await get(http, '/metrics')).text).not.toContain('kubus_bus_connected');
 

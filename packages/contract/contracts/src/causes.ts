@@ -5,7 +5,15 @@ import { deviceAllocation, deviceResource } from './messages/device.ts';
 import { clearFault, disturbService, faultRule, faulted, injectFault, serviceFaulted } from './messages/fault.ts';
 import { runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
-import { processEvent, restartService, runElsewhere, scaleService, serviceShare } from './messages/node.ts';
+import {
+  launcherNodeEvent,
+  processEvent,
+  restartService,
+  runElsewhere,
+  scaleService,
+  serviceShare,
+  stuckService,
+} from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { instanceJournal, serviceInstance } from './messages/service.ts';
@@ -30,6 +38,7 @@ export interface PossibleRoot {
 export const possibleRoots: readonly PossibleRoot[] = [
   { type: serviceInstance, because: 'a process has started or has reconnected' },
   { type: processEvent, because: 'the launcher has started a process, or one has ended' },
+  ...[stuckService, launcherNodeEvent].map((type) => ({ type, because: 'a service no longer answered the launcher' })),
   { type: serviceShare, because: 'the launcher runs a different set of instances' },
   ...[restartService, runElsewhere, scaleService].map((type) => ({ type, because: 'a user typed it' })),
   { type: manifest, because: 'a file of the manifest folder was read' },

@@ -5,12 +5,14 @@ import { allocateDevices, deviceAllocation, deviceResource } from './messages/de
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import {
+  launcherNodeEvent,
   nodeLogLevel,
   processEvent,
   restartService,
   runElsewhere,
   scaleService,
   serviceShare,
+  stuckService,
 } from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
@@ -250,11 +252,11 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   launcher: {
     about: 'Starts the node’s processes, restarts those that end, and stops all of them.',
-    owns: [serviceShare],
+    owns: [serviceShare, stuckService],
     reads: [],
     serves: [restartService, runElsewhere, scaleService],
     calls: [],
-    publishes: [processEvent],
+    publishes: [processEvent, launcherNodeEvent],
     hears: [],
   },
   cli: {
@@ -280,6 +282,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceInstance,
       serviceShare,
       statusWrite,
+      stuckService,
     ],
     serves: [],
     calls: [restartService, runElsewhere, scaleService],

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { command, event, fact, serviceNames } from '../declare.ts';
+import { nodeEventSchema } from './common.ts';
 
 export const restartService = command({
   area: 'node',
@@ -98,4 +99,28 @@ export const processEvent = event({
     status: z.string().optional(),
   }),
   about: 'The launcher started a process, or one of its processes ended.',
+});
+
+export const stuckService = fact({
+  area: 'node',
+  name: 'stuck',
+  key: 'instance',
+  owner: 'launcher',
+  payload: z.object({
+    /** How often since the launcher's start. */
+    count: z.int().positive(),
+    /** RFC 3339: the last time. */
+    at: z.string(),
+    reason: z.string(),
+  }),
+  about: 'The launcher has ended the process of an instance that no longer answered, and started it again.',
+});
+
+export const launcherNodeEvent = event({
+  area: 'node',
+  name: 'nodeRecorded',
+  key: 'name',
+  publisher: 'launcher',
+  payload: nodeEventSchema,
+  about: 'A Kubernetes event about the node: a service that no longer answered was ended.',
 });

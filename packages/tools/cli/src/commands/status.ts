@@ -1,10 +1,10 @@
 import { ownerOf } from '@kubus/admission';
-import { manifest, networkCondition, podWork, runtimeCondition, serviceShare } from '@kubus/contracts';
+import { manifest, networkCondition, podWork, runtimeCondition, serviceShare, stuckService } from '@kubus/contracts';
 import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { outputOption, printDocument, print } from '../output/output.ts';
-import { formatTable } from '../output/table.ts';
+import { formatAge, formatTable } from '../output/table.ts';
 
 interface ServiceState {
   readonly instance: string;
@@ -17,6 +17,8 @@ interface ServiceState {
   readonly pods: number | undefined;
   /** Failed checks of the service's /readyz. */
   readonly problems: readonly string[];
+  /** How often, and when and why last, the launcher ended it because it no longer answered. */
+  readonly stuck?: { readonly count: number; readonly at: string; readonly reason: string } | undefined;
 }
 
 /** How long a service may take to answer, in milliseconds. */
@@ -33,10 +35,11 @@ export function addStatus(program: Command): void {
 }
 
 async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
-  const [runtimes, networks, read] = await Promise.all([
+  const [runtimes, networks, read, ended] = await Promise.all([
     link.facts(runtimeCondition),
     link.facts(networkCondition),
     link.facts(manifest),
+    link.facts(stuckService),
   ]);
   const reports = [...read].map(({ value }) => value);
   const manifests = { count: reports.length, faulty: reports.filter(({ errors }) => errors.length > 0).length };
@@ -50,19 +53,22 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   const pods = await podsOf(link);
   const services: ServiceState[] = [];
   // One after the other, so that a request's latency does not include the others'.
-  for (const instance of expected.sort()) services.push({ ...(await ask(link, instance)), pods: pods(instance) });
+  for (const instance of expected.sort()) {
+    const stuck = ended.get(instance)?.value;
+    services.push({ ...(await ask(link, instance)), pods: pods(instance), ...(stuck !== undefined && { stuck }) });
+  }
   const healthy = services.every(({ state }) => state === 'Ready');
   if (output !== undefined)
     printDocument({ node: link.bus.node, healthy, services, runtime, network, manifests }, output);
   else {
-    const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems }) => [
+    const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems, stuck }) => [
       instance,
       state,
       version,
       pid === undefined ? '-' : String(pid),
       latencyMs === undefined ? '-' : `${latencyMs.toFixed(1)} ms`,
       pods === undefined ? '-' : String(pods),
-      problems.join('; '),
+      [...problems, ...(stuck === undefined ? [] : [stuckText(stuck)])].join('; '),
     ]);
     print(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
     print('');
@@ -78,6 +84,11 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     }
   }
   if (!healthy) process.exitCode = 1;
+}
+
+function stuckText({ count, at, reason }: NonNullable<ServiceState['stuck']>): string {
+  const ago = formatAge(Date.now() - Date.parse(at));
+  return `was stuck and ended ${count === 1 ? 'once' : `${count} times`}, last ${ago} ago: ${reason}`;
 }
 
 /** A function that counts the pods of an instance; undefined for a service whose instances do not share the pods. */

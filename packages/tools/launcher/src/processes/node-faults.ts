@@ -71,6 +71,11 @@ export class NodeFaults {
     this.#facts.complete();
   }
 
+  /** Whether a fault keeps this process from doing anything. */
+  isPaused(what: string): boolean {
+    return this.#pauses.has(what);
+  }
+
   /** Ends every fault. */
   async end(): Promise<void> {
     await this.#clearAll();

@@ -35,6 +35,7 @@ import type { NodeDir } from '../node/node-dir.ts';
 import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from '../node/node-services.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
+import { StuckServices } from './stuck-services.ts';
 import { type SupervisedProcess, Supervisor } from './supervisor.ts';
 
 /** How often removal marks of facts are purged, and how old they have to be, in milliseconds. */
@@ -82,6 +83,7 @@ export class ServiceProcesses {
   #connection: NatsConnection | undefined;
   #bus: Bus | undefined;
   #faults: NodeFaults | undefined;
+  #stuck: StuckServices | undefined;
   #purging: NodeJS.Timeout | undefined;
 
   /** Throws `SlotTaken` when another launcher of the node is running. */
@@ -180,6 +182,13 @@ export class ServiceProcesses {
         flush: () => connection.flush(),
       });
     }
+    this.#stuck = new StuckServices({
+      ...{ bus, clock: systemClock, logger },
+      running: () => this.#running(),
+      instancesIn: (what) => instancesIn(what, this.#shape),
+      isPaused: (what) => this.#faults?.isPaused(what) ?? false,
+      restart: (what, graceMs) => this.#supervisor.restart(what, graceMs),
+    });
     announceInstance(connection, bus, 'launcher');
     this.#bus = bus;
   }
@@ -187,10 +196,19 @@ export class ServiceProcesses {
   /** Ends the launcher's own part; the processes go on without it. */
   async stop(): Promise<void> {
     this.#supervisor.stop();
+    this.#stuck?.stop();
     clearInterval(this.#purging);
     await this.#faults?.end();
     await this.#connection?.close();
     this.#slot.release();
+  }
+
+  /** The processes of services that this launcher runs and that run now. */
+  #running(): { what: string; pid: number }[] {
+    return serviceProcesses(this.#shape).flatMap((what) => {
+      const pid = this.#supervisor.pid(what);
+      return pid === undefined ? [] : [{ what, pid }];
+    });
   }
 
   #serve(bus: Bus): void {

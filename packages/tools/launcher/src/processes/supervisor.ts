@@ -22,6 +22,8 @@ export interface SupervisorEvents {
 const STABLE_MS = 2_000;
 /** Grace period of a released process, in milliseconds. */
 const GRACE_MS = 2_000;
+/** Grace period of a process that is restarted: long enough for what it has begun. In milliseconds. */
+const RESTART_GRACE_MS = 10_000;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 2_000;
 
@@ -106,9 +108,27 @@ export class Supervisor {
     return [...this.#kept.keys()];
   }
 
-  /** Ends a process with SIGTERM; it is then restarted. False when it is not running. */
-  async restart(what: string): Promise<boolean> {
-    return (await this.signal(what, 'SIGTERM')) !== undefined;
+  /**
+   * Ends a process with SIGTERM, and with SIGKILL when it is still running `graceMs` milliseconds later; it is then restarted. Resolves
+   * when the first signal is sent, to false when it is not running.
+   */
+  async restart(what: string, graceMs = RESTART_GRACE_MS): Promise<boolean> {
+    const present = this.#kept.get(what)?.present;
+    if (present === undefined || !(await present.signal('SIGTERM'))) return false;
+    // A stopped process handles SIGTERM only when it goes on.
+    await present.signal('SIGCONT');
+    void this.#killAfter(what, present, graceMs);
+    return true;
+  }
+
+  async #killAfter(what: string, { pid, exited, signal }: SupervisedProcess, graceMs: number): Promise<void> {
+    const over = new AbortController();
+    const late = wait(graceMs, true, { signal: AbortSignal.any([over.signal, this.#stopping.signal]) });
+    const isLate = await Promise.race([exited.then(() => false), late.catch(() => false)]);
+    over.abort();
+    if (isLate && (await signal('SIGKILL'))) {
+      this.#logger.warn({ process: what, pid, graceMs }, 'process did not end in its grace period; killed');
+    }
   }
 
   /** Sends a signal to a process. Returns its pid; undefined when it is not running. */
