@@ -1,4 +1,4 @@
-import { type FactListener, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
+import { type FactListener, HEADER, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
@@ -11,7 +11,7 @@ import {
 } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
 import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
-import { StoredMarks } from './stored-marks.ts';
+import { StoredKeys } from './stored-keys.ts';
 
 /** How long a store or a consumer request may take before it counts as lost, in milliseconds. */
 const REQUEST_MS = 5_000;
@@ -50,7 +50,7 @@ export class NatsTransport implements Transport {
   readonly #ids: Ids;
   readonly #logger: Logger;
   readonly #listeners: ((connected: boolean) => void)[] = [];
-  readonly #marks: StoredMarks;
+  readonly #keys: StoredKeys;
   readonly #compareMs: number;
   #connected = false;
   #attempt = 0;
@@ -64,7 +64,7 @@ export class NatsTransport implements Transport {
     this.#ids = options.ids;
     this.#logger = options.logger;
     this.#jetstream = jetstream(options.connection, { timeout: REQUEST_MS });
-    this.#marks = new StoredMarks(options);
+    this.#keys = new StoredKeys(options);
     this.#compareMs = options.compareMs ?? COMPARE_MS;
     void this.#follow();
     this.#awaitBucket(BUCKET_FIRST_MS);
@@ -112,7 +112,7 @@ export class NatsTransport implements Transport {
     const subject = storeSubject(this.#node, key);
     this.#checkSize({ subject, data, headers });
     await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });
-    this.#marks.add(subject);
+    this.#keys.set(subject, headers[HEADER.removed] !== undefined);
   }
 
   watchFacts(pattern: string, listener: FactListener): Cancel {
@@ -183,7 +183,7 @@ export class NatsTransport implements Transport {
   #compareLater(): void {
     this.#clock.after(this.#compareMs, () => {
       if (this.#connection.isClosed()) return;
-      const lost = this.#connected ? this.#marks.takeLost(REQUEST_MS) : Promise.resolve(0);
+      const lost = this.#connected ? this.#keys.takeLost(REQUEST_MS) : Promise.resolve(0);
       lost
         .then(
           (count) => {

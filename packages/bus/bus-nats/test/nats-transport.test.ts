@@ -212,6 +212,48 @@ describe('facts over NATS', () => {
     });
     await expect(loaded).rejects.toMatchObject({ code: 'load-stalled' });
   });
+
+  test('a single key that the bucket has lost is published again; one that was removed is not', async () => {
+    const writer = await join('config-sources', 7, { compareMs: 50 });
+    const owner = writer.bus.owner(color);
+    for (const key of ['kept', 'lost', 'removed']) owner.put(key, 'pink');
+    owner.remove('removed');
+    owner.complete();
+    const reader = await join('pod-workers');
+    const complete = awaiting<number>((epoch) => epoch === 7);
+    reader.bus.reader(color, { complete: (_instance, epoch) => complete.push(epoch) });
+    await complete.found;
+    const seen: string[] = [];
+    const again = awaiting<string>((subject) => subject.endsWith('.lost'));
+    reader.nats.subscribe(nodeSubject('n', 'config.fact.color.*'), {
+      callback: (_error, { subject }) => {
+        seen.push(subject.slice(subject.lastIndexOf('.') + 1));
+        again.push(subject);
+      },
+    });
+    await reader.nats.flush();
+    const launcher = await connection('launcher');
+    for (const key of ['lost', 'removed']) {
+      const filter = JSON.stringify({ filter: storeSubject('n', factKey(color, key)) });
+      await launcher.request(`$JS.API.STREAM.PURGE.${bucketStream('n')}`, filter);
+    }
+    await again.found;
+    expect(seen).not.toContain('removed');
+  });
+
+  test('streams of an earlier version, which allowed it, no longer take the header that erases', async () => {
+    const launcher = await connection('launcher');
+    const stream = bucketStream('n');
+    const info = async () => {
+      const answer = await launcher.request(`$JS.API.STREAM.INFO.${stream}`, '');
+      return answer.json<{ config: Record<string, unknown> }>().config;
+    };
+    const before = { ...(await info()), allow_rollup_hdrs: true };
+    await launcher.request(`$JS.API.STREAM.UPDATE.${stream}`, JSON.stringify(before));
+    expect(await info()).toMatchObject({ allow_rollup_hdrs: true });
+    await ensureStreams(launcher, 'n', defaultRecordLimits);
+    expect((await info())['allow_rollup_hdrs'] ?? false).toBe(false);
+  });
 });
 
 describe('commands and events over NATS', () => {
