@@ -34,7 +34,7 @@ function followRules(transport: Transport, options: JoinOptions): FaultyTranspor
   });
   new FactReader({
     ...{ declaration: faultRule, node, transport, clock },
-    refusals: new Refusals({ declaration: refusedMessage, node, instance, publisher, transport, logger }),
+    refusals: new Refusals({ declaration: refusedMessage, node, instance, publisher, transport, logger, clock }),
     handlers: {
       changed: ({ value }) => {
         // The launcher publishes it repeatedly.

@@ -36,6 +36,8 @@ export interface ServerOptions {
   readonly storeDir?: string;
   readonly serverName: string;
   readonly nodes: readonly ServerNode[];
+  /** Default: enough for any node. */
+  readonly limits?: NodeLimits | undefined;
   /** Where the events of one of the nodes are sent in addition. */
   readonly hub?: HubLink | undefined;
 }
@@ -46,6 +48,18 @@ const MAX_PAYLOAD = 8 * 1024 * 1024;
 /** The limit of JetStream's storage for one node, in MB: facts in memory, the record of messages in files. */
 const MEMORY_MB = 256;
 const FILES_MB = 1024;
+
+/** What one node may use of a server, whatever its identities do. */
+export interface NodeLimits {
+  /** Its processes have about twenty, each command line program has one more. */
+  readonly connections: number;
+  /** A node has three at most. */
+  readonly streams: number;
+  /** Of each stream: a reader needs one for each fact, for some seconds. */
+  readonly consumers: number;
+}
+
+const nodeLimits: NodeLimits = { connections: 256, streams: 8, consumers: 2_000 };
 
 /** The maximum number of nodes of a server: the limits for all together cannot be changed while it is running. */
 export const MAX_NODES = 32;
@@ -69,17 +83,18 @@ export function serverConfig(options: ServerOptions): string {
       : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
     `jetstream: { ${store}${domain}${limits(MAX_NODES)} }`,
     'accounts: {',
-    ...nodes.map((node) => accountOf(node, hub)),
+    ...nodes.map((node) => accountOf(node, options.limits ?? nodeLimits, hub)),
     ...(hub === undefined ? [] : hubAccount(hub)),
     '}',
     ...(hub === undefined ? [] : leafNodes(hub)),
   ].join('\n')}\n`;
 }
 
-function accountOf({ node, users }: ServerNode, hub: HubLink | undefined): string {
+function accountOf({ node, users }: ServerNode, limit: NodeLimits, hub: HubLink | undefined): string {
   return [
     `  ${JSON.stringify(node)}: {`,
-    `    jetstream: { ${limits(1)} }`,
+    `    jetstream: { ${limits(1)}, max_streams: ${limit.streams}, max_consumers: ${limit.consumers} }`,
+    `    limits: { max_connections: ${limit.connections}, max_payload: ${MAX_PAYLOAD} }`,
     '    users: [',
     ...users.map(({ identity, permissions }) =>
       [

@@ -5,6 +5,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceContract, ServiceName } from '@kubus/contracts';
+import { type NodeLimits } from './identities.ts';
 import { type Identity, type KeyedIdentity, createIdentity, permissionsOf, serverConfig } from './index.ts';
 
 /** A private nats-server process with an identity for each given service. */
@@ -18,12 +19,16 @@ export class TestNatsServer {
     return `nats://127.0.0.1:${this.#port}`;
   }
 
-  /** @param permissions what each identity may do; tests that look for gaps override it */
+  /**
+   * @param permissions what each identity may do; tests that look for gaps override it
+   * @param limits what they may use together
+   */
   async start(
     node: string,
     contracts: Readonly<Record<ServiceName, ServiceContract>>,
     identities: readonly Identity[],
     permissions = permissionsOf,
+    limits?: NodeLimits,
   ): Promise<void> {
     this.#dir = await mkdtemp(join(tmpdir(), 'kubus-nats-'));
     for (const identity of identities) this.identities.set(identity.instance, createIdentity(identity));
@@ -38,6 +43,7 @@ export class TestNatsServer {
         storeDir: join(this.#dir, 'js'),
         serverName: node,
         nodes: [{ node, users }],
+        limits,
       });
     await writeFile(join(this.#dir, 'nats.conf'), config(0), { mode: 0o600 });
     await this.#spawn();

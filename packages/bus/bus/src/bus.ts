@@ -89,6 +89,7 @@ export class Bus {
       publisher: this.#publisher,
       transport,
       logger,
+      clock,
     });
     this.#client = new CommandClient({
       publisherId: this.#publisherId,

@@ -31,6 +31,8 @@ export const refusedMessageSchema = z.object({
   /** The first 4096 characters. */
   payload: z.string(),
   truncated: z.boolean(),
+  /** How many messages of the subject were refused since the last report, this one included; missing: only this one. */
+  count: z.int().positive().optional(),
 });
 export type RefusedMessage = z.infer<typeof refusedMessageSchema>;
 

@@ -16,7 +16,7 @@ import { ensureIdentities, launcherSeed } from '../nats/identities.ts';
 import { hubLink, readHub } from '../nats/hub.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats/nats-folder.ts';
 import { type NatsAccess, parseNatsUrl } from '../nats/nats-relay.ts';
-import { natsConfigFile, writeNatsConfig } from '../nats/nats-server.ts';
+import { natsConfigFile, natsEnv, writeNatsConfig } from '../nats/nats-server.ts';
 import { installNatives } from '../node/natives.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
 import { hostProcess, runsServices } from '../node/node-services.ts';
@@ -182,7 +182,7 @@ export class KubeletNode {
     for (let turn = 1; turn <= PORT_TRIES; turn++) {
       const port = await freePort();
       await writeNatsConfig(dir, identities, port, { hub });
-      const start = () => this.#start(natsProcess, [natsProcess, '-c', natsConfigFile(dir)]);
+      const start = () => this.#start(natsProcess, [natsProcess, '-c', natsConfigFile(dir)], natsEnv);
       const first = await start();
       // A server whose port was taken meanwhile exits at once.
       if (await listens(port, first)) {
