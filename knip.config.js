@@ -14,8 +14,10 @@ const programsOf = {
   'packages/testing/systemd-fixture': ['src/*-process.ts'],
   'packages/tools/contract-document': ['src/keep.ts'],
   'packages/tools/launcher': [...programs['packages/tools/launcher'], 'scripts/*.mjs'],
-  // Its thread's program is found by the URL that starts it.
+  // The programs of threads are found by the URLs that start them.
   'services/observatory': ['src/main.ts'],
+  'services/config-sources': ['src/main.ts'],
+  'packages/tools/service-host': ['src/main.ts'],
 };
 
 export default {

@@ -1,5 +1,5 @@
 export { systemClock, systemIds } from './clock.ts';
-export { type Door, httpDoor, ownAddress, socketDoor, tlsDoor } from './door.ts';
+export { httpDoor, ownAddress, socketDoor, tlsDoor } from './door.ts';
 export { EventRecorder, type EventRecorderOptions, type NodeEvents, type PodEvents } from './event-recorder.ts';
 export { FileRecordStore } from './file-record-store.ts';
 export { answerDiscovery } from './discovery.ts';
