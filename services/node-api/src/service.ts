@@ -13,7 +13,9 @@ export const nodeApi: ServiceDefinition = {
     const { liveness } = context;
     if (secure !== 0) liveness.door('https', tlsDoor({ host: ownAddress(server.address), port: secure }));
     if (healthz !== undefined) {
-      liveness.door('healthz', httpDoor({ host: ownAddress(server.healthz.address), port: healthz, path: '/healthz' }));
+      // Not /healthz itself: that asks another service.
+      const place = { host: ownAddress(server.healthz.address), port: healthz, path: '/healthz/ping' };
+      liveness.door('healthz', httpDoor(place));
     }
     if (server.socket !== undefined) liveness.door('socket', socketDoor({ path: server.socket }));
     context.metrics.add({

@@ -33,15 +33,18 @@ export interface LivenessWatchOptions {
 
 interface Known {
   readonly pid: number;
-  /** It has answered well once: only then a missing answer says something of it, and not of the way to it. */
-  wasWell: boolean;
+  /** Bad answers in a row. */
   bad: number;
+  /** It was said to be stuck: it is about to end. */
+  isStuck: boolean;
 }
 
 /** Asks the node's services for their health from outside, since a process that is stuck does not know it. */
 export class LivenessWatch {
   readonly #options: Required<LivenessWatchOptions>;
   readonly #known = new Map<string, Known>();
+  /** Some process has answered: only then a missing answer says something of a process, and not of the way to it. */
+  #isReached = false;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -51,7 +54,7 @@ export class LivenessWatch {
 
   /** Watches from now on. */
   start(): void {
-    this.#lookAfter(this.#options.everyMs);
+    this.#lookAfter(this.#options.soonMs);
   }
 
   stop(): void {
@@ -81,10 +84,10 @@ export class LivenessWatch {
     // Another process has taken its place meanwhile.
     if (this.#stopped || this.#known.get(what) !== known || problem === 'unknown') return;
     if (problem === undefined) {
-      known.wasWell = true;
+      this.#isReached = true;
       known.bad = 0;
-    } else if (known.wasWell && ++known.bad === BAD_ANSWERS) {
-      this.#known.delete(what);
+    } else if (++known.bad >= BAD_ANSWERS && this.#isReached && !known.isStuck) {
+      known.isStuck = true;
       this.#options.stuck(process, problem);
     }
   }
@@ -92,7 +95,7 @@ export class LivenessWatch {
   #knownOf(what: string, pid: number): Known {
     const before = this.#known.get(what);
     if (before?.pid === pid) return before;
-    const known = { pid, wasWell: false, bad: 0 };
+    const known = { pid, bad: 0, isStuck: false };
     this.#known.set(what, known);
     return known;
   }

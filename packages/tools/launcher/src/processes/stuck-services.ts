@@ -62,6 +62,8 @@ export class StuckServices {
 
   async #stuck({ what, pid }: WatchedProcess, reason: string): Promise<void> {
     const { clock, logger, instancesIn, restart } = this.#options;
+    // One that has ended by itself is not stuck: it is being started again.
+    if (!(await restart(what, GRACE_MS))) return;
     const count = (this.#counts.get(what) ?? 0) + 1;
     this.#counts.set(what, count);
     logger.error({ process: what, pid, reason, count }, 'a service is stuck; ending it');
@@ -71,6 +73,5 @@ export class StuckServices {
       { type: 'Warning', reason: 'ServiceStuck', message: `${what} is ended and started again: ${reason}` },
       [],
     );
-    await restart(what, GRACE_MS);
   }
 }
