@@ -37,15 +37,12 @@ export const observatory: ServiceDefinition = {
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
     const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
-import {
-  ConfigError,
-  type ServiceDefinition,
-  httpDoor,
-  httpServer,
-  servePrivately,
-  uploadLimits,
-  version,
-} from '@kubus/service-kit';
+    const listening = await servePrivately(
+      app,
+      socket,
+      httpServer((request, response) => app.routing(request, response), uploadLimits),
+    );
+    liveness.door('page', httpDoor({ socketPath: socket, path: '/-' }));
     health.ready('record', () => (follower.following ? undefined : 'the record is not being followed'));
     metrics.add({
       type: 'gauge',

@@ -1,13 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Health } from './health.ts';
 import { hasBody, httpServer } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 
-function reportAt(url: string | undefined): 'live' | 'ready' | undefined {
-  if (url === '/healthz') return 'live';
-  return url === '/readyz' ? 'ready' : undefined;
+/** Which report a request asks for. HEAD gets the header of the answer to GET. */
+function reportFor({ method, url = '' }: IncomingMessage): 'live' | 'ready' | undefined {
+  if (method !== 'GET' && method !== 'HEAD') return undefined;
+  const [path] = url.split('?', 1);
+  if (path === '/healthz') return 'live';
+  return path === '/readyz' ? 'ready' : undefined;
 }
 
 /**
@@ -25,7 +29,7 @@ export async function serveHttp(options: {
   const server = httpServer((request, response) => {
     // No route reads a body.
     if (hasBody(request)) response.setHeader('connection', 'close');
-    const kind = request.method === 'GET' ? reportAt(request.url) : undefined;
+    const kind = reportFor(request);
     if (kind !== undefined) {
       const report = options.health.report(kind);
       response.writeHead(report.ok ? 200 : 503, { 'content-type': 'application/json; charset=utf-8' });
