@@ -152,7 +152,7 @@ export class FileSource {
   }
 
   async #take(listing: FolderListing): Promise<void> {
-    const { output, logger, folder } = this.#options;
+    const { output, folder } = this.#options;
     const unreported = this.#folderFault ? [folder.path] : [];
     if (this.#folderFault) output.manifestGone(folder.path);
     this.#folderFault = false;
@@ -162,17 +162,28 @@ export class FileSource {
     const gone = [...this.#files.keys()].filter((path) => !files.has(path));
     this.#files = files;
     await this.#saveRecords(changes, gone);
-    if (this.#stopped) return;
+    this.#publish(listing, { changes, gone, unreported });
+  }
 
+  #publish(
+    { missing }: FolderListing,
+    {
+      changes,
+      gone,
+      unreported,
+    }: { changes: readonly ReadFile[]; gone: readonly string[]; unreported: readonly string[] },
+  ): void {
+    if (this.#stopped) return;
+    const { output, logger, folder } = this.#options;
     for (const report of this.#reports(changes, unreported)) {
       if (report.errors.length > 0) logger.warn({ file: report.path, errors: report.errors }, 'invalid manifest');
       output.manifest(report);
     }
     for (const path of gone) output.manifestGone(path);
     if (this.#complete && !this.#withheld && changes.length + gone.length === 0) return;
-    if (listing.missing) logger.info({ path: folder.path }, 'no manifest folder: no static pods');
+    if (missing) logger.info({ path: folder.path }, 'no manifest folder: no static pods');
     this.#complete = true;
-    output.set(this.#withoutRenamed([...files.values()].flatMap((file) => file.pods)));
+    output.set(this.#withoutRenamed([...this.#files.values()].flatMap((file) => file.pods)));
   }
 
   /** A pod with another name than the one before with its UID is another pod: it comes when that one has been away for a moment. */

@@ -58,15 +58,18 @@ export class HttpSource {
   }
 
   async #read(): Promise<void> {
-    const { endpoint, clock, checkEveryMs } = this.#options;
+    const { endpoint, checkEveryMs } = this.#options;
     const outcome = await endpoint.read().then(
       (text) => ({ text }),
       (thrown: unknown) => ({ error: toError(thrown) }),
     );
     if (this.#stopped) return;
     await this.#take(outcome);
-    if (this.#stopped) return;
-    this.#timer = clock.after(checkEveryMs, () => void this.#read());
+    this.#readAfter(checkEveryMs);
+  }
+
+  #readAfter(ms: number): void {
+    if (!this.#stopped) this.#timer = this.#options.clock.after(ms, () => void this.#read());
   }
 
   async #take(outcome: { text: string } | { error: Error }): Promise<void> {

@@ -71,7 +71,9 @@ export class FileManifestFolder implements ManifestFolder {
     let size = 0n;
     for (let i = 0; i < paths.length; i += CONCURRENT_READS) {
       const found = await Promise.all(
-        paths.slice(i, i + CONCURRENT_READS).map((path) => findManifest(path).catch((thrown) => failed(path, thrown))),
+        paths
+          .slice(i, i + CONCURRENT_READS)
+          .map((path) => findManifest(path).catch((thrown: unknown) => failed(path, thrown))),
       );
       // In the order of their names, so that the same ones are read each time.
       const within = found.filter((file) => {
@@ -83,7 +85,7 @@ export class FileManifestFolder implements ManifestFolder {
         failed(file.path, fileError(file.path, `not read: manifests of one folder may have ${MAX_FOLDER_SIZE} bytes`));
         return false;
       });
-      await Promise.all(within.map((file) => file && readOne(file)));
+      await Promise.all(within.flatMap((file) => (file === undefined ? [] : [readOne(file)])));
     }
     this.#known = known;
     return { files, errors, missing, returned: new Set(paths.filter((path) => moved?.has(basename(path)))) };

@@ -102,7 +102,7 @@ export class ThreadedParser implements ManifestParser {
     } finally {
       endTimer();
       worker.off('message', onMessage).off('error', onError).off('exit', onExit);
-      if (this.#worker !== undefined) this.#idle = this.#clock.after(IDLE_MS, () => void this.close());
+      if (this.#worker === worker) this.#idle = this.#clock.after(IDLE_MS, () => void this.close());
     }
   }
 

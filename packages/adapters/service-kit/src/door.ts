@@ -48,7 +48,7 @@ export function tlsDoor(place: { readonly host: string; readonly port: number })
         resolve();
       });
       socket.once('timeout', () => socket.destroy(new Error(`no handshake within ${ANSWER_MS / 1000} s`)));
-      socket.on('error', (error) => {
+      socket.on('error', (error: Error) => {
         if (hasErrno(error, 'ECONNREFUSED', 'ETIMEDOUT') || /within/.test(error.message)) reject(toError(error));
         else resolve();
       });

@@ -3,31 +3,32 @@ import { pod } from '@kubus/pod-lifecycle/testing';
 import { Loop } from './loop.ts';
 import { node } from './small-node.ts';
 
-const iterate = Map.prototype[Symbol.iterator];
-const values = Map.prototype.values;
-const keys = Map.prototype.keys;
+/** How a map goes over its entries. */
+type Walk = () => Iterator<unknown, undefined>;
+const names = [Symbol.iterator, 'entries', 'values', 'keys'] as const;
+const real = new Map(names.map((name) => [name, Reflect.get(Map.prototype, name) as Walk]));
 let steps = 0;
 
 afterEach(() => {
-  Object.assign(Map.prototype, { [Symbol.iterator]: iterate, values, keys, entries: iterate });
+  for (const [name, walk] of real) Reflect.set(Map.prototype, name, walk);
 });
 
 /** Counts every entry of a map over which the code goes. */
 function countSteps(): void {
   steps = 0;
-  const counting = (real: () => IterableIterator<unknown>) =>
+  const counting = (walk: Walk) =>
     function* counted(this: Map<unknown, unknown>) {
-      for (const entry of { [Symbol.iterator]: () => Reflect.apply(real, this, []) as IterableIterator<unknown> }) {
+      for (const walked = walk.call(this); ;) {
+        const step = walked.next();
+        if (step.done === true) return;
         steps += 1;
-        yield entry;
+        yield step.value;
       }
     };
-  Object.assign(Map.prototype, {
-    [Symbol.iterator]: counting(iterate),
-    entries: counting(iterate),
-    values: counting(values),
-    keys: counting(keys),
-  });
+  for (const name of names) {
+    const walk = real.get(name);
+    if (walk !== undefined) Reflect.set(Map.prototype, name, counting(walk));
+  }
 }
 
 /** Static pods that are all there when the node starts, and a second look at all of them. */

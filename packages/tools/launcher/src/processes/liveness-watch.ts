@@ -70,7 +70,7 @@ export class LivenessWatch {
     const { processes, everyMs, soonMs } = this.#options;
     const present = processes();
     for (const what of this.#known.keys()) if (!present.some((one) => one.what === what)) this.#known.delete(what);
-    await Promise.all(present.map((one) => (one.isPaused ? undefined : this.#ask(one))));
+    await Promise.all(present.filter(({ isPaused }) => !isPaused).map((one) => this.#ask(one)));
     if (this.#stopped) return;
     const isAnyBad = [...this.#known.values()].some(({ bad }) => bad > 0);
     this.#lookAfter(isAnyBad ? soonMs : everyMs);
