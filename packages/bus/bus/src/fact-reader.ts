@@ -39,7 +39,7 @@ interface Held<T> extends FactRank {
 interface Completion {
   readonly epoch: number;
   readonly version: number;
-  readonly keys: readonly string[];
+  readonly keys: ReadonlySet<string>;
   readonly cause: Cause;
 }
 
@@ -199,8 +199,9 @@ export class FactReader<T> {
     const held = this.#held.get(key);
     if (held !== undefined) return compareRanks(rank, held) <= 0;
     const completed = this.#completed.get(source);
-    // Published before the mark and not kept since: the mark did not list it, or it was removed.
-    return completed !== undefined && isBefore(rank, completed);
+    // Published before the mark, which does not list it. One that is listed and not held has come to this instance from another one
+    // that no longer lists it: its value only arrives after both marks.
+    return completed !== undefined && isBefore(rank, completed) && !completed.keys.has(key);
   }
 
   /** Remembers a removal, the last {@link TOMBSTONES} of them. */
@@ -225,7 +226,7 @@ export class FactReader<T> {
     this.#tryComplete(envelope.source, {
       epoch: envelope.epoch,
       version,
-      keys: keys.map((key) => decodeToken(key.slice(this.#prefix.length))),
+      keys: new Set(keys.map((key) => decodeToken(key.slice(this.#prefix.length)))),
       cause: envelope.cause,
     });
   }
@@ -247,7 +248,7 @@ export class FactReader<T> {
   }
 
   #hasAll(source: string, { keys, epoch }: Completion): boolean {
-    return keys.every((key) => {
+    return [...keys].every((key) => {
       const held = this.#held.get(key);
       // A key that another instance has published is not missing, whichever of the two owns it now.
       return held !== undefined && (held.source !== source || held.epoch >= epoch);
@@ -259,9 +260,8 @@ export class FactReader<T> {
    * was not connected.
    */
   #removeMissing(source: string, completion: Completion): void {
-    const listed = new Set(completion.keys);
     for (const [key, held] of [...this.#held]) {
-      if (held.source !== source || !isBefore(held, completion) || listed.has(key)) continue;
+      if (held.source !== source || !isBefore(held, completion) || completion.keys.has(key)) continue;
       this.#held.delete(key);
       this.#notify(key, completion.cause);
     }
