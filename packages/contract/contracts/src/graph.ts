@@ -190,6 +190,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       configEvent,
       configNodeEvent,
       nodeAgentEvent,
+      launcherNodeEvent,
     ],
   },
   'node-agent': {
