@@ -6,4 +6,6 @@ export default {
   testTimeout: 300_000,
   verbose: true,
   testSequencer: '<rootDir>/src/longest-first.mjs',
+  globalSetup: '<rootDir>/src/keep-kernel-settings.mjs',
+  globalTeardown: '<rootDir>/src/restore-kernel-settings.mjs',
 };

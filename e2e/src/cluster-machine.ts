@@ -24,7 +24,6 @@ import {
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepKernelSettings } from './kernel-settings.ts';
 
 /** The usual folder of a runtime; this machine has such folders of its own. */
 const CONTAINERD = '/run/containerd';
@@ -49,7 +48,6 @@ export class ClusterMachine {
   readonly kubeconfig: string;
   readonly #folder: string;
   readonly #started: RunningCommand[] = [];
-  readonly #restoreKernel: () => Promise<void>;
   /** TCP ports of the test's own loopback, by the machine's port that each leads to. */
   readonly #ports = new Map<number, Promise<number>>();
 
@@ -69,8 +67,8 @@ export class ClusterMachine {
         return { host: '127.0.0.1', port: (await made.machine?.expose(kubeletEndpoint.Port)) ?? 0 };
       },
     });
-    const [kubeconfig, restoreKernel] = [await api.kubeconfig(), await keepKernelSettings()];
-    const machine = new ClusterMachine({ folder, engine, api, kubeconfig, restoreKernel });
+    const kubeconfig = await api.kubeconfig();
+    const machine = new ClusterMachine({ folder, engine, api, kubeconfig });
     made.machine = machine;
     try {
       await machine.#startRuntime();
@@ -83,14 +81,7 @@ export class ClusterMachine {
     }
   }
 
-  private constructor(parts: {
-    folder: string;
-    engine: DockerEngine;
-    api: TestApiServer;
-    kubeconfig: string;
-    restoreKernel: () => Promise<void>;
-  }) {
-    this.#restoreKernel = parts.restoreKernel;
+  private constructor(parts: { folder: string; engine: DockerEngine; api: TestApiServer; kubeconfig: string }) {
     this.#folder = parts.folder;
     this.engine = parts.engine;
     this.api = parts.api;
@@ -125,7 +116,6 @@ export class ClusterMachine {
   async stop(): Promise<void> {
     // This ends the runtime and the kubelet, too: they are in its namespaces.
     await this.engine.stop();
-    await this.#restoreKernel();
     for (const one of this.#started) await one.end();
     await this.api.close();
     for (const name of [this.name, this.guest]) await removeCgroupRoot(`/kubus-${name}`);

@@ -22,7 +22,6 @@ import { once } from 'node:events';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { keepKernelSettings } from './kernel-settings.ts';
 
 /** A machine with a container runtime, on which `kubus kubelet` is started as a service manager does it. */
 export class KubeletMachine {
@@ -31,10 +30,8 @@ export class KubeletMachine {
   readonly folder: string;
   readonly #manager: RunningCommand;
   readonly #agents: RunningCommand[] = [];
-  readonly #restoreKernel: () => Promise<void>;
 
   static async start(): Promise<KubeletMachine> {
-    const restoreKernel = await keepKernelSettings();
     const runtime = await startRuntime({ prepareCni });
     const folder = machineFolder(runtime.dir);
     for (const name of ['manifests', 'conf.d', 'networks']) await mkdir(join(folder, name), { recursive: true });
@@ -43,12 +40,11 @@ export class KubeletMachine {
     const receiver = await compileStatic(source, testCache());
     const manager = startCommand(receiver, [join(folder, 'notify.sock')], {});
     await manager.waitForOutput(/listening/);
-    return new KubeletMachine(runtime, manager, restoreKernel);
+    return new KubeletMachine(runtime, manager);
   }
 
-  private constructor(runtime: TestRuntime, manager: RunningCommand, restoreKernel: () => Promise<void>) {
+  private constructor(runtime: TestRuntime, manager: RunningCommand) {
     this.runtime = runtime;
-    this.#restoreKernel = restoreKernel;
     this.folder = machineFolder(runtime.dir);
     this.#manager = manager;
   }
@@ -145,7 +141,6 @@ export class KubeletMachine {
     for (const agent of this.#agents) await agent.end();
     const root = join(this.folder, 'kubelet/kubus');
     await endProcesses(await findProcesses(root, join(root, 'none')), 1_000);
-    await this.#restoreKernel();
     await this.#manager.end();
     await this.runtime.stop();
   }

@@ -81,17 +81,20 @@ onNode('a message that does not match its subject is refused, counted and kept',
       headers.set('Kubus-Version', version);
       return headers;
     };
-    // Facts are stored under one subject, and received under another one.
-    const key = `config.fact.file.${'0'.repeat(32)}`;
-    const subject = storeSubject(node.name, key);
-    connection.publish(subject, 'neither headers nor JSON');
-    connection.publish(subject, '{"not": "a pod"}', { headers: headersOf('1') });
-    connection.publish(subject, '{', { headers: headersOf('2') });
+    // Facts are stored under one subject, and received under another one. Of several under one subject, one a second would be reported.
+    const keys = ['0', '1', '2'].map((digit) => `config.fact.file.${digit.repeat(32)}`);
+    const [first = '', second = '', third = ''] = keys.map((key) => storeSubject(node.name, key));
+    connection.publish(first, 'neither headers nor JSON');
+    connection.publish(second, '{"not": "a pod"}', { headers: headersOf('1') });
+    connection.publish(third, '{', { headers: headersOf('2') });
     await connection.flush();
     const kept = await node.watch.until('three refusals of sync-loop', () => {
       const own = node.watch.messages
         .ofType('service.event.refused')
-        .filter(({ envelope, message }) => envelope?.source === 'sync-loop-0' && message.data.includes(key));
+        .filter(
+          ({ envelope, message }) =>
+            envelope?.source === 'sync-loop-0' && keys.some((key) => message.data.includes(key)),
+        );
       return own.length >= 3 ? own : undefined;
     });
     expect(kept.map(({ message }) => (JSON.parse(message.data) as { payload: string }).payload)).toEqual([
