@@ -60,8 +60,9 @@ export const nodeGroup: Group = {
 async function everything(guest: Guest): Promise<string[]> {
   const text = await guest.run(
     [
-      'ps -eo comm= | grep -E "node|nats|containerd|pause|sleep|httpd" | sort -u | sed "s/^/process /"',
-      'awk \'{print "mount", $5}\' /proc/self/mountinfo | sort',
+      // Without the kernel's threads, whose names change.
+      'ps --ppid 2 -p 2 --deselect -o comm= | grep -E "node|nats|containerd|pause|sleep|httpd" | sort -u | sed "s/^/process /"',
+      'awk \'$5 !~ "^/run/user/" {print "mount", $5}\' /proc/self/mountinfo | sort',
       'ip netns list | sed "s/^/netns /"',
       'ip -o link | awk \'{print "link", $2}\'',
       'iptables-save 2>/dev/null | grep -v "^#" | sed -E "s/\\[[0-9:]+\\]//; s/^/rule /"',
