@@ -158,7 +158,9 @@ class World {
     this.node.complete();
     const isRight = (uid: string) => {
       const reported = this.node.published(uid);
-      return this.wanted.has(uid) ? reported?.ready === true && reported.errors === undefined : reported === undefined;
+      // Nothing is reported about a pod without volumes.
+      if (!this.wanted.has(uid) || this.#volumes[uid]?.length === 0) return reported === undefined;
+      return reported?.ready === true && reported.errors === undefined;
     };
     while (!this.node.manager.ready || !UIDS.every(isRight)) {
       await turns(50);
