@@ -67,7 +67,11 @@ test('a pod that does not fit fails for good, and running pods stay, whichever s
     startTime: expect.any(String),
     observedGeneration: 1,
   });
-  expect(eventReasons(node, second)).toEqual(['Warning OutOfcpu']);
+  const reasons = await node.watch.until('an event of the rejected pod', () => {
+    const seen = eventReasons(node, second);
+    return seen.length > 0 ? seen : undefined;
+  });
+  expect(reasons).toEqual(['Warning OutOfcpu']);
   expect(eventMessages(node, second, 'OutOfcpu')).toEqual([message]);
 
   for (const service of ['sync-loop-0', 'pod-workers-0']) await node.restart(service);
