@@ -1,14 +1,15 @@
 /*
  * stream-relay: forwards the bytes between a client of the node API and the runtime's streaming server.
  *
- *   stream-relay IDLE LINGER TO_CLIENT TO_RUNTIME
+ *   stream-relay IDLE LINGER END_FIRST TO_CLIENT TO_RUNTIME
  *
  * Descriptor 3 is the connection to the client, 4 the one to the runtime; no other process reads or writes them any more.
  * What has been read from them already is on standard input: TO_CLIENT bytes for the client, then TO_RUNTIME bytes for the
  * runtime. The end of standard input ends both connections, so that no relay outlives the process that started it.
  *
- * The client's end is forwarded. When the runtime has ended and the client has everything, the client has LINGER
- * milliseconds to end its side, and what it still sends is dropped. After IDLE milliseconds without a byte, both end.
+ * The client's end is forwarded. When the runtime has ended and everything is on its way to the client, the client has LINGER
+ * milliseconds to end its side, and what it still sends is dropped; with END_FIRST 1 it is sent the end before. After IDLE
+ * milliseconds without a byte, both end.
  *
  * Bytes go from socket to socket within the kernel (splice). At the end, one line on standard output contains how many
  * bytes went to the runtime and to the client, and what broke the connection, if anything did. Exit status 2: it was not
@@ -76,13 +77,17 @@ static bool pass(struct way *way) {
     }
     if (way->held > 0) {
         ssize_t put = splice(way->out, NULL, way->to, NULL, way->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-        if (put < 0 && errno != EAGAIN && errno != EINTR) end(strerror(errno));
+        if (put < 0 && errno != EAGAIN && errno != EINTR) {
+            /* A runtime that no longer reads may have written something that the client has not received yet. */
+            if (way->to != RUNTIME || (way->to = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0) end(strerror(errno));
+            return true;
+        }
         if (put < 0) return false;
         way->held -= (size_t)put, way->passed += (size_t)put;
         return put > 0;
     }
     way->reported = true;
-    if (way == &to_runtime) shutdown(way->to, SHUT_WR);
+    if (way->to == RUNTIME) shutdown(RUNTIME, SHUT_WR);
     return true;
 }
 
@@ -106,16 +111,16 @@ static void linger(long long until) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) {
-        fprintf(stderr, "usage: stream-relay IDLE LINGER TO_CLIENT TO_RUNTIME\n");
+    if (argc != 6) {
+        fprintf(stderr, "usage: stream-relay IDLE LINGER END_FIRST TO_CLIENT TO_RUNTIME\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
     for (int side = CLIENT; side <= RUNTIME; side++)
         if (fcntl(side, F_SETFL, O_NONBLOCK) < 0) return 2;
     long long idle = atoll(argv[1]), moved = now();
-    take_early(&to_client, strtoul(argv[3], NULL, 10));
-    take_early(&to_runtime, strtoul(argv[4], NULL, 10));
+    take_early(&to_client, strtoul(argv[4], NULL, 10));
+    take_early(&to_runtime, strtoul(argv[5], NULL, 10));
     while (!to_client.reported) {
         if (pass(&to_client) | pass(&to_runtime)) {
             moved = now();
@@ -134,6 +139,7 @@ int main(int argc, char **argv) {
         if (poll(some, 3, left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR) end(strerror(errno));
         if (some[0].revents) end("ended by the node");
     }
+    if (atoi(argv[3])) shutdown(CLIENT, SHUT_WR);
     linger(now() + atoll(argv[2]));
     end("");
 }

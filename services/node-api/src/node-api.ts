@@ -60,8 +60,8 @@ export class NodeApi {
     const metrics = new NodeMetrics({ bus, facts, own: context.metrics, clock, logger });
     const statistics = await NodeStatistics.start({ config, bus, facts, clock, logger });
     const logs = new ContainerLogs({ facts, bus, clock, ids, logger });
-    const { streamIdleMs: idleMs, streamRelay: relay } = server;
-    const streams = new ContainerStreams({ facts, bus, ids, logger, idleMs, relay });
+    const { streamIdleMs: idleMs, streamLingerMs: lingerMs, streamRelay: relay } = server;
+    const streams = new ContainerStreams({ facts, bus, ids, logger, idleMs, lingerMs, relay });
     const calls = new ContainerCalls({ facts, bus, clock, checkpoints: join(config.pods.root, 'checkpoints') });
     const { debugFlags, profiling, configz, flagz } = server;
     const systemLogs =

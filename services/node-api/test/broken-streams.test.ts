@@ -38,7 +38,7 @@ beforeAll(async () => {
   const relay = fileURLToPath(new URL('../relay/stream-relay.c', import.meta.url));
   socketPath = join(node.folder, 'api.sock');
   const streamRelay = await compileStatic(relay, node.folder);
-  await node.start({ ...open, socket: socketPath, streamRelay });
+  await node.start({ ...open, socket: socketPath, streamRelay, streamLingerMs: 50 });
 });
 afterAll(async () => {
   await node.remove();

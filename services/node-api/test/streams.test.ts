@@ -20,7 +20,7 @@ let runtime: Server;
 /** How clients connect. */
 let way: 'HTTPS' | 'the socket' = 'HTTPS';
 /** With it, streams over the node's own socket pass through the relay. */
-let config: typeof open & { readonly socket: string; readonly streamRelay: string };
+let config: typeof open & { readonly socket: string; readonly streamRelay: string; readonly streamLingerMs: number };
 /** The requests that have reached the runtime, and its connections. */
 let requests: { method: string | undefined; url: string | undefined; headers: NodeJS.Dict<string | string[]> }[] = [];
 const connections: Socket[] = [];
@@ -44,7 +44,9 @@ beforeAll(async () => {
     if (!(socket instanceof Socket)) throw new Error('not a socket');
     connections.push(socket);
     socket.on('error', () => undefined);
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${headers.upgrade ?? ''}\r\n\r\n`,
+    );
     if (head.length > 0) socket.unshift(head);
     serve(socket);
   });
@@ -58,6 +60,8 @@ beforeAll(async () => {
     ...open,
     socket: join(node.folder, 'api.sock'),
     streamRelay: await compileStatic(relay, node.folder),
+    // Longer than any test may take.
+    streamLingerMs: 600_000,
   };
   await node.start(config);
 });
@@ -89,13 +93,13 @@ function openSecurely(allowHalfOpen: boolean): Socket {
 /** Connects and requests an upgrade; what follows the answer's head is left in the socket. */
 async function upgrade(
   path: string,
-  more: { method?: string; headers?: string[]; early?: Buffer; allowHalfOpen?: boolean } = {},
+  more: { method?: string; headers?: string[]; early?: Buffer; allowHalfOpen?: boolean; protocol?: string } = {},
 ): Promise<{ socket: Socket; head: string }> {
-  const { method = 'POST', headers = [], early, allowHalfOpen = false } = more;
+  const { method = 'POST', headers = [], early, allowHalfOpen = false, protocol = 'SPDY/3.1' } = more;
   const socket = way === 'HTTPS' ? openSecurely(allowHalfOpen) : connect({ path: config.socket, allowHalfOpen });
   socket.on('error', () => undefined);
   await once(socket, way === 'HTTPS' ? 'secureConnect' : 'connect');
-  const lines = [`${method} ${path} HTTP/1.1`, 'Host: node', 'Connection: Upgrade', 'Upgrade: SPDY/3.1', ...headers];
+  const lines = [`${method} ${path} HTTP/1.1`, 'Host: node', 'Connection: Upgrade', `Upgrade: ${protocol}`, ...headers];
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   if (early !== undefined) socket.write(early);
   let head = '';
@@ -218,12 +222,56 @@ describe.each([
     serve = (socket) => socket.end(all);
     const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
     const chunks: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    let missing = all.length;
+    socket.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      missing -= chunk.length;
+      if (missing === 0) socket.end('more');
+    });
     socket.write(Buffer.alloc(1_000_000));
     await once(socket, 'end');
-    socket.end('more');
     await untilEnded();
     expect(Buffer.concat(chunks).equals(all)).toBe(true);
+  });
+
+  test('is not ended before a client of SPDY has read everything, however slow it is', async () => {
+    const all = randomBytes(1_000_000);
+    serve = (socket) => socket.end(all);
+    const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
+    socket.pause();
+    // Once another command has ended, the node has had the time to end this one.
+    const { socket: other } = await upgrade(EXEC, { allowHalfOpen: true });
+    other.on('data', () => undefined).end();
+    await untilEnded();
+    await poll('the other stream is over', () => Promise.resolve(node.api.streams === 1 || undefined));
+    const chunks: Buffer[] = [];
+    let ended = false;
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk)).once('end', () => (ended = true));
+    socket.resume();
+    await poll('everything is there', () => {
+      return Promise.resolve(Buffer.concat(chunks).equals(all) || undefined);
+    });
+    expect(ended).toBe(false);
+    socket.end();
+    await poll('no stream is open', () => Promise.resolve(node.api.streams === 0 || undefined));
+  });
+
+  test('ends the connection of a client that does not', async () => {
+    await node.start({ ...config, streamLingerMs: 50 });
+    serve = (socket) => socket.end('bye');
+    const { socket } = await upgrade(EXEC, { allowHalfOpen: true });
+    expect((await buffer(socket)).toString()).toBe('bye');
+    await untilEnded();
+    await node.start(config);
+  });
+
+  test('ends a WebSocket at once, whose client waits for that', async () => {
+    serve = (socket) => socket.end('bye');
+    const { socket } = await upgrade(EXEC, { protocol: 'websocket', allowHalfOpen: true });
+    expect((await buffer(socket)).toString()).toBe('bye');
+    socket.end('more');
+    await untilEnded();
+    expect(node.events.at(-1)?.error).toBeUndefined();
   });
 
   test('is refused with the runtime’s answer, and bytes sent with the request do not reach the runtime', async () => {

@@ -47,6 +47,11 @@ export const serverSchema = z.strictObject({
     .number()
     .positive()
     .default(4 * 60 * 60 * 1000),
+  /**
+   * How long a client may take to receive what its command wrote at last, in milliseconds: kubectl loses what it has not read
+   * when its connection ends first.
+   */
+  streamLingerMs: z.number().positive().default(60_000),
   /** Binary of the relay that forwards the bytes of connections without TLS; without it node-api does. */
   streamRelay: z.string().optional(),
   /** Handlers that read from containers and run commands in them are served (enableDebuggingHandlers). */

@@ -56,11 +56,9 @@ export async function passStream(
     const why = toError(error).message;
     throw failure(500, 'InternalError', `error dialing backend: https://${address.host}:${address.port}: ${why}`, {});
   }
-  const end = () => {
-    kubelet.destroy();
-    socket.destroy();
-  };
-  for (const side of [kubelet, socket]) side.once('error', end).once('close', end);
+  socket.once('error', () => kubelet.destroy()).once('close', () => kubelet.destroy());
+  // The client still gets what the node sent before it disconnected.
+  kubelet.once('error', () => socket.end()).once('close', () => socket.end());
   kubelet.write(`${[`POST ${path} HTTP/1.1`, `Host: ${address.host}`, ...headersOf(request)].join('\r\n')}\r\n\r\n`);
   if (head.length > 0) kubelet.write(head);
   socket.pipe(kubelet).pipe(socket);

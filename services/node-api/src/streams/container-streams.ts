@@ -41,6 +41,8 @@ export interface ContainerStreamsOptions {
   readonly logger: Logger;
   /** The time after which an idle connection is ended, in milliseconds. */
   readonly idleMs: number;
+  /** How long a client may take to end its side after the end of its command, in milliseconds. */
+  readonly lingerMs: number;
   /** The program that forwards the bytes of connections without TLS; omitted: this process does. */
   readonly relay?: string | undefined;
 }
@@ -55,6 +57,7 @@ export class ContainerStreams {
   readonly #ids: Ids;
   readonly #logger: Logger;
   readonly #idleMs: number;
+  readonly #lingerMs: number;
   readonly #relay: string | undefined;
   readonly #ended = new AbortController();
   readonly #open = new Set<Promise<void>>();
@@ -65,6 +68,7 @@ export class ContainerStreams {
     this.#ids = options.ids;
     this.#logger = options.logger;
     this.#idleMs = options.idleMs;
+    this.#lingerMs = options.lingerMs;
     this.#relay = options.relay;
   }
 
@@ -144,7 +148,7 @@ export class ContainerStreams {
       this.#bus.emit(streamEvent, ref.uid, { ref, container, kind, what, stream, user, ...more });
     publish('began');
     try {
-      const limits = { idleMs: this.#idleMs, signal: this.#ended.signal };
+      const limits = { idleMs: this.#idleMs, lingerMs: this.#lingerMs, signal: this.#ended.signal };
       const { received, sent } =
         this.#relay !== undefined && isPlain(upgrade)
           ? await relayUpgrade(this.#relay, upgrade, runtime, limits)

@@ -5,7 +5,7 @@ import { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { TLSSocket } from 'node:tls';
-import { type Limits, LINGER_MS, type Passed, type UpgradedServer } from './upgrade-proxy.ts';
+import { type Limits, type Passed, type UpgradedServer } from './upgrade-proxy.ts';
 import type { Upgrade } from '../server/upgrades.ts';
 
 /** Takes a client whose connection is not encrypted: the relay does not support TLS. */
@@ -24,13 +24,13 @@ export function isPlain(upgrade: Upgrade): upgrade is PlainUpgrade {
 export async function relayUpgrade(
   program: string,
   { socket: client, head }: PlainUpgrade,
-  { socket: runtime, head: answer }: UpgradedServer,
-  { idleMs, signal }: Limits,
+  { socket: runtime, head: answer, webSocket }: UpgradedServer,
+  { idleMs, lingerMs, signal }: Limits,
 ): Promise<Passed> {
   // From here until the other process has the connections nothing is read.
   const toClient = Buffer.concat([answer, ...unread(runtime)]);
   const toRuntime = Buffer.concat([head, ...unread(client)]);
-  const args = [idleMs, LINGER_MS, toClient.length, toRuntime.length].map(String);
+  const args = [idleMs, lingerMs, Number(webSocket), toClient.length, toRuntime.length].map(String);
   const relay = startRelay(program, args, client, runtime);
   const end = () => relay.stdin.destroy();
   // Its end is still noticed.

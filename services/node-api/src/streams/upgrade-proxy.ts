@@ -19,12 +19,16 @@ export interface UpgradedServer {
   readonly socket: Socket;
   /** The answer that accepts the upgrade, and the bytes after it. */
   readonly head: Buffer;
+  /** The protocol is WebSocket, not SPDY. */
+  readonly webSocket: boolean;
 }
 
 /** Limits that end a connection. */
 export interface Limits {
   /** No data was transferred for this long, in milliseconds. */
   readonly idleMs: number;
+  /** How long a client may take to end its side after the end of its command, in milliseconds. */
+  readonly lingerMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -32,8 +36,6 @@ export interface Limits {
 const HEADERS = /^(upgrade|origin|user-agent|x-stream-protocol-version|sec-websocket-.*)$/i;
 /** How long the runtime may take to accept, in milliseconds; it accepts before it does anything. */
 const ANSWER_MS = 30_000;
-/** How long a client may take to end its side after the end of its command, in milliseconds. */
-export const LINGER_MS = 5_000;
 /** How much of a refusal is forwarded, in bytes. */
 const REFUSAL_BYTES = 64 * 1024;
 
@@ -61,7 +63,8 @@ export async function askUpgrade(
   const answered = new Promise<UpgradedServer | Refusal>((resolve, reject) => {
     asking.on('error', reject);
     asking.once('upgrade', (answer, socket, rest) => {
-      resolve({ socket: socket, head: Buffer.concat([answerHead(answer), rest]) });
+      const webSocket = answer.headers.upgrade?.toLowerCase() === 'websocket';
+      resolve({ socket, head: Buffer.concat([answerHead(answer), rest]), webSocket });
     });
     asking.once('response', (answer) => {
       refusalOf(answer)
@@ -82,8 +85,8 @@ export async function askUpgrade(
  */
 export async function proxyUpgrade(
   { socket: client, head }: Upgrade,
-  { socket: runtime, head: answer }: UpgradedServer,
-  { idleMs, signal }: Limits,
+  { socket: runtime, head: answer, webSocket }: UpgradedServer,
+  { idleMs, lingerMs, signal }: Limits,
 ): Promise<Passed> {
   const end = () => {
     client.destroy();
@@ -101,9 +104,11 @@ export async function proxyUpgrade(
   const clientEnded = finished(client, { readable: false });
   try {
     await Promise.race([finished(runtime, { writable: false }), clientEnded]);
-    // Clients end the connection when they have received everything; ending it earlier loses what kubectl has not read yet.
     ignoreClient();
-    await finished(client, { writable: false, signal: AbortSignal.timeout(LINGER_MS) }).catch(() => undefined);
+    // A WebSocket's client waits for the server's end. With SPDY, clients end the connection when they have received everything, and
+    // kubectl would lose what it has not read yet. Whoever still sends to a closed connection loses that as well.
+    if (webSocket) client.end();
+    await finished(client, { writable: false, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined);
     client.end();
     await clientEnded;
     return passed(runtime);
