@@ -41,9 +41,10 @@ if (!prepared) broken.push('the tests did not run, because generated or built fi
 else {
   if (changed.length > 0) {
     const ran = await jest('packages', root, [
-      `--maxWorkers=${availableParallelism()}`,
-      // A worker that has run hundreds of files is replaced to free memory.
-      '--workerIdleMemoryLimit=2GB',
+      // Many of these tests wait for processes.
+      `--maxWorkers=${availableParallelism() + 1}`,
+      // A worker that has run many files is replaced: it would be slowed down by what Jest keeps of each.
+      '--workerIdleMemoryLimit=1GB',
       `--testSequencer=${join(root, 'scripts/test-order.mjs')}`,
       // Jest ignores this setting in the packages' own configurations when there are several.
       `--testTimeout=${preset.testTimeout}`,

@@ -26,11 +26,8 @@ export function planKills<Phase extends string, Victim extends string>(
 ): ReadonlyMap<Phase, readonly PlannedKill<Victim>[]> {
   const random = new Random(seed);
   const plan = phases.map((phase) => {
-    const targeted = shuffled(
-      victims.map((_, at) => at < afterCommands),
-      random,
-    );
-    const kills = shuffled(victims, random).map((victim, at): PlannedKill<Victim> => {
+    const targeted = random.shuffled(victims.map((_, at) => at < afterCommands));
+    const kills = random.shuffled(victims).map((victim, at): PlannedKill<Victim> => {
       return targeted[at] === true
         ? { victim, command: 1 + random.below(6), delayMs: random.between(0, longestAfterCommandMs) }
         : { victim, command: undefined, delayMs: random.between(0, longestElseMs) };
@@ -38,12 +35,4 @@ export function planKills<Phase extends string, Victim extends string>(
     return [phase, kills] as const;
   });
   return new Map(plan);
-}
-
-export function shuffled<T>(items: readonly T[], random: Random): T[] {
-  const left = [...items];
-  return items.map(() => {
-    const [item] = left.splice(random.below(left.length), 1) as [T];
-    return item;
-  });
 }

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
 import { Random } from '@kubus/ports';
 import { podCommands, runPhase } from './kill-phase.ts';
-import { type PlannedKill, planKills, shuffled } from './kill-plan.ts';
+import { type PlannedKill, planKills } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
 import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
 
@@ -56,20 +56,19 @@ export class KillRun {
   async run(): Promise<void> {
     const plan = planKills(this.seed, { phases, victims, afterCommands: 8 });
     const node = this.#node;
-    const create = shuffled(killPods, this.#random).map(
+    const create = this.#random.shuffled(killPods).map(
       ({ name, manifest }) =>
         () =>
           node.writeManifest(`${name}.json`, manifest),
     );
     await this.#phase('create', plan.get('create') ?? [], create);
     await this.#settle('create', killPods);
-    const ends = shuffled(
-      killPods.filter(({ life }) => life === 'stays'),
-      this.#random,
-    ).map((pod) => () => this.#endContainer(pod, this.#random.pick(pod.containers)));
+    const ends = this.#random
+      .shuffled(killPods.filter(({ life }) => life === 'stays'))
+      .map((pod) => () => this.#endContainer(pod, this.#random.pick(pod.containers)));
     await this.#phase('restart', plan.get('restart') ?? [], ends);
     await this.#settle('restart', killPods);
-    const remove = shuffled(killPods, this.#random).map(
+    const remove = this.#random.shuffled(killPods).map(
       ({ name }) =>
         () =>
           node.removeManifest(`${name}.json`),

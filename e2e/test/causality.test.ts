@@ -11,7 +11,7 @@ import {
   statusWriteSchema,
   typeOf,
 } from '@kubus/contracts';
-import { type TestNode, startNode } from '@kubus/harness';
+import { type TestNode, startNode, isSoak, testSeed } from '@kubus/harness';
 import { Random } from '@kubus/ports';
 import { type ClusterNode, sharedClusterNode } from '../src/cluster-node.ts';
 import { ClusterPods } from '../src/cluster-pods.ts';
@@ -19,7 +19,6 @@ import { recordFailure } from '../src/failure-record.ts';
 import { type KillStories, type Outage, STORIES_MS, killStories } from '../src/kill-stories.ts';
 import { lostWithNats } from '../src/lost-with-nats.ts';
 import { manyPods } from '../src/many-pods.ts';
-import { isSoak, testSeed } from '../src/test-size.ts';
 
 const SEED = testSeed('causality');
 

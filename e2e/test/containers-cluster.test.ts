@@ -1,6 +1,6 @@
 // The Helm chart on a machine of a cluster: its DaemonSet's pod runs on a kubelet, and is a second node of the same cluster.
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { findDocker, nodeImages, poll } from '@kubus/harness';
+import { findDocker, nodeImages, poll, isSoak, someOf, testSeed } from '@kubus/harness';
 import { type KubeObject, isReady, nodeUser } from '@kubus/kube-fixture';
 import { Random, toError } from '@kubus/ports';
 import { readFile } from 'node:fs/promises';
@@ -9,7 +9,6 @@ import { deniedByRules } from '../src/chart-rules.ts';
 import { ClusterMachine } from '../src/cluster-machine.ts';
 import { kubectl } from '../src/cluster-node.ts';
 import { container, pod, shell } from '../src/pods.ts';
-import { isSoak, someOf, testSeed } from '../src/test-size.ts';
 
 const seed = testSeed('containers-cluster');
 /** An upgrade replaces the whole agent: the quick form has one of the two. */

@@ -3,11 +3,20 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ContainerNode, type SeenPod, checkout, composeServices as services, findDocker, poll } from '@kubus/harness';
+import {
+  ContainerNode,
+  type SeenPod,
+  checkout,
+  composeServices as services,
+  findDocker,
+  poll,
+  isSoak,
+  someOf,
+  testSeed,
+} from '@kubus/harness';
 import { Random, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { container, pod, shell } from '../src/pods.ts';
-import { isSoak, someOf, testSeed } from '../src/test-size.ts';
 import { askedSoFar, askingPod, readAsked, servingPod } from '../src/undisturbed.ts';
 
 const seed = testSeed('containers');

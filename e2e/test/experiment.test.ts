@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { checkout, makeTestFolder, poll, removeTestFolder, runKubus, sweepTestFolders } from '@kubus/harness';
+import { checkout, makeTestFolder, poll, removeTestFolder, runKubus, sweepTestFolders, isSoak } from '@kubus/harness';
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { isSoak } from '../src/test-size.ts';
 
 interface Difference {
   readonly estimate: number;

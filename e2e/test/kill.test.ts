@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { type TestNode, startNode } from '@kubus/harness';
+import { type TestNode, startNode, testSeeds } from '@kubus/harness';
 import { recordFailure } from '../src/failure-record.ts';
 import { type Kill, KillRun, phases, victims } from '../src/kill-run.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 import { replayAlone, saveRecord } from '../src/replayed-lives.ts';
-import { testSeeds } from '../src/test-size.ts';
 
 const seeds = testSeeds('kill', [1, 2, 3]);
 

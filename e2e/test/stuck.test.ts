@@ -1,8 +1,8 @@
+import { isSoak } from '@kubus/harness';
 import { expect } from '@jest/globals';
 import { sharedNode } from '../src/node-tests.ts';
 import { containerStatus } from '../src/pod-facts.ts';
 import { pod } from '../src/pods.ts';
-import { isSoak } from '../src/test-size.ts';
 
 const onNode = sharedNode('stuck');
 

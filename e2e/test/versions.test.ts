@@ -2,7 +2,7 @@
 // previous one; if it is not available, the test is skipped with a message. In the quick form it is this one under
 // another version's name, and a few parts are replaced.
 import { expect, test } from '@jest/globals';
-import { type TestNode, checkout, poll, startNode } from '@kubus/harness';
+import { type TestNode, checkout, poll, startNode, isSoak, someOf, testSeed } from '@kubus/harness';
 import { nodeServices } from '@kubus/launcher';
 import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,6 @@ import { recordFailure } from '../src/failure-record.ts';
 import { Installation, type Part, renamedVersion, versionOf } from '../src/installation.ts';
 import { container, pod, podRunning } from '../src/pods.ts';
 import { findPreviousVersion } from '../src/previous-version.ts';
-import { isSoak, someOf, testSeed } from '../src/test-size.ts';
 import { askedSoFar, askingPod, podStates, readAsked, servingPod } from '../src/undisturbed.ts';
 
 const seed = testSeed('versions');

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { TestCsiDriver, type TestNode, isReady, poll } from '@kubus/harness';
+import { TestCsiDriver, type TestNode, isReady, poll, testSeed } from '@kubus/harness';
 import type { Cluster } from '@kubus/kube-fixture';
 import { isReady as isReadyObject } from '@kubus/kube-fixture';
 import { ClusterClaims } from '../src/cluster-claims.ts';
@@ -24,7 +24,6 @@ import { runPhase } from '../src/kill-phase.ts';
 import { type PlannedKill, planKills } from '../src/kill-plan.ts';
 import { leftoversOfPods } from '../src/leftovers.ts';
 import { pod } from '../src/pods.ts';
-import { testSeed } from '../src/test-size.ts';
 
 const seed = testSeed('volumes-kill');
 

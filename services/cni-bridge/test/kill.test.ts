@@ -5,7 +5,11 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { someOf, testSeed } from '@kubus/harness';
 import { type BridgeProcess, type Namespace, TestNode } from './test-node.ts';
+
+/** Chooses the moments of the quick size. */
+const seed = testSeed('kill');
 
 let node: TestNode;
 let bystander: Namespace;
@@ -122,20 +126,26 @@ describe.each([
   ['in the shim', false],
   ['by the bridge', true],
 ])('ADD while the bridge is killed, plugins run %s', (_, plain) => {
-  test.each([
-    'before put adding 0',
-    'after put adding 0',
-    'start ADD bridge',
-    'hang ADD bridge',
-    'end ADD bridge',
-    'before put adding 1',
-    'after put adding 1',
-    'start ADD portmap',
-    'hang ADD portmap',
-    'end ADD portmap',
-    'before put added 2',
-    'after put added 2',
-  ])('%s', async (place) => {
+  test.each(
+    someOf(
+      [
+        'before put adding 0',
+        'after put adding 0',
+        'start ADD bridge',
+        'hang ADD bridge',
+        'end ADD bridge',
+        'before put adding 1',
+        'after put adding 1',
+        'start ADD portmap',
+        'hang ADD portmap',
+        'end ADD portmap',
+        'before put added 2',
+        'after put added 2',
+      ],
+      5,
+      seed,
+    ),
+  )('%s', async (place) => {
     await startWith(place, plain);
     const answer = node.call('ADD', 'victim', sandbox.path, mappings(18080));
     await replace();
@@ -167,18 +177,24 @@ describe.each([
   ['in the shim', false],
   ['by the bridge', true],
 ])('DEL while the bridge is killed, plugins run %s', (_, plain) => {
-  test.each([
-    'before put deleting 2',
-    'after put deleting 2',
-    'start DEL portmap',
-    'hang DEL portmap',
-    'end DEL portmap',
-    'start DEL bridge',
-    'hang DEL bridge',
-    'end DEL bridge',
-    'before delete',
-    'after delete',
-  ])('%s', async (place) => {
+  test.each(
+    someOf(
+      [
+        'before put deleting 2',
+        'after put deleting 2',
+        'start DEL portmap',
+        'hang DEL portmap',
+        'end DEL portmap',
+        'start DEL bridge',
+        'hang DEL bridge',
+        'end DEL bridge',
+        'before delete',
+        'after delete',
+      ],
+      4,
+      seed + 1,
+    ),
+  )('%s', async (place) => {
     await startWith(place, plain);
     await node.call('ADD', 'victim', sandbox.path, mappings(18080));
     const answer = node.call('DEL', 'victim', sandbox.path, mappings(18080));
@@ -189,15 +205,21 @@ describe.each([
 });
 
 describe('ADD while the runtime kills the running shim', () => {
-  test.each([
-    'start ADD bridge',
-    'hang ADD bridge',
-    'end ADD bridge',
-    'hang ADD portmap',
-    'end ADD portmap',
-    'hang DEL portmap',
-    'end DEL bridge',
-  ])('%s', async (place) => {
+  test.each(
+    someOf(
+      [
+        'start ADD bridge',
+        'hang ADD bridge',
+        'end ADD bridge',
+        'hang ADD portmap',
+        'end ADD portmap',
+        'hang DEL portmap',
+        'end DEL bridge',
+      ],
+      3,
+      seed + 2,
+    ),
+  )('%s', async (place) => {
     bridge = await node.startBridge();
     const isDel = place.includes(' DEL ');
     if (isDel) {

@@ -42,6 +42,14 @@ export class Random implements Ids {
     return item;
   }
 
+  /** All items in another order. */
+  shuffled<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, by: this.fraction() }))
+      .sort((a, b) => a.by - b.by)
+      .map(({ item }) => item);
+  }
+
   /** An independent stream, so that one part of a run does not shift the numbers of another. */
   fork(): Random {
     return new Random(this.below(4_294_967_296));

@@ -18,6 +18,7 @@ export { SCRUBBED_NODE_IP } from './record-scrub.ts';
 export { type Scenario, readScenarios } from './scenario.ts';
 export { type ScenarioStage, playScenario, prepareScenarios } from './scenario-play.ts';
 export { takeSlot } from './take-slot.ts';
+export { isSoak, someOf, testSeed, testSeeds } from './test-size.ts';
 export { testCache, testImages } from './test-cache.ts';
 export { TestCluster } from './test-cluster.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';

@@ -96,7 +96,7 @@ class Schedule {
   async run(): Promise<ScheduleResult> {
     const { scheduler } = this.#node;
     this.#workers = this.#random.pick([1, 1, 2, 3]);
-    for (const service of this.#shuffled(simulatedServices)) this.#startAll(service);
+    for (const service of this.#random.shuffled(simulatedServices)) this.#startAll(service);
     this.#node.share(this.#workerNames);
     await this.#trouble();
     this.#repair();
@@ -316,13 +316,6 @@ class Schedule {
 
   #note(text: string): void {
     this.#trace.push(`${this.#node.scheduler.elapsed().toFixed(1).padStart(9)} ms  ${text}`);
-  }
-
-  #shuffled<T>(items: readonly T[]): T[] {
-    return [...items]
-      .map((item) => ({ item, by: this.#random.fraction() }))
-      .sort((a, b) => a.by - b.by)
-      .map(({ item }) => item);
   }
 }
 
