@@ -143,7 +143,7 @@ describe.each([
         'after put added 2',
       ],
       5,
-      seed,
+      seed + Number(plain),
     ),
   )('%s', async (place) => {
     await startWith(place, plain);
@@ -192,7 +192,7 @@ describe.each([
         'after delete',
       ],
       4,
-      seed + 1,
+      seed + 2 + Number(plain),
     ),
   )('%s', async (place) => {
     await startWith(place, plain);
@@ -217,7 +217,7 @@ describe('ADD while the runtime kills the running shim', () => {
         'end DEL bridge',
       ],
       3,
-      seed + 2,
+      seed + 4,
     ),
   )('%s', async (place) => {
     bridge = await node.startBridge();
