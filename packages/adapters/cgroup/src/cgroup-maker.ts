@@ -131,6 +131,14 @@ export class SliceMaker implements CgroupMaker {
   }
 }
 
+/**
+ * Gives the cgroups directly below the topmost one all controllers, as making that of all pods does (behaviour:qos-and-cgroups): systemd hands
+ * down only what its own units need. Throws {@link CgroupError}.
+ */
+export async function handDownFromTop(mounts: CgroupMounts): Promise<void> {
+  await handDown(mounts, '/kubepods');
+}
+
 /** In v2 a cgroup has the controllers that its parent hands down: here all, as the runtime does for its containers. */
 async function handDown({ version, controllers }: CgroupMounts, path: string): Promise<void> {
   const [mount] = controllers.values();

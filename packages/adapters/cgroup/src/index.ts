@@ -1,5 +1,5 @@
 export { CgroupReader, type ReadOptions } from './cgroup-reader.ts';
-export { CgroupError } from './cgroup-maker.ts';
+export { CgroupError, handDownFromTop } from './cgroup-maker.ts';
 export { missingCgroup } from './missing-cgroup.ts';
 export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
 export { KeptFiles, textOf } from './kept-files.ts';

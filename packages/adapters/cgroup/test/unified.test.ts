@@ -15,6 +15,8 @@ import {
   cgroupOf,
   cgroupTree,
   emptyRootCgroup,
+  handDownFromTop,
+  missingCgroup,
   moveProcesses,
   removeFolders,
 } from '../src/index.ts';
@@ -189,5 +191,19 @@ const onHugepages = hasHugepages && readdirSync('/sys/kernel/mm/hugepages').incl
     expect(readFileSync(join(folder, 'hugetlb.2MB.max'), 'utf8').trim()).toBe(String(4 * 1024 ** 2));
     await tree.remove('p');
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test('are possible in a cgroup of the system once the top has handed its controllers down', async () => {
+    const at = (mount: string): CgroupMounts => ({
+      version: 2,
+      controllers: new Map([['hugetlb', mount]]),
+      unified: mount,
+    });
+    await handDownFromTop(at(unified));
+    make(`${root}/system`);
+    const top = at(join(unified, root));
+    expect(await missingCgroup('/system', 'cgroupfs', top)).toContain('has some missing controllers: hugetlb');
+    await handDownFromTop(top);
+    expect(await missingCgroup('/system', 'cgroupfs', top)).toBeUndefined();
   });
 });

@@ -40,12 +40,17 @@ export class EnforcedGroups {
 
   constructor(options: EnforcedGroupsOptions) {
     this.#options = options;
-    for (const group of this.#groups()) void this.#limit(group);
+    void this.#limitAll();
   }
 
   stop(): void {
     this.#stopped = true;
     for (const cancel of this.#timers) cancel();
+  }
+
+  /** One after the other: by the cgroup of all pods those beside it get their controllers. */
+  async #limitAll(): Promise<void> {
+    for (const group of this.#groups()) await this.#limit(group);
   }
 
   #groups(): Group[] {

@@ -1,4 +1,4 @@
-import { type CgroupMounts, missingCgroup } from '@kubus/cgroup';
+import { type CgroupMounts, handDownFromTop, missingCgroup } from '@kubus/cgroup';
 import type { KubeletConfiguration } from '@kubus/kubelet-config';
 import { LauncherError } from '../errors.ts';
 import type { RuntimeFacts } from './runtime.ts';
@@ -27,9 +27,10 @@ export function driverOf(
 }
 
 /**
- * Checks that the cgroups exist that the configuration names.
+ * Checks that the cgroups exist that the configuration names, and have all controllers. Those that the topmost cgroup can hand down they get
+ * before: the reference checks after it has made the cgroup of all pods, by which they get them.
  *
- * @throws LauncherError `NoCgroup` in the reference's words.
+ * @throws LauncherError `NoCgroup` in the reference's words; CgroupError.
  */
 export async function checkCgroups(
   config: Pick<KubeletConfiguration, 'enforceNodeAllocatable' | 'systemReservedCgroup' | 'kubeReservedCgroup'>,
@@ -42,8 +43,9 @@ export async function checkCgroups(
     ['system-reserved-compressible', 'System Reserved Compressible', config.systemReservedCgroup],
     ['kube-reserved-compressible', 'Kube Reserved Compressible', config.kubeReservedCgroup],
   ] as const;
-  for (const [enforcement, title, cgroup] of named) {
-    if (!config.enforceNodeAllocatable.includes(enforcement)) continue;
+  const enforced = named.filter(([enforcement]) => config.enforceNodeAllocatable.includes(enforcement));
+  if (enforced.length > 0) await handDownFromTop(mounts);
+  for (const [, title, cgroup] of enforced) {
     const problem = await missingCgroup(cgroup, driver, mounts);
     if (problem === undefined) continue;
     const message = `Failed to start ContainerManager: Failed to enforce ${title} Cgroup Limits on "${cgroup}": ${problem}`;

@@ -38,6 +38,7 @@ describe('cgroups of the configuration', () => {
     mkdirSync(join(folder, 'few'));
     writeFileSync(join(folder, 'system.slice/cgroup.controllers'), 'cpuset cpu io memory pids');
     writeFileSync(join(folder, 'few/cgroup.controllers'), 'memory pids');
+    writeFileSync(join(folder, 'cgroup.subtree_control'), 'memory pids');
     const controllers = new Map(['cpu', 'memory', 'pids', 'rdma'].map((name) => [name, folder]));
     v2 = { version: 2, controllers, unified: folder };
     v1 = { version: 1, controllers };
