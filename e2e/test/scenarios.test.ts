@@ -48,6 +48,7 @@ sharedClusterNode({}, async (parts) => {
     hostFolder: (name) => join(node.folder, name),
     scope: (namespace, folders) => scopeOf(node, namespace, folders),
     settled: (seconds, signal) => wait(seconds * PATIENCE * 1000, undefined, { signal }).catch(() => undefined),
+    clock: () => Promise.resolve(performance.now() / 1000),
   };
   // The longest ones first.
   const queue = [...scenarios].sort((a, b) => b.settleSeconds - a.settleSeconds);

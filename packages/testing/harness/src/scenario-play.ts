@@ -33,6 +33,10 @@ export interface ScenarioStage {
   readonly scope: (namespace: string, folders: Readonly<Record<string, string>>) => RecordScope;
   /** Resolves when a scenario has had its time, for which the reference had so many seconds; or when it is aborted. */
   readonly settled: (seconds: number, signal: AbortSignal) => Promise<void>;
+  /** Seconds of the node's clock: that of an emulated machine is not this one's. */
+  readonly clock: () => Promise<number>;
+  /** Milliseconds of this machine after which the deletion of a pod counts as hanging. Default: as {@link Cluster.waitGone} waits. */
+  readonly hangingMs?: number;
 }
 
 /** Makes what pods of the reference's cluster found in their environment: the Service of its API server. */
@@ -94,10 +98,10 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
     await api.delete(pod, { gracePeriodSeconds: 0 });
     return recordDifferences(golden, { ...record, cri: runtime }, exceptions);
   }
-  const began = performance.now();
+  const began = await stage.clock();
   await api.delete(pod);
-  await api.waitGone(pod);
-  const took = performance.now() - began;
+  await api.waitGone(pod, stage.hangingMs);
+  const took = (await stage.clock()) - began;
   const { terminationGracePeriodSeconds: graceSeconds = 30 } = manifest.spec as {
     terminationGracePeriodSeconds?: number;
   };
@@ -105,7 +109,7 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
     ...record,
     cri: runtime,
     events: await events(),
-    deleted_within_grace: took < (graceSeconds + 5) * 1000,
+    deleted_within_grace: took < graceSeconds + 5,
   };
   return recordDifferences(golden, deleted, exceptions);
 }

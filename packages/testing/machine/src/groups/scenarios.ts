@@ -23,6 +23,8 @@ import { startUnit } from './start-unit.ts';
 const NODE = 'kubus-machine';
 /** The factor by which the guest may take longer than the reference until a scenario has settled. */
 const PATIENCE = 10;
+/** Milliseconds of this machine after which a deletion counts as hanging: a busy machine emulates slowly. */
+const HANGING_MS = 1_800_000;
 /** Milliseconds of this machine between looks at the guest's clock. */
 const LOOK_MS = 10_000;
 
@@ -52,8 +54,10 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
   await guest.run(`ip address add ${SCRUBBED_NODE_IP}/32 dev lo`);
   await guest.reach(Number(api.url.port));
   const kubeconfig = await readFile(await cluster.nodeKubeconfig(NODE), 'utf8');
+  await guest.setClock();
   await joinCluster(guest, kubeconfig, [`--node-ip=${SCRUBBED_NODE_IP}`]);
-  await startUnit(stage, setup.driver, { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local' });
+  // Without the machine's own search domains.
+  await startUnit(stage, setup.driver, { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' });
   const node = await guest.until('the node is Ready', async () => {
     const found = await api.get({ kind: 'Node', name: NODE });
     return found !== undefined && isReady(found) ? found : undefined;
@@ -74,6 +78,8 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
       cgroupRoot: '',
     }),
     settled: (seconds, signal) => passed(guest, seconds * PATIENCE, signal),
+    clock: () => guest.uptime(),
+    hangingMs: HANGING_MS,
   };
   for (const scenario of await readScenarios(folder)) {
     await checks.check(`scenario ${scenario.name}`, async () => {
