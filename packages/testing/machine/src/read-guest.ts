@@ -83,6 +83,15 @@ export async function readContainers(guest: Guest): Promise<NamedContainer[]> {
     });
 }
 
+/** Which containers and sandboxes run, with their ids: a line each. */
+export async function containerIds(guest: Guest): Promise<string> {
+  const containers = await readContainers(guest);
+  return containers
+    .map(({ id, pod, container = 'sandbox' }) => `${pod}/${container}=${id}`)
+    .sort()
+    .join('\n');
+}
+
 /** Where the pods' cgroups lie below the mount, with either driver. */
 const PODS_ROOT = { systemd: 'kubepods.slice', cgroupfs: 'kubepods' } as const;
 

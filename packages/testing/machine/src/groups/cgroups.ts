@@ -3,7 +3,7 @@ import { type CgroupTree, differenceLine, treeDifferences } from '../cgroup-tree
 import { expectNone, expectSame } from '../checks.ts';
 import type { Guest } from '../guest.ts';
 import { readKeptTree, reasonFor, writeKeptTree } from '../kept-trees.ts';
-import { readContainers, readTree } from '../read-guest.ts';
+import { containerIds, readTree } from '../read-guest.ts';
 import { type RuntimeSetup, setUpRuntime } from '../runtime-setup.ts';
 import type { Group, Stage } from './group.ts';
 import { startUnit } from './start-unit.ts';
@@ -102,12 +102,4 @@ function unexplained(reference: CgroupTree, tree: CgroupTree, setup: RuntimeSetu
   return treeDifferences(reference, tree)
     .filter((difference) => reasonFor(difference, setup) === undefined)
     .map(differenceLine);
-}
-
-async function containerIds(guest: Guest): Promise<string> {
-  const containers = await readContainers(guest);
-  return containers
-    .map(({ id, pod, container = 'sandbox' }) => `${pod}/${container}=${id}`)
-    .sort()
-    .join('\n');
 }

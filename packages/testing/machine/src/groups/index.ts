@@ -1,10 +1,12 @@
 import { cgroupsGroup } from './cgroups.ts';
 import type { Group } from './group.ts';
 import { killGroup } from './kill.ts';
+import { memoryGroup } from './memory.ts';
 import { nodeGroup } from './node.ts';
 import { rebootGroup } from './reboot.ts';
 import { scenariosGroup } from './scenarios.ts';
 import { shutdownGroup } from './shutdown.ts';
+import { unitGroup } from './unit.ts';
 
 /** Every group, in the order in which they run. */
 export const groups: readonly Group[] = [
@@ -13,6 +15,8 @@ export const groups: readonly Group[] = [
   cgroupsGroup({ driver: 'systemd', containerd: '1' }),
   cgroupsGroup({ driver: 'cgroupfs', containerd: '2' }),
   cgroupsGroup({ driver: 'cgroupfs', containerd: '1' }),
+  unitGroup,
+  memoryGroup,
   rebootGroup,
   shutdownGroup,
   killGroup,

@@ -1,7 +1,7 @@
 import { addPods, podsReady, treePods } from '../agent.ts';
 import { expectNone, expectSame } from '../checks.ts';
 import type { Guest } from '../guest.ts';
-import { readContainers } from '../read-guest.ts';
+import { containerIds } from '../read-guest.ts';
 import { setUpRuntime } from '../runtime-setup.ts';
 import type { Group } from './group.ts';
 import { startUnit } from './start-unit.ts';
@@ -22,12 +22,12 @@ export const killGroup: Group = {
     const pods = await treePods();
     await addPods(guest, pods);
     await podsReady(guest, pods.size);
-    const before = await containersOf(guest);
+    const before = await containerIds(guest);
     for (const seed of SEEDS) {
       await checks.check(`seed ${seed}: all pods Ready with the same containers`, async () => {
         for (const victim of await victims(guest, seed)) await guest.run(victim);
         await podsReady(guest, pods.size);
-        expectSame('containers', before, await containersOf(guest));
+        expectSame('containers', before, await containerIds(guest));
       });
     }
     await checks.check('a pod that is added afterwards becomes Ready', async () => {
@@ -67,12 +67,4 @@ function generator(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-}
-
-async function containersOf(guest: Guest): Promise<string> {
-  const containers = await readContainers(guest);
-  return containers
-    .map(({ id, pod, container = 'sandbox' }) => `${pod}/${container}=${id}`)
-    .sort()
-    .join('\n');
 }

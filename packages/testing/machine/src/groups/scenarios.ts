@@ -7,20 +7,15 @@ import {
   prepareScenarios,
   readScenarios,
 } from '@kubus/harness';
-import { isReady } from '@kubus/kube-fixture';
 import { callCriOnce } from '@kubus/node-images';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { joinCluster } from '../agent.ts';
 import { expectNone } from '../checks.ts';
 import type { Guest } from '../guest.ts';
 import { type RuntimeSetup, setUpRuntime } from '../runtime-setup.ts';
 import type { Group, Stage } from './group.ts';
-import { startUnit } from './start-unit.ts';
+import { NODE, startMember } from './member.ts';
 
-/** The guest's name, under which its node registers. */
-const NODE = 'kubus-machine';
 /** The factor by which the guest may take longer than the reference until a scenario has settled. */
 const PATIENCE = 10;
 /** Milliseconds of this machine after which a deletion counts as hanging: a busy machine emulates slowly. */
@@ -52,15 +47,10 @@ async function play(stage: Stage, setup: RuntimeSetup, cluster: TestCluster): Pr
   const { guest, checks } = stage;
   const { api, server } = cluster;
   await guest.run(`ip address add ${SCRUBBED_NODE_IP}/32 dev lo`);
-  await guest.reach(Number(api.url.port));
-  const kubeconfig = await readFile(await cluster.nodeKubeconfig(NODE), 'utf8');
-  await guest.setClock();
-  await joinCluster(guest, kubeconfig, [`--node-ip=${SCRUBBED_NODE_IP}`]);
-  // Without the machine's own search domains.
-  await startUnit(stage, setup.driver, { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' });
-  const node = await guest.until('the node is Ready', async () => {
-    const found = await api.get({ kind: 'Node', name: NODE });
-    return found !== undefined && isReady(found) ? found : undefined;
+  const node = await startMember(stage, cluster, setup.driver, {
+    flags: [`--node-ip=${SCRUBBED_NODE_IP}`],
+    // Without the machine's own search domains.
+    configuration: { clusterDNS: ['10.96.0.10'], clusterDomain: 'cluster.local', resolvConf: '' },
   });
   await prepareScenarios(api);
   const { cpu = '' } = (node.status as { capacity?: { cpu?: string } } | undefined)?.capacity ?? {};
