@@ -6,10 +6,12 @@
 # Stages can be replaced by what was made elsewhere, such as where a build reaches no registry:
 #   node packages/tools/launcher/scripts/image-parts.mjs parts && docker build --build-context parts=parts --build-arg BASE_IMAGE=... .
 
+# Base images are named by digest: a tag can be moved. A digest is that of the index, which has all architectures; a new one is shown by
+#   docker buildx imagetools inspect node:24.21.0-bookworm
 # Builds the programs; nothing of it but its output is in the image.
-ARG BUILD_IMAGE=node:24-bookworm
+ARG BUILD_IMAGE=node:24.21.0-bookworm@sha256:64af3819f9275802414d7cdc38c27e9d82bd564dec4d4da87d008255d36c63b4
 # glibc and the usual tools of a distribution. Node comes from the build.
-ARG BASE_IMAGE=debian:bookworm-slim
+ARG BASE_IMAGE=debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 
 FROM ${BUILD_IMAGE} AS build
 RUN apt-get update \
@@ -18,6 +20,7 @@ RUN apt-get update \
 ENV CI=1 COREPACK_ENABLE_DOWNLOAD_PROMPT=0 TURBO_TELEMETRY_DISABLED=1
 WORKDIR /src
 COPY . .
+# Corepack checks pnpm against the SHA-512 in package.json.
 RUN corepack enable && pnpm install --frozen-lockfile
 RUN pnpm build --output-logs=errors-only
 RUN node --disable-warning=ExperimentalWarning packages/tools/launcher/scripts/image-parts.mjs /parts
@@ -61,5 +64,7 @@ LABEL org.opencontainers.image.title="kubus" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}" \
   org.opencontainers.image.licenses="Apache-2.0"
+# Services that change the machine, and install, are given root where they are started (docs/containers.md#services).
+USER 65532:65532
 ENTRYPOINT ["kubus"]
 CMD ["help"]

@@ -111,3 +111,12 @@ test('values of the node override those of the chart, including null', async () 
     dns: { resolvConf: '' },
   });
 });
+
+test('the notes warn that a ServiceAccount may read all Secrets, and only then', async () => {
+  const notesOf = async (values: Record<string, unknown>) => (await render(values)).notes;
+  expect(await notesOf({ cluster: { mode: 'serviceAccount' } })).toMatch(
+    /WARNING: cluster\.mode is serviceAccount: the ServiceAccount kubus may list and watch all Secrets of the cluster/,
+  );
+  const others = [{}, matrix['a guest by bootstrap']];
+  for (const values of others) expect(await notesOf(values)).not.toContain('Secrets');
+});

@@ -35,7 +35,7 @@ const written: Readonly<Record<string, { user: number; rights: string; machine: 
       '/lib/modules ro',
     ],
   },
-  'import-images': { user: 0, rights: 'default', machine: [`${S}/containerd rw`] },
+  'import-images': { user: 0, rights: '', machine: [`${S}/containerd rw`] },
   'config-sources': { user: 65_532, rights: '', machine: ['/etc/kubus/manifests ro'] },
   'sync-loop': { user: 65_532, rights: '', machine: [] },
   'pod-workers': {
@@ -142,7 +142,6 @@ describe.each(Object.entries({ ...matrix, member }))('%s', (_, values) => {
       expect([name, securityContext.readOnlyRootFilesystem]).toEqual([name, name !== 'containerd']);
       if (securityContext.privileged) continue;
       expect([name, securityContext.allowPrivilegeEscalation]).toEqual([name, false]);
-      if (name === 'import-images') continue;
       expect([name, securityContext.capabilities?.drop]).toEqual([name, ['ALL']]);
     }
   });

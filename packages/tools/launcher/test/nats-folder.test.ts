@@ -266,7 +266,7 @@ test('examples/nats/docker-compose.yml starts a server with the folder’s confi
   const [mounted, data] = volumes;
   const config = natsFolder(resolve(checkout, '.kubus/nats')).config;
   expect(resolve(example, mounted.source)).toBe(dirname(config));
-  expect(image).toBe('${NATS_IMAGE:-nats:2.11-alpine}');
+  expect(image).toMatch(/^\$\{NATS_IMAGE:-nats:2\.11-alpine@sha256:[0-9a-f]{64}\}$/);
   expect(ports).toEqual(['127.0.0.1:4222:4222']);
 
   // The real command of the container, run on this machine with the folders of the test and free ports.

@@ -26,6 +26,8 @@ export interface ContainerDir extends NodeDir {
   readonly identity: (service: string) => string;
   /** The file with the configuration of the NATS server. */
   readonly natsConfig: string;
+  /** The folder of the NATS server's streams. */
+  readonly natsData: string;
   /** The folder of the sockets that one service serves. */
   readonly sockets: (service: string) => string;
   /** The control socket of process 1 in the instance's container. */
@@ -69,6 +71,7 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
     sharedConfig: join(shared, 'config'),
     identity: (service) => join(shared, 'identities', service),
     natsConfig: join(shared, 'nats', 'nats.conf'),
+    natsData: join(shared, 'nats-data'),
     sockets,
     control: (instance) => join(dir.run, 'control', serviceOf(instance), `${instance}.sock`),
     socket: (name) => join(socketFolder(name, dir.run, sockets), `${name}.sock`),

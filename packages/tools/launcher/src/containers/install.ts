@@ -66,6 +66,7 @@ async function makeServiceFolders(dir: ContainerDir): Promise<void> {
     await ownFolder(dirname(dir.control(service)), 0o2750, user, KUBUS_USER);
     if (servers.has(service)) await ownFolder(dir.sockets(service), 0o700, user, user);
   }
+  await ownFolder(dir.natsData, 0o700, KUBUS_USER, KUBUS_USER);
   // With setgid: node-agent writes the files, and unprivileged services read them.
   await ownFolder(dir.credentials, 0o2750, userOf('node-agent'), KUBUS_USER);
 }
