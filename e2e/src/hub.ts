@@ -40,28 +40,42 @@ export class TestHub {
     this.leafPort = leafPort;
   }
 
-  /** The environment in which `kubus up` joins the hub. */
-  get ofNode(): Record<string, string> {
+  /** Gives a node a user at the hub; returns the environment in which its `kubus up` joins the hub. */
+  async admit(node: string): Promise<Record<string, string>> {
+    const { code, stderr } = await startCommand(join(this.folder, 'users.sh'), [this.#kept, node], {}).outcome;
+    if (code !== 0) throw new Error(`users.sh: ${stderr}`);
+    const server = this.#server;
+    if (server?.child.exitCode === null) {
+      const reloads = () => server.written.stderr.split('Reloaded server configuration').length;
+      const before = reloads();
+      server.child.kill('SIGHUP');
+      await poll('the reload of the hub', () => Promise.resolve(reloads() > before || undefined));
+    }
     return {
       KUBUS_HUB: `tls://localhost:${this.leafPort}`,
       KUBUS_HUB_CA: this.ca,
-      KUBUS_HUB_CREDENTIALS: this.credentials('node'),
+      KUBUS_HUB_CREDENTIALS: this.credentials(node),
     };
   }
 
-  credentials(user: 'node' | 'reader'): string {
-    return join(this.folder, 'kept', `${user}.credentials`);
+  get #kept(): string {
+    return join(this.folder, 'kept');
   }
 
-  async password(user: 'node' | 'reader'): Promise<string> {
+  /** The file with the user and password of a node, or of `reader`. */
+  credentials(user: string): string {
+    return join(this.#kept, `${user}.credentials`);
+  }
+
+  async password(user: string): Promise<string> {
     return (await readFile(this.credentials(user), 'utf8')).trim().split(':')[1] ?? '';
   }
 
   /** Starts the server, with the streams that it had before. */
   async serve(): Promise<void> {
     const { folder } = this;
-    const args = [join(folder, 'kept'), join(folder, 'cert.pem'), join(folder, 'key.pem')];
-    const server = startCommand(join(folder, 'start.sh'), args, {});
+    const pair = { TLS_CERT: join(folder, 'cert.pem'), TLS_KEY: join(folder, 'key.pem') };
+    const server = startCommand(join(folder, 'start.sh'), [this.#kept], pair);
     this.#server = server;
     await poll('the hub', () => {
       if (server.child.exitCode !== null) throw new Error(`the hub has ended: ${server.written.stderr}`);

@@ -12,6 +12,7 @@ import {
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod';
+import { HostileNode } from '../src/hostile-node.ts';
 import { TestHub } from '../src/hub.ts';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
 import { pod } from '../src/pods.ts';
@@ -35,14 +36,19 @@ afterEach(async () => {
 afterAll(() => hub.stop());
 
 async function startAtHub(): Promise<TestNode> {
-  // `up` of the harness takes no further options.
-  Object.assign(process.env, hub.ofNode);
+  let environment: Record<string, string> = {};
   try {
-    const node = await startNode();
+    const node = await startNode({
+      // `up` of the harness takes no further options.
+      prepare: async ({ node }) => {
+        environment = await hub.admit(node);
+        Object.assign(process.env, environment);
+      },
+    });
     nodes.push(node);
     return node;
   } finally {
-    for (const name of Object.keys(hub.ofNode)) Reflect.deleteProperty(process.env, name);
+    for (const name of Object.keys(environment)) Reflect.deleteProperty(process.env, name);
   }
 }
 
@@ -134,9 +140,65 @@ test2('the events of two nodes meet at one hub, whichever process is killed, and
   }
   // Other received messages are the hub's own and those of the reader itself.
   const own = ['kubus.*.*.event.*.*', 'kubus.*.runtime.cmd.StopPodSandbox.forged'];
-  const known = [...own, '$JS.API.>', '$JS.EVENT.>', '$JS.*.API.>', '$JSC.R.*', '_INBOX.>', 'kubus-hub.>'];
+  const known = [...own, '$JS.API.>', '$JS.EVENT.>', '$JS.*.API.>', '$JSC.R.*', '_INBOX.>', 'kubus-hub.>', '$JS.S.*'];
   expect(overheard.filter((subject) => !known.some((pattern) => subjectMatches(pattern, subject)))).toEqual([]);
   expect((await one.kubus('status')).code).toBe(0);
+});
+
+test2('a hostile node neither speaks as another node of its hub, nor reads or answers for it', async () => {
+  const victim = await startAtHub();
+  const hostile = await HostileNode.start(hub, 'hostile');
+  try {
+    const reader = await hub.connect();
+    const overheard: string[] = [];
+    reader.subscribe('>', { callback: (_error, { subject }) => void overheard.push(subject) });
+    const read: string[] = [];
+    hostile.connection.subscribe('>', { callback: (_error, { subject }) => void read.push(subject) });
+    await reader.flush();
+
+    // Its stream has events under its own name, and under that of the victim: by the subject, and by the header.
+    const own = `kubus.${hostile.name}.worker.event.recorded`;
+    const forged = `kubus.${victim.name}.worker.event.recorded`;
+    const named = (node: string, number: number) => ({
+      'Kubus-Node': node,
+      'Kubus-Source': `//kubus/${node}/pod-workers-0`,
+      'Kubus-Epoch': '1',
+      'Kubus-Seq': String(number),
+    });
+    const started = (name: string) =>
+      JSON.stringify({ reason: 'Started', message: 'forged', ref: { name: `${name}-${hostile.name}` } });
+    await hostile.serve([
+      { subject: `${forged}.a`, headers: named(victim.name, 1), data: started('forged') },
+      { subject: `${own}.b`, headers: named(victim.name, 2), data: started('forged') },
+      { subject: `${own}.c`, headers: named(hostile.name, 3), data: '{' },
+      { subject: `${own}.d`, headers: named(hostile.name, 4), data: started('last') },
+    ]);
+    const collector = new Collector([victim.name, hostile.name]);
+    await runPod(victim, 'first');
+    await collector.started(victim.name, 'first');
+    await collector.started(hostile.name, 'last');
+    expect(collector.events.filter(({ payload }) => payload.ref?.name.startsWith('forged'))).toEqual([]);
+    expect(collector.events.filter(({ subject }) => subject.endsWith('.a'))).toEqual([]);
+
+    // Nor past its stream: what it publishes does not arrive, and what it asks for it does not get.
+    const past = `kubus.${victim.name}.worker.event.status.e`;
+    const deliver = `kubus-hub.${victim.name}.x`;
+    for (const subject of [past, deliver, `$JS.${victim.name}.API.STREAM.NAMES`, 'kubus-hub.y']) {
+      hostile.connection.publish(subject, started('forged'));
+    }
+    await hostile.connection.flush();
+    await reader.request(`$JS.${hostile.name}.API.STREAM.NAMES`, '', { timeout: 5_000 });
+    expect(overheard.filter((subject) => [past, deliver, 'kubus-hub.y'].includes(subject))).toEqual([]);
+    const foreign = (subject: string) => subject.includes(victim.name) && subject.startsWith('kubus');
+    const sent = [`${forged}.a`, past, deliver];
+    expect(read.filter((subject) => foreign(subject) && !sent.includes(subject))).toEqual([]);
+    expect(read.filter((subject) => subject.startsWith(`$JS.${victim.name}.`))).toEqual([
+      `$JS.${victim.name}.API.STREAM.NAMES`,
+    ]);
+    await reader.close();
+  } finally {
+    await hostile.stop();
+  }
 });
 
 test2('a node instead of the kubelet that sends its events to a hub', async () => {
@@ -145,6 +207,7 @@ test2('a node instead of the kubelet that sends its events to a hub', async () =
     // A name with a dot is escaped in subjects and in the names of streams.
     const name = 'machine.example';
     await machine.reach(hub.leafPort);
+    await hub.admit(name);
     await machine.write('manifests/hello.json', pod('hello'));
     const flags = [
       ...(await machine.configure()),
@@ -155,18 +218,18 @@ test2('a node instead of the kubelet that sends its events to a hub', async () =
     const without = await machine.kubelet(...flags).outcome;
     expect(without.code).toBe(1);
     expect(without.stderr).toMatch(/--hub tls:\S+ needs --hub-credentials FILE/);
-    const agent = machine.kubelet(...flags, `--hub-ca=${hub.ca}`, `--hub-credentials=${hub.credentials('node')}`);
+    const agent = machine.kubelet(...flags, `--hub-ca=${hub.ca}`, `--hub-credentials=${hub.credentials(name)}`);
     await machine.notified(agent, 'READY=1');
     const collector = new Collector([name]);
     await collector.started(name, 'hello');
-    expect(agent.written.stderr).not.toContain(await hub.password('node'));
+    expect(agent.written.stderr).not.toContain(await hub.password(name));
   } finally {
     await machine.remove();
   }
 });
 
 test('an unusable hub is reported in one line, and nothing is started', async () => {
-  const { KUBUS_HUB: url = '', KUBUS_HUB_CREDENTIALS: credentials = '' } = hub.ofNode;
+  const { KUBUS_HUB: url = '', KUBUS_HUB_CREDENTIALS: credentials = '' } = await hub.admit('nowhere');
   const up = (...args: string[]) => {
     const environment = { KUBUS_LIB_DIR: join(hub.folder, 'lib'), KUBUS_RUN_DIR: join(hub.folder, 'run') };
     return startCommand(process.execPath, [kubusProgram, '--node', 'nowhere', 'up', ...args], environment).outcome;

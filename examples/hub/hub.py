@@ -2,8 +2,8 @@
 
     python3 examples/hub/hub.py --credentials .kubus/hub/reader.credentials node0 node1
 
-The hub's stream `EVENTS` sources the events that each node keeps for it, oldest first; nodes of earlier calls remain sources. The
-program waits for a node that is not connected.
+The hub's stream `EVENTS` sources the events that each node keeps for it, oldest first, as far as their subjects have the node's name; nodes of
+earlier calls remain sources. The program waits for a node that is not connected.
 """
 
 import argparse
@@ -20,8 +20,9 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 STREAM = "EVENTS"
-# The size of the hub's stream; the oldest events are dropped first.
+# The size of the hub's stream, and of what each node has sent; the oldest events are dropped first.
 STREAM_BYTES = 1024**3
+NODE_BYTES = 64 * 1024**2
 # How long the hub may take to answer, and the time between two attempts, in seconds.
 ANSWER_S = 3.0
 AGAIN_S = 1.0
@@ -33,6 +34,11 @@ OVERLAP = 1000
 # The number of events in one request, and how long the hub waits for the first one, in seconds.
 BATCH = 100
 WAIT_S = 2.0
+
+
+def domain(node: str) -> str:
+    """Distinguishes the node's JetStream from that of others: NATS has no dots there."""
+    return node.replace(".", "_")
 
 
 def log(text: str) -> None:
@@ -55,15 +61,30 @@ class Hub:
     async def collect(self, nodes: list[str]) -> None:
         """Keeps these nodes as sources of the hub's stream, for ever."""
         while True:
-            try:
-                await self._update([source for node in nodes if (source := await self._source(node)) is not None])
-            except (NatsError, asyncio.TimeoutError) as error:
-                log(f"the hub does not answer: {error!r}")
+            for node in nodes:
+                try:
+                    await self._collect(node)
+                except (NatsError, asyncio.TimeoutError) as error:
+                    log(f"the hub does not answer: {error!r}")
             await asyncio.sleep(LOOK_S)
 
-    async def _source(self, node: str) -> dict[str, Any] | None:
+    async def _collect(self, node: str) -> None:
+        """A node's stream can contain any subject. So what it sends goes into a stream of its own first, and the hub takes from there only
+        the subjects with the node's name."""
+        sent = await self._sent(node)
+        if sent is None:
+            return
+        own = f"NODE_{domain(node)}"
+        if await self._put(own, NODE_BYTES, [sent]):
+            log(f"the hub now collects {node}")
+        named = {"name": own, "filter_subject": f"kubus.{node.replace('.', '=2E')}.*.event.>"}
+        present = await self._sources(STREAM)
+        others = [one for one in present if one["name"] != own and "external" not in one]
+        await self._put(STREAM, STREAM_BYTES, [*others, named])
+
+    async def _sent(self, node: str) -> dict[str, Any] | None:
         """The stream of a node's events as a source; None when the node is not connected. A recreated node has another stream."""
-        api = f"$JS.{node.replace('.', '_')}.API"
+        api = f"$JS.{domain(node)}.API"
         try:
             streams = (await self._ask("STREAM.NAMES", prefix=api))["streams"] or []
         except (NatsError, asyncio.TimeoutError):
@@ -74,30 +95,32 @@ class Hub:
             self._away.add(node)
             return None
         self._away.discard(node)
-        return {"name": streams[0], "external": {"api": api, "deliver": f"kubus-hub.{node.replace('.', '_')}"}}
+        return {"name": streams[0], "external": {"api": api, "deliver": f"kubus-hub.{domain(node)}"}}
 
-    async def _update(self, sources: list[dict[str, Any]]) -> None:
-        present = (await self._ask(f"STREAM.INFO.{STREAM}")).get("config")
-        before = {source["external"]["api"]: source for source in (present or {}).get("sources", [])}
-        added = [one for one in sources if before.get(one["external"]["api"], {}).get("name") != one["name"]]
-        if present is not None and added == []:
-            return
+    async def _sources(self, stream: str) -> list[dict[str, Any]]:
+        config = (await self._ask(f"STREAM.INFO.{stream}")).get("config", {})
+        return [{key: one[key] for key in ("name", "filter_subject", "external") if key in one} for one in config.get("sources", [])]
+
+    async def _put(self, stream: str, size: int, sources: list[dict[str, Any]]) -> bool:
+        """Creates or updates a stream; returns whether its sources have changed."""
+        present = (await self._ask(f"STREAM.INFO.{stream}")).get("config")
+        by_name = sorted(sources, key=lambda one: one["name"])
+        if present is not None and sorted(await self._sources(stream), key=lambda one: one["name"]) == by_name:
+            return False
         config = {
-            "name": STREAM,
+            "name": stream,
             "retention": "limits",
             "discard": "old",
             "storage": "file",
             "num_replicas": 1,
-            "max_bytes": STREAM_BYTES,
+            "max_bytes": size,
             **(present or {}),
-            "sources": [*{**before, **{one["external"]["api"]: one for one in added}}.values()],
+            "sources": by_name,
         }
-        answer = await self._ask(f"STREAM.{'CREATE' if present is None else 'UPDATE'}.{STREAM}", config)
+        answer = await self._ask(f"STREAM.{'CREATE' if present is None else 'UPDATE'}.{stream}", config)
         if "error" in answer:
-            log(f"cannot create or update the hub's stream: {answer['error']['description']}")
-            return
-        for one in added:
-            log(f"the hub now collects {one['name']}")
+            log(f"cannot create or update the hub's stream {stream}: {answer['error']['description']}")
+        return "error" not in answer
 
     async def follow(self, first: int, as_json: bool) -> None:
         """Prints every event from that sequence number on, for ever, also across restarts of the hub."""
@@ -106,15 +129,16 @@ class Hub:
             try:
                 state = (await self._ask(f"STREAM.INFO.{STREAM}")).get("state", {})
                 async for message in self._stored(max(first, min(following, state.get("last_seq", 0) + 1) - OVERLAP)):
-                    if self._is_new(message.headers or {}):
+                    if self._is_new(message.subject, message.headers or {}):
                         show(message.subject, message.headers or {}, message.data, as_json)
                     following = message.metadata.sequence.stream + 1
             except (NatsError, asyncio.TimeoutError):
                 await asyncio.sleep(AGAIN_S)
 
-    def _is_new(self, headers: dict[str, str]) -> bool:
-        """Whether the event was not shown yet, by its node, publisher, epoch and number."""
-        event = tuple(headers.get(f"Kubus-{name}", "") for name in ("Node", "Source", "Epoch", "Seq"))
+    def _is_new(self, subject: str, headers: dict[str, str]) -> bool:
+        """Whether the event was not shown yet, by its node, publisher, epoch and number. The node is that of the subject, which the hub has
+        checked: a header can say anything."""
+        event = (subject.split(".")[1], *(headers.get(f"Kubus-{name}", "") for name in ("Source", "Epoch", "Seq")))
         if event in self._shown:
             return False
         self._shown[event] = None
@@ -148,18 +172,32 @@ class Hub:
 
 
 def show(subject: str, headers: dict[str, str], data: bytes, as_json: bool) -> None:
-    payload = json.loads(data) if data else None
+    """Prints an event; one that is not as the contract says is named on standard error, whatever a node has sent."""
+    _, token, area, _, name, *key = subject.split(".")
+    node = token.replace("=2E", ".")
+    try:
+        payload = json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        log(f"{node} has sent an event that is not JSON: {printable(subject)}")
+        return
+    if headers.get("Kubus-Node") != node:
+        log(f"{node} has sent an event in the name of {printable(headers.get('Kubus-Node', ''))}")
+        return
     if as_json:
         print(json.dumps({"subject": subject, "headers": headers, "payload": payload}), flush=True)
         return
-    _, _, area, _, name, key = subject.split(".")
     about = json.dumps(payload)
     if isinstance(payload, dict) and "reason" in payload:
         # A Kubernetes event of a pod or of the node.
         ref = payload.get("ref")
-        of = f"{ref['namespace']}/{ref['name']} " if ref else ""
-        about = f"{of}{payload['reason']}: {payload['message']}"
-    print(f"{headers['Kubus-Time']} {headers['Kubus-Node']} {area}.{name} {key} {about}", flush=True)
+        of = f"{ref.get('namespace')}/{ref.get('name')} " if isinstance(ref, dict) else ""
+        about = f"{of}{payload['reason']}: {payload.get('message')}"
+    print(printable(f"{headers.get('Kubus-Time')} {node} {area}.{name} {'.'.join(key)} {about}"), flush=True)
+
+
+def printable(text: str) -> str:
+    """Without what a terminal would take for a command."""
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
 
 
 async def main() -> None:

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { connectNats, ensureHubStream, ensureStreams, defaultRecordLimits } from '@kubus/bus-nats';
 import { Authority } from '@kubus/kube-fixture';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -17,6 +18,8 @@ import { afterTest } from './support.ts';
 const NODE = 'node.example';
 const TOKEN = 'node=2Eexample';
 const DOMAIN = 'node_example';
+/** Another node of the same hub. */
+const OTHER = 'node1';
 
 let folder: string;
 
@@ -38,12 +41,8 @@ interface Server {
   readonly stop: () => Promise<void>;
 }
 
-function startServer(config: string, ...args: string[]): Server {
-  const passwords = { NODE_PASSWORD: 'secret', READER_PASSWORD: 'reading' };
-  const child = spawn('nats-server', ['--config', config, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, ...passwords },
-  });
+function startServer(config: string): Server {
+  const child = spawn('nats-server', ['--config', config], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
@@ -66,18 +65,27 @@ function startServer(config: string, ...args: string[]): Server {
 
 const example = (name: string) => join(import.meta.dirname, '../../../../examples/hub', name);
 
+/** Admits nodes to the hub with passwords that the tests know. */
+async function admit(...nodes: readonly string[]): Promise<void> {
+  await write('reader.credentials', 'reader:reading\n');
+  for (const node of nodes) await write(`${node}.credentials`, `${node}:secret\n`);
+  await promisify(execFile)(example('users.sh'), [folder, ...nodes]);
+}
+
 /** The hub of the examples, on other ports of the loopback. */
 async function startHub(tls?: { cert: string; key: string }): Promise<{ url: string; leaf: number; server: Server }> {
   const leaf = await freePort();
   const config = await readFile(example(tls === undefined ? 'nats.conf' : 'nats-tls.conf'), 'utf8');
-  await write('accounts.conf', await readFile(example('accounts.conf'), 'utf8'));
+  const accounts = await readFile(example('accounts.conf'), 'utf8');
+  await write('accounts.conf', accounts.replace('$EVENTS', JSON.stringify(join(folder, 'events'))));
+  await admit(NODE, OTHER);
   const own = config
     .replace(/"[\d.]+:4222"/, '"127.0.0.1:-1"')
     .replace(/"[\d.]+:7422"/, `"127.0.0.1:${leaf}"`)
     .replaceAll('$TLS_CERT', JSON.stringify(tls?.cert))
     .replaceAll('$TLS_KEY', JSON.stringify(tls?.key));
   const file = await write('hub.conf', own);
-  const server = startServer(file, '--store_dir', join(folder, 'events'));
+  const server = startServer(file);
   const [, port] = await server.says(/Listening for client connections on 127\.0\.0\.1:(\d+)/);
   await server.says(/Server is ready/);
   return { url: `${tls === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`, leaf, server };
@@ -85,7 +93,7 @@ async function startHub(tls?: { cert: string; key: string }): Promise<{ url: str
 
 function hubAt(leaf: number, more: Partial<Hub> & { host?: string; tls?: boolean } = {}): Hub {
   const { host = '127.0.0.1', tls = false, ...rest } = more;
-  return { server: { host, port: leaf, tls }, user: 'node', password: 'secret', ...rest };
+  return { server: { host, port: leaf, tls }, user: NODE, password: 'secret', ...rest };
 }
 
 /** The server of a node that has a hub. */
@@ -269,7 +277,7 @@ describe('a node connected to a hub', () => {
     await writeNatsConfig({ node: NODE, config: folder, root: folder }, identities, 0, { hub: link });
     node.server.child.kill('SIGHUP');
     await node.server.says(/Reloaded server configuration/);
-    const again = startServer(join(folder, 'hub.conf'), '--store_dir', join(folder, 'events'));
+    const again = startServer(join(folder, 'hub.conf'));
     const [, port] = await again.says(/Listening for client connections on 127\.0\.0\.1:(\d+)/);
     const later = await readerAt(`nats://127.0.0.1:${port}`);
     const counted = async () => {
