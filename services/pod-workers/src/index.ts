@@ -1,4 +1,5 @@
 import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
+import { runtimePod } from '@kubus/contracts';
 import {
   FileRecordStore,
   type ServiceDefinition,
@@ -33,6 +34,7 @@ const FIRST = 'pod-workers-0';
 export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   journaled: true,
+  follows: [runtimePod],
   start: async ({ config, instance, run, clock, logger, health, metrics, slot, stateDir }) => {
     const cgroups = await openCgroups(config, clock);
     const kernel = await kernelMemory(await cgroupMounts());

@@ -9,7 +9,6 @@ import {
   type ServiceShare,
   podEvent,
   podStatus,
-  podWake,
   podWork,
   podWorker,
   workerNodeEvent,
@@ -77,7 +76,7 @@ interface Taking {
 }
 
 /**
- * All pods' workers of one instance: passes each its work, wake-ups and pod states. It takes a pod over with the
+ * All pods' workers of one instance: passes each its work and pod states. It takes a pod over with the
  * record that its last owner has left, and releases it as soon as another instance owns it.
  */
 export class PodWorkers {
@@ -125,9 +124,6 @@ export class PodWorkers {
       },
       release: (uid) => this.#release(uid),
       checked: () => this.#firstReports.recordsKnown(),
-    });
-    bus.reader(podWake, {
-      changed: ({ key, value, cause }) => this.#workers.get(key)?.wake(value.runtime, cause),
     });
     bus.onPeer((service, _instance, epoch) => {
       if (service !== 'cri-bridge' || epoch <= this.#bridgeEpoch) return;

@@ -1,7 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Cause } from '@kubus/bus';
 import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
-import { type RuntimePod, type Stamp, compareStamps, criCommands, fencePod, readPod } from '@kubus/contracts';
+import {
+  type RuntimeContainer,
+  type RuntimePod,
+  type Stamp,
+  compareStamps,
+  criCommands,
+  fencePod,
+  readPod,
+} from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import * as fc from 'fast-check';
@@ -192,6 +200,26 @@ describe('a fresh state', () => {
     expect(clock.waits.filter((ms) => ms <= FACT_MS)).toEqual([]);
   });
 
+  test('is requested at once when the pod was removed from the runtime, also while a fact is waited for', async () => {
+    const { runtime, bridge, start } = all;
+    await runtime.fresh([]);
+    runtime.observeRemoval(cause);
+    await runtime.fresh([]);
+    expect(bridge.reads).toBe(1);
+    await start();
+    const fresh = runtime.fresh([]);
+    await settled();
+    expect(bridge.reads).toBe(1);
+    runtime.observeRemoval(cause);
+    await fresh;
+    expect(bridge.reads).toBe(2);
+    // A state that follows the removal.
+    runtime.observeRemoval(cause);
+    const state = bridge.state();
+    runtime.observe(state, cause);
+    expect([await runtime.fresh([]), bridge.reads]).toEqual([state, 2]);
+  });
+
   test('is also needed after a failed command', async () => {
     const { runtime, bridge, start, clock } = all;
     await runtime.fresh([]);
@@ -234,6 +262,50 @@ describe('a fresh state', () => {
       }),
       { numRuns: 60 },
     );
+  });
+});
+
+describe('a change', () => {
+  const sandbox = { id: 's', attempt: 0, ready: true, createdAt: '0', ips: [], runtimeHandler: '' };
+  const container = {
+    ...{ id: 'c', name: 'main', attempt: 0, sandboxId: 's', createdAt: '1', startedAt: '0', finishedAt: '0' },
+    ...{ exitCode: 0, reason: '', message: '', image: '', imageRef: '', imageId: '', logPath: '', annotations: {} },
+  };
+
+  test('is a state that says something else than the one that was decided on, and not one that was only read again', async () => {
+    const { runtime, bridge } = all;
+    await runtime.fresh([]);
+    runtime.decideOn();
+    runtime.observe(bridge.state(), cause);
+    expect(runtime.takeChange()).toBe(false);
+    runtime.observe({ ...bridge.state(), sandboxes: [sandbox] }, cause);
+    expect([runtime.takeChange(), runtime.takeChange()]).toEqual([true, false]);
+  });
+
+  test('made from here is none, seen before or after the end of the sync; a later one of the same thing is', async () => {
+    const { runtime, bridge, start } = all;
+    const ofContainer = (state: RuntimeContainer['state']): RuntimePod => ({
+      ...bridge.state(),
+      containers: [{ ...container, state }],
+    });
+    await runtime.fresh([]);
+    runtime.observe(ofContainer('created'), cause);
+    runtime.decideOn();
+    await start();
+    expect(runtime.takeChange()).toBe(false);
+    runtime.observe(ofContainer('running'), cause);
+    expect(runtime.takeChange()).toBe(false);
+    runtime.observe(ofContainer('exited'), cause);
+    expect(runtime.takeChange()).toBe(true);
+  });
+
+  test('beside one that was made from here is one', async () => {
+    const { runtime, bridge, run } = all;
+    await runtime.fresh([]);
+    runtime.decideOn();
+    await run();
+    runtime.observe({ ...bridge.state(), sandboxes: [sandbox, { ...sandbox, id: 'other' }] }, cause);
+    expect(runtime.takeChange()).toBe(true);
   });
 });
 

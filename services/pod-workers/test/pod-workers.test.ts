@@ -83,6 +83,40 @@ test('a runtime that is not ready is waited for', async () => {
   expect(done()).toEqual(started);
 });
 
+describe('a change in the runtime', () => {
+  const reads = () => node.broker.said.filter(({ subject }) => subject.includes('.runtime.cmd.read.')).length;
+
+  test('leads to a sync at once, by the fact alone', async () => {
+    await node.work(podOf('a'));
+    done();
+    node.bridge.exit('a', 'main', 1);
+    await node.quiet();
+    expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
+  });
+
+  test('that has removed the pod is read at once, and the pod starts again', async () => {
+    await node.work(podOf('a'));
+    done();
+    node.bridge.vanish('a');
+    await node.quiet();
+    expect(reads()).toBe(1);
+    expect(done()[0]).toBe('RunPodSandbox pod-a/0');
+  });
+
+  test('that a failed sync has made itself does not repeat it without a pause', async () => {
+    let tries = 0;
+    node.bridge.before = (what) => {
+      if (!what.startsWith('CreateContainer')) return Promise.resolve();
+      tries += 1;
+      return Promise.reject(new KubusError('Unknown', 'disk error'));
+    };
+    await node.work(podOf('a'));
+    expect([done(), tries]).toEqual([['RunPodSandbox pod-a/0'], 1]);
+    await node.pass(15_000);
+    expect(tries).toBe(2);
+  });
+});
+
 describe('a container', () => {
   test('with a changed definition is stopped and created again in the same sandbox', async () => {
     await node.work(podOf('a'));
@@ -108,7 +142,6 @@ describe('a container', () => {
     await node.pass(1_000);
     node.bridge.exit('a', 'main', code);
     await node.quiet();
-    await node.work(podOf('a', { restartPolicy }), { reason: 'again' });
     expect(done()).toEqual(['StopPodSandbox s1']);
     expect(node.status('a')).toMatchObject({
       phase,
@@ -130,12 +163,10 @@ describe('a container', () => {
     await node.pass(1_000);
     node.bridge.exit('a', 'main', 1);
     await node.quiet();
-    await node.work(pod, { reason: 'again' });
     await node.pass(11_000);
     done();
     node.bridge.exit('a', 'main', 0);
     await node.quiet();
-    await node.work(pod, { reason: 'once more' });
     expect(done()).toEqual(['StopPodSandbox s1', 'RemoveContainer c2']);
     expect(node.undone).toEqual(['run main/0', 'cgroup a']);
     expect(node.status('a')).toMatchObject({
@@ -152,7 +183,7 @@ describe('a container', () => {
     await node.pass(1_000);
     node.bridge.exit('a', 'main', 1);
     done();
-    await node.work(pod, { reason: 'it ended' });
+    await node.quiet();
     expect(done()).toEqual(['CreateContainer main/1', 'StartContainer c3']);
 
     for (const [wait, text] of [
@@ -161,7 +192,7 @@ describe('a container', () => {
     ] as const) {
       await node.pass(1_000);
       node.bridge.exit('a', 'main', 1);
-      await node.work(pod, { reason: `it ended before ${text}` });
+      await node.quiet();
       // Of a container's dead runs only the newest is kept.
       expect(done().filter((what) => !what.startsWith('RemoveContainer'))).toEqual([]);
       expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting).toEqual({
@@ -180,7 +211,7 @@ describe('a container', () => {
     await node.work(podOf('a'));
     await node.pass(5_000);
     node.bridge.exit('a', 'main', 1);
-    await node.work(podOf('a'), { reason: 'it ended' });
+    await node.quiet();
     node.kill();
     await node.start();
     node.bridge.exit('a', 'main', 1);

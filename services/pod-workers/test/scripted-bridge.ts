@@ -101,6 +101,12 @@ export class ScriptedBridge {
     this.#publish(uid);
   }
 
+  /** The runtime loses everything of the pod. */
+  vanish(uid: string): void {
+    this.#pods.delete(uid);
+    this.#publish(uid);
+  }
+
   /** The pod's sandbox ends by itself, as after a crash of its process. */
   loseSandbox(uid: string): void {
     const things = this.#things(uid);

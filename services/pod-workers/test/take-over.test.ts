@@ -32,7 +32,7 @@ describe('a pod that moves to another instance', () => {
     await node.work(podOf('a'), here);
     await node.pass(5_000);
     node.bridge.exit('a', 'main', 1);
-    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    await node.quiet();
     done();
     const before = node.status('a');
     publishers();
@@ -107,7 +107,7 @@ describe('a recorded restart', () => {
   test('that a crashed worker did not make is made by the next one at once, and then backs off as if made once', async () => {
     node.bridge.before = (what) => (what.startsWith('findImage') ? new Promise(() => undefined) : Promise.resolve());
     node.bridge.exit('a', 'main', 1);
-    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    await node.quiet();
     const { backOffs } = (await node.records.read('a')) as PodRecord;
     expect(Object.values(backOffs)).toEqual([expect.objectContaining({ waitMs: 10_000, attempt: 1 })]);
     expect(done()).toEqual([]);
@@ -129,7 +129,7 @@ describe('a recorded restart', () => {
     node.bridge.before = (what) =>
       what.startsWith('CreateContainer') ? Promise.reject(new KubusError('Unknown', 'no room')) : Promise.resolve();
     node.bridge.exit('a', 'main', 1);
-    await node.work(podOf('a'), { ...here, reason: 'it ended' });
+    await node.quiet();
     expect(node.status('a')?.containerStatuses?.[0]?.state?.waiting?.reason).toBe('CreateContainerError');
     node.bridge.before = () => Promise.resolve();
     await node.work(podOf('a'), { ...here, reason: 'look again' });

@@ -10,7 +10,6 @@ import {
   desiredPods,
   deviceResource,
   podStatus,
-  podWake,
   podWork,
   podWorker,
   runtimeCondition,
@@ -21,6 +20,7 @@ import type { Clock, Logger, RecordStore } from '@kubus/ports';
 import { followShare } from '@kubus/service-kit';
 import { AdmissionFiles } from './admission-files.ts';
 import { DeviceRequests } from './device-requests.ts';
+import { OlderWorkers } from './older-workers.ts';
 import { Shutdown } from './shutdown.ts';
 import { WorkMetrics } from './work-metrics.ts';
 
@@ -29,8 +29,6 @@ import { WorkMetrics } from './work-metrics.ts';
  * (behaviour:housekeeping).
  */
 const HOUSEKEEPING_MS = 10_000;
-
-type Wake = { runtime?: { epoch: number; counter: number } | undefined; reason: string };
 
 export interface SyncLoopOptions {
   readonly bus: Bus;
@@ -59,7 +57,7 @@ export class SyncLoop {
   readonly #logger: Logger;
   readonly #state: NodeState;
   readonly #works: FactOwner<PodWork>;
-  readonly #wakes: FactOwner<Wake>;
+  readonly #olderWorkers: OlderWorkers;
   readonly #files: AdmissionFiles;
   readonly #devices: DeviceRequests;
   readonly #shutdown: Shutdown;
@@ -102,7 +100,6 @@ export class SyncLoop {
       },
     });
     this.#works = bus.owner(podWork);
-    this.#wakes = bus.owner(podWake);
     bus.reader(configuredSources, {
       changed: ({ value, cause }) => {
         this.#state.configured(value.sources);
@@ -130,23 +127,28 @@ export class SyncLoop {
         this.#decide(key, [cause]);
       },
     });
-    bus.reader(runtimePod, {
+    const states = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => {
         const changed = this.#state.runtime(key, value);
         this.#decide(key, [cause]);
-        // A failed sync reads its pod each time: waking up because of that would repeat the sync without a pause.
-        if (changed) this.#wake(key, { runtime: value.stamp, reason: 'its containers changed' }, cause);
+        if (changed) this.#olderWorkers.changed(key, value, cause);
       },
       removed: ({ key }, cause) => {
         this.#state.runtime(key, undefined);
         this.#decide(key, [cause]);
-        this.#wake(key, { reason: 'the runtime no longer has the pod' }, cause);
+        this.#olderWorkers.removed(key, cause);
       },
       complete: (_instance, _epoch, cause) => {
         this.#runtimeSeen = true;
         this.#state.runtimeComplete();
         this.#decideAll([cause]);
       },
+    });
+    this.#olderWorkers = new OlderWorkers({
+      bus,
+      work: (uid) => this.#state.work(uid),
+      states: () => states,
+      publishInOrder: (what) => this.#publishInOrder(what),
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -213,7 +215,7 @@ export class SyncLoop {
     this.#announced = true;
     this.#publishInOrder(() => {
       this.#works.complete();
-      this.#wakes.complete();
+      this.#olderWorkers.complete();
       this.#shutdown.complete();
     });
   }
@@ -235,17 +237,12 @@ export class SyncLoop {
     const causes = [...new Set([...awaited, ...wanted])];
     if (work === undefined) {
       this.#works.remove(uid, { pod: uid, causes });
-      this.#wakes.remove(uid, { pod: uid, causes });
+      this.#olderWorkers.forget(uid, causes);
       return;
     }
     const { ref, reason } = work;
     this.#logger.info({ pod: `${ref.namespace}/${ref.name}`, podUid: uid, work: work.work, reason }, 'work');
     this.#works.put(uid, work, { pod: uid, causes });
-  }
-
-  #wake(uid: string, wake: Wake, cause: Cause): void {
-    if (this.#state.work(uid) === undefined) return;
-    this.#publishInOrder(() => void this.#wakes.put(uid, wake, { pod: uid, causes: [cause] }));
   }
 
   /** Publishes something after everything that was decided before it. */

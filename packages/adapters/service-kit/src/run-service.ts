@@ -1,6 +1,6 @@
 import { Bus } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
-import { type ServiceName, contractsOf } from '@kubus/contracts';
+import { type AnyFact, type ServiceName, contractsOf, typeOf } from '@kubus/contracts';
 import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
@@ -55,6 +55,8 @@ export interface ServiceDefinition {
   readonly undisturbed?: true;
   /** Its core does everything with its bus, so that it can be journaled. */
   readonly journaled?: true;
+  /** See `service.fact.instance`, `follows`. */
+  readonly follows?: readonly AnyFact[];
   /** Connects the service to the bus and starts it; afterwards it is announced to the others. */
   start(context: ServiceContext): Promise<RunningService>;
 }
@@ -153,7 +155,8 @@ async function runService(
     run: (core, inputs, outside) =>
       journal?.run(core, inputs, outside) ?? runCore(core, { bus, clock, ids, logger }, inputs, outside),
   });
-  const self = answerFinders(connection, bus, service, http.address);
+  const follows = definition.follows?.map(typeOf);
+  const self = { ...answerFinders(connection, bus, service, http.address), ...(follows && { follows }) };
   if (journal === undefined) bus.announce(self);
   else await journal.announce(self);
   return {

@@ -103,7 +103,7 @@ export class Bus {
     this.#server = options.server?.(server) ?? new CommandServer(server);
     this.#unused = new Set<AnyDeclaration>([
       ...options.contract.owns,
-      ...options.contract.reads,
+      ...options.contract.reads.filter(({ isSuperseded }) => isSuperseded !== true),
       ...options.contract.serves,
       ...options.contract.hears,
     ]);

@@ -55,6 +55,8 @@ export interface FactDeclaration<T> extends Declaration {
   /** `each`: every service writes its own key. */
   readonly owner: ServiceName | 'each';
   readonly payload: z.ZodType<T>;
+  /** Only instances of the version before read it: those of this one may, but need not. */
+  readonly isSuperseded?: boolean;
 }
 
 /** A request to do something: acknowledged when it takes long, its result kept until it is read (docs/architecture.md, commands). */

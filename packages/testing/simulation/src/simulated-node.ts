@@ -2,7 +2,7 @@ import type { IdPool } from '@kubus/admission';
 import { Bus, type BusOptions } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
-import { ID_UNIT, type ServiceName, serviceContracts, serviceShare } from '@kubus/contracts';
+import { ID_UNIT, type ServiceName, runtimePod, serviceContracts, serviceShare, typeOf } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
 import { ServiceShares } from '@kubus/launcher/service-shares';
@@ -205,8 +205,9 @@ export class SimulatedNode {
     await journal.announce(this.#self(options));
   }
 
-  #self({ clock, epoch }: BusOptions): Parameters<Bus['announce']>[0] {
-    return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString() };
+  #self({ clock, epoch, service }: BusOptions): Parameters<Bus['announce']>[0] {
+    const follows = service === 'pod-workers' ? { follows: [typeOf(runtimePod)] } : {};
+    return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString(), ...follows };
   }
 
   /** Kills an instance between two of its steps; the launcher notices it. */

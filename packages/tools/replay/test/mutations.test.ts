@@ -108,6 +108,10 @@ function isOf(message: WireMessage, declaration: AnyDeclaration): boolean {
   return message.headers[HEADER.type] === typeOf(declaration);
 }
 
+function isMarkOf({ headers }: WireMessage, fact: AnyDeclaration): boolean {
+  return headers[HEADER.type] === typeOf(fact).replace('/', '.complete/');
+}
+
 const isRemoved = ({ headers }: WireMessage) => headers[HEADER.removed] !== undefined;
 
 interface CreateRequest {
@@ -122,11 +126,6 @@ const mutations: Record<string, Mutation> = {
   'a pod to be killed is synced': changedFact<PodWork>('sync-loop', podWork, (work) =>
     work.work === 'kill' ? { ...work, work: 'sync' } : undefined,
   ),
-  'no pod worker is woken': {
-    service: 'sync-loop',
-    affects: (message) => isOf(message, podWake) && !isRemoved(message),
-    cores: withPorts('sync-loop', (ports) => ({ ...ports, bus: withOwner(ports.bus, podWake, { put: () => nobody }) })),
-  },
   'the causes of work are not published': {
     service: 'sync-loop',
     affects: (message) => isOf(message, podWork) && !isRemoved(message) && message.headers[HEADER.causes] !== undefined,
@@ -137,25 +136,31 @@ const mutations: Record<string, Mutation> = {
       }),
     })),
   },
-  'wakes are removed before work': {
+  'the mark of the works follows that of the wakes': {
     service: 'sync-loop',
-    // There is nothing to remove of a pod that was never woken.
-    affects: (message, next) =>
-      isOf(message, podWork) && isRemoved(message) && next !== undefined && isOf(next, podWake) && isRemoved(next),
+    affects: (message, next) => isMarkOf(message, podWork) && next !== undefined && isMarkOf(next, podWake),
     cores: withPorts('sync-loop', (ports) => {
       let later: (() => void) | undefined;
-      const remove = (owner: FactOwner<unknown>, key: string, options: object) => {
-        later = () => owner.remove(key, options);
+      const complete = (owner: FactOwner<unknown>) => {
+        later = () => owner.complete();
       };
-      const work = withOwner(ports.bus, podWork, { remove });
+      const work = withOwner(ports.bus, podWork, { complete });
       const bus = withOwner(work, podWake, {
-        remove: (owner, key, options) => {
-          owner.remove(key, options);
+        complete: (owner) => {
+          owner.complete();
           later?.();
         },
       });
       return { ...ports, bus };
     }),
+  },
+  'the status of a finished pod is not removed': {
+    service: 'pod-workers',
+    affects: (message) => isOf(message, podStatus) && isRemoved(message),
+    cores: withPorts('pod-workers', (ports) => ({
+      ...ports,
+      bus: withOwner(ports.bus, podStatus, { remove: () => undefined }),
+    })),
   },
   'a running pod is published as pending': changedFact<PodStatusReport>('pod-workers', podStatus, (report) =>
     report.status.phase === 'Running' ? { ...report, status: { ...report.status, phase: 'Pending' } } : undefined,
@@ -194,7 +199,7 @@ const mutations: Record<string, Mutation> = {
   ),
   'a set of facts is never marked complete': {
     service: 'config-sources',
-    affects: ({ headers }) => headers[HEADER.type] === typeOf(desiredPods.file).replace('/', '.complete/'),
+    affects: (message) => isMarkOf(message, desiredPods.file),
     cores: withPorts('config-sources', (ports) => ({
       ...ports,
       bus: withOwner(ports.bus, desiredPods.file, { complete: () => undefined }),

@@ -12,6 +12,8 @@ import {
   readPod,
   rpcErrorText,
 } from '@kubus/contracts';
+import { isSameRuntimeState } from '@kubus/pod';
+import { mayRun } from '@kubus/pod-lifecycle';
 import { type Clock, KubusError } from '@kubus/ports';
 import { isAnswer } from './runtime-answer.ts';
 import type { Ownership } from '../worker/ownership.ts';
@@ -52,6 +54,11 @@ export class PodRuntime {
   #pod: RuntimePod | undefined;
   #at: Stamp | undefined;
   #lastEnd: Stamp | undefined;
+  /** The bridge has published that it has nothing of the pod any more, and the pod was not read since. */
+  #isRemoved = false;
+  #decidedOn: RuntimePod | undefined;
+  /** The sandboxes and containers that were changed from here since that decision, by ID. */
+  readonly #touched = new Set<string>();
   #cause: Cause | undefined;
   #waiting: (() => void)[] = [];
 
@@ -93,10 +100,51 @@ export class PodRuntime {
     return this.#cause === undefined ? [] : [this.#cause];
   }
 
+  /** The newest state is the one on which the worker now decides. */
+  decideOn(): void {
+    this.#decidedOn = this.#pod;
+    this.#touched.clear();
+  }
+
+  /**
+   * Whether the state has changed since the worker has last decided, and not only been read again or changed from here: a failed sync
+   * reads its pod and makes a sandbox each time, and would be repeated without a pause. Later calls compare with the present state.
+   */
+  takeChange(): boolean {
+    const hasChanged = !isSameRuntimeState(this.#untouched(this.#pod), this.#untouched(this.#decidedOn));
+    // Otherwise what was changed from here is still to be seen.
+    if (this.#isFresh()) this.decideOn();
+    return hasChanged;
+  }
+
+  #untouched(pod: RuntimePod | undefined): RuntimePod | undefined {
+    if (pod === undefined || this.#touched.size === 0) return pod;
+    const sandboxes = pod.sandboxes.filter(({ id }) => !this.#touched.has(id));
+    const containers = pod.containers.filter(
+      ({ id, sandboxId }) => !this.#touched.has(id) && !this.#touched.has(sandboxId),
+    );
+    return sandboxes.length + containers.length === 0 ? undefined : { ...pod, sandboxes, containers };
+  }
+
+  /** Something of the pod runs, or may run. */
+  get mayRun(): boolean {
+    const { sandboxes = [], containers = [] } = this.#pod ?? {};
+    return sandboxes.some(({ ready }) => ready) || containers.some(mayRun);
+  }
+
   /** A state has arrived as a fact. Returns true when it is newer than the known one. */
   observe(pod: RuntimePod, cause: Cause): boolean {
     this.#isNew = false;
+    this.#isRemoved = false;
     return this.#learn(pod, pod.stamp, cause);
+  }
+
+  /** The bridge has published that it has nothing of the pod any more, without a stamp: the next use reads the pod at once. */
+  observeRemoval(cause: Cause): void {
+    if (this.#pod === undefined) return;
+    this.#isRemoved = true;
+    this.#cause = cause;
+    this.#endWaits();
   }
 
   /** Makes the next use fence and read the pod again. */
@@ -120,7 +168,9 @@ export class PodRuntime {
   async fresh(causes: readonly Cause[]): Promise<RuntimePod | undefined> {
     if (this.#token === undefined) await this.#fence(causes);
     const end = this.#clock.now() + FACT_MS;
-    while (!this.#isFresh() && this.#clock.now() < end) await this.#nextFact(end - this.#clock.now());
+    while (!this.#isRemoved && !this.#isFresh() && this.#clock.now() < end) {
+      await this.#nextFact(end - this.#clock.now());
+    }
     if (!this.#isFresh()) await this.read();
     return this.#pod;
   }
@@ -134,6 +184,7 @@ export class PodRuntime {
   async read(): Promise<RuntimePod | undefined> {
     try {
       const { result, cause } = await this.#bus.call(readPod, this.#uid, {}, { causes: this.cause });
+      this.#isRemoved = false;
       this.#learn(result.pod, result.at, cause);
     } catch (error) {
       throw isAnswer(error) ? new ReadFailed(error) : error;
@@ -157,6 +208,8 @@ export class PodRuntime {
     this.#isNew = false;
     if (this.#token === undefined)
       throw new FencingTokenLost('fencing-token-lost', `pod ${this.#uid} has no fencing token`);
+    // The request to create a container names its sandbox, which stays as it is.
+    if (method !== 'CreateContainer') this.#touch(params);
     try {
       const { result, cause } = await this.#bus.call(
         criCommands[method],
@@ -168,6 +221,7 @@ export class PodRuntime {
         },
       );
       this.#ended(result.at, cause);
+      this.#touch(result.response);
       if (result.pod !== undefined) this.#learn(result.pod, result.pod.stamp, cause);
       return result.response;
     } catch (error) {
@@ -197,6 +251,7 @@ export class PodRuntime {
         const { result, cause } = await this.#bus.call(fencePod, this.#uid, { hold: number, term }, { causes });
         this.#token = this.#bus.fencingToken(this.#uid, number);
         this.#lastEnd = undefined;
+        this.#isRemoved = false;
         // A late answer may be older than the state observed in the meantime.
         this.#learn(result.pod, result.at, cause);
         return;
@@ -218,7 +273,7 @@ export class PodRuntime {
   }
 
   #isFresh(): boolean {
-    if (this.#at === undefined) return false;
+    if (this.#at === undefined || this.#isRemoved) return false;
     return this.#lastEnd === undefined || compareStamps(this.#at, this.#lastEnd) > 0;
   }
 
@@ -227,8 +282,18 @@ export class PodRuntime {
     this.#pod = pod;
     this.#at = at;
     this.#cause = cause;
-    for (const resolve of this.#waiting.splice(0)) resolve();
+    this.#endWaits();
     return true;
+  }
+
+  /** @param message a request of the runtime or its response */
+  #touch(message: object): void {
+    const { podSandboxId, containerId } = message as { podSandboxId?: unknown; containerId?: unknown };
+    for (const id of [podSandboxId, containerId]) if (typeof id === 'string') this.#touched.add(id);
+  }
+
+  #endWaits(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   #nextFact(waitMs: number): Promise<void> {

@@ -65,6 +65,7 @@ export class NodeFacts {
     });
     this.#runtimePods = bus.reader(runtimePod, {
       changed: ({ key, value, cause }) => worker(key)?.observe(value, cause),
+      removed: ({ key }, cause) => worker(key)?.observeRemoval(cause),
       complete: (_instance, epoch) => (this.#runtimeKnown = epoch),
     });
     bus.reader(runtimeCondition, {

@@ -1,14 +1,5 @@
 import { type Cause, withStartTime, formatTime } from '@kubus/bus';
-import {
-  type Pod,
-  type PodProbes,
-  type PodRef,
-  type PodWork,
-  type RuntimeContainer,
-  type RuntimePod,
-  type Stamp,
-  compareStamps,
-} from '@kubus/contracts';
+import type { Pod, PodProbes, PodRef, PodWork, RuntimeContainer, RuntimePod } from '@kubus/contracts';
 import { type WorkerInput, type WorkerMachine, gracePeriod, initialMachine, stepWorker } from '@kubus/pod-lifecycle';
 import { isEndedByShutdown, isTerminal } from '@kubus/pod-status';
 import { type Logger, toError } from '@kubus/ports';
@@ -66,8 +57,6 @@ export class PodWorker {
   #lack: Lack | undefined;
   /** Whether a sync has cleaned up after the terminated pod. */
   #cleaned = false;
-  #decidedOn: Stamp | undefined;
-  #syncedOn: Stamp | undefined;
   #stopped = false;
 
   constructor({ ref, ownership, deps, record, cause, onSynced }: PodWorkerOptions) {
@@ -145,12 +134,6 @@ export class PodWorker {
     this.setWork({ ...(this.#work ?? unknown), ref: this.ref, work: 'kill', reason }, cause);
   }
 
-  /** The pod needs a sync; `runtime`: the stamp of the pod state that caused it. */
-  wake(runtime: Stamp | undefined, cause: Cause): void {
-    if (runtime !== undefined && this.#syncedOn !== undefined && compareStamps(runtime, this.#syncedOn) <= 0) return;
-    this.#queue.requeue(cause);
-  }
-
   /** The runtime or the network is ready. */
   nodeReady(cause: Cause): void {
     if (this.#lack === 'node') this.#queue.requeue(cause);
@@ -175,7 +158,16 @@ export class PodWorker {
 
   /** The bridge has published the pod state. */
   observe(pod: RuntimePod, cause: Cause): void {
-    if (this.#runtime.observe(pod, cause)) this.#showState([cause]);
+    if (!this.#runtime.observe(pod, cause)) return;
+    this.#showState([cause]);
+    // A running sync may still decide on it.
+    if (!this.#queue.syncing) this.#syncIfChanged();
+  }
+
+  /** The bridge has published that the runtime no longer has the pod. */
+  observeRemoval(cause: Cause): void {
+    this.#runtime.observeRemoval(cause);
+    this.#queue.requeue(cause);
   }
 
   /** The prober has published results. Startup and liveness decide what to do, readiness only what the status shows. */
@@ -218,12 +210,21 @@ export class PodWorker {
     const now = this.#deps.clock.now();
     const causes = led.map((cause) => withStartTime(cause, now));
     this.#lack = undefined;
-    return this.#measure.measure(this.#machine.state, work, () =>
+    this.#runtime.decideOn();
+    const waitMs = await this.#measure.measure(this.#machine.state, work, () =>
       this.#syncState(work, causes, signal).then(
         () => this.#next(this.#deps.syncEveryMs, undefined),
         (error: unknown) => this.#onError(error),
       ),
     );
+    this.#syncIfChanged();
+    return waitMs;
+  }
+
+  /** Syncs again if something else has changed in the runtime since the last decision; nothing that matters to a pod that was cleaned up. */
+  #syncIfChanged(): void {
+    if (!this.#runtime.takeChange() || (this.#cleaned && !this.#runtime.mayRun)) return;
+    this.#queue.requeue(...this.#runtime.cause);
   }
 
   /** Performs the action of the worker's state, and passes the outcome to the state machine. */
@@ -246,8 +247,6 @@ export class PodWorker {
       else this.#cleaned = true;
       this.#step({ kind: 'synced', terminal: true });
     }
-    // The state on which the sync last decided; the runtime may have changed by the end of the sync.
-    this.#syncedOn = this.#decidedOn;
   }
 
   #onError(error: unknown): number | undefined {
@@ -305,7 +304,7 @@ export class PodWorker {
   /** The pod state on which the sync decides next, with everything that its status shows. */
   async #decideOn(read: Promise<RuntimePod | undefined>): Promise<RuntimePod | undefined> {
     await read;
-    this.#decidedOn = this.#runtime.at;
+    this.#runtime.decideOn();
     return this.#status.readMessages().then(() => read);
   }
 

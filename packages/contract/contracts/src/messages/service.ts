@@ -11,6 +11,11 @@ export const serviceInstanceSchema = z.object({
   startedAt: z.string(),
   /** Where health, readiness and metrics are served, such as `127.0.0.1:41233`. */
   http: z.string().optional(),
+  /**
+   * Types of facts, such as `runtime.fact.pod/1`, on whose changes the instance acts by itself, where one of the version before waits
+   * for another message about them.
+   */
+  follows: z.array(z.string()).optional(),
 });
 export type ServiceInstance = z.infer<typeof serviceInstanceSchema>;
 

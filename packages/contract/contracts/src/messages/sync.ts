@@ -90,10 +90,12 @@ export const podWake = fact({
   name: 'wake',
   key: 'pod',
   owner: 'sync-loop',
+  isSuperseded: true,
   payload: z.object({
     /** The worker should not decide on a status that is older than this. */
     runtime: stampSchema.optional(),
     reason: z.string(),
   }),
-  about: 'The pod needs a sync now: its containers have changed, or a deadline has been reached.',
+  about:
+    'The pod needs a sync now: its containers have changed. Published only for pods of workers that do not announce that they follow `runtime.fact.pod/1`.',
 });

@@ -16,6 +16,7 @@ import {
   type ServiceShare,
   type SourceName,
 } from '@kubus/contracts';
+import { isSameRuntimeState } from '@kubus/pod';
 import { isSet } from '@kubus/pod-lifecycle';
 import { isTerminal } from '@kubus/pod-status';
 import { Admissions } from './admissions.ts';
@@ -213,7 +214,7 @@ export class NodeState {
   runtime(uid: string, pod: RuntimePod | undefined): boolean {
     const before = this.#runtime.get(uid);
     setOrDelete(this.#runtime, uid, pod);
-    return withoutStamp(before) !== withoutStamp(pod);
+    return !isSameRuntimeState(before, pod);
   }
 
   worker(uid: string, report: PodWorkerReport | undefined): void {
@@ -365,10 +366,6 @@ export class NodeState {
 
 function partition<T>(all: readonly T[], isFirst: (one: T) => boolean): [T[], T[]] {
   return [all.filter(isFirst), all.filter((one) => !isFirst(one))];
-}
-
-function withoutStamp(pod: RuntimePod | undefined): string | undefined {
-  return pod && JSON.stringify({ ...pod, stamp: undefined });
 }
 
 function setOrDelete<T>(map: Map<string, T>, key: string, value: T | undefined): void {
