@@ -3,6 +3,7 @@ import { connect } from '@nats-io/transport-node';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { inboxPrefix } from './names.ts';
+import { writeOncePerTurn } from './one-write.ts';
 
 /** Delay before a reconnect in milliseconds, plus a random delay of up to the same length, so that a node's services do not all reconnect at once. */
 const RECONNECT_MS = 50;
@@ -23,7 +24,7 @@ export interface NatsTls {
  * @param seed the identity's nkey seed (`SU...`); never logged.
  * @param tls how the server of a `tls://` URL is verified
  */
-export function connectNats(options: {
+export async function connectNats(options: {
   /** `nats://HOST:PORT`, or `tls://`. */
   servers: string;
   tls?: NatsTls | undefined;
@@ -32,7 +33,7 @@ export function connectNats(options: {
   /** Rejects when the server does not answer the first attempt, instead of waiting for it. */
   once?: boolean;
 }): Promise<NatsConnection> {
-  return connect({
+  const connection = await connect({
     servers: options.servers,
     ...tlsOptions(options.servers, options.tls),
     name: options.instance,
@@ -49,6 +50,8 @@ export function connectNats(options: {
     // Otherwise each request creates an Error in advance, for its stack: half of the cost of storing a fact.
     noAsyncTraces: true,
   });
+  writeOncePerTurn(connection);
+  return connection;
 }
 
 /** A `tls://` URL is only used with TLS. Without a CA file, Node.js's CA certificates are trusted, including NODE_EXTRA_CA_CERTS. */
