@@ -83,6 +83,25 @@ test('a runtime that is not ready is waited for', async () => {
   expect(done()).toEqual(started);
 });
 
+test('a start writes the pod’s record once before its first container, however many it has, and its status once later', async () => {
+  const writes: number[] = [];
+  const { put } = node.records;
+  node.records.put = (key, value) => {
+    writes.push(node.bridge.done.filter((what) => what.startsWith('CreateContainer')).length);
+    return put.call(node.records, key, value);
+  };
+  const containers = ['one', 'two', 'three'].map((name) => ({
+    name,
+    image: 'busybox',
+    imagePullPolicy: 'IfNotPresent',
+    resources: { requests: { cpu: '10m' } },
+  }));
+  await node.work(podOf('a', { containers }));
+  expect([writes, done().length]).toEqual([[0], 7]);
+  await node.pass(2_000);
+  expect(writes).toHaveLength(2);
+});
+
 describe('a change in the runtime', () => {
   const reads = () => node.broker.said.filter(({ subject }) => subject.includes('.runtime.cmd.read.')).length;
 

@@ -4,7 +4,7 @@ import type { ContainerStart } from '@kubus/pod-lifecycle';
 import { toError } from '@kubus/ports';
 import { mountedImages } from '../images/image-volumes.ts';
 import { type ContainerImage, ImageError, type ImageSync, ensureImage } from '../images/images.ts';
-import { type RecordSizeSync, recordSize } from '../resize/record-size.ts';
+import type { RecordSizeSync } from '../resize/record-size.ts';
 import { isAnswer, throwIfObjectsAwaited } from '../runtime/runtime-answer.ts';
 import { type StatusSync, checkCancelled, recordEvent, unlessCancelled } from '../sync/pod-sync.ts';
 import type { PodMemory } from '../worker/pod-memory.ts';
@@ -68,7 +68,6 @@ async function createContainer(sync: StartSync, pod: Pod, ready: ReadyPod, start
   const images = await imagesOf(sync, pod, ready, start);
   checkCancelled(sync);
   const { config, process } = await templateOf(sync, pod, ready, start, images);
-  if (start.kind === 'regular' || start.kind === 'sidecar') await recordSize(sync, pod, container);
   const { containerId } = await attempt('CreateContainerError', () =>
     sync.runtime.change(
       'CreateContainer',

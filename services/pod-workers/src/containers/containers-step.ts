@@ -4,6 +4,7 @@ import { ensureImageVolumes } from '../images/image-volumes.ts';
 import type { ImageSource } from '../images/images.ts';
 import { reportMissingPullSecrets } from '../objects/objects.ts';
 import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
+import { recordSizes } from '../resize/record-size.ts';
 import { RETRY_MS, TryAgain } from '../sync/errors.ts';
 import { checkCancelled } from '../sync/pod-sync.ts';
 import type { Step } from '../sync/step.ts';
@@ -34,6 +35,7 @@ async function startContainers(
   if (start.length === 0) return;
   let failed: StartFailed | undefined;
   const ready = { ...sandbox, images: await ensureImageVolumes(sync, pod, sandbox) };
+  await recordSizes(sync, pod, start);
   for (const one of start) {
     checkCancelled(sync);
     try {

@@ -17,6 +17,8 @@ export class RecordFile {
   readonly #ownership: Ownership;
   readonly #content: () => PodRecord;
   #saving: Promise<void> = Promise.resolve();
+  /** A write that has not begun: it contains what changes until then. */
+  #next: Promise<void> | undefined;
   #timer: Cancel | undefined;
   #forgotten = false;
   #stopped = false;
@@ -49,7 +51,9 @@ export class RecordFile {
    * and shown by the service's health.
    */
   save(): Promise<void> {
+    if (this.#next !== undefined) return this.#next;
     this.#saving = this.#saving.then(async () => {
+      this.#next = undefined;
       if (this.#forgotten) return;
       try {
         await this.#records.put(this.#ref.uid, this.#ownership.term, this.#content());
@@ -65,6 +69,7 @@ export class RecordFile {
         if (!this.#stopped) this.#saveWithin(RETRY_MS);
       }
     });
+    this.#next = this.#saving;
     return this.#saving;
   }
 
