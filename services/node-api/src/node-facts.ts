@@ -38,11 +38,13 @@ export class NodeFacts {
       for (const listener of this.#listeners.get(key) ?? []) listener();
     };
     this.#bus = bus;
-    this.#sources = sourceNames.map((name) => bus.reader(desiredPods[name]));
-    this.#statuses = bus.reader(podStatus);
-    this.#works = bus.reader(podWork);
-    this.#workers = bus.reader(podWorker);
-    this.#runtime = bus.reader(runtimePod, { changed: notify, removed: notify });
+    // Pods are looked at when somebody asks for them.
+    const lazy = true;
+    this.#sources = sourceNames.map((name) => bus.reader(desiredPods[name], { lazy }));
+    this.#statuses = bus.reader(podStatus, { lazy });
+    this.#works = bus.reader(podWork, { lazy });
+    this.#workers = bus.reader(podWorker, { lazy });
+    this.#runtime = bus.reader(runtimePod, { lazy, changed: notify, removed: notify });
     this.#node = bus.reader(clusterNode, { changed: () => this.#nodeListeners.forEach((listener) => listener()) });
   }
 

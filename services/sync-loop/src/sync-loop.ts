@@ -160,9 +160,10 @@ export class SyncLoop {
       },
     });
     bus.reader(podStatus, {
-      changed: ({ key, value, cause }) => {
+      lazy: true,
+      changed: (fact) => {
         // Only a resize needs the status: the resources that the pod still has.
-        if (this.#state.status(key, value.status)) this.#decide(key, [cause]);
+        if (this.#state.status(fact.key, () => fact.value.status)) this.#decide(fact.key, [fact.cause]);
       },
     });
     this.#housekeeping();

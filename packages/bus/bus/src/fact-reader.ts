@@ -3,6 +3,7 @@ import { type Cancel, type Clock, toError } from '@kubus/ports';
 import * as z from 'zod';
 import { type Cause, type Envelope, HEADER, checkType, decodeEnvelope } from './envelope.ts';
 import { type FactRank, compareRanks, rankOf } from './fact-rank.ts';
+import { joinSharing, parseShared, unreadFact } from './fact-value.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
 
@@ -21,6 +22,11 @@ export interface Fact<T> {
 }
 
 export interface FactHandlers<T> {
+  /**
+   * Values are parsed when they are first read: for a reader that needs few of them, or only their keys. An invalid value is refused only
+   * then, and an earlier one stays. Default: at once.
+   */
+  readonly lazy?: boolean;
   /** A key is new or has a newer value. */
   changed?(fact: Fact<T>): void;
   /** A key was removed: by its owner, or by a later complete set without it. `cause` is the message that removed it. */
@@ -68,6 +74,8 @@ export class FactReader<T> {
   /** The last state that was passed to the handlers, and the keys about which they are to be notified once everything is loaded. */
   readonly #published = new Map<string, Fact<T>>();
   readonly #pending = new Set<string>();
+  /** Keys whose present values were not read yet, each with its message and an earlier fact, if possible one that was read. */
+  readonly #unread = new Map<string, { readonly message: WireMessage; readonly earlier: Fact<T> | undefined }>();
   #watch: Cancel | undefined;
   #present = false;
   /** Everything that was stored when the watch was opened has been delivered. */
@@ -89,6 +97,7 @@ export class FactReader<T> {
     this.#refusals = options.refusals;
     this.#prefix = factPattern(options.declaration).slice(0, -1);
     this.#type = typeOf(options.declaration);
+    joinSharing(options.refusals);
     options.transport.onConnection((connected) => {
       this.#watch?.();
       this.#watch = undefined;
@@ -99,11 +108,13 @@ export class FactReader<T> {
 
   /** The newest value of `key`. */
   get(key: string): Fact<T> | undefined {
+    if (this.#unread.has(key)) this.#read(key);
     return this.#published.get(key);
   }
 
   /** All current facts. */
   [Symbol.iterator](): Iterator<Fact<T>> {
+    for (const key of [...this.#unread.keys()]) this.#read(key);
     return this.#published.values();
   }
 
@@ -155,14 +166,43 @@ export class FactReader<T> {
       // Kept even when it is refused: the same value is then refused only once, and the last valid one stays.
       this.#held.set(key, { fact: previous, source, ...rank, cause });
       checkType(envelope, this.#type);
-      const value = this.#declaration.payload.parse(JSON.parse(message.data));
-      const fact: Fact<T> = { key, value, source, epoch, version, pod: envelope.pod, cause, time: envelope.time };
+      const fact = this.#factOf(
+        { key, source, epoch, version, pod: envelope.pod, cause, time: envelope.time },
+        message,
+        previous,
+      );
       this.#held.set(key, { fact, source, ...rank, cause });
     }
     if (this.#loaded) this.#notify(key, cause);
     else this.#pending.add(key);
     const awaited = this.#awaited.get(source);
     if (awaited !== undefined) this.#tryComplete(source, awaited);
+  }
+
+  #factOf(about: Omit<Fact<T>, 'value'>, message: WireMessage, previous: Fact<T> | undefined): Fact<T> {
+    const { payload } = this.#declaration;
+    const parse = () => parseShared(payload, this.#type, about.cause.id, message.data);
+    if (this.#handlers.lazy !== true) return { ...about, value: parse() };
+    const unread = this.#unread.get(about.key);
+    this.#unread.set(about.key, { message, earlier: unread?.earlier ?? previous });
+    return unreadFact(about, parse);
+  }
+
+  /** Parses the present value of `key`; one that is invalid is refused, and an earlier one counts again. */
+  #read(key: string): void {
+    const unread = this.#unread.get(key);
+    const fact = this.#published.get(key);
+    // Not passed on yet.
+    if (unread === undefined || fact !== this.#held.get(key)?.fact) return;
+    this.#unread.delete(key);
+    const error = errorOf(fact);
+    if (error === undefined) return;
+    this.#refusals.refuse(unread.message, error);
+    const earlier = errorOf(unread.earlier) === undefined ? unread.earlier : undefined;
+    const held = this.#held.get(key);
+    if (held !== undefined) this.#held.set(key, { ...held, fact: earlier });
+    if (earlier === undefined) this.#published.delete(key);
+    else this.#published.set(key, earlier);
   }
 
   /**
@@ -191,6 +231,7 @@ export class FactReader<T> {
       this.#handlers.changed?.(fact);
     } else if (before !== undefined) {
       this.#published.delete(key);
+      this.#unread.delete(key);
       this.#handlers.removed?.(before, cause ?? before.cause);
     }
   }
@@ -265,6 +306,16 @@ export class FactReader<T> {
       this.#held.delete(key);
       this.#notify(key, completion.cause);
     }
+  }
+}
+
+/** Why a value cannot be read; undefined when it can. */
+function errorOf(fact: Fact<unknown> | undefined): Error | undefined {
+  try {
+    void fact?.value;
+    return undefined;
+  } catch (error) {
+    return toError(error);
   }
 }
 

@@ -37,6 +37,7 @@ export class EndedPods {
     });
     this.#desired = sourceNames.map((source) =>
       bus.reader(desiredPods[source], {
+        lazy: true,
         removed: about.removed,
         complete: () => {
           this.#complete.add(source);
@@ -44,8 +45,10 @@ export class EndedPods {
         },
       }),
     );
+    // Only of pods with devices is it asked whether they have ended.
     this.#works = bus.reader(podWork, {
       ...about,
+      lazy: true,
       complete: () => {
         this.#worksComplete = true;
         changed();

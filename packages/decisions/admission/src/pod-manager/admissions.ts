@@ -216,11 +216,11 @@ export class Admissions {
   }
 
   /** Reads the actual resources from the pod's status. True when they have decreased. */
-  status(pod: Pod, status: PodStatus): boolean {
+  status(pod: Pod, status: () => PodStatus): boolean {
     const { uid } = pod.metadata;
     const record = this.#records.get(uid);
     if (record?.verdict !== 'admitted' || !this.#held.has(uid)) return false;
-    const actual = { ...record.allocated, ...actualAllocation(pod, status) };
+    const actual = { ...record.allocated, ...actualAllocation(pod, status()) };
     if (sameAllocation(actual, record.allocated)) return this.#held.delete(uid);
     this.#held.set(uid, claimOf(withAllocation(pod, actual)).requests);
     return true;

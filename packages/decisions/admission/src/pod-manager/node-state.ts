@@ -204,8 +204,8 @@ export class NodeState {
     this.#held.delete(uid);
   }
 
-  /** Sets the pod's status. Returns whether the pod has fewer resources than before, so that others may get more. */
-  status(uid: string, status: PodStatus): boolean {
+  /** The pod has another status, which is read only if it matters. Returns whether the pod has fewer resources than before, so that others may get more. */
+  status(uid: string, status: () => PodStatus): boolean {
     const pod = this.#desiredPod(uid);
     return pod !== undefined && this.#admissions.status(pod, status);
   }

@@ -21,7 +21,7 @@ class Loop extends BaseLoop {
         { name: 'c', ready: true, restartCount: 0, image: '', imageID: '', resources: { requests: { cpu } } },
       ],
     };
-    this.state.status(uid, status);
+    this.state.status(uid, () => status);
     this.apply(this.state.decide(uid, NOW));
   }
 
