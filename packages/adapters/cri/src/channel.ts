@@ -68,22 +68,14 @@ export class Channel {
       }
       const deadline = options.deadlineMs === undefined ? Infinity : this.#clock.now() + options.deadlineMs;
       const onAbort = () => call.cancel();
-      const call = this.#client.makeUnaryRequest(
-        path,
-        passBytes,
-        decode,
-        request,
-        new Metadata(),
-        { deadline },
-        (error: ServiceError | null, response?: Response) => {
-          this.#open.delete(call);
-          options.signal?.removeEventListener('abort', onAbort);
-          if (error !== null) {
-            reject(criError(error, subject));
-          } else {
-            resolve(response as Response);
-          }
-        },
+      const onEnd = (error: ServiceError | null, response?: Response) => {
+        this.#open.delete(call);
+        options.signal?.removeEventListener('abort', onAbort);
+        if (error !== null) reject(criError(error, subject));
+        else resolve(response as Response);
+      };
+      const call = withoutStack(() =>
+        this.#client.makeUnaryRequest(path, passBytes, decode, request, new Metadata(), { deadline }, onEnd),
       );
       this.#open.add(call);
       options.signal?.addEventListener('abort', onAbort, { once: true });
@@ -144,6 +136,17 @@ export class Channel {
       this.#onReady(false);
     }
     channel.watchConnectivityState(state, Infinity, () => this.#watch(state));
+  }
+}
+
+/** The library makes an error for each call in advance, for its stack. A CriError names the call, and where it was awaited. */
+function withoutStack<T>(action: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return action();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
