@@ -45,7 +45,7 @@ describe('a unit', () => {
     await systemd.stopUnit('a-b.slice');
     const json =
       '{"DefaultDependencies":false,"Description":"a slice","Wants":["a.slice"],"MemoryMax":"18446744073709551615","AllowedCPUs":[3]}';
-    await poll(() => calls().filter((call) => call.startsWith('StopUnit')).length === 2);
+    await bus.called(() => calls().filter((call) => call.startsWith('StopUnit')).length === 2);
     expect(calls().filter((call) => !call.startsWith('Subscribe'))).toEqual([
       `StartTransientUnit a-b.slice ${json}`,
       `StartTransientUnit a-b.slice ${json}`,
@@ -61,7 +61,7 @@ describe('a unit', () => {
     const started = systemd.startTransientUnit('failing.slice', []);
     await expect(started).rejects.toThrow(UnitError);
     await expect(started).rejects.toThrow('systemd did not start unit failing.slice: its job ended with "failed"');
-    await poll(() => calls().includes('ResetFailedUnit failing.slice {}'));
+    await bus.called(() => calls().includes('ResetFailedUnit failing.slice {}'));
   });
 
   test('for which systemd takes too long is an error', async () => {
@@ -89,7 +89,7 @@ describe('a unit', () => {
 describe('the connection', () => {
   test('is opened again when the bus has restarted, also for a job that was awaited', async () => {
     const waiting = systemd.startTransientUnit('stuck-again.slice', []);
-    await poll(() => calls().some((call) => call.startsWith('StartTransientUnit stuck-again')));
+    await bus.called(() => calls().some((call) => call.startsWith('StartTransientUnit stuck-again')));
     await bus.end();
     await expect(waiting).rejects.toThrow(DBusCallError);
     await bus.begin();
@@ -109,7 +109,3 @@ describe('the connection', () => {
     rmSync(folder, { recursive: true });
   });
 });
-
-async function poll(isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
-}

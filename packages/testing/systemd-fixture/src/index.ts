@@ -37,6 +37,11 @@ export class TestSystemd {
     return lines.filter((line) => line.includes(' '));
   }
 
+  /** Resolves once the calls are as wanted. */
+  async called(isWanted: () => boolean): Promise<void> {
+    await this.#processes[1]?.until({ test: isWanted });
+  }
+
   /** Applies every unit's properties again. */
   async reload(): Promise<void> {
     const [, manager] = this.#processes;
@@ -87,8 +92,8 @@ function busConfig(address: string): string {
 interface Running {
   readonly child: ChildProcessByStdio<null, Readable, null>;
   readonly written: () => string;
-  /** Resolves once standard output matches; rejects when the process ends before. */
-  readonly until: (pattern: RegExp) => Promise<void>;
+  /** Resolves once standard output matches, which is tried whenever there is more; rejects when the process ends before. */
+  readonly until: (pattern: Pick<RegExp, 'test'>) => Promise<void>;
   readonly end: () => Promise<void>;
 }
 
