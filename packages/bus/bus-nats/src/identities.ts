@@ -61,6 +61,9 @@ export interface NodeLimits {
 
 const nodeLimits: NodeLimits = { connections: 256, streams: 8, consumers: 2_000 };
 
+/** How long a client may take to sign in, in seconds: on a machine without a free processor it can take longer than the 2 s of the server's default. */
+const AUTHENTICATION_S = 10;
+
 /** The maximum number of nodes of a server: the limits for all together cannot be changed while it is running. */
 export const MAX_NODES = 32;
 
@@ -78,6 +81,7 @@ export function serverConfig(options: ServerOptions): string {
     `host: ${JSON.stringify(options.host)}`,
     `port: ${options.port === 0 ? -1 : options.port}`,
     `max_payload: ${MAX_PAYLOAD}`,
+    `authorization: { timeout: ${AUTHENTICATION_S} }`,
     ...(tls === undefined
       ? []
       : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
