@@ -11,6 +11,7 @@ const programsOf = {
   'packages/adapters/service-kit': ['test/{ending-process,probe-service,record-writer,slot-holder}.ts'],
   'packages/observe/recording': ['test/endless-writer.ts'],
   'packages/testing/harness': ['src/*-process.ts', 'src/tunnel-inside.ts', 'test/killed-test.ts'],
+  'packages/testing/fuzz': ['src/{main,worker}.ts', 'test/planted-process.ts'],
   'packages/testing/systemd-fixture': ['src/*-process.ts'],
   'packages/tools/contract-document': ['src/keep.ts'],
   'packages/tools/launcher': [...programs['packages/tools/launcher'], 'scripts/*.mjs'],
