@@ -1,8 +1,9 @@
 // Ownership of real files.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { mount } from '@kubus/filesystem';
+import { mount, removeTree } from '@kubus/filesystem';
 import type { Clock } from '@kubus/ports';
 import fc from 'fast-check';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   lchownSync,
@@ -177,4 +178,13 @@ test('a long change is reported to the pod’s user, and then periodically', asy
     expect.stringContaining('Setting volume ownership for u1/volume is taking longer than expected'),
     'Setting volume ownership for u1/volume, processed 0 files.',
   ]);
+});
+
+test('every folder gets the group, also where no path reaches it', async () => {
+  const down = (each: string) => `for (let at = 0; at < 2500; at += 1) { ${each} process.chdir('d'); }`;
+  execFileSync(process.execPath, ['-e', down("fs.mkdirSync('d');")], { cwd: volume });
+  expect(await apply()).toEqual({ files: 2501 });
+  const deepest = `${down('')} console.log(fs.statSync('.').gid)`;
+  expect(execFileSync(process.execPath, ['-e', deepest], { cwd: volume, encoding: 'utf8' })).toBe(`${GID}\n`);
+  await removeTree(join(volume, 'd'));
 });

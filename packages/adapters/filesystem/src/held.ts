@@ -89,45 +89,115 @@ export interface TreeVisitor {
  * process.
  */
 export const AT_ONCE = 8;
-/** The greatest depth of a path (PATH_MAX). Every folder on the way is kept open. */
-const DEEPEST = 2048;
+/** How many folders on the way down are kept open. Those above them are opened again from below, on the way back. */
+const KEPT_OPEN = 32;
 
-/** Visits everything below an open folder while others may change it. Follows no link and enters no mount. */
-export async function walkTree(folder: Held, visitor: TreeVisitor, depth = 0): Promise<void> {
-  if (depth > DEEPEST) throw new KubusError('too-deep', `folders are more than ${DEEPEST} deep`);
-  const visit = async (entry: TreeEntry) => {
-    try {
-      await visitor.visit(entry);
-    } catch (error) {
-      if (!hasErrno(error, 'ENOENT')) throw error;
-    }
-  };
-  const enter = async (name: string) => {
-    const held = await openFolder(folder, name);
-    if (held === undefined) return visit({ folder, name });
-    try {
-      if (held.mount !== folder.mount) {
-        await visitor.mounted({ folder, name });
-        return;
+/** A folder on the way down, whose files were visited. */
+interface Level {
+  readonly name: string;
+  /** Set while it is kept open. */
+  held: Held | undefined;
+  /** Set while it is not. */
+  identity: string | undefined;
+  /** The folders in it that were not entered yet. */
+  readonly folders: string[];
+}
+
+/**
+ * Visits everything below an open folder while others may change it, at any depth, with a bounded number of descriptors. Follows no link and
+ * enters no mount.
+ *
+ * Throws a KubusError `moved` when a folder deep below was moved elsewhere meanwhile, so that there is no way back.
+ */
+export async function walkTree(root: Held, visitor: TreeVisitor): Promise<void> {
+  const levels: Level[] = [];
+  let at = root;
+  try {
+    levels.push({ name: '', held: root, identity: undefined, folders: await visitFiles(root, visitor) });
+    for (let level = levels[0]; level !== undefined; level = levels.at(-1)) {
+      const name = level.folders.pop();
+      if (name !== undefined) {
+        const held = await enter(at, name, visitor);
+        if (held === undefined) continue;
+        levels.push({ name, held, identity: undefined, folders: [] });
+        levels.at(-1)?.folders.push(...(await visitFiles(held, visitor)));
+        at = held;
+        await leaveOpen(levels, root);
+        continue;
       }
-      await walkTree(held, visitor, depth + 1);
-      await visit({ folder, name, held });
-    } finally {
-      await held.close();
+      levels.pop();
+      const parent = levels.at(-1);
+      if (parent === undefined) return;
+      const below = at;
+      try {
+        at = parent.held ??= await wayBack(below, parent);
+        await visitEntry({ folder: at, name: level.name, held: below }, visitor);
+      } finally {
+        await below.close();
+      }
     }
-  };
+  } finally {
+    for (const { held } of levels) if (held !== root) await held?.close();
+  }
+}
+
+/** Opens a folder that is to be entered; undefined when it is none any more, or something is mounted on it. */
+async function enter(folder: Held, name: string, visitor: TreeVisitor): Promise<Held | undefined> {
+  const held = await openFolder(folder, name);
+  if (held === undefined) {
+    await visitEntry({ folder, name }, visitor);
+    return undefined;
+  }
+  if (held.mount === folder.mount) return held;
+  try {
+    await visitor.mounted({ folder, name });
+    return undefined;
+  } finally {
+    await held.close();
+  }
+}
+
+/** Closes the folder that is too far above. */
+async function leaveOpen(levels: readonly Level[], root: Held): Promise<void> {
+  const far = levels.at(-1 - KEPT_OPEN);
+  if (far?.held === undefined || far.held === root) return;
+  far.identity = await far.held.identity();
+  await far.held.close();
+  far.held = undefined;
+}
+
+/** Opens a folder again from one in it. */
+async function wayBack(below: Held, { name, identity }: Level): Promise<Held> {
+  const held = await Held.open(below.at('..'), { folder: true });
+  if (held.mount === below.mount && (await held.identity()) === identity) return held;
+  await held.close();
+  throw new KubusError('moved', `a folder in ${name} was moved elsewhere while the folders were visited`);
+}
+
+/** Visits the files of a folder, and returns the names of the folders in it. */
+async function visitFiles(folder: Held, visitor: TreeVisitor): Promise<string[]> {
+  const folders: string[] = [];
   let files: string[] = [];
-  const visitFiles = async () => {
+  const visitAll = async () => {
     const names = files;
     files = [];
-    const results = await Promise.allSettled(names.map((name) => visit({ folder, name })));
+    const results = await Promise.allSettled(names.map((name) => visitEntry({ folder, name }, visitor)));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   };
   for await (const { name, isFolder } of entries(folder)) {
-    if (isFolder) await enter(name);
-    else if (files.push(name) === AT_ONCE) await visitFiles();
+    if (isFolder) folders.push(name);
+    else if (files.push(name) === AT_ONCE) await visitAll();
   }
-  await visitFiles();
+  await visitAll();
+  return folders;
+}
+
+async function visitEntry(entry: TreeEntry, visitor: TreeVisitor): Promise<void> {
+  try {
+    await visitor.visit(entry);
+  } catch (error) {
+    if (!hasErrno(error, 'ENOENT')) throw error;
+  }
 }
 
 /** The entries of an open folder; none when it was removed. */
