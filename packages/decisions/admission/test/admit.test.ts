@@ -311,3 +311,15 @@ describe('a critical pod', () => {
     expect(verdict(critical({ cpu: '1' }), [{ ...large, pod: undefined }, equal, small])).toBe('after small equal');
   });
 });
+
+test('refuses a pod whose log folder cannot exist', () => {
+  const named = (length: number) => {
+    const one = pod();
+    const { namespace, uid } = one.metadata;
+    return { ...one, metadata: { ...one.metadata, name: 'n'.repeat(length - namespace.length - uid.length - 2) } };
+  };
+  expect(verdict(named(255))).toBe('admitted');
+  expect(verdict(named(258))).toBe(
+    "NameTooLong: The pod's log folder <namespace>_<name>_<uid> would have a name of 258 characters, 3 more than can exist",
+  );
+});

@@ -109,11 +109,6 @@ function logPath(containerName: string, attempt: number): string {
   return `${containerName}/${attempt}.log`;
 }
 
-/** The name of a pod's log folder (behaviour:labels-paths-logs). */
-export function logFolder(pod: { namespace: string; name: string; uid: string }): string {
-  return `${pod.namespace}_${pod.name}_${pod.uid}`;
-}
-
 /** Base64 of a text's UTF-8 bytes. */
 function base64(text: string): string {
   let binary = '';

@@ -1,10 +1,4 @@
-export {
-  type ContainerSettings,
-  completeContainer,
-  containerConfig,
-  containerTemplate,
-  logFolder,
-} from './container-config.ts';
+export { type ContainerSettings, completeContainer, containerConfig, containerTemplate } from './container-config.ts';
 export { type DnsSettings, dnsConfig } from './dns.ts';
 export { fieldValue, resourceFieldValue } from './downward-api.ts';
 export {

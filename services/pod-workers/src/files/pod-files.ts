@@ -1,4 +1,5 @@
-import { hostNetworkHostsFile, logFolder, podHostname, podHostsFile } from '@kubus/container-config';
+import { hostNetworkHostsFile, podHostname, podHostsFile } from '@kubus/container-config';
+import { logFolder } from '@kubus/pod';
 import type { Pod, PodRef } from '@kubus/contracts';
 import { NotRegular, readRegular, removeTree, replaceRegular } from '@kubus/filesystem';
 import { podFolder } from '@kubus/volume';

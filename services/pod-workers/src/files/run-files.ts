@@ -1,4 +1,4 @@
-import { logFolder } from '@kubus/container-config';
+import { logFolder } from '@kubus/pod';
 import { attemptOfLog } from '@kubus/container-log';
 import type { PodRef } from '@kubus/contracts';
 import { createRegular, namesIn, readRegular } from '@kubus/filesystem';

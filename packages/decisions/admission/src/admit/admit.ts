@@ -1,5 +1,5 @@
 import type { Pod, Refusal } from '@kubus/contracts';
-import { isCritical } from '@kubus/pod';
+import { isCritical, logFolder, logFolderExcess } from '@kubus/pod';
 import { refuseAppArmor } from './app-armor.ts';
 import type { AdmissionNode } from '../admission-node.ts';
 import { predicateFailures, refusePlatform } from './predicates.ts';
@@ -18,9 +18,11 @@ type Answer = Refusal | { readonly victims: readonly string[] } | undefined;
 
 /**
  * The checks in the order of behaviour:admission; the first refusal counts. Pressure on the node (row 1) comes before
- * all of these, the resource managers (row 3) after the sysctls, and the node's shutdown (row 8) last.
+ * all of these, the resource managers (row 3) after the sysctls, and the node's shutdown (row 8) last. Names that cannot exist on the node
+ * are ours; those of manifests were refused with them.
  */
 const handlers: readonly ((pod: Pod, neighbours: readonly Neighbour[], node: AdmissionNode) => Answer)[] = [
+  refuseName,
   (pod, _neighbours, node) => refuseSysctls(pod, node.sysctls),
   (pod, _neighbours, node) => refusePlatform(pod, node),
   askPredicates,
@@ -37,6 +39,16 @@ export function admit(pod: Pod, neighbours: readonly Neighbour[], node: Admissio
     victims = answer.victims;
   }
   return { admitted: true, victims };
+}
+
+function refuseName({ metadata }: Pod): Answer {
+  const excess = logFolderExcess(metadata);
+  if (excess === 0) return undefined;
+  const name = logFolder(metadata);
+  return {
+    reason: 'NameTooLong',
+    message: `The pod's log folder <namespace>_<name>_<uid> would have a name of ${name.length} characters, ${excess} more than can exist`,
+  };
 }
 
 /** A critical pod is never refused for resources that less important pods use. */

@@ -1,10 +1,9 @@
 import type { OwnerReference, Pod, TemplateMeta } from '@kubus/contracts';
+import { logFolderExcess } from '@kubus/pod';
 import { type FieldErrors, type FieldPath, NOT_NEGATIVE } from './field.ts';
 import { dnsLabel, dnsSubdomain, labelValueText, qualifiedName } from './names.ts';
 
 const ANNOTATIONS_MAX_BYTES = 256 * 1024;
-/** The longest name of a folder, in bytes. */
-const LONGEST_FOLDER = 255;
 const UID = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,126}[A-Za-z0-9])?$/;
 const UID_RULE = 'must be at most 128 letters, digits, "-", "_" and ".", and begin and end with a letter or digit';
 
@@ -18,11 +17,8 @@ export function checkPodMeta(meta: Pod['metadata'], path: FieldPath, errors: Fie
   else errors.each(path.child('namespace'), meta.namespace, dnsLabel(meta.namespace));
   // The API server creates UIDs itself; a UID from a manifest would be used unchanged in names of directories and cgroups on the node.
   if (!UID.test(meta.uid)) errors.invalid(path.child('uid'), meta.uid, UID_RULE);
-  // The folder of the pod's logs is `<namespace>_<name>_<uid>`; the API server does not check this.
-  const folder = `${meta.namespace}_${meta.name}_${meta.uid}`.length;
-  if (folder > LONGEST_FOLDER) {
-    errors.tooLong(path.child('name'), meta.name.length - (folder - LONGEST_FOLDER));
-  }
+  const excess = logFolderExcess(meta);
+  if (excess > 0) errors.tooLong(path.child('name'), meta.name.length - excess);
   if ((meta.generation ?? 0) < 0) errors.invalid(path.child('generation'), meta.generation, NOT_NEGATIVE);
   checkLabels(meta.labels, path.child('labels'), errors);
   checkAnnotations(meta.annotations, path.child('annotations'), errors);
