@@ -29,6 +29,7 @@ import {
   serviceContracts,
   serviceNames,
   serviceShare,
+  stuckService,
   streamSchema,
 } from '@kubus/contracts';
 import { freePort } from '@kubus/launcher';
@@ -265,10 +266,11 @@ export class ApiNode {
     bus.announce({ version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', http: '127.0.0.1:1' });
   }
 
-  /** Publishes which instances of the prober exist, as the launcher does. */
+  /** Publishes which instances of the prober exist, and that one was stuck, as the launcher does. */
   async probers(...instances: string[]): Promise<void> {
-    const shares = (await this.#join('launcher')).owner(serviceShare);
-    shares.put('prober', { instances, term: 1 });
+    const launcher = await this.#join('launcher');
+    launcher.owner(serviceShare).put('prober', { instances, term: 1 });
+    launcher.owner(stuckService).put('prober-0', { count: 2, at: '2030-01-01T00:00:00Z', reason: 'no answer' });
   }
 
   killNats(): Promise<void> {

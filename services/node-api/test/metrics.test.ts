@@ -105,6 +105,10 @@ describe('the metrics of the node', () => {
     const before = await errors();
     await ask('/metrics');
     expect(await errors()).toBe(before);
+    await poll('the service that was stuck is counted', async () => {
+      const [line] = await linesOf('kubus_stuck_services_total{target="prober-0"');
+      return line?.endsWith(' 2') === true || undefined;
+    });
   });
 
   test('lack those of a service that does not answer, which is counted', async () => {

@@ -227,6 +227,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       deviceResource,
       deviceAllocation,
       serviceShare,
+      stuckService,
     ],
     serves: [],
     calls: [

@@ -1,5 +1,5 @@
 import type { Bus, FactReader } from '@kubus/bus';
-import { type ServiceShare, serviceShare } from '@kubus/contracts';
+import { type ServiceShare, serviceShare, stuckService } from '@kubus/contracts';
 import { type MetricFamily, Tally } from '@kubus/metrics';
 import { type InstanceFamilies, mergeFamilies, parseFamilies, podGauges } from '@kubus/node-metrics';
 import { type Clock, type Logger, toError } from '@kubus/ports';
@@ -33,6 +33,7 @@ export class NodeMetrics {
     const { own, bus, clock } = options;
     this.#options = options;
     this.#shares = bus.reader(serviceShare);
+    const stuck = bus.reader(stuckService);
     this.requests = new RequestMetrics(clock);
     this.requests.show(own);
     own.add(buildInfo);
@@ -53,6 +54,12 @@ export class NodeMetrics {
       name: 'kubus_scrape_errors_total',
       help: 'Services whose metrics were missing in the last scrape of the node.',
       collect: () => this.#errors.samples,
+    });
+    own.add({
+      type: 'counter',
+      name: 'kubus_stuck_services_total',
+      help: 'How often the launcher has ended a service because it no longer answered.',
+      collect: () => [...stuck].map(({ key, value }) => ({ value: value.count, labels: { target: key } })),
     });
   }
 
