@@ -5,7 +5,7 @@ import { connectNats, defaultRecordLimits, ensureStreams, permissionsOf } from '
 import { recordStream } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 
-const limits = { connections: 6, streams: 2, consumers: 10 };
+const limits = { connections: 8, streams: 2, consumers: 10 };
 const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
@@ -43,6 +43,20 @@ test('an identity can make no more consumers than a node may have', async () => 
   const made = await Promise.all(Array.from({ length: limits.consumers }, (_, at) => make(at)));
   expect(made.filter((error) => error !== undefined)).toEqual([]);
   expect(await make(limits.consumers)).toBe('maximum consumers limit reached');
+});
+
+test('no identity makes a further stream, in memory or in files', async () => {
+  for (const instance of ['launcher-0', 'reader-0']) {
+    const one = await connection(instance);
+    for (const storage of ['memory', 'file']) {
+      const config = { name: `other_${storage}`, subjects: ['other'], storage, max_bytes: 1e12 };
+      const answer = await one
+        .request(`$JS.API.STREAM.CREATE.${config.name}`, JSON.stringify(config), { timeout: 60_000 })
+        .then((message) => message.json<{ error?: { description: string } }>().error?.description ?? 'made')
+        .catch(() => 'refused');
+      expect([instance, storage, answer]).toEqual([instance, storage, expect.not.stringMatching(/^made$/)]);
+    }
+  }
 });
 
 test('an identity can open no more connections than a node may have, and those that are open stay', async () => {
