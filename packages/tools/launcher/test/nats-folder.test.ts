@@ -157,6 +157,13 @@ describe('an external NATS server', () => {
       answerDiscovery(launchers[node], { ...description, stats: () => ({ requests: 0, errors: 0 }) }, systemClock);
       await launchers[node].flush();
     }
+    // One with the same name and keys, such as on another machine, is not started beside it.
+    await expect(checkNats(use(url, 'a'))).rejects.toMatchObject({
+      code: 'NatsUnusable',
+      message: expect.stringMatching(
+        / is used by a running node a already: stop that one, or start this one with another/,
+      ),
+    });
     // Instances have the same names on every node: a client receives those of its own node only.
     const people = await connectAs(url, 'a', 'cli-0');
     const inbox = `${inboxPrefix('cli-0')}.x`;

@@ -6,6 +6,10 @@ import { LauncherError } from '../errors.ts';
 
 /** The identity that creates and removes streams. */
 const instance = 'launcher-0';
+/** The identity that may ask who is there. */
+const asking = 'cli-0';
+/** How long a launcher may take to say that it is there, in milliseconds. */
+const ANSWER_MS = 2_000;
 
 /** A node on an external NATS server. */
 export interface NatsUse {
@@ -19,11 +23,12 @@ export interface NatsUse {
 }
 
 /**
- * Checks whether a node can use the server; changes nothing there.
+ * Checks whether a node can use the server, and that no launcher of a node with its name and keys does; changes nothing there.
  *
  * @throws LauncherError `NatsUnusable` with the URL, the cause and how to fix it.
  */
 export async function checkNats(use: NatsUse): Promise<void> {
+  await refuseSecond(use);
   const connection = await connect(use);
   try {
     await jetstreamManager(connection);
@@ -32,6 +37,25 @@ export async function checkNats(use: NatsUse): Promise<void> {
   } finally {
     await connection.close();
   }
+}
+
+/** Two machines that run one node would take each other's facts for their own of another life. */
+async function refuseSecond(use: NatsUse): Promise<void> {
+  const connection = await connect(use, asking);
+  try {
+    const answered = await connection
+      .request(`$SRV.PING.launcher.${instance}`, '', { timeout: ANSWER_MS })
+      .catch(() => undefined);
+    if (answered === undefined) return;
+  } finally {
+    await connection.close();
+  }
+  throw unusable(
+    use,
+    `is used by a running node ${use.node} already`,
+    'stop that one, or start this one with another name and keys of its own (--node)',
+    undefined,
+  );
 }
 
 /**
@@ -57,10 +81,10 @@ export async function leaveNats(use: NatsUse): Promise<void> {
 
 const remedy = 'start or reload the server with the configuration that "kubus identities" writes';
 
-async function connect(use: NatsUse): Promise<NatsConnection> {
+async function connect(use: NatsUse, as = instance): Promise<NatsConnection> {
   const { url, ca, node, identities } = use;
-  const seed = await readSeed(identities, instance);
-  return connectNats({ servers: url, tls: { ca }, instance, seed, once: true }).catch((error: unknown) => {
+  const seed = await readSeed(identities, as);
+  return connectNats({ servers: url, tls: { ca }, instance: as, seed, once: true }).catch((error: unknown) => {
     if (error instanceof AuthorizationError)
       throw unusable(use, `does not accept the identities of node ${node}`, remedy, error);
     throw unusable(use, `cannot be reached (${toError(error).message})`, 'start the server, or correct the URL', error);
