@@ -1,4 +1,4 @@
-import { makeShared } from '@kubus/filesystem';
+import { makeShared, useMountHelper } from '@kubus/filesystem';
 import { Distribution } from '@kubus/metrics';
 import { ObjectClient } from '@kubus/object-socket';
 import { FileRecordStore, type ServiceDefinition, nodeResources } from '@kubus/service-kit';
@@ -27,6 +27,7 @@ export const volumeManager: ServiceDefinition = {
   start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
+    if (config.pods.mountHelper !== undefined) useMountHelper(config.pods.mountHelper);
     // Shared, for pods that ask for mount propagation between containers and the node.
     await makeShared(root);
     const objects = config.objects && new ObjectClient(config.objects.socket);

@@ -10,6 +10,7 @@ export {
   mount,
   unmount,
   unmountBelow,
+  useMountHelper,
 } from './mount-programs.ts';
 export { type Mount, deviceOf, isMounted, listMounts, mountsBelow, parseMounts } from './mount-table.ts';
 export { NotRegular, createRegular, openHeld, openRegular, readRegular, replaceRegular } from './open-regular.ts';

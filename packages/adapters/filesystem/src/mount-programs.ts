@@ -1,4 +1,5 @@
 import { KubusError } from '@kubus/ports';
+import { type HelperRequest, MountHelper } from './mount-helper.ts';
 import { listMounts, mountAround, mountsBelow } from './mount-table.ts';
 import { runProgram } from './run-program.ts';
 
@@ -10,6 +11,22 @@ const LIMIT_MS = 30_000;
  * one that hung.
  */
 export class MountError extends KubusError {}
+
+/** Flags of mount(2) by the option of mount(8). */
+const FLAGS: Readonly<Record<string, number>> = { ro: 1, nosuid: 2, nodev: 4, noexec: 8 };
+const [MS_BIND, MS_REC, MS_SHARED] = [1 << 12, 1 << 14, 1 << 20];
+
+let helper: MountHelper | undefined;
+
+/**
+ * From now on this process has its usual mounts made by a helper that stays. A program is started only for what the helper cannot do, and to
+ * say why something has failed.
+ *
+ * @param program the compiled native/mount-helper.c
+ */
+export function useMountHelper(program: string): void {
+  helper ??= new MountHelper(program);
+}
 
 /** A file system to be mounted. */
 export interface MountRequest {
@@ -26,7 +43,24 @@ export interface MountRequest {
 /** Mounts a file system. Throws {@link MountError}. */
 export async function mount({ type, source, target, options, limitMs = LIMIT_MS }: MountRequest): Promise<void> {
   const words = options.length === 0 ? [] : ['-o', options.join(',')];
-  await run(['mount', '-t', type, ...words, '--', source, target], target, limitMs);
+  await run(
+    ['mount', '-t', type, ...words, '--', source, target],
+    target,
+    limitMs,
+    nativeMount({ type, source, target, options }),
+  );
+}
+
+/** The request of the helper for the same mount; undefined for what it does not know. */
+function nativeMount({ type, source, target, options }: MountRequest): HelperRequest | undefined {
+  const request = { what: 'mount', source, target } as const;
+  if (type === 'none' && options.length === 1 && options[0] === 'bind') {
+    return { ...request, type: '', flags: MS_BIND, data: '' };
+  }
+  const data = options.filter((option) => /^(size|nr_inodes|mode|uid|gid)=/.test(option));
+  const flags = options.flatMap((option) => FLAGS[option] ?? []);
+  if (type !== 'tmpfs' || data.length + flags.length < options.length) return undefined;
+  return { ...request, type, flags: flags.reduce((all, flag) => all | flag, 0), data: data.join(',') };
 }
 
 /**
@@ -37,7 +71,8 @@ export async function mount({ type, source, target, options, limitMs = LIMIT_MS 
  * Throws {@link MountError}.
  */
 export async function bindMount(source: string, target: string): Promise<void> {
-  await run(['mount', '--no-canonicalize', '--bind', '--', source, target], target, LIMIT_MS);
+  const request = { what: 'mount', source, target, type: '', flags: MS_BIND, data: '' } as const;
+  await run(['mount', '--no-canonicalize', '--bind', '--', source, target], target, LIMIT_MS, request);
 }
 
 /**
@@ -50,8 +85,12 @@ export async function bindMount(source: string, target: string): Promise<void> {
 export async function makeShared(path: string): Promise<void> {
   const around = mountAround(path, await listMounts());
   if (around?.shared === true) return;
-  if (around?.target !== path) await run(['mount', '--rbind', '--', path, path], path, LIMIT_MS);
-  await run(['mount', '--make-rshared', '--', path], path, LIMIT_MS);
+  const request = (flags: number) =>
+    ({ what: 'mount', source: path, target: path, type: '', flags, data: '' }) as const;
+  if (around?.target !== path) {
+    await run(['mount', '--rbind', '--', path, path], path, LIMIT_MS, request(MS_BIND | MS_REC));
+  }
+  await run(['mount', '--make-rshared', '--', path], path, LIMIT_MS, request(MS_SHARED | MS_REC));
 }
 
 /** File systems with a server or process that may not answer. */
@@ -71,7 +110,8 @@ export async function checkAnswers(path: string, limitMs: number): Promise<void>
 
 /** Makes the bind mount at `target` read-only. Throws {@link MountError}. */
 export async function makeReadOnly(target: string): Promise<void> {
-  await run(['mount', '-o', 'remount,bind,ro', '--', target], target, LIMIT_MS);
+  const request = { what: 'readonly', target } as const;
+  await run(['mount', '-o', 'remount,bind,ro', '--', target], target, LIMIT_MS, request);
 }
 
 /**
@@ -87,7 +127,8 @@ export async function unmount(
   const { how, limitMs = LIMIT_MS } = options;
   const word = { force: ['--force'], lazy: ['--lazy'] };
   // With a path as in the mount table, the program need not access the target, which could hang.
-  await run(['umount', '--no-canonicalize', ...(how ? word[how] : []), '--', target], target, limitMs);
+  const request = how === undefined ? ({ what: 'unmount', target } as const) : undefined;
+  await run(['umount', '--no-canonicalize', ...(how ? word[how] : []), '--', target], target, limitMs, request);
 }
 
 /**
@@ -104,14 +145,26 @@ export async function unmountBelow(path: string): Promise<void> {
   }
 }
 
-async function run(command: readonly [string, ...string[]], target: string, limitMs: number): Promise<void> {
+/** @param request the same for the helper. What it cannot do, the program does, or says why it cannot be done */
+async function run(
+  command: readonly [string, ...string[]],
+  target: string,
+  limitMs: number,
+  request?: HelperRequest,
+): Promise<void> {
+  const context = { program: command[0], target };
+  const timeout = () => {
+    const message = `${command[0]} of ${target} has not ended after ${limitMs / 1000} s`;
+    return new MountError('timed-out', message, { context });
+  };
+  const outcome = request && (await helper?.run(request, limitMs));
+  if (outcome === 'done') return;
+  if (outcome === 'timed-out') throw timeout();
+  if (outcome === 'lost')
+    throw new MountError('mount', `${command[0]} of ${target}: the mount helper has ended`, { context });
   const { code, stderr, timedOut } = await runProgram(command, limitMs);
   if (code === 0) return;
-  const context = { program: command[0], target };
-  if (timedOut) {
-    const message = `${command[0]} of ${target} has not ended after ${limitMs / 1000} s`;
-    throw new MountError('timed-out', message, { context });
-  }
+  if (timedOut) throw timeout();
   const said = stderr.trim();
   throw new MountError('mount', said === '' ? `${command[0]} of ${target} failed` : said, { context });
 }

@@ -38,6 +38,7 @@ const names = {
   'kubus-cni': natives.shim,
   relay: natives.relay,
   'stream-relay': natives.streamRelay,
+  'mount-helper': natives.mountHelper,
   'keep-service': natives.keepService,
   'check-service': natives.checkService,
 };

@@ -83,7 +83,12 @@ function ownConfig(dir: ContainerDir, settings: ContainerSettings): object {
       podCidrs: [POD_CIDR],
     },
     objects: { socket: dir.socket('objects') },
-    pods: { root: dir.pods, logs: dir.podLogs, logLinks: dir.logLinks },
+    pods: {
+      root: dir.pods,
+      logs: dir.podLogs,
+      logLinks: dir.logLinks,
+      mountHelper: nativeProgram('mount-helper'),
+    },
     images: { gc: { keep: [pauseReference, busyboxReference] } },
   };
 }

@@ -110,6 +110,7 @@ export class KubeletNode {
       nats,
       relay: natives.relay,
       streamRelay: natives.streamRelay,
+      mountHelper: natives.mountHelper,
       runtime: socket,
       handler,
       cgroupDriver,

@@ -21,6 +21,8 @@ export interface NodeParts {
   readonly relay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
   readonly streamRelay: string;
+  /** The helper that makes volume-manager's mounts. */
+  readonly mountHelper: string;
   /** The container runtime's socket. */
   readonly runtime: string;
   /** The runtime handler whose network cni-bridge sets up; undefined: the runtime has no such handler. */
@@ -151,11 +153,12 @@ function bytes(quantity: string): number {
 
 function pods(
   { config, flags, podMemory }: Pick<KubeletSettings, 'config' | 'flags' | 'podMemory'>,
-  { dir, cgroupDriver, cpus, accountsForSwap }: NodeParts,
+  { dir, mountHelper, cgroupDriver, cpus, accountsForSwap }: NodeParts,
 ): object {
   const { maxPods, podsPerCore, podPidsLimit } = config;
   return {
     root: dir.kubeletRoot,
+    mountHelper,
     logs: config.podLogsDir,
     // Beside the pod logs, by default /var/log/containers, where log collectors look.
     logLinks: join(dirname(config.podLogsDir), 'containers'),

@@ -13,6 +13,9 @@ const portRelaySource = fileURLToPath(new URL('../../relay/port-relay.c', import
 const streamRelaySource = fileURLToPath(
   new URL('../../../../../services/node-api/relay/stream-relay.c', import.meta.url),
 );
+const mountHelperSource = fileURLToPath(
+  new URL('../../../../adapters/filesystem/native/mount-helper.c', import.meta.url),
+);
 const sdNotifySource = fileURLToPath(new URL('../../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../../native/hold-lock.c', import.meta.url));
 const keepServiceSource = fileURLToPath(new URL('../../native/keep-service.c', import.meta.url));
@@ -26,6 +29,8 @@ export interface Natives {
   readonly portRelay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
   readonly streamRelay: string;
+  /** Makes the mounts of volume-manager. */
+  readonly mountHelper: string;
   /** Holds the lock on a file. */
   readonly holdLock: string;
   /** Process 1 of a service's container. */
@@ -36,16 +41,17 @@ export interface Natives {
 
 /** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, streamRelay, holdLock, keepService, checkService] = await Promise.all([
+  const [shim, relay, portRelay, streamRelay, mountHelper, holdLock, keepService, checkService] = await Promise.all([
     compileStatic(shimSource, cache, shimParts),
     compileStatic(relaySource, cache),
     compileStatic(portRelaySource, cache),
     compileStatic(streamRelaySource, cache),
+    compileStatic(mountHelperSource, cache),
     compileStatic(holdLockSource, cache),
     compileStatic(keepServiceSource, cache),
     compileStatic(checkServiceSource, cache),
   ]);
-  return { shim, relay, portRelay, streamRelay, holdLock, keepService, checkService };
+  return { shim, relay, portRelay, streamRelay, mountHelper, holdLock, keepService, checkService };
 }
 
 /**

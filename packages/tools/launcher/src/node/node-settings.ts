@@ -91,7 +91,7 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { natives: Pick<Natives, 'relay' | 'streamRelay'>; plugins: string },
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay' | 'mountHelper'>; plugins: string },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
@@ -129,6 +129,7 @@ export async function writeNodeConfig(
       root: dir.pods,
       logs: dir.podLogs,
       logLinks: dir.logLinks,
+      mountHelper: parts.natives.mountHelper,
       syncEveryMs: 60_000,
       cgroupDriver: 'cgroupfs',
       cpuQuota: true,

@@ -16,6 +16,7 @@ const parts = {
   nats: { url: 'nats://127.0.0.1:4000' },
   relay: '/relay',
   streamRelay: '/stream-relay',
+  mountHelper: '/mount-helper',
   runtime: '/run/containerd/containerd.sock',
   handler: undefined,
   cgroupDriver: 'systemd',
