@@ -85,10 +85,10 @@ test('a runtime that is not ready is waited for', async () => {
 
 test('a start writes the pod’s record once before its first container, however many it has, and its status once later', async () => {
   const writes: number[] = [];
-  const { put } = node.records;
+  const put = node.records.put.bind(node.records);
   node.records.put = (key, value) => {
     writes.push(node.bridge.done.filter((what) => what.startsWith('CreateContainer')).length);
-    return put.call(node.records, key, value);
+    return put(key, value);
   };
   const containers = ['one', 'two', 'three'].map((name) => ({
     name,

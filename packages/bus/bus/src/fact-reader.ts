@@ -311,8 +311,9 @@ export class FactReader<T> {
 
 /** Why a value cannot be read; undefined when it can. */
 function errorOf(fact: Fact<unknown> | undefined): Error | undefined {
+  if (fact === undefined) return undefined;
   try {
-    void fact?.value;
+    const { value: _ } = fact;
     return undefined;
   } catch (error) {
     return toError(error);
