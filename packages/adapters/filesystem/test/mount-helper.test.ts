@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -30,12 +30,14 @@ const source = fileURLToPath(new URL('../native/mount-helper.c', import.meta.url
 const { PATH } = process.env;
 let dir: string;
 
+const programs = mkdtempSync(join(tmpdir(), 'kubus-mount-helper-'));
+
 beforeAll(() => {
-  // In a folder of its own, which the system removes: the helper runs until this process ends.
-  const program = join(mkdtempSync(join(tmpdir(), 'kubus-mount-helper-')), 'mount-helper');
+  const program = join(programs, 'mount-helper');
   execFileSync('cc', ['-std=c11', '-O2', '-Wall', '-Wextra', '-Werror', '-static', source, '-o', program]);
   useMountHelper(program);
 });
+afterAll(() => rmSync(programs, { recursive: true }));
 beforeEach(() => {
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-mount-')));
 });
