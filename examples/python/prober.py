@@ -230,7 +230,9 @@ class Prober:
             return "failure", str(error) or "timed out", causes
 
     async def _exec(self, target: Target, command: list[str], limit: float, causes: list[Message]) -> Attempt | None:
-        request = {"params": {"containerId": target.run, "cmd": command, "timeout": str(int(limit))}}
+        params = {"containerId": target.run, "cmd": command, "timeout": str(int(limit))}
+        # Of the output only what the event of a failure shows.
+        request = {"params": params, "output": 10 * 1024}
         try:
             reply = await self._bus.call("runtime", "ExecSync", target.uid, request, causes)
         except CommandFailed as error:

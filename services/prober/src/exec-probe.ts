@@ -19,7 +19,7 @@ export async function probeExec(
   const { podUid, containerId, timeoutMs, causes } = options;
   const params = { containerId, cmd: [...command], timeout: String(timeoutMs / 1000) };
   try {
-    const { result, cause } = await bus.call(criCommands.ExecSync, podUid, { params }, { causes });
+    const { result, cause } = await bus.call(criCommands.ExecSync, podUid, { params, output: MAX_OUTPUT }, { causes });
     const { stdout = '', stderr = '', exitCode = 0 } = result.response;
     return { attempt: judgeExec(exitCode, outputOf(stdout, stderr)), cause };
   } catch (error) {

@@ -140,7 +140,8 @@ export class PodProber {
     }
     const event = outcome.kind === 'made' ? attemptEvent(kind, outcome.attempt) : erroredEvent(kind, outcome.error);
     if (event === undefined) return;
-    logger.info({ ...fields, reason: event.reason }, event.message);
+    // The text of the event may be output of the container, which is no part of logs.
+    logger.info({ ...fields, reason: event.reason }, 'the outcome of a probe is an event of the pod');
     const { ref } = this;
     const causes = outcome.kind === 'made' ? outcome.causes : this.#causes();
     events.record({ ref, type: 'Warning', ...event, fieldPath }, causes);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import * as fc from 'fast-check';
-import { pageOf } from './plain-commands.ts';
+import { cutOutput, pageOf } from './plain-commands.ts';
 
 const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 });
 
@@ -57,5 +57,23 @@ describe('a list in pages', () => {
     expect(pageOf('Version', answer, { limit: 1 })).toEqual({ response: answer, next: undefined });
     expect(pageOf('ListContainers', { ...answer }, undefined)).toEqual({ response: answer, next: undefined });
     expect(pageOf('ListContainers', {}, undefined).response).toEqual({ containers: [] });
+  });
+});
+
+describe('the output of a command', () => {
+  const answer = (exitCode: number, stdout: string, stderr: string) => ({
+    exitCode,
+    stdout: Buffer.from(stdout).toString('base64'),
+    stderr: Buffer.from(stderr).toString('base64'),
+  });
+
+  test.each([
+    ['is left whole for a caller that wants it', answer(0, 'out', 'err'), undefined, answer(0, 'out', 'err')],
+    ['is left out if the command succeeds', answer(0, 'out', 'err'), 100, answer(0, '', '')],
+    ['is left out for a caller that shows none of it', answer(1, 'out', 'err'), 0, answer(1, '', '')],
+    ['is cut to what is shown of a failure', answer(1, 'out', 'err'), 4, answer(1, 'out', 'e')],
+    ['is cut within the standard output', answer(1, 'out', 'err'), 2, answer(1, 'ou', '')],
+  ])('%s', (_what, response, bytes, expected) => {
+    expect(cutOutput(response, bytes)).toEqual(expected);
   });
 });

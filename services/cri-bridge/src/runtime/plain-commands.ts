@@ -33,19 +33,33 @@ export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps
   const { bus, runtime, stamps } = options;
   const serve = <M extends BusCriMethod>(method: M) => {
     bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>): Promise<CriResult<M>> => {
-      const { params, page } = command.request;
+      const { params, page, output } = command.request;
       command.begin();
       const answer = await runtime.call(method, params).catch((error: unknown) => {
         throw toReplyError(error);
       });
       const { response, next } = pageOf(method, answer, page);
-      return { response, at: stamps.next(), ...(next !== undefined && { next }) };
+      return { response: cutOutput(response, output), at: stamps.next(), ...(next !== undefined && { next }) };
     });
   };
   const fenced: readonly string[] = fencedMethods;
   for (const method of Object.keys(criCommands) as BusCriMethod[]) {
     if (!fenced.includes(method)) serve(method);
   }
+}
+
+/** Leaves of the output of a command what its caller shows: the first `bytes` bytes if it failed, else nothing. */
+export function cutOutput<Response extends object>(response: Response, bytes: number | undefined): Response {
+  if (bytes === undefined) return response;
+  const {
+    stdout = '',
+    stderr = '',
+    exitCode = 0,
+  } = response as { stdout?: string; stderr?: string; exitCode?: number };
+  const left = exitCode === 0 ? 0 : bytes;
+  const first = Buffer.from(stdout, 'base64').subarray(0, left);
+  const second = Buffer.from(stderr, 'base64').subarray(0, left - first.length);
+  return { ...response, stdout: first.toString('base64'), stderr: second.toString('base64') };
 }
 
 /** Cuts one page out of a list, in the order of ids; other answers stay whole. */

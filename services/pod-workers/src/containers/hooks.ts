@@ -61,7 +61,7 @@ async function runExec(sync: HookSync, { containerId, container }: HookTarget, {
   let exitCode: number;
   try {
     // 0: the handler may take as long as the container runs.
-    const request = { params: { containerId, cmd: command, timeout: '0' } };
+    const request = { params: { containerId, cmd: command, timeout: '0' }, output: 0 };
     const { result } = await bus.call(criCommands.ExecSync, ref.uid, request, { causes: runtime.cause });
     exitCode = result.response.exitCode ?? 0;
   } catch (error) {

@@ -170,6 +170,11 @@ export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, starting after the item with the id `after`. */
   page?: { limit: number; after?: string | undefined } | undefined;
+  /**
+   * ExecSync only: so many bytes of the output of a command that fails are in the answer, and nothing of one that succeeds; missing: all of
+   * both. What is in messages is in recordings too.
+   */
+  output?: number | undefined;
   /** RunPodSandbox only: makes the sender the pod's owner, if the bridge knows of no other one and has nothing of the pod. */
   fence?: FirstFence | undefined;
   /** CreateContainer only: environment, command and args, which are completed with the objects' values when the call is made. */
@@ -218,6 +223,7 @@ const podMethods: readonly string[] = [
 /** Fields that a request has in addition to the call's own. */
 const extras: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
   CreateContainer: { process: processToCompleteSchema.optional() },
+  ExecSync: { output: z.int().nonnegative().optional() },
   RunPodSandbox: { fence: firstFenceSchema.optional() },
 };
 
