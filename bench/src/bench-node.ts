@@ -2,7 +2,7 @@ import { ownerOf } from '@kubus/admission';
 import { HEADER, type WireMessage } from '@kubus/bus';
 import { PEOPLE, connectNats, fromNats, inboxPrefix, nodeSubject, readRecord, readSeed } from '@kubus/bus-nats';
 import { podTimeline } from '@kubus/causality';
-import { encodeToken, keyOf, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
+import { keyOf, podPatterns, podStatus, podStatusReportSchema, podWorker, serviceInstance } from '@kubus/contracts';
 import type { PodTimeline } from '@kubus/contracts/observatory';
 import {
   NATS_PORT,
@@ -128,7 +128,7 @@ export class BenchNode implements Subject {
   async story(name: string): Promise<PodTimeline> {
     const uid = [...this.#uids].find(([, one]) => one === name)?.[0] ?? '';
     const inbox = `${inboxPrefix(PEOPLE)}.${randomBytes(8).toString('hex')}`;
-    const messages = await readRecord(this.#connection, this.dir.node, `*.*.*.${encodeToken(uid)}`, inbox);
+    const messages = await readRecord(this.#connection, this.dir.node, podPatterns(uid), inbox);
     return podTimeline(uid, messages);
   }
 

@@ -48,7 +48,7 @@ onNode(
     expect(await page.ask('/')).toMatchObject({ node: node.name, faults: true });
     const late = {
       id: 'late-starts',
-      match: { subject: 'runtime.cmd.StartContainer.*', source: 'pod-workers' },
+      match: { subject: 'runtime.cmd.StartContainer.>', source: 'pod-workers' },
       what: { kind: 'delay', ms: DELAY_MS },
     };
     // Without the token no fault can be injected.
@@ -63,7 +63,7 @@ onNode(
     const counted = await poll('the rule to be counted', async () =>
       (await faults()).rules.find(({ acted }) => acted > 0),
     );
-    expect(counted).toMatchObject({ rule: late, text: expect.stringContaining('runtime.cmd.StartContainer.*') });
+    expect(counted).toMatchObject({ rule: late, text: expect.stringContaining('runtime.cmd.StartContainer.>') });
     const listed = await node.kubus('fault', 'list', '-o', 'json');
     expect(JSON.parse(listed.stdout)).toMatchObject([{ rule: late }]);
 

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from fact import Fact
-from message import Message, encode_token, now, received_message
+from message import Message, encode_token, is_repeated, now, received_message
 from nkey import UserKey
 
 ASK_AGAIN_S = 15.0
@@ -49,7 +49,8 @@ class Reader:
         self._pending: set[str] = set()
 
     async def deliver(self, message: Msg) -> None:
-        self._take(received_message(message))
+        if not is_repeated(message):
+            self._take(received_message(message))
 
     async def load(self) -> None:
         """Reports nothing and applies no mark until all stored values have been received."""
@@ -100,6 +101,8 @@ class Bus:
         self._pending: dict[str, asyncio.Future[Message]] = {}
         self._numbers: dict[str, int] = {}
         self._open: dict[str, set[int]] = {}
+        self._announced: asyncio.Future[Fact] | None = None
+        self._changed = asyncio.Event()
 
     async def connect(self) -> None:
         # nats-py reads seeds only with one more package; the nonce can be signed without it.
@@ -114,7 +117,7 @@ class Bus:
             reconnected_cb=self._reconnected,
             error_cb=self._ignore,
         )
-        replies = f"kubus.{encode_token(self.node)}.reply.{self.service}.{self.instance}.*"
+        replies = f"kubus.{encode_token(self.node)}.reply.{self.service}.{self.instance}.*.*"
         if self.service != "reader":
             await self._client.subscribe(replies, cb=self._replied)
 
@@ -154,7 +157,8 @@ class Bus:
         """Subscribes to all messages under a pattern below the node, from now on."""
 
         async def deliver(message: Msg) -> None:
-            on_message(received_message(message))
+            if not is_repeated(message):
+                on_message(received_message(message))
 
         await self._client.subscribe(f"kubus.{encode_token(self.node)}.{pattern}", cb=deliver)
 
@@ -308,8 +312,10 @@ class Bus:
 
     # ---- commands
 
-    async def call(self, area: str, name: str, key: str, request: Any, causes: list[Message]) -> Message:
-        """Runs a command that needs no fencing token. It is sent again until it is answered.
+    async def call(
+        self, server: str, area: str, name: str, key: str, request: Any, causes: list[Message]
+    ) -> Message:
+        """Runs a command of a service that needs no fencing token. It is sent again until it is answered.
 
         Raises CommandFailed with the error of the server.
         """
@@ -319,13 +325,15 @@ class Bus:
         still_open.add(number)
         end: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._pending[f"{kind} {number}"] = end
-        subject = f"kubus.{encode_token(self.node)}.{kind}.{encode_token(key)}"
-        reply = f"kubus.{encode_token(self.node)}.reply.{self.service}.{self.instance}.{encode_token(key)}"
+        caller = f"{self.service}.{self.instance}"
+        subject = f"kubus.{encode_token(self.node)}.{kind}.{encode_token(key)}.{caller}"
+        reply = f"kubus.{encode_token(self.node)}.reply.{caller}.{encode_token(key)}.{server}"
         wait = FIRST_ASK_S
         try:
             while True:
                 headers = self.stamp(f"{kind}/1", key, causes)
                 headers["Kubus-Command"] = f"{self.epoch}.{number}.{min(still_open)}"
+                headers["Kubus-Server"] = str(await self._epoch_of(f"{server}-0"))
                 await self._client.publish(subject, json.dumps(request).encode(), reply=reply, headers=headers)
                 done, _ = await asyncio.wait([end], timeout=wait)
                 if done:
@@ -335,7 +343,20 @@ class Bus:
             still_open.discard(number)
             del self._pending[f"{kind} {number}"]
 
+    async def _epoch_of(self, instance: str) -> int:
+        """The announced epoch of a server; waits until it has announced itself."""
+        if self._announced is None:
+            reading = self.read("service", "instance", lambda _key: self._changed.set())
+            self._announced = asyncio.ensure_future(reading)
+        announced = await asyncio.shield(self._announced)
+        while instance not in announced.values:
+            self._changed.clear()
+            await self._changed.wait()
+        return int(announced.values[instance].payload["epoch"])
+
     async def _replied(self, message: Msg) -> None:
+        if is_repeated(message):
+            return
         reply = received_message(message)
         status = reply.headers.get("Kubus-Status")
         if status in ("accepted", "attached"):

@@ -43,7 +43,12 @@ class Message:
 
     @property
     def key(self) -> str:
-        return decode_token(self.subject.rsplit(".", 1)[1])
+        return decode_token(self.subject.split(".")[5])
+
+
+def is_repeated(message: Msg) -> bool:
+    """Whether a consumer has delivered a stored message again, under the subject that it had."""
+    return message.reply.startswith("$JS.ACK.")
 
 
 def received_message(message: Msg) -> Message:

@@ -234,7 +234,7 @@ class Prober:
         # Of the output only what the event of a failure shows.
         request = {"params": params, "output": 10 * 1024}
         try:
-            reply = await self._bus.call("runtime", "ExecSync", target.uid, request, causes)
+            reply = await self._bus.call("cri-bridge", "runtime", "ExecSync", target.uid, request, causes)
         except CommandFailed as error:
             return ("failure", error.message, causes) if error.code == "DeadlineExceeded" else None
         response = reply.payload["response"]

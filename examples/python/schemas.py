@@ -53,9 +53,11 @@ class Schemas:
     def _of_subject(self, subject: str, area: str, kind: str, name: str, complete: str | None) -> list[str]:
         tokens = subject.split(".")
         if kind == "reply":
-            fits = len(tokens) == 6 and tokens[0] == "kubus" and tokens[2] == "reply"
+            fits = len(tokens) == 7 and tokens[0] == "kubus" and tokens[2] == "reply"
         else:
-            fits = tokens[0] == "kubus" and tokens[2:5] == [area, kind, name] and len(tokens) == (7 if complete else 6)
+            # A command names its sender, and a completion mark its owner.
+            length = 8 if kind == "cmd" else 7 if complete else 6
+            fits = tokens[0] == "kubus" and tokens[2:5] == [area, kind, name] and len(tokens) == length
             fits = fits and (not complete or tokens[5] == "=complete")
         return [] if fits else [f"{subject} is not a subject of {area}.{kind}.{name}"]
 

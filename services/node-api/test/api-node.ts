@@ -1,4 +1,5 @@
 import { Bus, type FactOwner } from '@kubus/bus';
+import { announceServer } from '@kubus/bus/testing';
 import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
@@ -137,6 +138,7 @@ export class ApiNode {
     bridge.serve(criCommands.CheckpointContainer, (context) =>
       node.#call('CheckpointContainer', context.request.params),
     );
+    await announceServer(bridge, 'cri-bridge', systemClock);
     const agent = await node.#join('node-agent');
     node.#nodes = agent.owner(clusterNode);
     node.#resources = agent.owner(deviceResource);

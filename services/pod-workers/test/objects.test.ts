@@ -3,9 +3,9 @@ import {
   type AnyCommand,
   type BusCriMethod,
   type CriRequest,
+  commandSubject,
   criCommands,
   pullImage,
-  subjectOf,
 } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
 import { ScriptedCluster, apiPodOf } from './scripted-cluster.ts';
@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 /** The requests of a command for the pod `a`. */
 function requests(command: AnyCommand): unknown[] {
-  const subject = subjectOf(NODE, command, 'a');
+  const subject = commandSubject(NODE, command, 'a', { service: 'pod-workers', instance: 'pod-workers-0' });
   return node.broker.said
     .filter((message) => message.subject === subject)
     .map(({ data }) => JSON.parse(data) as unknown);

@@ -129,7 +129,8 @@ export class NatsTransport implements Transport {
       name: `load-${this.#instance}-${id}`,
       timeoutMs: REQUEST_MS,
       onMessage: (message) => {
-        const stored = fromNats(message);
+        // The reply subject is that of the consumer, and no part of what was stored.
+        const { reply: _reply, ...stored } = fromNats(message);
         if (!ended) listener.message({ ...stored, subject: nodeSubject(this.#node, stored.subject.slice(prefix)) });
       },
     });

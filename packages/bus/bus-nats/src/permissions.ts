@@ -3,6 +3,7 @@ import {
   type AnyFact,
   type ServiceContract,
   type ServiceName,
+  commandPattern,
   completeKey,
   everyServiceReads,
   factKey,
@@ -47,20 +48,21 @@ export function permissionsOf(
   node: string,
   contracts: Readonly<Record<ServiceName, ServiceContract>>,
 ): Permissions {
-  const { service } = identity;
-  if (service === READER) return ofReader(identity.instance, node);
+  const { service, instance } = identity;
+  if (service === READER) return ofReader(instance, node);
   const contract = contracts[service];
   const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
     contracts[other].calls.some((command) => contract.serves.includes(command)),
   );
   const watched: AnyFact[] = [...new Set([...contract.owns, ...contract.reads, ...everyServiceReads])];
-  const special = service === 'cli' ? ofPeople(node) : ofInstance({ service, instance: identity.instance }, node);
+  const isPeople = service === 'cli';
+  const special = isPeople ? ofPeople(node) : ofInstance({ service, instance }, node);
   const recorder = service === 'observatory' ? recordCalls(node) : [];
   const publish = [
     ...contract.owns.map((fact) => storePattern(node, fact)),
-    ...contract.calls.map((command) => patternOf(node, command)),
+    ...contract.calls.map((command) => commandPattern(node, command, isPeople ? { service } : { service, instance })),
     ...contract.publishes.map((event) => eventSubject(identity, node, event)),
-    ...callers.map((caller) => replyPattern(node, caller)),
+    ...callers.map((caller) => replyPattern(node, { service: caller }, service)),
     `$JS.API.STREAM.INFO.${bucketStream(node)}`,
     ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
     ...special.publish,
@@ -68,7 +70,7 @@ export function permissionsOf(
     ...(service === 'launcher' ? streamCalls(node) : []),
   ];
   const subscribe = [
-    `${inboxPrefix(identity.instance)}.>`,
+    `${inboxPrefix(instance)}.>`,
     ...watched.map((fact) => nodeSubject(node, factPattern(fact))),
     ...contract.serves.map((command) => patternOf(node, command)),
     ...contract.hears.map((event) => patternOf(node, event)),
@@ -93,7 +95,7 @@ function ofInstance({ service, instance }: { service: ServiceName; instance: str
       // Only command line programs use discovery, and the last part of their inbox subjects cannot be guessed.
       `${inboxPrefix(PEOPLE)}.>`,
     ],
-    subscribe: [replyPattern(node, service, instance), ...discoverySubjects(service, instance)],
+    subscribe: [replyPattern(node, { service, instance }), ...discoverySubjects(service, instance)],
   };
 }
 

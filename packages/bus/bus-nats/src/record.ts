@@ -9,29 +9,33 @@ import { fromNats } from './nats-transport.ts';
 const ANSWER_MS = 5_000;
 
 /**
- * Every message of a node's record that matches a filter (a subject relative to `kubus.<node>.`), in the order of the broker.
+ * Every message of a node's record that matches one of the filters (subjects relative to `kubus.<node>.`, which do not overlap), in the
+ * order of the broker.
  *
- * @param inbox a subject that only this connection may read, and that is used for nothing else
+ * @param inbox a subject that only this connection may read, and that is used for nothing else, nor anything below it
  */
 export async function readRecord(
   connection: NatsConnection,
   node: string,
-  filter: string,
+  filters: readonly string[],
   inbox: string,
 ): Promise<StoredMessage[]> {
   const messages: StoredMessage[] = [];
-  const { loaded } = loadStored({
-    connection,
-    stream: recordStream(node),
-    filter: nodeSubject(node, filter),
-    what: 'all',
-    inbox,
-    name: inbox.replaceAll('.', '-'),
-    timeoutMs: ANSWER_MS,
-    onMessage: (wire) => messages.push(storedMessage(wire)),
+  const loads = filters.map((filter, number) => {
+    const { loaded } = loadStored({
+      connection,
+      stream: recordStream(node),
+      filter: nodeSubject(node, filter),
+      what: 'all',
+      inbox: `${inbox}.${number}`,
+      name: `${inbox.replaceAll('.', '-')}-${number}`,
+      timeoutMs: ANSWER_MS,
+      onMessage: (wire) => messages.push(storedMessage(wire)),
+    });
+    return loaded;
   });
-  await loaded;
-  return messages;
+  await Promise.all(loads);
+  return messages.sort((one, other) => one.seq - other.seq);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { Bus } from '@kubus/bus';
+import { announceServer } from '@kubus/bus/testing';
 import { type ServiceContract, type ServiceName, command, event, fact, factKey, serviceNames } from '@kubus/contracts';
 import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -269,6 +270,7 @@ describe('commands and events over NATS', () => {
   test('the reply comes from the server, not from JetStream, although the record stream stores every message', async () => {
     const { bus } = await join('cri-bridge', 4);
     bus.serve(paint, () => Promise.reject(new KubusError('dry', 'no paint left')));
+    await announceServer(bus, 'cri-bridge', clock);
     const client = await join('pod-workers', 4);
     await expect(client.bus.call(paint, 'wall', { color: 'red' })).rejects.toMatchObject({ code: 'dry' });
   });
@@ -297,6 +299,7 @@ describe('commands and events over NATS', () => {
     const client = await join('pod-workers', 6);
     const { bus } = await join('cri-bridge', 6);
     bus.serve(paint, ({ request }) => Promise.resolve({ painted: request.color }));
+    await announceServer(bus, 'cri-bridge', clock);
     await expect(client.bus.call(paint, 'wall', { color: 'red' })).resolves.toBeDefined();
     const huge = client.bus.call(paint, 'wall', { color: 'x'.repeat(9_000_000) });
     await expect(huge).rejects.toThrow(/9000\d{3} bytes.*8388608/);

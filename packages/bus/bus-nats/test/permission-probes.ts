@@ -131,15 +131,24 @@ function announcementProbes(): Probe[] {
 
 function commandProbes(command: AnyCommand, listing: Listing): Probe[] {
   const name = `${command.area}.cmd.${command.name}`;
-  const server = named(listing, 'serves', command, command.server);
+  const readers = [...named(listing, 'serves', command, command.server), ...people];
+  const callers = listing('calls', command);
+  const tried = serviceNames.filter((one) => faultContracts[one].calls.includes(command) || one === command.server);
   return [
-    {
-      subject: `kubus.n.${name}.k`,
-      publish: listing('calls', command),
-      subscribe: [...server, ...people],
-    },
-    { subject: `kubus.n.${name}.>`, publish: listing('calls', command), subscribe: [...server, ...people] },
-    { subject: `kubus.other.${name}.k`, publish: nobody, subscribe: nobody },
+    // Each caller sends it only under its own name, and the server not at all.
+    ...tried.map((caller) => ({
+      subject: `kubus.n.${name}.k.${caller}.${caller}-0`,
+      publish: callers.filter((one) => one === caller),
+      subscribe: readers,
+    })),
+    ...callers.map((caller) => ({
+      subject: `kubus.n.${name}.k.${caller}.${caller}-1`,
+      publish: caller === 'cli' ? people : nobody,
+      subscribe: readers,
+    })),
+    { subject: `kubus.n.${name}.k`, publish: nobody, subscribe: readers },
+    { subject: `kubus.n.${name}.>`, publish: nobody, subscribe: readers },
+    { subject: `kubus.other.${name}.k.${command.server}.${command.server}-0`, publish: nobody, subscribe: nobody },
   ];
 }
 
@@ -149,10 +158,17 @@ function replyProbes(contracts: Contracts): Probe[] {
     const servers = [...new Set(contracts[name].calls.map(({ server }) => server))];
     const own = name === 'cli' ? nobody : [name];
     return [
-      { subject: `kubus.n.reply.${name}.${name}-0.k`, publish: servers, subscribe: [...own, ...people] },
-      { subject: `kubus.n.reply.${name}.${name}-1.k`, publish: servers, subscribe: people },
+      ...serviceNames.map((server) => {
+        // Each server sends them only under its own name.
+        const publish = servers.filter((one) => one === server);
+        return { subject: `kubus.n.reply.${name}.${name}-0.k.${server}`, publish, subscribe: [...own, ...people] };
+      }),
+      ...servers.map((server) => {
+        return { subject: `kubus.n.reply.${name}.${name}-1.k.${server}`, publish: [server], subscribe: people };
+      }),
+      { subject: `kubus.n.reply.${name}.${name}-0.k`, publish: nobody, subscribe: people },
       { subject: `kubus.n.reply.${name}.>`, publish: nobody, subscribe: people },
-      { subject: `kubus.other.reply.${name}.${name}-0.k`, publish: nobody, subscribe: nobody },
+      { subject: `kubus.other.reply.${name}.${name}-0.k.launcher`, publish: nobody, subscribe: nobody },
     ];
   });
 }

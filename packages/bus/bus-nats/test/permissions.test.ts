@@ -51,6 +51,9 @@ async function connection(service: ServiceName): Promise<NatsConnection> {
 /** Every identity tries every subject: thousands of requests, which take time on a busy machine. */
 const AUDIT_LIMIT_MS = 300_000;
 
+/** The observatory's command for a fault. */
+const INJECTS = 'kubus.n.node.cmd.injectFault.k.observatory.observatory-0';
+
 describe('permissions of the broker', () => {
   test(
     'every identity may publish and subscribe exactly as the contract says, on all declared and JetStream subjects',
@@ -58,7 +61,7 @@ describe('permissions of the broker', () => {
       const all = probes();
       expect(all.length).toBeGreaterThan(500);
       // Fault messages are tried too; no service has access to them on such a node.
-      const injects = all.find(({ subject }) => subject === 'kubus.n.node.cmd.injectFault.k');
+      const injects = all.find(({ subject }) => subject === INJECTS);
       expect(injects).toMatchObject({ publish: [], subscribe: ['cli'] });
       await server.start(NODE, serviceContracts, identities);
       expect(await audit(server, all)).toEqual([]);
@@ -71,8 +74,8 @@ describe('permissions of the broker', () => {
     async () => {
       await server.start(NODE, faultContracts, identities);
       const all = probes(faultContracts);
-      const injects = all.find(({ subject }) => subject === 'kubus.n.node.cmd.injectFault.k');
-      expect(injects).toMatchObject({ publish: ['observatory', 'cli'], subscribe: ['launcher', 'cli'] });
+      const injects = all.find(({ subject }) => subject === INJECTS);
+      expect(injects).toMatchObject({ publish: ['observatory'], subscribe: ['launcher', 'cli'] });
       expect(await audit(server, all)).toEqual([]);
     },
     AUDIT_LIMIT_MS,
@@ -101,8 +104,8 @@ describe('permissions of the broker', () => {
     [
       'access to replies to another service',
       'sync-loop',
-      changed('sync-loop', ({ subscribe }) => ({ subscribe: [...subscribe, 'kubus.n.reply.pod-workers.*.*'] })),
-      ['sync-loop may subscribe kubus.n.reply.pod-workers.pod-workers-0.k'],
+      changed('sync-loop', ({ subscribe }) => ({ subscribe: [...subscribe, 'kubus.n.reply.pod-workers.*.*.*'] })),
+      ['sync-loop may subscribe kubus.n.reply.pod-workers.pod-workers-0.k.cri-bridge'],
     ],
     [
       'a missing permission',
@@ -110,7 +113,7 @@ describe('permissions of the broker', () => {
       changed('pod-workers', ({ publish }) => ({
         publish: publish.filter((subject) => !subject.includes('RunPodSandbox')),
       })),
-      ['pod-workers may not publish kubus.n.runtime.cmd.RunPodSandbox.k'],
+      ['pod-workers may not publish kubus.n.runtime.cmd.RunPodSandbox.k.pod-workers.pod-workers-0'],
     ],
   ])(
     'the audit reports %s',
@@ -157,7 +160,7 @@ test('the launcher may create the streams, keep existing ones, and change their 
 });
 
 describe('attempts to bypass permissions', () => {
-  const sandbox = 'kubus.n.runtime.cmd.RunPodSandbox.pod-1';
+  const sandbox = 'kubus.n.runtime.cmd.RunPodSandbox.pod-1.pod-workers.pod-workers-0';
 
   /** A fact of config-sources that looks like a command, and the commands that cri-bridge accepts. */
   async function prepare() {
@@ -173,7 +176,7 @@ describe('attempts to bypass permissions', () => {
       logger: silentLogger,
     });
     const heard: string[] = [];
-    transport.subscribe('kubus.n.runtime.cmd.RunPodSandbox.*', ({ subject }) => heard.push(subject));
+    transport.subscribe('kubus.n.runtime.cmd.RunPodSandbox.>', ({ subject }) => heard.push(subject));
     const arrived = Promise.withResolvers<string>();
     // Some versions of the server deliver only when there is a subscription to exactly that subject.
     bridge.subscribe(sandbox, { callback: (_error, message) => arrived.resolve(message.subject) });

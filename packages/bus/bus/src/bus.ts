@@ -18,7 +18,7 @@ import {
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { CommandClient, type CommandResult, type FencingToken } from './command-client.ts';
 import { type CommandHandler, CommandServer, type CommandServerOptions, type ServeOptions } from './command-server.ts';
-import { type Cause, checkType, decodeEnvelope } from './envelope.ts';
+import { type Cause, checkNotRepeated, checkType, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { type FactHandlers, FactReader } from './fact-reader.ts';
 import { Publisher, type PublisherId } from './publisher.ts';
@@ -99,7 +99,7 @@ export class Bus {
       clock,
       refusals: this.#refusals,
     });
-    const server = { node, transport, publisher: this.#publisher, refusals: this.#refusals, clock, logger };
+    const server = { node, epoch, transport, publisher: this.#publisher, refusals: this.#refusals, clock, logger };
     this.#server = options.server?.(server) ?? new CommandServer(server);
     this.#unused = new Set<AnyDeclaration>([
       ...options.contract.owns,
@@ -117,6 +117,8 @@ export class Bus {
     }
     this.#peers = this.#reader(serviceInstance, {
       changed: ({ key, value }) => {
+        // An identity can write only its own key: it announces no other service.
+        if (key.replace(/-\d+$/, '') !== value.service) return;
         this.#client.peerAnnounced(value.service, value.epoch);
         if (value.service === options.service && key !== instance) this.#share();
         for (const listener of this.#peerListeners) listener(value.service, key, value.epoch);
@@ -227,6 +229,7 @@ export class Bus {
     const type = typeOf(declaration);
     return this.transport.subscribe(patternOf(this.node, declaration), (message) => {
       try {
+        checkNotRepeated(message);
         const envelope = decodeEnvelope(message.headers, this.#options.clock.now());
         checkType(envelope, type);
         const payload = declaration.payload.parse(JSON.parse(message.data));

@@ -1,11 +1,12 @@
 import {
   type AnyCommand,
+  type Caller,
   type CommandDeclaration,
   type ServiceName,
-  encodeToken,
+  commandSubject,
+  keyOf,
   replyPattern,
   replySubject,
-  subjectOf,
   typeOf,
 } from '@kubus/contracts';
 import { type Cancel, type Clock, KubusError, toError } from '@kubus/ports';
@@ -17,7 +18,7 @@ import {
   formatCommandNumber,
   parseCommandNumber,
 } from './command.ts';
-import { type Cause, HEADER, decodeEnvelope } from './envelope.ts';
+import { type Cause, HEADER, checkNotRepeated, decodeEnvelope } from './envelope.ts';
 import type { Publisher, PublisherId } from './publisher.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -72,7 +73,7 @@ interface Pending {
  */
 export class CommandClient {
   readonly #publisherId: PublisherId;
-  readonly #service: ServiceName;
+  readonly #caller: Caller;
   readonly #transport: Transport;
   readonly #publisher: Publisher;
   readonly #clock: Clock;
@@ -80,6 +81,8 @@ export class CommandClient {
   readonly #pending = new Map<string, Pending>();
   /** Windows of commands that need no fencing token, by type, so that a slow type does not keep the results of others in memory. */
   readonly #windows = new Map<string, Window>();
+  /** The last announced epoch of each service: a command is for that one only. */
+  readonly #epochs = new Map<ServiceName, number>();
 
   constructor(options: {
     publisherId: PublisherId;
@@ -90,13 +93,13 @@ export class CommandClient {
     refusals: Refusals;
   }) {
     this.#publisherId = options.publisherId;
-    this.#service = options.service;
     this.#transport = options.transport;
     this.#publisher = options.publisher;
     this.#clock = options.clock;
     this.#refusals = options.refusals;
     const { node, instance } = options.publisherId;
-    options.transport.subscribe(replyPattern(node, options.service, instance), (message) => {
+    this.#caller = { service: options.service, instance };
+    options.transport.subscribe(replyPattern(node, this.#caller), (message) => {
       try {
         this.#receive(message);
       } catch (error) {
@@ -168,6 +171,7 @@ export class CommandClient {
    * because the pod must be read and fenced again; all others can safely be sent again.
    */
   peerAnnounced(service: ServiceName, epoch: number): void {
+    this.#epochs.set(service, Math.max(epoch, this.#epochs.get(service) ?? 0));
     for (const pending of [...this.#pending.values()]) {
       if (pending.declaration.server !== service) continue;
       if (pending.acceptedBy !== undefined && pending.acceptedBy >= epoch) continue;
@@ -191,20 +195,24 @@ export class CommandClient {
     return window;
   }
 
+  /** Until its server has announced itself, a command waits for that. */
   #send(pending: Pending): void {
     const { declaration, key, window, seq } = pending;
-    const { node, instance } = this.#publisherId;
+    const server = this.#epochs.get(declaration.server);
+    if (server === undefined) return;
+    const { node } = this.#publisherId;
     const { headers } = this.#publisher.stamp(declaration, {
       pod: declaration.key === 'pod' ? key : undefined,
       causes: pending.causes,
     });
     headers[HEADER.command] = formatCommandNumber({ token: window.token, seq, low: Math.min(...window.open) });
+    headers[HEADER.server] = String(server);
     try {
       this.#transport.publish({
-        subject: subjectOf(node, declaration, key),
+        subject: commandSubject(node, declaration, key, this.#caller),
         headers,
         data: pending.data,
-        reply: replySubject(node, this.#service, instance, key),
+        reply: replySubject(node, this.#caller, key, declaration.server),
       });
     } catch (error) {
       this.#settle(pending).reject(toError(error));
@@ -223,12 +231,21 @@ export class CommandClient {
   }
 
   #receive(message: WireMessage): void {
+    checkNotRepeated(message);
     const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const number = parseCommandNumber(message.headers[HEADER.command]);
-    const token = message.subject.slice(message.subject.lastIndexOf('.') + 1);
-    const id = `${envelope.type.replace('.reply.', '.cmd.')} ${token} ${number.token} ${number.seq}`;
+    const key = keyOf(message.subject);
+    const id = `${envelope.type.replace('.reply.', '.cmd.')} ${key} ${number.token} ${number.seq}`;
     const pending = this.#pending.get(id);
     if (pending === undefined) return;
+    // The broker lets a service send replies only under its own name.
+    const replies = replySubject(this.#publisherId.node, this.#caller, key, pending.declaration.server);
+    if (message.subject !== replies) {
+      throw new KubusError(
+        'other-server',
+        `a reply to ${envelope.type} has to come from ${pending.declaration.server}`,
+      );
+    }
     if (pending.acceptedBy !== undefined && envelope.epoch < pending.acceptedBy) return;
     switch (message.headers[HEADER.status]) {
       case 'accepted':
@@ -263,7 +280,7 @@ export class CommandClient {
 }
 
 function pendingId(declaration: AnyCommand, key: string, token: number, seq: number): string {
-  return `${declaration.area}.cmd.${declaration.name}/${declaration.version} ${encodeToken(key)} ${token} ${seq}`;
+  return `${typeOf(declaration)} ${key} ${token} ${seq}`;
 }
 
 function restarted(pending: Pending): PeerRestarted {

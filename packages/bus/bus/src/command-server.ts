@@ -1,14 +1,16 @@
-import { type AnyCommand, type CommandDeclaration, keyOf, patternOf, typeOf } from '@kubus/contracts';
+import { type AnyCommand, type CommandDeclaration, patternOf, typeOf } from '@kubus/contracts';
 import { type Cancel, type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import {
+  type Arrived,
   type CommandNumber,
   type CommandStatus,
   type Failure,
+  checkToken,
   formatCommandNumber,
-  parseCommandNumber,
 } from './command.ts';
-import { type Cause, type Envelope, HEADER, withStartTime, checkType, decodeEnvelope } from './envelope.ts';
+import { type Cause, type Envelope, HEADER, checkType, withStartTime } from './envelope.ts';
 import type { Publisher } from './publisher.ts';
+import { type ReceivedCommand, readCommand } from './received-command.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
 
@@ -67,11 +69,10 @@ const WINDOWS = 4096;
 /** How long a command may run before its client is answered `accepted`, in milliseconds: a result within this time says both. */
 const ACCEPTED_MS = 200;
 
-/** The payload of a reply that only says that the command has arrived; see `arrivedSchema`. */
-const ARRIVED = '{}';
-
 export interface CommandServerOptions {
   readonly node: string;
+  /** Epoch of this start of the server: commands for another one are void. */
+  readonly epoch: number;
   readonly transport: Transport;
   readonly publisher: Publisher;
   readonly refusals: Refusals;
@@ -86,6 +87,7 @@ export interface CommandServerOptions {
  */
 export class CommandServer {
   readonly #node: string;
+  readonly #epoch: number;
   readonly #transport: Transport;
   readonly #publisher: Publisher;
   readonly #refusals: Refusals;
@@ -97,6 +99,7 @@ export class CommandServer {
 
   constructor(options: CommandServerOptions) {
     this.#node = options.node;
+    this.#epoch = options.epoch;
     this.#transport = options.transport;
     this.#publisher = options.publisher;
     this.#refusals = options.refusals;
@@ -125,6 +128,7 @@ export class CommandServer {
    * was waiting.
    */
   async fence(pod: string, source: string, token: number, term = 0): Promise<void> {
+    checkToken(token);
     const id = fencedId(pod);
     const isLater = (other: CommandWindow) => other.term > term || (other.term === term && other.token > token);
     const present = this.#windows.get(id);
@@ -146,11 +150,12 @@ export class CommandServer {
     { handler, fencesFirst }: { handler: CommandHandler<Request, Result> } & ServeOptions<Request>,
     message: WireMessage,
   ): void {
-    const envelope = decodeEnvelope(message.headers, this.#clock.now());
-    const number = parseCommandNumber(message.headers[HEADER.command]);
-    const key = keyOf(message.subject);
+    const received = readCommand(message, this.#node, declaration.server, this.#clock.now());
+    // Sent to an earlier start of this server, or to the one that follows: its sender sends it again when it has received that epoch.
+    if (received.serverEpoch !== this.#epoch) return;
+    const { envelope, number, key } = received;
     const answer = (status: CommandStatus, data: string) =>
-      this.#reply(declaration, message, envelope, number, status, data);
+      this.#reply(declaration, received, envelope.cause, status, data);
     let request: Request;
     try {
       checkType(envelope, typeOf(declaration));
@@ -169,14 +174,13 @@ export class CommandServer {
     const known = this.known(window, number.seq);
     if (known === 'read') return;
     if (known !== undefined) {
-      if (known.outcome === undefined) answer('attached', ARRIVED);
+      if (known.outcome === undefined) answer('attached', arrived('attached'));
       else answer(known.outcome.status, known.outcome.data);
       return;
     }
     let { cause } = envelope;
     const onTurn = () => (cause = withStartTime(cause, this.#clock.now()));
-    const finish = (status: CommandStatus, data: string) =>
-      this.#reply(declaration, message, { ...envelope, cause }, number, status, data);
+    const finish = (status: CommandStatus, data: string) => this.#reply(declaration, received, cause, status, data);
     this.#run(window, number, { answer: finish, onTurn }, (begin) =>
       handler({
         ...{ request, key, source: envelope.source, token: number.token, begin },
@@ -207,7 +211,7 @@ export class CommandServer {
     };
     window.entries.set(number.seq, entry);
     const accepted: Cancel = this.#clock.after(ACCEPTED_MS, () => {
-      if (!entry.dropped) answer('accepted', ARRIVED);
+      if (!entry.dropped) answer('accepted', arrived('accepted'));
     });
     const finish = (status: 'done' | 'failed', data: string) => {
       accepted();
@@ -290,20 +294,18 @@ export class CommandServer {
 
   #reply(
     declaration: AnyCommand | CommandDeclaration<never, never>,
-    message: WireMessage,
-    envelope: Envelope,
-    number: CommandNumber,
+    { envelope, number, replies: subject }: ReceivedCommand,
+    cause: Cause,
     status: CommandStatus,
     data: string,
   ): void {
-    if (message.reply === undefined) return;
     const { headers } = this.#publisher.stamp(`${declaration.area}.reply.${declaration.name}/${declaration.version}`, {
       pod: envelope.pod,
-      causes: [envelope.cause],
+      causes: [cause],
     });
     headers[HEADER.command] = formatCommandNumber(number);
     headers[HEADER.status] = status;
-    this.#publishReply({ subject: message.reply, headers, data });
+    this.#publishReply({ subject, headers, data });
   }
 
   #publishReply(message: WireMessage): void {
@@ -332,6 +334,10 @@ function fencedOff(pod: string, window: CommandWindow): FencedOff {
       context: { pod, holder: window.source, term: window.term, epoch: window.token },
     },
   );
+}
+
+function arrived(status: Arrived['status']): string {
+  return JSON.stringify({ status } satisfies Arrived);
 }
 
 function failure(value: Failure): string {

@@ -17,11 +17,21 @@ export function formatCommandNumber(number: CommandNumber): string {
   return `${number.token}.${number.seq}.${number.low}`;
 }
 
+/** No number is as great: each has a greater one, and they can be told apart. */
+const NUMBERS = 2 ** 52;
+
 /** Throws a {@link KubusError} when the text is not a command number. */
 export function parseCommandNumber(text: string | undefined): CommandNumber {
-  const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(text ?? '');
-  if (match === null) throw new KubusError('bad-envelope', `not a command number: ${text ?? 'none'}`);
-  return { token: Number(match[1]), seq: Number(match[2]), low: Number(match[3]) };
+  const [, token, seq, low] = (/^(\d+)\.(\d+)\.(\d+)$/.exec(text ?? '') ?? []).map(Number);
+  const isOne = [token, seq, low].every((number) => number !== undefined && number < NUMBERS);
+  if (token === undefined || seq === undefined || low === undefined || !isOne)
+    throw new KubusError('bad-envelope', `not a command number: ${text ?? 'none'}`);
+  return { token, seq, low };
+}
+
+/** Throws a {@link KubusError} when a fencing token is so great that no greater one could follow. */
+export function checkToken(token: number): void {
+  if (token >= NUMBERS) throw new KubusError('bad-token', `a fencing token is less than ${NUMBERS}, not ${token}`);
 }
 
 export type CommandStatus = 'accepted' | 'attached' | 'done' | 'failed' | 'refused';
@@ -34,8 +44,9 @@ export const failureSchema = z.object({
 });
 export type Failure = z.infer<typeof failureSchema>;
 
-/** The content of a reply that only says that the command has arrived: `accepted` or `attached`. */
-export const arrivedSchema = z.strictObject({});
+/** The content of a reply that only says that the command has arrived. It is not empty: the broker takes `{}` for a request without options. */
+export const arrivedSchema = z.object({ status: z.enum(['accepted', 'attached']) });
+export type Arrived = z.infer<typeof arrivedSchema>;
 
 /** Thrown when the command was run and failed; `code` is the server's. */
 export class CommandFailed extends KubusError {}

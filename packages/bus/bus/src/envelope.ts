@@ -1,4 +1,5 @@
 import { KubusError } from '@kubus/ports';
+import type { WireMessage } from './transport.ts';
 
 /** Header names. NATS distinguishes upper and lower case. */
 export const HEADER = {
@@ -23,6 +24,8 @@ export const HEADER = {
   removed: 'Kubus-Removed',
   /** Commands: `<fencing token>.<number>.<lowest number still open>`. */
   command: 'Kubus-Command',
+  /** Commands: the epoch of the server that is to run it; void for each other one. */
+  server: 'Kubus-Server',
   /** Replies: `accepted`, `attached`, `done`, `failed` or `refused`. */
   status: 'Kubus-Status',
 } as const;
@@ -157,6 +160,20 @@ export function decodeEnvelope(headers: Readonly<Record<string, string>>, at?: n
  */
 export function checkType({ type }: Envelope, read: string): void {
   if (type !== read) throw new EnvelopeError('other-type', `the message is a ${type}, but ${read} is expected here`);
+}
+
+/**
+ * Only a command has a reply subject. The broker adds one to a stored message that a consumer delivers, on whatever subject its reader
+ * has named: such a copy of an earlier message is refused.
+ *
+ * @throws EnvelopeError naming both subjects
+ */
+export function checkNotRepeated({ subject, reply }: WireMessage): void {
+  if (reply === undefined) return;
+  throw new EnvelopeError(
+    'repeated',
+    `a stored message was delivered again on ${subject}, with the reply subject ${reply}`,
+  );
 }
 
 /** A cause as text, to be carried by something that is not a message and returns to a service of the node. */

@@ -1,7 +1,7 @@
 import { COMPLETE, type FactDeclaration, decodeToken, factPattern, typeOf } from '@kubus/contracts';
 import { type Cancel, type Clock, toError } from '@kubus/ports';
 import * as z from 'zod';
-import { type Cause, type Envelope, HEADER, checkType, decodeEnvelope } from './envelope.ts';
+import { type Cause, type Envelope, HEADER, checkNotRepeated, checkType, decodeEnvelope } from './envelope.ts';
 import { type FactRank, compareRanks, rankOf } from './fact-rank.ts';
 import { joinSharing, parseShared, unreadFact } from './fact-value.ts';
 import type { Refusals } from './refusals.ts';
@@ -148,6 +148,7 @@ export class FactReader<T> {
   }
 
   #receive(message: WireMessage): void {
+    checkNotRepeated(message);
     const envelope = decodeEnvelope(message.headers, this.#clock.now());
     const version = Number(message.headers[HEADER.version]);
     const tail = message.subject.slice(message.subject.indexOf(this.#prefix) + this.#prefix.length);

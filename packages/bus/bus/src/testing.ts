@@ -1,6 +1,16 @@
-import { ROOT, type ServiceName, encodeToken, serviceContracts, subjectMatches } from '@kubus/contracts';
+import {
+  ROOT,
+  type ServiceName,
+  encodeToken,
+  factKey,
+  serviceContracts,
+  serviceInstance,
+  subjectMatches,
+} from '@kubus/contracts';
 import { type Cancel, type Clock, type Ids, silentLogger } from '@kubus/ports';
 import { Bus } from './bus.ts';
+import { HEADER } from './envelope.ts';
+import { Publisher } from './publisher.ts';
 import type { FactListener, Transport, WireMessage } from './transport.ts';
 
 interface Subscription {
@@ -13,6 +23,18 @@ export interface LocalMember {
   readonly bus: Bus;
   /** From now on it neither publishes nor receives anything, as after its end. */
   leave(): void;
+}
+
+/**
+ * Announces a server that serves only what its test needs: callers send their commands to no server before. What it announces itself
+ * later counts instead.
+ */
+export function announceServer(bus: Bus, service: ServiceName, clock: Clock): Promise<void> {
+  const ids: Ids = { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0 };
+  const { headers } = new Publisher({ publisherId: bus, clock, ids }).stamp(serviceInstance, {});
+  const value = { service, epoch: bus.epoch, version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' };
+  const key = factKey(serviceInstance, bus.instance);
+  return bus.transport.storeFact(key, JSON.stringify(value), { ...headers, [HEADER.version]: '0' });
 }
 
 /** A broker inside a test: messages arrive at once, in order and everywhere. */
@@ -42,6 +64,7 @@ export class LocalBroker {
       ids: this.#countingIds(),
       logger: silentLogger,
     });
+    if (serviceContracts[service].serves.length > 0) void announceServer(bus, service, clock);
     return { bus, leave: () => (member.alive = false) };
   }
 

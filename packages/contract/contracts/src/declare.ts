@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { COMPLETE, ROOT, encodeToken } from './subject.ts';
+import { COMPLETE, ROOT, decodeToken, encodeToken } from './subject.ts';
 
 /** Every process that has an identity on the bus. */
 export const serviceNames = [
@@ -127,7 +127,7 @@ export function factPattern(declaration: Pick<AnyFact, 'area' | 'name' | 'versio
   return `${declaration.area}.fact.${subjectName(declaration)}.>`;
 }
 
-/** The subject of one message. */
+/** The subject of a fact or an event; that of a command continues with its {@link Caller}. */
 export function subjectOf(node: string, declaration: AnyDeclaration, key: string): string {
   return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.${encodeToken(key)}`;
 }
@@ -137,12 +137,45 @@ export function patternOf(node: string, declaration: AnyDeclaration): string {
   return `${ROOT}.${encodeToken(node)}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.>`;
 }
 
-/** The subject of the replies to one instance's commands; only that instance may read them. */
-export function replySubject(node: string, service: ServiceName, instance: string, key: string): string {
-  return `${ROOT}.${encodeToken(node)}.reply.${service}.${encodeToken(instance)}.${encodeToken(key)}`;
+/** The sender of a command. */
+export interface Caller {
+  readonly service: ServiceName;
+  readonly instance: string;
 }
 
-/** Covers every reply to one instance, or to every instance of a service. */
-export function replyPattern(node: string, service: ServiceName, instance?: string): string {
-  return `${ROOT}.${encodeToken(node)}.reply.${service}.${instance === undefined ? '*' : encodeToken(instance)}.*`;
+/** One instance, or all instances of a service. */
+type Callers = Pick<Caller, 'service'> & Partial<Caller>;
+
+/** The subject of a command of `caller`. */
+export function commandSubject(node: string, command: AnyCommand, key: string, caller: Caller): string {
+  return `${subjectOf(node, command, key)}.${caller.service}.${encodeToken(caller.instance)}`;
+}
+
+/** Covers every message of a command that some callers send. */
+export function commandPattern(node: string, command: AnyCommand, { service, instance }: Callers): string {
+  const name = `${command.area}.${command.kind}.${subjectName(command)}`;
+  return `${ROOT}.${encodeToken(node)}.${name}.*.${service}.${tokenOrAny(instance)}`;
+}
+
+/** Who has sent a command, according to its subject; undefined where it names no service and instance. */
+export function callerOf(subject: string): Caller | undefined {
+  const [name, instance, more] = subject.split('.').slice(6);
+  const service = serviceNames.find((one) => one === name);
+  if (service === undefined || instance === undefined || more !== undefined) return undefined;
+  return { service, instance: decodeToken(instance) };
+}
+
+/** The subject of the replies of `server` to commands of `caller`; only that instance may read them, and only that service may send them. */
+export function replySubject(node: string, caller: Caller, key: string, server: ServiceName): string {
+  const reader = `${caller.service}.${encodeToken(caller.instance)}`;
+  return `${ROOT}.${encodeToken(node)}.reply.${reader}.${encodeToken(key)}.${server}`;
+}
+
+/** Covers every reply to some callers; of one server, or of all. */
+export function replyPattern(node: string, { service, instance }: Callers, server?: ServiceName): string {
+  return `${ROOT}.${encodeToken(node)}.reply.${service}.${tokenOrAny(instance)}.*.${server ?? '*'}`;
+}
+
+function tokenOrAny(text: string | undefined): string {
+  return text === undefined ? '*' : encodeToken(text);
 }

@@ -1,10 +1,12 @@
 /**
  * Subjects go from general to specific:
  *
- *     kubus.<node>.<area>.<kind>.<name>.<key>[.<more>]      facts, commands, events
- *     kubus.<node>.reply.<service>.<instance>.<key>         replies to commands
+ *     kubus.<node>.<area>.<kind>.<name>.<key>                       facts, events
+ *     kubus.<node>.<area>.cmd.<name>.<key>.<service>.<instance>     commands, with their sender
+ *     kubus.<node>.reply.<service>.<instance>.<key>.<server>        replies to commands, with their reader and their sender
  *
- * `<key>` is the pod's UID where a pod is concerned, so `kubus.*.*.*.*.<uid>.>` and `kubus.*.*.*.*.<uid>` follow one pod.
+ * `<key>` is the pod's UID where a pod is concerned; see {@link podPatterns}. The broker lets an identity send commands and replies only
+ * under its own name.
  */
 export const ROOT = 'kubus';
 
@@ -36,9 +38,15 @@ export function decodeToken(token: string): string {
   return decodeURIComponent(token.replace(/%/g, '%25').replace(/=([0-9A-F]{2})/g, '%$1'));
 }
 
-/** The key that a message's subject ends with. */
+/** The key of a message: the sixth token of its subject. */
 export function keyOf(subject: string): string {
-  return decodeToken(subject.slice(subject.lastIndexOf('.') + 1));
+  return decodeToken(subject.split('.', 6)[5] ?? '');
+}
+
+/** Cover every message about one pod; relative to `kubus.<node>.`. */
+export function podPatterns(uid: string): string[] {
+  const pattern = `*.*.*.${encodeToken(uid)}`;
+  return [pattern, `${pattern}.>`];
 }
 
 /** True when `pattern` (with `*` and `>`) covers `subject`. Both are plain NATS subjects. */

@@ -108,7 +108,7 @@ export class NodeWatch {
 
   /** All messages that the node's record has now. */
   record(): Promise<StoredMessage[]> {
-    return readRecord(this.#connection, this.#node, '>', `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`);
+    return readRecord(this.#connection, this.#node, ['>'], `${inboxPrefix(PEOPLE)}.${systemIds.hex(8)}`);
   }
 
   /** Every pod about which a service publishes facts. */

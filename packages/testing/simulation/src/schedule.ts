@@ -1,4 +1,5 @@
 import { HEADER, type WireMessage } from '@kubus/bus';
+import { keyOf } from '@kubus/contracts';
 import { type Logger, Random } from '@kubus/ports';
 import { AdmissionWatch } from './admission-watch.ts';
 import type { Weather } from './memory-broker.ts';
@@ -146,7 +147,7 @@ class Schedule {
       this.#node.scheduler.after(random.between(0, 60), () => {
         if (this.#repaired) return;
         this.#kill(this.#victim(random));
-        const uid = subject.slice(subject.lastIndexOf('.') + 1);
+        const uid = keyOf(subject);
         const plan = [...this.#wanted.values()].find((one) => one.uid === uid);
         if (plan !== undefined && random.chance(0.3)) this.#removePod(plan);
       });

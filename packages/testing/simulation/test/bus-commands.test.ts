@@ -122,14 +122,14 @@ describe('commands', () => {
     await w.quiet(190);
     expect(replies).toEqual([]);
     await w.quiet(20);
-    expect(replies).toEqual([['accepted', '{}']]);
+    expect(replies).toEqual([['accepted', '{"status":"accepted"}']]);
     for (const copy of [...copies]) w.broker.publish(copy);
     await w.quiet(100);
     open();
     await settle(w, painting);
     expect(replies).toEqual([
-      ['accepted', '{}'],
-      ['attached', '{}'],
+      ['accepted', '{"status":"accepted"}'],
+      ['attached', '{"status":"attached"}'],
       ['done', '{"painted":"red"}'],
     ]);
     expect(runs).toEqual(['pod-1:red']);
@@ -163,6 +163,35 @@ describe('commands', () => {
     const second = server(w, 2);
     expect(await settle(w, painting)).toMatchObject({ code: 'not-fenced' });
     expect([...first.runs, ...second.runs]).toEqual([]);
+  });
+
+  test('a command that is repeated to a later start of its server is void', async () => {
+    const w = world();
+    const first = server(w, 1);
+    const client = w.join('pod-workers');
+    const copies: WireMessage[] = [];
+    w.broker.observe((message) => {
+      if (message.subject.includes('.cmd.look.')) copies.push(message);
+    });
+    const replies = repliesOf(w, 'look');
+    await settle(w, client.bus.call(look, 'x', {}));
+    first.connection.kill();
+    server(w, 2);
+    await w.quiet();
+    for (const copy of [...copies]) w.broker.publish(copy);
+    await w.quiet();
+    expect(replies).toEqual([['done', '{"seen":1}']]);
+  });
+
+  test('a fencing token has a bound, so that a greater one is always possible', async () => {
+    const w = world();
+    server(w);
+    const client = w.join('pod-workers');
+    const greedy = await settle(w, client.bus.call(fence, 'pod-1', { hold: Number.MAX_SAFE_INTEGER }));
+    expect(greedy).toMatchObject({ code: 'bad-token' });
+    const token = await fenced(w, client, 5);
+    const answer = await settle(w, client.bus.call(paint, 'pod-1', { color: 'red' }, { fencingToken: token }));
+    expect(answer).toMatchObject({ result: { painted: 'red' } });
   });
 
   test('failures arrive with their code and context', async () => {
@@ -249,7 +278,7 @@ describe('commands', () => {
     const client = w.join('pod-workers');
     const copies: WireMessage[] = [];
     w.broker.observe((message) => {
-      if (message.subject.endsWith('.cmd.paint.pod-1')) copies.push(message);
+      if (message.subject.includes('.cmd.paint.pod-1.')) copies.push(message);
     });
     const call = (pod: string, number: number) =>
       client.bus.call(paint, pod, { color: 'red' }, { fencingToken: client.bus.fencingToken(pod, number) });

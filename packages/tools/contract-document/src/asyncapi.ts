@@ -48,7 +48,8 @@ const parameters = {
   bucket: { description: 'Name of the node, its dots replaced by underscores.' },
   key: { description: 'What the message is about, as a token: the UID of a pod wherever there is one.' },
   instance: { description: 'An instance of a service, such as `pod-workers-0`.' },
-  service: { description: 'A service, such as `pod-workers`.' },
+  service: { description: 'The service of the instance that sends the command, such as `pod-workers`.' },
+  server: { description: 'The service that answers, such as `cri-bridge`.' },
   area: { description: 'Area of the fact.' },
   name: { description: 'Name of the fact.' },
 } as const;
@@ -91,7 +92,8 @@ export function asyncApiDocument(version: string, protocol: string): AsyncApiDoc
 function channels(): AsyncApiDocument['channels'] {
   const all = declarations.flatMap((declaration): [string, Channel][] => {
     const name = typeName(declaration);
-    const address = `kubus.{node}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.{key}`;
+    const subject = `kubus.{node}.${declaration.area}.${declaration.kind}.${subjectName(declaration)}.{key}`;
+    const address = isCommand(declaration) ? `${subject}.{service}.{instance}` : subject;
     const published: [string, Channel] = [name, channel(address, declaration.about, [name])];
     if (declaration.kind !== 'fact') return [published];
     return [published, [storeName(declaration), storeChannel(declaration)]];
@@ -99,7 +101,7 @@ function channels(): AsyncApiDocument['channels'] {
   const completion = '{area}.fact.{name}.=complete.{instance}';
   const ofNode: Record<string, Channel> = {
     replies: channel(
-      'kubus.{node}.reply.{service}.{instance}.{key}',
+      'kubus.{node}.reply.{service}.{instance}.{key}.{server}',
       'Replies to the commands of one instance; only that instance reads them.',
       [...declarations.filter(isCommand).map(replyName), 'arrived'],
     ),

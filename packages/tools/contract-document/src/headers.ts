@@ -44,6 +44,10 @@ const headers: Readonly<Record<HeaderName, JsonSchema>> = {
     description:
       '`<fencing token>.<number>.<lowest number still open>`: the sender’s fencing token, and the command’s number under it.',
   },
+  server: {
+    pattern: '^[0-9]+$',
+    description: 'The announced epoch of the server that is to run it; void for each other one.',
+  },
   status: { enum: ['accepted', 'attached', 'done', 'failed', 'refused'], description: 'Outcome of the command.' },
 };
 
@@ -55,7 +59,7 @@ const common = {
 /** Headers that a kind of message has besides the common ones. */
 const ofKind = {
   fact: { required: ['version'], optional: ['term', 'removed'] },
-  cmd: { required: ['command'], optional: [] },
+  cmd: { required: ['command', 'server'], optional: [] },
   event: { required: [], optional: [] },
   reply: { required: ['command', 'status'], optional: [] },
 } as const satisfies Record<string, Record<string, readonly HeaderName[]>>;

@@ -5,7 +5,7 @@ import type { ComparedContract } from './compatibility.ts';
  * The previous version: its services and those of this version have to work together. A release sets its own commit here and keeps its
  * contract; docs/contract.md says how.
  *
- * Before the first release it is the oldest commit whose programs are in the same folders as today.
+ * Before the first release it is the oldest commit whose services work together with today's: commands name their sender.
  */
 export const previousCommit = '04cfa162346bb48c9b1ba5e86a65ee93a83fe0ec';
 

@@ -58,7 +58,8 @@ describe('the AsyncAPI document', () => {
         for (const declaration of declarations) {
           const id = typeOf(declaration).replace('/', '.v');
           const address = document.channels[id]?.address.replace('{node}', 'node0').replace('{key}', 'pod-1');
-          expect(address).toBe(subjectOf('node0', declaration, 'pod-1'));
+          const sender = declaration.kind === 'cmd' ? '.{service}.{instance}' : '';
+          expect(address).toBe(subjectOf('node0', declaration, 'pod-1') + sender);
           expect(document.operations).toHaveProperty([`${name}.${deed}.${id}`]);
         }
       }

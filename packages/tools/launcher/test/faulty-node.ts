@@ -1,4 +1,5 @@
 import { Bus } from '@kubus/bus';
+import { announceServer } from '@kubus/bus/testing';
 import { connectNats, defaultRecordLimits, ensureStreams, fromNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { type ServiceContract, type ServiceName, faultContracts } from '@kubus/contracts';
@@ -48,7 +49,7 @@ export class Faulty {
   async launcher(epoch = 1): Promise<NodeFaults> {
     const connection = await this.connection('launcher');
     const bus = joinBus(await this.#joining('launcher', epoch, connection)).bus;
-    return new NodeFaults({
+    const faults = new NodeFaults({
       bus,
       clock: systemClock,
       logger: silentLogger,
@@ -57,6 +58,8 @@ export class Faulty {
       pid: () => undefined,
       flush: () => connection.flush(),
     });
+    await announceServer(bus, 'launcher', systemClock);
+    return faults;
   }
 
   /** A service as on a node with faults. */

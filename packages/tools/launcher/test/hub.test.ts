@@ -201,7 +201,7 @@ describe('a node connected to a hub', () => {
     expect(await taken(1)).toEqual([event('before')]);
     const instance = 'pod-workers-0';
     for (const what of [
-      `kubus.${TOKEN}.runtime.cmd.RunPodSandbox.p`,
+      `kubus.${TOKEN}.runtime.cmd.RunPodSandbox.p.pod-workers.${instance}`,
       `kubus.${TOKEN}.reply.sync-loop.sync-loop-0.p`,
       `kubus.${TOKEN}.service.event.refused.${instance}`,
       `kubus.${TOKEN}.service.event.journal.${instance}`,

@@ -1,5 +1,5 @@
 import { recordedMessage } from '@kubus/causality';
-import { disturbService } from '@kubus/contracts';
+import { disturbService, podPatterns } from '@kubus/contracts';
 import {
   type Experiment,
   type ExperimentFault,
@@ -101,7 +101,7 @@ async function runOnce(
 }
 
 async function latenciesOf(link: NodeLink, uid: string | undefined): Promise<PodLatencies> {
-  const stored = uid === undefined ? [] : await link.record(`*.*.*.${uid}`);
+  const stored = uid === undefined ? [] : await link.record(...podPatterns(uid));
   return podLatencies(stored.flatMap(({ message }) => recordedMessage(message) ?? []));
 }
 

@@ -17,8 +17,8 @@ export interface NodeLink {
   readonly connection: NatsConnection;
   /** Whether the node was started with `--faults`. */
   readonly faults: boolean;
-  /** Messages in the node's record whose subject matches `filter`, see readRecord of @kubus/bus-nats. */
-  record(filter: string): Promise<StoredMessage[]>;
+  /** Messages in the node's record whose subject matches one of the filters, see readRecord of @kubus/bus-nats. */
+  record(...filters: readonly string[]): Promise<StoredMessage[]>;
   /** Reads the current values of a fact; `handlers` are called for later changes. */
   facts<T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>): Promise<FactReader<T>>;
 }
@@ -53,7 +53,7 @@ export async function connectNode(node: string): Promise<NodeLink> {
     bus,
     connection,
     faults,
-    record: (filter) => readRecord(connection, node, filter, inbox()),
+    record: (...filters) => readRecord(connection, node, filters, inbox()),
     facts: async <T>(declaration: FactDeclaration<T>, handlers?: FactHandlers<T>) => {
       const reader = bus.reader(declaration, handlers);
       await reader.whenPresent();

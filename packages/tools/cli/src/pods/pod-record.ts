@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@kubus/bus';
-import { encodeToken } from '@kubus/contracts';
+import { podPatterns } from '@kubus/contracts';
 import type { PodSummary } from '@kubus/contracts/observatory';
 import type { RecordingReader } from '@kubus/recording';
 import type { NodeLink } from '../node/node-link.ts';
@@ -21,7 +21,7 @@ export interface PodRecord {
  */
 export async function readPodRecord(link: NodeLink, name: string, namespace: string): Promise<PodRecord> {
   const uid = await uidOf(link, name, namespace);
-  const messages = await link.record(`*.*.*.${encodeToken(uid)}`);
+  const messages = await link.record(...podPatterns(uid));
   if (messages.length === 0)
     throw new UserError(`the record of node ${link.bus.node} has no message about pod ${name}: it may be too old`);
   return { uid, messages };
