@@ -1,9 +1,10 @@
-import { containerConfig, logFolder, sandboxConfig } from '@kubus/container-config';
+import { containerConfig, sandboxConfig } from '@kubus/container-config';
 import { podRefOf } from '@kubus/contracts';
 import { type CriClient, connectCri } from '@kubus/cri';
 import { type TestRuntime, startRuntime } from '@kubus/harness';
 import { runtimeHandler } from '@kubus/launcher';
 import { busyboxReference } from '@kubus/node-images';
+import { logFolder } from '@kubus/pod';
 import { createLogger, systemClock, systemIds } from '@kubus/service-kit';
 import { mkdir } from 'node:fs/promises';
 import { totalmem } from 'node:os';

@@ -62,7 +62,7 @@ async function readNodeFacts(guest: Guest): Promise<NodeFacts> {
 const ociConfig = z.object({ annotations: z.record(z.string(), z.string()).optional() });
 
 /** What the runtime runs, by the OCI configurations that it keeps for what runs. */
-export async function readContainers(guest: Guest): Promise<NamedContainer[]> {
+async function readContainers(guest: Guest): Promise<NamedContainer[]> {
   const folder = '/run/containerd/io.containerd.runtime.v2.task/k8s.io';
   const text = await guest.run(
     `cd ${folder} 2>/dev/null || exit 0; for id in *; do [ -e "$id/config.json" ] || continue; printf '%s ' "$id"; tr -d '\\n' <"$id/config.json"; echo; done`,
