@@ -35,7 +35,7 @@ async function join(
   contract: Partial<ServiceContract>,
   options: { epoch?: number; change?: (message: WireMessage) => WireMessage } = {},
 ): Promise<Bus> {
-  const { epoch = 1, change = (message) => message } = options;
+  const { epoch = 1, change = (message: WireMessage) => message } = options;
   const instance = `${service}-0`;
   const ports = { clock, ids, logger: silentLogger };
   const transport = new NatsTransport({ connection: await connection(instance), node: NODE, instance, ...ports });

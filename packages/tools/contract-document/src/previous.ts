@@ -7,7 +7,7 @@ import type { ComparedContract } from './compatibility.ts';
  *
  * Before the first release it is the oldest commit whose services work together with today's: commands name their sender.
  */
-export const previousCommit = '04cfa162346bb48c9b1ba5e86a65ee93a83fe0ec';
+export const previousCommit = '00ba6e17b819b6294f48292d578559b8175a922d';
 
 /** The contract of that version, and the records that its services keep on disk; without descriptions. */
 export async function readPrevious(what: 'contract' | 'records'): Promise<ComparedContract> {
