@@ -108,7 +108,7 @@ function run(program: string, args: readonly string[], env: Readonly<Record<stri
     until: async (pattern) => {
       while (!pattern.test(text)) {
         const more = await Promise.race([once(child.stdout, 'data').then(() => true), closed.then(() => false)]);
-        if (!more) throw new Error(`${program} ended without ${String(pattern)}: ${text}`);
+        if (!more) throw new Error(`${program} ended without what was awaited: ${text}`);
       }
     },
     end: async () => {
