@@ -379,9 +379,10 @@ describe('a refused stream', () => {
     expect((await buffer(socket)).toString()).toBe('pod does not exist');
   });
 
-  test('without an upgrade is a bad request', async () => {
+  test('without an upgrade is a bad request, and makes no address in the runtime', async () => {
     expect(await get(node.api.ports.secure, EXEC)).toMatchObject({ status: 400, text: 'Upgrade request required' });
     expect(await get(node.api.ports.secure, EXEC, { method: 'PUT' })).toMatchObject({ status: 405 });
+    expect(node.asked).toEqual([]);
   });
 
   test('for a container that the runtime does not know is not a server error', async () => {

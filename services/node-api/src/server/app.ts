@@ -187,8 +187,9 @@ function addStreams(
   const serve = (kind: StreamKind) => async (request: FastifyRequest, reply: FastifyReply) => {
     const params = request.params as { namespace: string; pod: string; uid?: string; container?: string };
     const { container = '' } = params;
-    const chosen = await streams.choose({ ...params, kind, container, query: queryOf(request), user: userOf(request) });
+    const chosen = streams.choose({ ...params, kind, container, query: queryOf(request), user: userOf(request) });
     if ('status' in chosen) return refuse(reply, chosen);
+    // Without it nobody could use the address, except whoever reads it from the messages.
     if (!isUpgrade(request.raw)) return sendText(reply, 400, 'Upgrade request required');
     const runtime = await streams.reach(chosen, request.raw);
     if ('status' in runtime) return refuse(reply, runtime);

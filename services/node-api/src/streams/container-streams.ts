@@ -24,14 +24,14 @@ export interface StreamRequest {
   readonly user: string;
 }
 
-/** A stream that the runtime has prepared. */
+/** A stream that exists, as far as the node knows. */
 export interface ChosenStream {
   readonly kind: StreamKind;
   readonly ref: PodRef;
   readonly container: string;
   readonly user: string;
-  /** The address at the runtime's streaming server; it can be used once, by any client that knows it. */
-  readonly url: URL;
+  /** Has the runtime prepare the stream: an address at its streaming server, which can be used once, by any client that knows it. */
+  readonly prepare: () => Promise<URL>;
 }
 
 export interface ContainerStreamsOptions {
@@ -77,22 +77,24 @@ export class ContainerStreams {
     return this.#open.size;
   }
 
-  /** Has the runtime prepare the stream, or refuse it; statuses and texts are the reference's. */
-  async choose(request: StreamRequest): Promise<ChosenStream | Refusal> {
+  /** What is requested, or why it is refused; statuses and texts are the reference's. The runtime is not asked yet. */
+  choose(request: StreamRequest): ChosenStream | Refusal {
     const { kind, namespace, pod: name, uid, container, user } = request;
     const found = this.#facts.find(namespace, name, uid);
     if (found === undefined) return { status: 404, text: 'pod does not exist' };
+    const prepare = this.#preparation(request, found);
+    return 'status' in prepare ? prepare : { kind, ref: podRefOf(found.pod), container, user, prepare };
+  }
+
+  /** Has the runtime prepare the stream, and requests the upgrade that the client asks for from its streaming server. */
+  async reach({ prepare }: ChosenStream, request: IncomingMessage): Promise<UpgradedServer | Refusal> {
+    let url: URL;
     try {
-      const url = await this.#url(request, found);
-      return 'status' in url ? url : { kind, ref: podRefOf(found.pod), container, user, url };
+      url = await prepare();
     } catch (error) {
       if (!(error instanceof CommandFailed)) throw error;
       return { status: STATUS[error.code] ?? 500, text: error.message };
     }
-  }
-
-  /** Requests the upgrade that the client asks for from the runtime's streaming server. */
-  async reach({ url }: ChosenStream, request: IncomingMessage): Promise<UpgradedServer | Refusal> {
     try {
       return await askUpgrade(request, url, this.#ended.signal);
     } catch (error) {
@@ -113,29 +115,25 @@ export class ContainerStreams {
     await Promise.all(this.#open);
   }
 
-  async #url({ kind, container, query }: StreamRequest, { pod }: NodePod): Promise<URL | Refusal> {
+  #preparation({ kind, container, query }: StreamRequest, { pod }: NodePod): (() => Promise<URL>) | Refusal {
     const { uid } = pod.metadata;
     if (kind === 'portForward') {
       const ports = parsePorts(query);
       if (isRefused(ports)) return { status: ports.status, text: ports.message };
       const podSandboxId = this.#facts.sandbox(uid);
       if (podSandboxId === undefined) return { status: 500, text: `pod not found ("${pod.metadata.name}")` };
-      const { result } = await this.#bus.call(criCommands.PortForward, uid, {
-        params: { podSandboxId, port: [...ports] },
-      });
-      return new URL(result.response.url ?? '');
+      const params = { podSandboxId, port: [...ports] };
+      return async () => urlOf(await this.#bus.call(criCommands.PortForward, uid, { params }));
     }
     const options = parseStreamOptions(query);
     if (isRefused(options)) return { status: options.status, text: options.message };
     const containerId = this.#facts.newestRun(uid, container)?.id;
     if (containerId === undefined) return { status: 500, text: `container not found ("${container}")` };
-    const { result } =
-      kind === 'exec'
-        ? await this.#bus.call(criCommands.Exec, uid, {
-            params: { containerId, cmd: [...(query['command'] ?? [])], ...options },
-          })
-        : await this.#bus.call(criCommands.Attach, uid, { params: { containerId, ...options } });
-    return new URL(result.response.url ?? '');
+    if (kind === 'attach') {
+      return async () => urlOf(await this.#bus.call(criCommands.Attach, uid, { params: { containerId, ...options } }));
+    }
+    const params = { containerId, cmd: [...(query['command'] ?? [])], ...options };
+    return async () => urlOf(await this.#bus.call(criCommands.Exec, uid, { params }));
   }
 
   async #connect(
@@ -164,6 +162,10 @@ export class ContainerStreams {
       upgrade.socket.destroy();
     }
   }
+}
+
+function urlOf({ result }: { result: { response: { url?: string | undefined } } }): URL {
+  return new URL(result.response.url ?? '');
 }
 
 /** HTTP statuses for the runtime's errors. */
