@@ -78,6 +78,17 @@ onNode('the address of a stream serves once, and a guessed one never', async (no
   expect([await ask(guess), await ask(pathname), await ask(pathname)]).toEqual([404, 101, 404]);
 });
 
+onNode('a reader of the bus learns no address of a stream', async (node) => {
+  await node.writeManifest('unread.json', pod('unread'));
+  await node.watch.waitForPod('unread', isReady);
+  expect(await node.kubus('exec', 'unread', '--', 'echo', 'done')).toMatchObject({ code: 0, stdout: 'done\n' });
+  const replies = await poll('the reply', () => {
+    const found = node.watch.messages.ofType('runtime.reply.Exec').map(({ message }) => message.data);
+    return Promise.resolve(found.some((data) => data.includes('sealedUrl')) ? found : undefined);
+  });
+  expect(replies.filter((data) => data.includes('http:'))).toEqual([]);
+});
+
 onNode('folders nested deeper than any path are removed with their pod', async (node) => {
   // Each step puts what there is at the end of a path of 1,000 folders.
   const line = `cd /data; p=$(printf 'd/%.0s' $(seq 1000)); mkdir -p deep

@@ -36,7 +36,7 @@ import {
 import { freePort } from '@kubus/launcher';
 import { KubusError, silentLogger } from '@kubus/ports';
 import { Conditions } from '@kubus/ports/testing';
-import { Metrics, type NodeConfig, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
+import { Metrics, type NodeConfig, SealKey, nodeConfigSchema, systemClock, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -125,12 +125,15 @@ export class ApiNode {
     node.#statuses = (await node.#join('pod-workers')).owner(podStatus);
     const bridge = await node.#join('cri-bridge');
     node.#runtime = bridge.owner(runtimePod);
-    const answer = (method: StreamMethod) => (context: { request: { params: unknown } }) => {
-      node.asked.push([method, context.request.params]);
-      const { streamingUrl: url } = node;
-      if (url === undefined) throw new KubusError('NotFound', `${method}: not found`);
-      return Promise.resolve({ response: { url }, at: { epoch: 1, counter: 1 } });
-    };
+    const answer =
+      (method: StreamMethod) => (context: { request: { params: unknown; reader?: string | undefined } }) => {
+        node.asked.push([method, context.request.params]);
+        const { streamingUrl: url } = node;
+        if (url === undefined) throw new KubusError('NotFound', `${method}: not found`);
+        const { reader = '' } = context.request;
+        const sealedUrl = new SealKey().seal(url, reader);
+        return Promise.resolve({ response: { url: '' }, sealedUrl, at: { epoch: 1, counter: 1 } });
+      };
     bridge.serve(criCommands.Exec, answer('Exec'));
     bridge.serve(criCommands.Attach, answer('Attach'));
     bridge.serve(criCommands.PortForward, answer('PortForward'));

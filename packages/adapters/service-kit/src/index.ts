@@ -23,6 +23,7 @@ export {
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
 export { listenPrivately, servePrivately } from './private-socket.ts';
 export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';
+export { SealKey } from './seal-key.ts';
 export { OwnershipLost, SharedRecords } from './shared-records.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';
 export { version } from './version.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { SealKey } from '@kubus/service-kit';
 import * as fc from 'fast-check';
-import { cutOutput, pageOf } from './plain-commands.ts';
+import { cutOutput, pageOf, sealUrl } from './plain-commands.ts';
 
 const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 });
 
@@ -76,4 +77,14 @@ describe('the output of a command', () => {
   ])('%s', (_what, response, bytes, expected) => {
     expect(cutOutput(response, bytes)).toEqual(expected);
   });
+});
+
+test('the address of a stream is sealed for the reader that is named', () => {
+  const [key, reader] = [new SealKey(), new SealKey()];
+  const answer = { url: 'http://127.0.0.1:1/exec/token' };
+  expect(sealUrl(answer, key, undefined)).toEqual({ response: answer });
+  expect(sealUrl({ pods: [] }, key, reader.publicKey)).toEqual({ response: { pods: [] } });
+  const { response, sealedUrl = { by: '', box: '' } } = sealUrl(answer, key, reader.publicKey);
+  expect(response).toEqual({ url: '' });
+  expect(reader.open(sealedUrl)).toBe(answer.url);
 });

@@ -1,6 +1,14 @@
 import type { Bus, CommandContext } from '@kubus/bus';
-import { type BusCriMethod, type CriRequest, type CriResult, criCommands, fencedMethods } from '@kubus/contracts';
+import {
+  type BusCriMethod,
+  type CriRequest,
+  type CriResult,
+  type SealedText,
+  criCommands,
+  fencedMethods,
+} from '@kubus/contracts';
 import type { UnaryCriMethod } from '@kubus/proto/cri';
+import { SealKey } from '@kubus/service-kit';
 import type { Runtime } from './runtime.ts';
 import { toReplyError } from './reply-error.ts';
 import type { Stamps } from './stamps.ts';
@@ -31,15 +39,20 @@ const lists: { readonly [M in UnaryCriMethod]?: List } = {
 /** Serves every other unary CRI call: reads, streaming addresses, removal of images. They do not queue; lists come in pages. */
 export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps: Stamps }): void {
   const { bus, runtime, stamps } = options;
+  const key = new SealKey();
   const serve = <M extends BusCriMethod>(method: M) => {
     bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>): Promise<CriResult<M>> => {
-      const { params, page, output } = command.request;
+      const { params, page, output, reader } = command.request;
       command.begin();
       const answer = await runtime.call(method, params).catch((error: unknown) => {
         throw toReplyError(error);
       });
       const { response, next } = pageOf(method, answer, page);
-      return { response: cutOutput(response, output), at: stamps.next(), ...(next !== undefined && { next }) };
+      return {
+        ...sealUrl(cutOutput(response, output), key, reader),
+        at: stamps.next(),
+        ...(next !== undefined && { next }),
+      };
     });
   };
   const fenced: readonly string[] = fencedMethods;
@@ -60,6 +73,17 @@ export function cutOutput<Response extends object>(response: Response, bytes: nu
   const first = Buffer.from(stdout, 'base64').subarray(0, left);
   const second = Buffer.from(stderr, 'base64').subarray(0, left - first.length);
   return { ...response, stdout: first.toString('base64'), stderr: second.toString('base64') };
+}
+
+/** Takes the address of a stream out of an answer, and seals it for its reader, if one is named. */
+export function sealUrl<Response extends object>(
+  response: Response,
+  key: SealKey,
+  reader: string | undefined,
+): { response: Response; sealedUrl?: SealedText } {
+  const { url } = response as { url?: string };
+  if (reader === undefined || url === undefined) return { response };
+  return { response: { ...response, url: '' }, sealedUrl: key.seal(url, reader) };
 }
 
 /** Cuts one page out of a list, in the order of ids; other answers stay whole. */

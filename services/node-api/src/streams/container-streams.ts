@@ -1,6 +1,7 @@
 import { type Bus, CommandFailed } from '@kubus/bus';
-import { type PodRef, type StreamEvent, criCommands, podRefOf, streamEvent } from '@kubus/contracts';
+import { type CriResult, type PodRef, type StreamEvent, criCommands, podRefOf, streamEvent } from '@kubus/contracts';
 import { type NodePod, type Query, isRefused, parsePorts, parseStreamOptions } from '@kubus/node-requests';
+import { SealKey } from '@kubus/service-kit';
 import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import type { IncomingMessage } from 'node:http';
 import type { Refusal } from '../auth/authorization.ts';
@@ -61,6 +62,8 @@ export class ContainerStreams {
   readonly #relay: string | undefined;
   readonly #ended = new AbortController();
   readonly #open = new Set<Promise<void>>();
+  /** Addresses of streams are sealed for it. */
+  readonly #key = new SealKey();
 
   constructor(options: ContainerStreamsOptions) {
     this.#facts = options.facts;
@@ -117,23 +120,30 @@ export class ContainerStreams {
 
   #preparation({ kind, container, query }: StreamRequest, { pod }: NodePod): (() => Promise<URL>) | Refusal {
     const { uid } = pod.metadata;
+    const reader = this.#key.publicKey;
     if (kind === 'portForward') {
       const ports = parsePorts(query);
       if (isRefused(ports)) return { status: ports.status, text: ports.message };
       const podSandboxId = this.#facts.sandbox(uid);
       if (podSandboxId === undefined) return { status: 500, text: `pod not found ("${pod.metadata.name}")` };
       const params = { podSandboxId, port: [...ports] };
-      return async () => urlOf(await this.#bus.call(criCommands.PortForward, uid, { params }));
+      return async () => this.#urlOf(await this.#bus.call(criCommands.PortForward, uid, { params, reader }));
     }
     const options = parseStreamOptions(query);
     if (isRefused(options)) return { status: options.status, text: options.message };
     const containerId = this.#facts.newestRun(uid, container)?.id;
     if (containerId === undefined) return { status: 500, text: `container not found ("${container}")` };
     if (kind === 'attach') {
-      return async () => urlOf(await this.#bus.call(criCommands.Attach, uid, { params: { containerId, ...options } }));
+      const params = { containerId, ...options };
+      return async () => this.#urlOf(await this.#bus.call(criCommands.Attach, uid, { params, reader }));
     }
     const params = { containerId, cmd: [...(query['command'] ?? [])], ...options };
-    return async () => urlOf(await this.#bus.call(criCommands.Exec, uid, { params }));
+    return async () => this.#urlOf(await this.#bus.call(criCommands.Exec, uid, { params, reader }));
+  }
+
+  /** A bridge of the version before does not seal the address. */
+  #urlOf({ result: { response, sealedUrl } }: { result: CriResult<'Exec' | 'Attach' | 'PortForward'> }): URL {
+    return new URL(sealedUrl === undefined ? (response.url ?? '') : this.#key.open(sealedUrl));
   }
 
   async #connect(
@@ -162,10 +172,6 @@ export class ContainerStreams {
       upgrade.socket.destroy();
     }
   }
-}
-
-function urlOf({ result }: { result: { response: { url?: string | undefined } } }): URL {
-  return new URL(result.response.url ?? '');
 }
 
 /** HTTP statuses for the runtime's errors. */

@@ -166,6 +166,15 @@ export const firstFenceSchema = z.object({
 });
 export type FirstFence = z.infer<typeof firstFenceSchema>;
 
+/** A text that only its reader can open: see SealKey of @kubus/service-kit. */
+export const sealedTextSchema = z.object({
+  /** The sender's public key. */
+  by: z.string().max(64),
+  /** Base64. */
+  box: z.string().max(8_192),
+});
+export type SealedText = z.infer<typeof sealedTextSchema>;
+
 export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, starting after the item with the id `after`. */
@@ -175,6 +184,11 @@ export interface CriRequest<M extends UnaryCriMethod> {
    * both. What is in messages is in recordings too.
    */
   output?: number | undefined;
+  /**
+   * Exec, Attach and PortForward only: the public key for which the address of the stream is sealed, because whoever knows the address can
+   * use it. Missing: the address is in the response.
+   */
+  reader?: string | undefined;
   /** RunPodSandbox only: makes the sender the pod's owner, if the bridge knows of no other one and has nothing of the pod. */
   fence?: FirstFence | undefined;
   /** CreateContainer only: environment, command and args, which are completed with the objects' values when the call is made. */
@@ -189,6 +203,8 @@ export interface CriResult<M extends UnaryCriMethod> {
   next?: string | undefined;
   /** RunPodSandbox only: the pod, read after the call; missing when it could not be read. */
   pod?: RuntimePod | undefined;
+  /** Exec, Attach and PortForward for a `reader` only: the address, which is empty in the response. */
+  sealedUrl?: SealedText | undefined;
 }
 
 /** Calls that change a pod: only the holder of the pod's fencing token may make them, and they are queued in the pod's lane. */
@@ -220,15 +236,23 @@ const podMethods: readonly string[] = [
   'PodSandboxStats',
 ];
 
+const reader = { reader: z.string().max(64).optional() };
 /** Fields that a request has in addition to the call's own. */
 const extras: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  Attach: reader,
   CreateContainer: { process: processToCompleteSchema.optional() },
+  Exec: reader,
   ExecSync: { output: z.int().nonnegative().optional() },
+  PortForward: reader,
   RunPodSandbox: { fence: firstFenceSchema.optional() },
 };
 
+const sealedUrl = { sealedUrl: sealedTextSchema.optional() };
 /** Fields that a result has in addition to the call's own. */
 const readings: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
+  Attach: sealedUrl,
+  Exec: sealedUrl,
+  PortForward: sealedUrl,
   RunPodSandbox: { pod: runtimePodSchema.optional() },
 };
 
