@@ -15,7 +15,7 @@ export type ReadersReport =
   | { readonly kind: 'done'; readonly hashes: readonly string[] };
 
 /** After so many bytes of all readers together the progress is reported. */
-const STEP = 64 * 1024 * 1024;
+const STEP = 16 * 1024 * 1024;
 
 const [port, path = '', count, bytes] = process.argv.slice(2);
 let read = 0;
