@@ -14,6 +14,7 @@ import { KubusError } from '@kubus/ports';
 import type { Image, PodSandboxConfig } from '@kubus/proto/cri';
 import { type ObjectSync, presentPullSecrets } from '../objects/objects.ts';
 import { isAnswer, throwIfObjectsAwaited } from '../runtime/runtime-answer.ts';
+import { TRANSIENT_MS } from '../sync/errors.ts';
 import { type RecordSync, recordEvent, unlessCancelled } from '../sync/pod-sync.ts';
 import type { PodMemory } from '../worker/pod-memory.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
@@ -163,7 +164,8 @@ async function pull(sync: ImageSync, wanted: Wanted): Promise<ContainerImage> {
     const longer = lengthenBackOff(entry, clock.now(), clock.now());
     sync.backOffs.set(key, { ...longer, error: `${failure.reason}: ${failure.message}` });
     await sync.save();
-    throw new ImageError(failure.reason, failure.message, longer.waitMs);
+    // The next sync soon shows that the image is waited for.
+    throw new ImageError(failure.reason, failure.message, TRANSIENT_MS);
   }
 }
 
