@@ -1,4 +1,4 @@
-import { type Cluster, type JsonObject, pathOf } from '@kubus/kube-fixture';
+import { type Cluster, type JsonObject, type SeenEvent, pathOf } from '@kubus/kube-fixture';
 import { parse } from 'yaml';
 import { type ToldEvent, eventRecord, runtimeRecord, statusRecord } from './pod-record.ts';
 import { type RecordException, recordDifferences } from './record-diff.ts';
@@ -81,13 +81,16 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
     events: await events(),
   });
 
-  // Events follow the status, which may have changed again by then: it is kept as it was when it was the reference's.
+  // Events follow the status, which may have changed again by then: it is kept as it was when it was the reference's. Each status that
+  // was written counts, also one that is no longer there when the pod is read.
   let kept: { readonly status: unknown } | undefined;
-  const settled = async () => {
-    const record = await readRecord();
+  const settled = async (event?: SeenEvent) => {
+    const read = await readRecord();
+    const written = event?.object.metadata.uid === uid ? statusRecord(event.object.status, scope) : read.status;
+    const record = { ...read, status: written };
     const differs = (field: string) =>
       recordDifferences(golden, record, exceptions).some((line) => line.startsWith(field));
-    if (kept === undefined && !differs('.status')) kept = { status: record.status };
+    if (kept === undefined && !differs('.status')) kept = { status: written };
     return kept === undefined || (!deletes && differs('.events')) ? undefined : { ...record, ...kept };
   };
   const changing = [pathOf({ ...pod, name: '' }), pathOf({ kind: 'Event', namespace, name: '' })];
@@ -115,13 +118,13 @@ export async function playScenario(stage: ScenarioStage, scenario: Scenario): Pr
 }
 
 /**
- * The result of `look` as soon as it is defined; called again after each change in the collections. Undefined when
+ * The result of `look` as soon as it is defined; called again with each change in the collections. Undefined when
  * `limit` has resolved.
  */
 async function afterChange<T>(
   api: Cluster,
   collections: readonly string[],
-  look: () => Promise<T | undefined>,
+  look: (event?: SeenEvent) => Promise<T | undefined>,
   limit: (signal: AbortSignal) => Promise<void>,
 ): Promise<T | undefined> {
   const watches = await Promise.all(collections.map((path) => api.watch(path)));
@@ -130,13 +133,13 @@ async function afterChange<T>(
   void limit(done.signal).then(end, end);
   try {
     const next = new Map(watches.map((watch) => [watch, watch.next()]));
+    let event: SeenEvent | undefined;
     for (;;) {
-      const found = await look();
+      const found = await look(event);
       if (found !== undefined) return found;
-      const changed = await Promise.race(
-        [...next].map(async ([watch, event]) => ((await event) === undefined ? undefined : watch)),
-      );
-      if (changed === undefined) return undefined;
+      const [changed, seen] = await Promise.race([...next].map(async ([watch, one]) => [watch, await one] as const));
+      if (seen === undefined) return undefined;
+      event = seen;
       next.set(changed, changed.next());
     }
   } finally {

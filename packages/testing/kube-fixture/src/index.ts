@@ -2,7 +2,7 @@ export { ApiObjects } from './api-objects.ts';
 export { Authority, type KeyPair } from './authority.ts';
 export type { AccessAttributes } from './authorization.ts';
 export { nodeCertificate } from './client-certificate.ts';
-export { Cluster, type ObjectName, type RawAnswer, type SeenWatch, pathOf } from './cluster.ts';
+export { Cluster, type ObjectName, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
 export { ADMIN, type User, nodeUser } from './identity.ts';
 export type { Json, JsonObject } from './json.ts';
 export { type KubeObject, isReady } from './object.ts';
