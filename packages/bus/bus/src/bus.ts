@@ -12,6 +12,7 @@ import {
   patternOf,
   refusedMessage,
   serviceInstance,
+  serviceOfInstance,
   subjectOf,
   typeOf,
 } from '@kubus/contracts';
@@ -118,7 +119,7 @@ export class Bus {
     this.#peers = this.#reader(serviceInstance, {
       changed: ({ key, value }) => {
         // An identity can write only its own key: it announces no other service.
-        if (key.replace(/-\d+$/, '') !== value.service) return;
+        if (serviceOfInstance(key) !== value.service) return;
         this.#client.peerAnnounced(value.service, value.epoch);
         if (value.service === options.service && key !== instance) this.#share();
         for (const listener of this.#peerListeners) listener(value.service, key, value.epoch);

@@ -5,6 +5,7 @@ import {
   faultRule,
   instanceJournal,
   serviceInstance,
+  serviceOfInstance,
   subjectMatches,
 } from '@kubus/contracts';
 
@@ -125,7 +126,7 @@ function isMeant({ match }: FaultRule, message: PassingMessage): boolean {
 
 /** Whether a name, of a service or an instance, includes the instance. */
 function isNamed(name: string, instance: string): boolean {
-  return instance === name || instance.replace(/-\d+$/, '') === name;
+  return instance === name || serviceOfInstance(instance) === name;
 }
 
 /** `fact`, `cmd`, `event` or `reply`. */

@@ -20,6 +20,11 @@ export const serviceNames = [
 ] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
+/** The service of an instance's name: `prober` of `prober-0`; any other name is returned unchanged. */
+export function serviceOfInstance(name: string): string {
+  return name.replace(/-\d+$/, '');
+}
+
 /** The first token after the node: the area to which the message belongs. */
 export type Area =
   | 'config'

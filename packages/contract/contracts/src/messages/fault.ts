@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { command, event, fact, serviceNames } from '../declare.ts';
+import { command, event, fact, serviceNames, serviceOfInstance } from '../declare.ts';
 
 /** The longest time that one message can be delayed, in milliseconds. */
 const LONGEST_DELAY_MS = 60_000;
@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 600_000;
 /** A service, or one of its instances. */
 export const instanceName = z
   .string()
-  .refine((text) => (serviceNames as readonly string[]).includes(text.replace(/-\d+$/, '')), {
+  .refine((text) => (serviceNames as readonly string[]).includes(serviceOfInstance(text)), {
     error: ({ input }) => `"${String(input)}" is neither a service nor an instance such as pod-workers-0`,
   });
 

@@ -1,4 +1,4 @@
-import { runElsewhere } from '@kubus/contracts';
+import { runElsewhere, serviceOfInstance } from '@kubus/contracts';
 import { everyService, recordOf, writeRecord } from '@kubus/launcher';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -48,7 +48,7 @@ export function forwardSignals(child: ChildProcess): void {
 /** The instance that `text` names: an instance, or a service, which means its first instance. Throws a {@link UserError} for any other name. */
 export function instanceOf(text: string): string {
   const instance = /-\d+$/.test(text) ? text : `${text}-0`;
-  if (!everyService.some((service) => service === instance.replace(/-\d+$/, ''))) {
+  if (!everyService.some((service) => service === serviceOfInstance(instance))) {
     throw new UserError(`unknown service "${text}": use one of ${everyService.join(', ')}`);
   }
   return instance;

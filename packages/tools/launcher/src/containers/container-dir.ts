@@ -1,8 +1,7 @@
 import { dirname, join } from 'node:path';
-import type { ServiceName } from '@kubus/contracts';
+import { type ServiceName, serviceOfInstance } from '@kubus/contracts';
 import { LauncherError } from '../errors.ts';
 import { type NodeDir, type NodeDirOptions, nodeDir } from '../node/node-dir.ts';
-import { serviceOf } from '../processes/service-processes.ts';
 
 /** Which service serves each socket. The socket is in that service's folder, so that a container sees only the sockets it needs. */
 const socketServers: Readonly<Record<string, ServiceName>> = {
@@ -73,7 +72,7 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
     natsConfig: join(shared, 'nats', 'nats.conf'),
     natsData: join(shared, 'nats-data'),
     sockets,
-    control: (instance) => join(dir.run, 'control', serviceOf(instance), `${instance}.sock`),
+    control: (instance) => join(dir.run, 'control', serviceOfInstance(instance), `${instance}.sock`),
     socket: (name) => join(socketFolder(name, dir.run, sockets), `${name}.sock`),
     credentials: join(dir.root, 'credentials'),
     plugins: join(dir.root, 'cni', 'plugins'),

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { HubLink, KeyedIdentity } from '@kubus/bus-nats';
 import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { runtimeNetwork } from '@kubus/cni-config';
+import { serviceOfInstance } from '@kubus/contracts';
 import type { KubeletSettings } from '@kubus/kubelet-config';
 import { type AdjustableLogger, systemClock } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
@@ -22,7 +23,7 @@ import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
 import { hostProcess, runsServices } from '../node/node-services.ts';
 import { identitiesFolder, nodeConfigFile } from '../node/node-settings.ts';
 import { endProcesses, findProcesses } from '../processes/process-record.ts';
-import { ServiceProcesses, serviceOf } from '../processes/service-processes.ts';
+import { ServiceProcesses } from '../processes/service-processes.ts';
 import { type LineReader, type StartedProcess, startProcess } from '../processes/start-process.ts';
 import { AgentCgroups } from './agent-cgroups.ts';
 import { checkCgroups, driverOf } from './cgroups.ts';
@@ -210,7 +211,7 @@ export class KubeletNode {
 
   #startService(name: string): Promise<StartedProcess> {
     const { dir, programs } = this.#options;
-    const service = serviceOf(name);
+    const service = serviceOfInstance(name);
     const folder = name === hostProcess ? 'packages/tools/service-host' : `services/${service}`;
     const program = serviceProgram(join(programs, folder, 'dist/main.mjs'), nodeConfigFile(dir), name);
     return this.#start(name, program, nodeProgramEnv);

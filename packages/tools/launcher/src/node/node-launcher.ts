@@ -1,6 +1,6 @@
 import type { KeyedIdentity } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
-import { contractsOf } from '@kubus/contracts';
+import { contractsOf, serviceOfInstance } from '@kubus/contracts';
 import { importImages } from '@kubus/node-images';
 import { toError } from '@kubus/ports';
 import type { AdjustableLogger } from '@kubus/service-kit';
@@ -28,7 +28,7 @@ import {
   writeSettings,
 } from './node-settings.ts';
 import { findCniPlugins, podNetwork } from '../network/pod-network.ts';
-import { ServiceProcesses, serviceOf } from '../processes/service-processes.ts';
+import { ServiceProcesses } from '../processes/service-processes.ts';
 import { type StartedProcess, startProcess } from '../processes/start-process.ts';
 
 /** What {@link NodeLauncher} needs. */
@@ -165,7 +165,7 @@ export class NodeLauncher {
   /** @param name an instance, or the host process */
   #startService(name: string): Promise<StartedProcess> {
     const { dir, settings } = this.#options;
-    const service = serviceOf(name);
+    const service = serviceOfInstance(name);
     const program = settings.programs[service] ?? '';
     return startProcess({
       dir,

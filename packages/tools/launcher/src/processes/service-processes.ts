@@ -8,6 +8,7 @@ import {
   runElsewhere,
   scaleService,
   serviceNames,
+  serviceOfInstance,
   serviceShare,
   contractsOf,
   sharedServices,
@@ -125,7 +126,7 @@ export class ServiceProcesses {
   startServices(): void {
     for (const name of serviceProcesses(this.#shape)) {
       const start = () => this.#options.start(name);
-      if (this.#options.elsewhere.includes(serviceOf(name))) this.#supervisor.keepReleased(name, start);
+      if (this.#options.elsewhere.includes(serviceOfInstance(name))) this.#supervisor.keepReleased(name, start);
       else this.#supervisor.keep(name, start);
     }
   }
@@ -136,7 +137,7 @@ export class ServiceProcesses {
   get serving(): boolean {
     const announced = new Map([...(this.#bus?.peers ?? [])].map(({ instance, pid }) => [instance, pid]));
     return serviceProcesses(this.#shape)
-      .filter((name) => !this.#options.elsewhere.includes(serviceOf(name)))
+      .filter((name) => !this.#options.elsewhere.includes(serviceOfInstance(name)))
       .every((name) => {
         const pid = this.#supervisor.pid(name);
         return pid !== undefined && instancesIn(name, this.#shape).every((instance) => announced.get(instance) === pid);
@@ -267,7 +268,7 @@ export class ServiceProcesses {
   /** The processes of a service or an instance. */
   #named(key: string): string[] {
     checkOwnProcess(key, this.#shape);
-    return this.#supervisor.names.filter((name) => name === key || serviceOf(name) === key);
+    return this.#supervisor.names.filter((name) => name === key || serviceOfInstance(name) === key);
   }
 
   /** Creates the streams now and after every reconnection: they are in memory, and a restarted NATS server has none. */
@@ -316,15 +317,10 @@ export class ServiceProcesses {
   }
 
   #emit(what: string, event: { what: 'started' | 'ended'; pid: number; status?: string }): void {
-    const service = serviceOf(what);
+    const service = serviceOfInstance(what);
     if (!isNamed(service)) return;
     this.#bus?.emit(processEvent, what, { ...event, service });
   }
-}
-
-/** The service of an instance's name; any other name is returned unchanged. */
-export function serviceOf(name: string): string {
-  return name.replace(/-\d+$/, '');
 }
 
 type ProcessName = ServiceName | (typeof supportProcesses)[number];
