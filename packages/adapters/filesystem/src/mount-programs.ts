@@ -53,14 +53,23 @@ export async function mount({ type, source, target, options, limitMs = LIMIT_MS 
 
 /** The request of the helper for the same mount; undefined for what it does not know. */
 function nativeMount({ type, source, target, options }: MountRequest): HelperRequest | undefined {
-  const request = { what: 'mount', source, target } as const;
-  if (type === 'none' && options.length === 1 && options[0] === 'bind') {
-    return { ...request, type: '', flags: MS_BIND, data: '' };
-  }
+  if (type === 'none' && options.length === 1 && options[0] === 'bind') return flagged(source, target, MS_BIND);
   const data = options.filter((option) => /^(size|nr_inodes|mode|uid|gid)=/.test(option));
   const flags = options.flatMap((option) => FLAGS[option] ?? []);
   if (type !== 'tmpfs' || data.length + flags.length < options.length) return undefined;
-  return { ...request, type, flags: flags.reduce((all, flag) => all | flag, 0), data: data.join(',') };
+  return { ...flagged(source, target, ...flags), type, data: data.join(',') };
+}
+
+/** The request of the helper for a mount that its flags describe, such as a bind mount. */
+function flagged(source: string, target: string, ...flags: readonly number[]) {
+  return {
+    what: 'mount',
+    source,
+    target,
+    type: '',
+    flags: flags.reduce((all, flag) => all | flag, 0),
+    data: '',
+  } as const;
 }
 
 /**
@@ -71,8 +80,8 @@ function nativeMount({ type, source, target, options }: MountRequest): HelperReq
  * Throws {@link MountError}.
  */
 export async function bindMount(source: string, target: string): Promise<void> {
-  const request = { what: 'mount', source, target, type: '', flags: MS_BIND, data: '' } as const;
-  await run(['mount', '--no-canonicalize', '--bind', '--', source, target], target, LIMIT_MS, request);
+  const command = ['mount', '--no-canonicalize', '--bind', '--', source, target] as const;
+  await run(command, target, LIMIT_MS, flagged(source, target, MS_BIND));
 }
 
 /**
@@ -85,12 +94,10 @@ export async function bindMount(source: string, target: string): Promise<void> {
 export async function makeShared(path: string): Promise<void> {
   const around = mountAround(path, await listMounts());
   if (around?.shared === true) return;
-  const request = (flags: number) =>
-    ({ what: 'mount', source: path, target: path, type: '', flags, data: '' }) as const;
   if (around?.target !== path) {
-    await run(['mount', '--rbind', '--', path, path], path, LIMIT_MS, request(MS_BIND | MS_REC));
+    await run(['mount', '--rbind', '--', path, path], path, LIMIT_MS, flagged(path, path, MS_BIND, MS_REC));
   }
-  await run(['mount', '--make-rshared', '--', path], path, LIMIT_MS, request(MS_SHARED | MS_REC));
+  await run(['mount', '--make-rshared', '--', path], path, LIMIT_MS, flagged(path, path, MS_SHARED, MS_REC));
 }
 
 /** File systems with a server or process that may not answer. */
