@@ -1,3 +1,4 @@
+import { Random } from '@kubus/ports';
 import { addPods, podsReady, treePods } from '../agent.ts';
 import { expectNone, expectSame } from '../checks.ts';
 import type { Guest } from '../guest.ts';
@@ -47,24 +48,13 @@ export const killGroup: Group = {
 /** Shell lines that kill: mostly one process of the unit, now and then the whole unit or containerd. */
 async function victims(guest: Guest, seed: number): Promise<string[]> {
   const group = (await guest.run('systemctl show kubelet --property=ControlGroup --value')).trim();
-  const next = generator(seed);
+  const random = new Random(seed);
   return Array.from({ length: KILLS }, () => {
-    const choice = next();
+    const choice = random.fraction();
     if (choice < 0.15) return 'systemctl kill --signal=KILL kubelet';
     if (choice < 0.3) return 'systemctl kill --signal=KILL --kill-whom=main containerd';
-    const line = 1 + Math.floor(next() * 12);
+    const line = 1 + random.below(12);
     // The list is read at the moment of the kill: earlier kills have changed it.
     return `pid=$(find /sys/fs/cgroup${group} -name cgroup.procs -exec cat {} + | sort -n | awk '{p[NR]=$1} END {print p[1+(${line}%NR)]}'); kill -KILL "$pid"; sleep 1`;
   });
-}
-
-/** Numbers from 0 to 1 that follow from the seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
