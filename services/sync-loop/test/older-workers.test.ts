@@ -1,24 +1,12 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { wholePool } from '@kubus/admission';
 import { type LocalMember, LocalBroker } from '@kubus/bus/testing';
 import type { FactOwner } from '@kubus/bus';
-import {
-  type RuntimePod,
-  configuredSources,
-  desiredPods,
-  podRefOf,
-  podWake,
-  runtimeCondition,
-  runtimePod,
-  serviceContracts,
-  typeOf,
-} from '@kubus/contracts';
+import { type RuntimePod, podRefOf, podWake, runtimePod, serviceContracts, typeOf } from '@kubus/contracts';
 import { pod as makePod } from '@kubus/pod-lifecycle/testing';
-import { silentLogger } from '@kubus/ports';
-import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { SyncLoop } from '../src/sync-loop.ts';
+import { ManualClock, settled } from '@kubus/ports/testing';
+import type { SyncLoop } from '../src/sync-loop.ts';
+import { NODE, startLoop } from './started-loop.ts';
 
-const NODE = 'node0';
 const pod = makePod({ containers: [{ name: 'c' }] }, { uid: 'a', name: 'a' });
 const self = { version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' };
 const follows = [typeOf(runtimePod)];
@@ -32,26 +20,7 @@ let counter = 0;
 beforeEach(async () => {
   clock = new ManualClock();
   broker = new LocalBroker(NODE);
-  const sources = broker.join('config-sources', clock).bus;
-  sources.owner(configuredSources).put(NODE, { sources: ['file'] });
-  const files = sources.owner(desiredPods.file);
-  files.put('a', { operation: 'ADD', source: 'file', pod });
-  files.complete();
-  const bridge = broker.join('cri-bridge', clock).bus;
-  states = bridge.owner(runtimePod);
-  states.complete();
-  const ready = { ready: true, name: 'containerd', networkReady: true };
-  bridge.owner(runtimeCondition).put('runtime', { ...ready, network: 'runtime', events: 'containerd' });
-  loop = await SyncLoop.start({
-    ...{ bus: broker.join('sync-loop', clock).bus, clock, logger: silentLogger, records: new MemoryRecords() },
-    node: {
-      ...{ name: NODE, labels: {}, taints: [], sysctls: [], appArmor: false, strictSupplementalGroups: false },
-      allocatable: { cpu: '2', memory: '4Gi', pods: '10' },
-    },
-    ids: wholePool(65_536),
-    workers: { instances: ['pod-workers-0'], term: 0 },
-  });
-  await settled();
+  ({ loop, states } = await startLoop(broker, clock, [pod]));
 });
 
 afterEach(() => loop.stop());

@@ -1,25 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { wholePool } from '@kubus/admission';
 import { LocalBroker } from '@kubus/bus/testing';
-import {
-  type Pod,
-  type PodWork,
-  configuredSources,
-  desiredPods,
-  nodeShutdown,
-  podRefOf,
-  podWork,
-  podWorker,
-  runtimeCondition,
-  runtimePod,
-  shutdownProgress,
-} from '@kubus/contracts';
+import { type Pod, type PodWork, nodeShutdown, podRefOf, podWork, podWorker, shutdownProgress } from '@kubus/contracts';
 import { pod as makePod } from '@kubus/pod-lifecycle/testing';
-import { silentLogger } from '@kubus/ports';
-import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { SyncLoop } from '../src/sync-loop.ts';
+import { ManualClock, settled } from '@kubus/ports/testing';
+import { NODE, startLoop } from './started-loop.ts';
 
-const NODE = 'node0';
 const SINCE = '2030-01-01T00:00:00.000Z';
 
 const podOf = (uid: string, priority: number): Pod =>
@@ -39,38 +24,13 @@ test('pods end group by group, and the machine is let go when the last have had 
     removed: () => void done.push(false),
   });
   const shutdown = agent.owner(nodeShutdown);
-  const sources = broker.join('config-sources', clock).bus;
-  sources.owner(configuredSources).put(NODE, { sources: ['file'] });
-  const files = sources.owner(desiredPods.file);
-  for (const pod of [podOf('plain', 0), podOf('critical', 2_000_000_000)]) {
-    files.put(pod.metadata.uid, { operation: 'ADD', source: 'file', pod });
-  }
-  files.complete();
-  const bridge = broker.join('cri-bridge', clock).bus;
-  bridge.owner(runtimePod).complete();
-  const ready = {
-    ready: true,
-    name: 'containerd',
-    network: 'runtime',
-    networkReady: true,
-    events: 'containerd',
-  } as const;
-  bridge.owner(runtimeCondition).put('runtime', ready);
-  const loop = await SyncLoop.start({
-    ...{ bus: broker.join('sync-loop', clock).bus, clock, logger: silentLogger, records: new MemoryRecords() },
-    node: {
-      ...{ name: NODE, labels: {}, taints: [], sysctls: [], appArmor: false, strictSupplementalGroups: false },
-      allocatable: { cpu: '2', memory: '4Gi', pods: '10' },
-    },
-    ids: wholePool(65_536),
-    workers: { instances: ['pod-workers-0'], term: 0 },
-    shutdown: [
-      { priority: 0, seconds: 20 },
-      { priority: 2_000_000_000, seconds: 10 },
-    ],
-  });
+  const shutdownGroups = [
+    { priority: 0, seconds: 20 },
+    { priority: 2_000_000_000, seconds: 10 },
+  ];
+  const pods = [podOf('plain', 0), podOf('critical', 2_000_000_000)];
+  const { loop } = await startLoop(broker, clock, pods, { shutdown: shutdownGroups });
   const kinds = () => ['plain', 'critical'].map((uid) => works.get(uid)?.work);
-  await settled();
   // The node agent has not told yet whether the machine is shutting down.
   expect([works.size, loop.ready]).toEqual([0, false]);
 
