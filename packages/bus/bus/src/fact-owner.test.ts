@@ -3,9 +3,10 @@ import { type FactDeclaration, fact } from '@kubus/contracts';
 import { type LogFields, type Logger, silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import * as z from 'zod';
+import { HEADER } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { MAX_CAUSES, Publisher } from './publisher.ts';
-import { MessageTooLarge, type Transport } from './transport.ts';
+import { MessageTooLarge, type Transport, type WireMessage } from './transport.ts';
 
 const color: FactDeclaration<string> = fact({
   area: 'config',
@@ -17,12 +18,16 @@ const color: FactDeclaration<string> = fact({
 });
 const publisherId = { node: 'n', instance: 'config-sources-0', epoch: 1 };
 
-/** An owner whose store refuses what `refuse` returns an error for, with all that it tried to store and logged. */
+/**
+ * An owner whose store refuses what `refuse` returns an error for, with all that it tried to store and logged, and what delivers a message
+ * of the store to it.
+ */
 function ownerOf(refuse: (key: string) => Error | undefined) {
   const clock = new ManualClock();
   const tried: string[] = [];
   const lines: string[] = [];
   let connection: (connected: boolean) => void = () => undefined;
+  let deliver: (message: WireMessage) => void = () => undefined;
   const write = (_fields: LogFields, message: string) => void lines.push(message);
   const logger: Logger = { ...silentLogger, warn: write, error: write };
   const transport: Transport = {
@@ -38,12 +43,19 @@ function ownerOf(refuse: (key: string) => Error | undefined) {
       const error = refuse(key);
       return error === undefined ? Promise.resolve() : Promise.reject(error);
     },
-    watchFacts: () => () => undefined,
+    watchFacts: (_pattern, { message }) => {
+      deliver = message;
+      return () => undefined;
+    },
   };
   const ids = { hex: (bytes: number) => '0'.repeat(2 * bytes), fraction: () => 0 };
   const publisher = new Publisher({ publisherId, clock, ids });
   const owner = new FactOwner({ declaration: color, publisherId, publisher, transport, clock, logger });
-  return { owner, publisher, clock, tried, lines, reconnect: () => connection(true) };
+  return {
+    ...{ owner, publisher, clock, tried, lines },
+    reconnect: () => connection(true),
+    deliver: (message: WireMessage) => deliver(message),
+  };
 }
 
 describe('facts that cannot be stored', () => {
@@ -111,4 +123,37 @@ test('a message that depended on thousands names the last awaited, and fits into
       .map(({ id }) => id),
   );
   expect(JSON.stringify(headers).length).toBeLessThan(64 * 1024);
+});
+
+describe('a removal among several instances', () => {
+  /** The removal of an instance that owned the key in `term`. */
+  const removal = (term: number): WireMessage => ({
+    subject: 'kubus.n.config.fact.color.a',
+    headers: {
+      [HEADER.source]: 'config-sources-1',
+      [HEADER.term]: String(term),
+      [HEADER.epoch]: '1',
+      [HEADER.version]: '9',
+      [HEADER.removed]: 'true',
+    },
+    data: '',
+  });
+
+  test('is stored again when an earlier owner’s has replaced it, which readers of the last value disregard', async () => {
+    const { owner, clock, tried, deliver } = ownerOf(() => undefined);
+    owner.share();
+    owner.claim('a', 2);
+    owner.put('a', 'red');
+    owner.remove('a');
+    owner.release('a');
+    await settled();
+    tried.length = 0;
+    deliver(removal(1));
+    expect(tried).toEqual(['config.fact.color.a']);
+    deliver(removal(3));
+    expect(tried).toHaveLength(1);
+    await clock.advance(60_000);
+    deliver(removal(1));
+    expect(tried).toHaveLength(1);
+  });
 });

@@ -12,7 +12,8 @@ const RETRY_AT_MOST_MS = 60_000;
 
 /**
  * Time after a removal until the completion mark is published again without the removed key, in milliseconds. A reader that starts later
- * waits for every key of the mark, so a removed key must be absent from it before its removal mark is purged from the store.
+ * waits for every key of the mark, so a removed key must be absent from it before its removal mark is purged from the store. As long an
+ * owner among others remembers its removals.
  */
 const RECOMPLETE_MS = 60_000;
 
@@ -159,9 +160,19 @@ export class FactOwner<T> {
     this.#sweepOlder();
   }
 
+  /**
+   * A stored removal need not be kept: the store keeps the mark, and an empty store has nothing to remove. Only when the mark of an
+   * instance that owned the key earlier replaces it, it has to be stored again: readers disregard that one, which is older than the value.
+   */
+  #onRemovalStored(key: string): void {
+    if (this.#shared) this.#recompleteSoon();
+    else this.#entries.delete(key);
+  }
+
   #recompleteSoon(): void {
     this.#recomplete ??= this.#clock.after(RECOMPLETE_MS, () => {
       this.#recomplete = undefined;
+      for (const { key, removed, stored } of this.#entries.values()) if (removed && stored) this.#entries.delete(key);
       if (this.#complete && this.#transport.connected) this.#publishComplete();
     });
   }
@@ -184,8 +195,7 @@ export class FactOwner<T> {
       () => {
         entry.stored = true;
         this.#tooLarge.delete(entry.key);
-        // A stored removal need not be kept: the store keeps the mark, and an empty store has nothing to remove.
-        if (entry.removed && this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+        if (entry.removed && this.#entries.get(entry.key) === entry) this.#onRemovalStored(entry.key);
         if (this.#failed.delete(entry.key) && this.#failed.size === 0) this.#endRetries();
       },
       (error: unknown) => this.#notStored(entry, toError(error)),
