@@ -12,6 +12,10 @@ const LONGEST = [
   'kill',
   'causality',
   'bad-input',
+  'up-down',
+  'scenarios',
+  'hub',
+  'stuck',
 ];
 
 /** The order of the files: Jest's interface of a test sequencer. */
