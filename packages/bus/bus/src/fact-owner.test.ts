@@ -43,8 +43,8 @@ function ownerOf(refuse: (key: string) => Error | undefined) {
       const error = refuse(key);
       return error === undefined ? Promise.resolve() : Promise.reject(error);
     },
-    watchFacts: (_pattern, { message }) => {
-      deliver = message;
+    watchFacts: (_pattern, listener) => {
+      deliver = (message) => listener.message(message);
       return () => undefined;
     },
   };
