@@ -7,6 +7,7 @@
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
 //   give the same bytes, and different code gives another version, also from an unclean working tree or a cached build.
+// - esbuild asks us about as few modules as possible, because each question costs more than it takes to bundle the module.
 // - `new URL('./file', import.meta.url)` in our sources names a file that the program reads at run time: it is copied
 //   beside the bundle. A TypeScript file there is the program of a thread: it has to be among the package's entry points.
 import { createHash } from 'node:crypto';
@@ -93,12 +94,15 @@ function sourceReader() {
 async function readSource(path) {
   const bytes = await readFile(path);
   const digest = createHash('sha256').update(bytes).digest('base64');
-  if (!/\.[cm]?[jt]s$/.test(path)) return { bytes, digest };
-  const text = asciiOnly(bytes.toString('utf8'));
-  return path.endsWith('.ts') ? { bytes, digest, ...withAssets(text, path) } : { bytes, digest, text, assets: [] };
+  const text = () => asciiOnly(bytes.toString('utf8'));
+  if (path.endsWith('.ts')) return { bytes, digest, ...withAssets(text(), path) };
+  return notAscii.test(path) ? { bytes, digest, text: text(), assets: [] } : { bytes, digest };
 }
 
-/** One character beyond Latin-1 makes V8 store the whole text with two bytes a character; esbuild keeps those in patterns. */
+/** Modules of other packages whose patterns have characters beyond ASCII. */
+const notAscii = /[\\/]@nats-io[\\/]jetstream[\\/]lib[\\/]jsclient\.js$/;
+
+/** esbuild writes characters beyond ASCII as they are in patterns and tagged templates, and as escape sequences elsewhere. */
 function asciiOnly(text) {
   return text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -128,7 +132,7 @@ async function bundle(folder, entries, version, sources) {
   const reading = {
     name: 'sources',
     setup(context) {
-      context.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {
+      context.onLoad({ filter: new RegExp(`\\.ts$|${notAscii.source}`) }, async ({ path }) => {
         const { text, assets: named } = await sources.read(path);
         for (const asset of named) {
           if (isThread(asset)) {
@@ -180,7 +184,10 @@ async function bundle(folder, entries, version, sources) {
   const { outputFiles, metafile } = await build({ ...options, entryPoints: Object.fromEntries(programs) });
 
   const all = createHash('sha256');
-  for (const { text } of outputFiles) all.update(text);
+  for (const { path, text } of outputFiles) {
+    checkAscii(path, text);
+    all.update(text);
+  }
   const digest = all.digest('hex').slice(0, unknownDigest.length);
   const outputs = new Map(
     outputFiles.map(({ path, text }) => [
@@ -202,6 +209,14 @@ async function bundle(folder, entries, version, sources) {
   };
 }
 
+/** One character beyond Latin-1 makes V8 store the whole text with two bytes a character. */
+function checkAscii(path, text) {
+  const at = text.search(/[^\0-\x7f]/);
+  if (at < 0) return;
+  const found = JSON.stringify(text.slice(Math.max(0, at - 40), at + 40));
+  throw new Error(`${path} would have characters beyond ASCII: name the module in bundle.mjs that contains ${found}`);
+}
+
 /** A program that starts during the build finds a complete bundle: entry points are replaced after what they import. */
 async function replaceFiles(outdir, files, isEntryPoint) {
   await mkdir(outdir, { recursive: true });
@@ -221,20 +236,25 @@ const leftOut = 'left-out';
  * that would be loaded; and its own way to send requests needs undici, which is not used.
  */
 const client = /[\\/]node_modules[\\/]@kubernetes[\\/]client-node[\\/]/;
+/** Marks relative imports within that package: esbuild selects what it asks about by what is imported, not by who imports it. */
+const ofClient = 'client-node:';
 const credentials = {
   name: 'credentials',
   setup(context) {
-    context.onResolve({ filter: /^(\.|@kubernetes\/client-node$|undici$)/ }, async ({ path, pluginData, ...args }) => {
-      const ofClient = client.test(args.importer);
-      if (pluginData === credentials || (!ofClient && !path.startsWith('@'))) return undefined;
-      if (path === 'undici') return { path, namespace: leftOut };
+    context.onResolve({ filter: /^(client-node:|@kubernetes\/client-node$|undici$)/ }, async ({ path, ...args }) => {
+      if (path.startsWith(ofClient)) {
+        return { path: join(args.resolveDir, path.slice(ofClient.length)), sideEffects: false };
+      }
+      if (path === 'undici') return client.test(args.importer) ? { path, namespace: leftOut } : undefined;
+      if (args.pluginData === credentials) return undefined;
       const found = await context.resolve(path, { ...args, pluginData: credentials });
-      if (!ofClient) found.path = join(dirname(found.path), 'config.js');
-      return { ...found, sideEffects: false };
+      return { ...found, path: join(dirname(found.path), 'config.js'), sideEffects: false };
     });
-    context.onLoad({ filter: /[\\/]client-node[\\/]dist[\\/]gen[\\/]index\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8');
-      return { contents: text.replace(/^export .* from ["']\.\/(models|apis|types)\/.*$/gm, '') };
+    context.onLoad({ filter: /[\\/]client-node[\\/]dist[\\/].*\.js$/ }, async ({ path }) => {
+      const text = (await readFile(path, 'utf8'))
+        .replace(path.endsWith(join('gen', 'index.js')) ? /^export .* from ["']\.\/(models|apis|types)\/.*$/gm : '', '')
+        .replace(/(?<=\sfrom\s*["'])(?=\.\.?\/)/g, ofClient);
+      return { contents: text };
     });
     context.onLoad({ filter: /./, namespace: leftOut }, () => ({ contents: 'module.exports = {};' }));
   },

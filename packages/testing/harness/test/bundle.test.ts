@@ -171,3 +171,48 @@ test('a failed bundle is tried again, and successful ones are kept', async () =>
   await writeFiles(folder, { 'two/missing.ts': 'export {};' });
   expect(bundle(programs).stdout).toBe('two');
 });
+
+test('bundles are ASCII', async () => {
+  const pattern = 'export const unit = /µs/;';
+  await writeFiles(folder, {
+    'src/main.ts': `import { unit } from './unit.ts'; console.log(unit.test('1 µs'));`,
+    'src/unit.ts': pattern,
+  });
+  expect(bundle().status).toBe(0);
+  expect(await readFile(join(folder, 'dist/main.mjs'), 'latin1')).toMatch(/^[\0-\x7f]*$/);
+  expect(runBundle()).toBe('true\n');
+  await writeFiles(folder, {
+    'src/main.ts': `import { unit } from 'units'; console.log(unit);`,
+    'node_modules/units/package.json': '{"type": "module", "main": "index.js"}',
+    'node_modules/units/index.js': pattern,
+  });
+  const { status, stderr } = bundle();
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/main\.mjs would have characters beyond ASCII: .*µs/);
+});
+
+test('of the API client only credentials are bundled', async () => {
+  const client = 'node_modules/@kubernetes/client-node';
+  const said = (what: string) => `console.log(${JSON.stringify(what)});`;
+  await writeFiles(folder, {
+    'src/main.ts': `import { KubeConfig } from '@kubernetes/client-node'; console.log(KubeConfig);`,
+    [`${client}/package.json`]: '{"type": "module", "main": "dist/index.js"}',
+    [`${client}/dist/index.js`]: `export * from './config.js'; ${said('the whole client')}`,
+    [`${client}/dist/config.js`]: `
+      import { Agent } from 'undici';
+      import { used, server } from './gen/index.js';
+      import { unused } from './unused.js';
+      export const KubeConfig = [used, server, Agent].join();
+      export const other = unused;
+    `,
+    [`${client}/dist/unused.js`]: `export const unused = 1; ${said('has side effects for all that esbuild knows')}`,
+    [`${client}/dist/gen/index.js`]: `export * from "./models/all.js";\nexport * from './servers.js';\nexport const used = 'used';`,
+    [`${client}/dist/gen/models/all.js`]: said('every kind'),
+    [`${client}/dist/gen/servers.js`]: `export const server = 'server';`,
+    'node_modules/undici/package.json': '{}',
+    'node_modules/undici/index.js': said('undici'),
+  });
+  expect(bundle()).toEqual({ status: 0, stdout: '.', stderr: '' });
+  await rm(join(folder, 'node_modules'), { recursive: true });
+  expect(runBundle()).toBe('used,server,\n');
+});
