@@ -1,13 +1,19 @@
-// Bundles the services and tools whose sources have changed: a part of `pnpm build`.
+// Bundles the services and tools whose sources have changed: all of them, as a part of `pnpm build`, or those of a restart
+// (`kubus restart`), which are named by what is restarted: node scripts/build-programs.mjs [SERVICE]
 import { basename, resolve } from 'node:path';
 import { bundlePrograms } from './bundle.mjs';
-import { programs } from './programs.mjs';
+import { programs, programsOf } from './programs.mjs';
 
-const changed = await bundlePrograms(resolve(import.meta.dirname, '..'), programs).catch((error) => {
+const [restarted] = process.argv.slice(2);
+const all = Object.keys(programs);
+const wanted = restarted === undefined ? all : programsOf(restarted);
+const { bundled, left } = await bundlePrograms(resolve(import.meta.dirname, '..'), programs, wanted).catch((error) => {
   // esbuild has already written the errors.
   if (!('errors' in error)) console.error(error.message);
   process.exit(1);
 });
-const names = changed.map((folder) => basename(folder)).join(', ');
-if (changed.length === 0) console.log('no program has changed');
-else console.log(changed.length === Object.keys(programs).length ? 'all programs are built' : `built ${names}`);
+const names = (folders) => folders.map((folder) => basename(folder)).join(', ');
+if (bundled.length === 0) console.log('no program has changed');
+else console.log(bundled.length === all.length ? 'all programs are built' : `built ${names(bundled)}`);
+const services = left.filter((folder) => folder.startsWith('services/'));
+if (services.length > 0) console.log(`not restarted, but changed as well: ${names(services)}`);

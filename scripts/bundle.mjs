@@ -25,10 +25,11 @@ process.env.GOGC ??= '400';
  *
  * @param {string} root the workspace's folder; the state of the build is stored in its node_modules/.cache
  * @param {Record<string, string[]>} programs the entry points in each package: `{ 'services/prober': ['src/main.ts'] }`
- * @returns {Promise<string[]>} the packages that were bundled
+ * @param {string[]} wanted the packages to bundle if they have changed; by default all
+ * @returns {Promise<{ bundled: string[], left: string[] }>} the packages that were bundled, and those that have changed as well
  * @throws {Error} when a program cannot be bundled; esbuild has written the reason, and the bundled ones are stored
  */
-export async function bundlePrograms(root, programs) {
+export async function bundlePrograms(root, programs, wanted = Object.keys(programs)) {
   const noteFile = join(root, 'node_modules/.cache/kubus/programs.json');
   const sources = sourceReader();
   const [{ version }, key] = await Promise.all([readJson(join(root, 'package.json')), commonKey(root)]);
@@ -45,9 +46,11 @@ export async function bundlePrograms(root, programs) {
   };
   const built = await Promise.all(Object.keys(programs).map(isBuilt));
   const changed = Object.keys(programs).filter((_, index) => !built[index]);
-  if (changed.length === 0) return changed;
+  const bundled = changed.filter((folder) => wanted.includes(folder));
+  const left = changed.filter((folder) => !wanted.includes(folder));
+  if (bundled.length === 0) return { bundled, left };
 
-  const waiting = [...changed];
+  const waiting = [...bundled];
   const next = async () => {
     for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
       const { inputs, outputs } = await bundle(join(root, folder), programs[folder], version, sources);
@@ -61,7 +64,7 @@ export async function bundlePrograms(root, programs) {
   await writeFile(noteFile, JSON.stringify({ key, programs: notes }));
   const failed = results.find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw failed.reason;
-  return changed;
+  return { bundled, left };
 }
 
 /** What every program depends on: how it is bundled, and the third-party packages. */

@@ -21,3 +21,15 @@ export const programs = {
   ),
   'packages/tools/service-host': withManifestThread('packages/tools/service-host'),
 };
+
+/**
+ * The programs of a restart: what is started, and the command line, which asks for it.
+ *
+ * @param {string} restarted what `kubus restart` names: a service, an instance, or `services` (`kubus up --hosted`)
+ * @returns {string[]} the folders of their packages; all programs when the name is none of these
+ */
+export function programsOf(restarted) {
+  const service = restarted.replace(/-\d+$/, '');
+  const folder = service === 'services' ? 'packages/tools/service-host' : `services/${service}`;
+  return folder in programs ? [folder, 'packages/tools/cli'] : Object.keys(programs);
+}

@@ -6,10 +6,17 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { writeFiles } from './write-files.ts';
 
-const bundler = fileURLToPath(new URL('../../../../scripts/bundle.mjs', import.meta.url));
+const scripts = fileURLToPath(new URL('../../../../scripts', import.meta.url));
+const bundler = join(scripts, 'bundle.mjs');
+const { programs: everyProgram, programsOf } = (await import(join(scripts, 'programs.mjs'))) as {
+  programs: Record<string, string[]>;
+  programsOf: (restarted: string) => string[];
+};
 const build = `
   import { bundlePrograms } from ${JSON.stringify(bundler)};
-  console.log((await bundlePrograms(process.cwd(), JSON.parse(process.argv[1]))).join());
+  const [programs, wanted] = process.argv.slice(1).map((text) => JSON.parse(text));
+  const { bundled, left } = await bundlePrograms(process.cwd(), programs, wanted);
+  console.log([bundled.join(), ...(left.length > 0 ? ['left: ' + left.join()] : [])].join(' '));
 `;
 
 let folder: string;
@@ -20,12 +27,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-function bundle(programs: Record<string, string[]> = { '.': ['src/main.ts'] }): {
-  status: number | null;
-  stdout: string;
-  stderr: string;
-} {
-  const args = ['--input-type=module', '--eval', build, JSON.stringify(programs)];
+function bundle(
+  programs: Record<string, string[]> = { '.': ['src/main.ts'] },
+  wanted = Object.keys(programs),
+): { status: number | null; stdout: string; stderr: string } {
+  const args = ['--input-type=module', '--eval', build, JSON.stringify(programs), JSON.stringify(wanted)];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
   return { status, stdout: stdout.trim(), stderr };
 }
@@ -170,6 +176,33 @@ test('a failed bundle is tried again, and successful ones are kept', async () =>
   expect(bundle(programs).status).toBe(1);
   await writeFiles(folder, { 'two/missing.ts': 'export {};' });
   expect(bundle(programs).stdout).toBe('two');
+});
+
+test('programs that are not wanted stay as they are until they are', async () => {
+  const programs = { one: ['main.ts'], two: ['main.ts'], three: ['main.ts'] };
+  await writeFiles(folder, {
+    'one/main.ts': `import '../shared.ts';`,
+    'two/main.ts': `import '../shared.ts';`,
+    'three/main.ts': 'export {};',
+    'shared.ts': `console.log('before');`,
+  });
+  expect(bundle(programs).stdout).toBe('one,two,three');
+  await writeFiles(folder, { 'shared.ts': `console.log('after');` });
+  const two = () => readFile(join(folder, 'two/dist/main.mjs'), 'utf8');
+  expect(bundle(programs, ['one', 'three']).stdout).toBe('one left: two');
+  expect(await two()).toContain('before');
+  // What every program depends on has changed: the note of what was built is only about what was.
+  await writeFiles(folder, { 'package.json': '{"version": "0.2.0"}' });
+  expect(bundle(programs, ['three']).stdout).toBe('three left: one,two');
+  expect(bundle(programs).stdout).toBe('one,two');
+  expect(await two()).toContain('after');
+});
+
+test('a restart needs the programs of the service and of the command line', () => {
+  expect(programsOf('sync-loop')).toEqual(['services/sync-loop', 'packages/tools/cli']);
+  expect(programsOf('pod-workers-2')).toEqual(['services/pod-workers', 'packages/tools/cli']);
+  expect(programsOf('services')).toEqual(['packages/tools/service-host', 'packages/tools/cli']);
+  expect(programsOf('unknown')).toEqual(Object.keys(everyProgram));
 });
 
 test('bundles are ASCII', async () => {

@@ -1,13 +1,27 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, copyFile, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { writeFiles } from './write-files.ts';
 
 const command = fileURLToPath(new URL('../../../../kubus', import.meta.url));
 const tools = fileURLToPath(new URL('../../../../.kubus/tools/bin', import.meta.url));
@@ -140,6 +154,101 @@ test('missing tools that cannot be installed are named in the first line', async
   expect(stderr.split('\n')[0]).toMatch(
     /^kubus: Missing packages \(Debian names\): containerd .*gcc curl .*There is no apt-get here/,
   );
+});
+
+describe('what is built', () => {
+  const source = 'services/sync-loop/src/main.ts';
+  const ready = () => join(checkout, '.kubus/ready');
+  const complete = 'pnpm build --output-logs=new-only';
+
+  /** A checkout that has been prepared and built, with pnpm and the bundler as programs that note how they were called. */
+  beforeEach(async () => {
+    await prepare();
+    await useMachinePrograms();
+    const script = await readFile(command, 'utf8');
+    const version = (name: string) => new RegExp(`^readonly ${name}_version=(.+)$`, 'm').exec(script)?.[1] ?? '';
+    const node = join(checkout, `.kubus/tools/node-${version('node')}/bin/node`);
+    const note = (name: string, from: number) => `
+      import { appendFileSync } from 'node:fs';
+      appendFileSync('calls', [${JSON.stringify(name)}, ...process.argv.slice(${from})].join(' ') + '\\n');
+    `;
+    await writeFiles(checkout, {
+      [`.kubus/tools/pnpm-${version('pnpm')}/bin/pnpm.mjs`]: note('pnpm', 4),
+      'scripts/build-programs.mjs': `${note('programs', 2)} console.log('built sync-loop');`,
+      'node_modules/none': '',
+      'packages/a/src/index.ts': '',
+      'proto/cri.proto': '',
+      ...Object.fromEntries(
+        ['package', 'turbo', 'tsconfig.base', 'tsconfig.pure'].map((name) => [`${name}.json`, '{}']),
+      ),
+      'pnpm-lock.yaml': '',
+      [source]: '',
+    });
+    await mkdir(dirname(node), { recursive: true });
+    await symlink(process.execPath, node);
+    await utimes(join(checkout, 'pnpm-lock.yaml'), 0, 0);
+    await writeFile(join(checkout, '.kubus/installed'), '');
+    await writeFile(ready(), `${node}\n`);
+    const written = new Date(Math.ceil((await stat(ready())).ctimeMs));
+    await utimes(ready(), written, written);
+  });
+
+  /** Runs the command, and returns how pnpm and the bundler were called. */
+  async function calls(...args: string[]): Promise<string> {
+    const { code, stderr } = await kubus(...args);
+    // The exit code of the command line program: it was reached.
+    expect({ code, stderr }).toEqual({ code: 7, stderr: expect.any(String) });
+    const noted = await readFile(join(checkout, 'calls'), 'utf8').catch(() => '');
+    await rm(join(checkout, 'calls'), { force: true });
+    return noted.trim();
+  }
+
+  /** The clock of a file system advances in steps of some milliseconds: writes until the file is newer than the last build. */
+  async function change(file: string, write = (path: string) => writeFile(path, '// changed')): Promise<void> {
+    const path = join(checkout, file);
+    do await write(path);
+    while ((await stat(path)).ctimeMs <= (await stat(ready())).mtimeMs);
+  }
+
+  test.each([
+    ['restart sync-loop', source, 'programs sync-loop'],
+    ['--node a restart sync-loop-0 -o json', 'packages/a/src/index.ts', 'programs sync-loop-0'],
+    ['restart services', 'package.json', 'programs services'],
+    // Its page and the contract that it serves are not programs.
+    ['restart observatory-0', source, complete],
+    // Other packages are built from what is generated from it.
+    ['restart sync-loop', 'proto/cri.proto', complete],
+    ['up', source, complete],
+    ['scale prober 2', source, complete],
+    ['status', source, ''],
+  ])('kubus %s after a change of %s: %s', async (line, file, expected) => {
+    await change(file);
+    expect(await calls(...line.split(' '))).toBe(expected);
+  });
+
+  test('what a restart has left is built by the next command that builds everything', async () => {
+    await change(source);
+    expect(await calls('restart', 'sync-loop')).toBe('programs sync-loop');
+    expect(await calls('restart', 'prober')).toBe('programs prober');
+    expect(await calls('up')).toBe(complete);
+    expect(await calls('restart', 'prober')).toBe('');
+    expect(await calls('up')).toBe('');
+  });
+
+  test('a file that comes back with its old time counts as changed', async () => {
+    await change(source, async (path) => {
+      await writeFile(`${path}.kept`, '// kept');
+      await utimes(`${path}.kept`, 0, 0);
+      await rename(`${path}.kept`, path);
+    });
+    expect(await calls('up')).toBe(complete);
+  });
+
+  test('says what it has built', async () => {
+    await change(source);
+    const { stderr } = await kubus('restart', 'sync-loop');
+    expect(stderr).toMatch(/^kubus: building \.\.\. \d+ s\nkubus: built sync-loop\n$/);
+  });
 });
 
 describe('fetching Node.js', () => {
