@@ -180,7 +180,8 @@ const composeSchema = z.object({
     }
     for (const name of services) {
       const seeds = await node.engine.onMachine('ls', `/proc/${await node.keeper(name)}/root/etc/kubus/identities`);
-      expect(seeds.trim()).toBe(`${name}-0.nk`);
+      const own = name === 'launcher' ? ['launcher-0.nk', 'streams-0.nk'] : [`${name}-0.nk`];
+      expect(seeds.trim().split('\n')).toEqual(own);
     }
   });
 

@@ -91,7 +91,9 @@ async function startOnServer(tls?: Tls): Promise<TestNode> {
       environment,
     ).outcome;
     expect(made).toMatchObject({ code: 0 });
-    await (server === undefined ? startServer() : reloadServer());
+    if (server === undefined) await startServer();
+    // A new account is linked with the second reload.
+    else for (const _time of [1, 2]) await reloadServer();
     // `up` of the harness takes no further options.
     const url = `${tls === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`;
     Object.assign(process.env, environment, { KUBUS_NATS: url, ...(tls && { KUBUS_NATS_CA: tls.ca }) });
@@ -107,7 +109,7 @@ async function startOnServer(tls?: Tls): Promise<TestNode> {
 
 /** How many streams a node has on the server. */
 async function streamsOf(node: string): Promise<number> {
-  const instance = 'launcher-0';
+  const instance = 'streams-0';
   const seed = await readSeed(join(files().identities, node), instance);
   const connection = await connectNats({ servers: `nats://127.0.0.1:${port}`, instance, seed, once: true });
   try {

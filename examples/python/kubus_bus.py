@@ -216,7 +216,7 @@ class Bus:
         stream = f"KV_{self._bucket}"
         try:
             answer = await self._client.request(
-                f"$JS.API.CONSUMER.CREATE.{stream}.{name}.{config['filter_subject']}",
+                f"STREAMS.API.CONSUMER.CREATE.{stream}.{name}.{config['filter_subject']}",
                 json.dumps({"stream_name": stream, "config": config}).encode(),
                 timeout=ANSWER_S,
             )

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Bus, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type PodUpdate,
@@ -103,7 +103,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubus-config-'));
   await server.kill();
   await server.restart();
-  await ensureStreams(await connection('launcher'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   api = await TestApiServer.start();
   const seed = server.identities.get('config-sources-0')?.seed ?? '';
   await writeFile(join(folder, 'config-sources-0.nk'), seed, { mode: 0o600 });

@@ -1,6 +1,6 @@
 import { Bus, type FactOwner } from '@kubus/bus';
 import { announceServer } from '@kubus/bus/testing';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type ClusterNode,
@@ -119,7 +119,7 @@ export class ApiNode {
   static async make(): Promise<ApiNode> {
     const node = new ApiNode(await mkdtemp(join(tmpdir(), 'kubus-node-api-')));
     await node.#nats.start(NODE, serviceContracts, identities);
-    await ensureStreams(await node.#connect('launcher'), NODE, defaultRecordLimits);
+    await node.#nats.makeStreams();
     const sources = await node.#join('config-sources');
     for (const name of ['file', 'http', 'api'] as const) node.#pods.set(name, sources.owner(desiredPods[name]));
     node.#statuses = (await node.#join('pod-workers')).owner(podStatus);

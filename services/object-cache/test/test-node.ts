@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bus, type FactOwner, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type CachedObject,
@@ -91,7 +91,7 @@ export class TestNode {
   async #wire(): Promise<void> {
     const identities = members.map((service) => ({ service, instance: `${service}-0` }));
     await this.#nats.start(NODE, serviceContracts, identities);
-    await ensureStreams(await this.#connect('launcher'), NODE, defaultRecordLimits);
+    await this.#nats.makeStreams();
     const look = () => this.#look();
     const onFact = { changed: look, removed: look, complete: look };
     const workers = await this.#join('pod-workers');

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Bus, type Fact } from '@kubus/bus';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type PodProbes,
@@ -58,7 +58,7 @@ async function joinBus(service: ServiceName): Promise<Bus> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kubus-prober-'));
   await server.start(NODE, serviceContracts, identities);
-  await ensureStreams(await connection('launcher'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   await writeFile(join(folder, 'prober-0.nk'), server.identities.get('prober-0')?.seed ?? '', { mode: 0o600 });
   const config = {
     ...{ node: NODE, nats: { url: server.url, identities: folder }, state: join(folder, 'state') },

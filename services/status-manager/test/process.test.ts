@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Bus } from '@kubus/bus';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams } from '@kubus/bus-nats';
+import { NatsTransport, connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type PodEvent,
@@ -52,7 +52,7 @@ beforeAll(async () => {
   server = await TestApiServer.start();
   const identities = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
   await nats.start(NODE, serviceContracts, identities);
-  await ensureStreams(await connection('launcher'), NODE, defaultRecordLimits);
+  await nats.makeStreams();
   const seed = nats.identities.get('status-manager-0')?.seed ?? '';
   await writeFile(join(folder, 'status-manager-0.nk'), seed, { mode: 0o600 });
   const config = {

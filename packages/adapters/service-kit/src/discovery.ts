@@ -1,4 +1,4 @@
-import { discoverySubjects } from '@kubus/bus-nats';
+import { PEOPLE, discoverySubjects, inboxPrefix } from '@kubus/bus-nats';
 import type { Clock } from '@kubus/ports';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 
@@ -14,7 +14,8 @@ export interface DiscoveryInfo {
 
 /**
  * Answers PING, INFO and STATS of the NATS services protocol (ADR-32), so that `nats micro` and `kubus status` find the
- * service. Commands are not endpoints of that protocol (they answer more than once), so INFO lists none.
+ * service. Commands are not endpoints of that protocol (they answer more than once), so INFO lists none. An answer goes to command line
+ * programs only: on any other subject it would overwrite what this service may publish there.
  */
 export function answerDiscovery(connection: NatsConnection, info: DiscoveryInfo, clock: Clock): void {
   const started = new Date(clock.now()).toISOString();
@@ -28,11 +29,13 @@ export function answerDiscovery(connection: NatsConnection, info: DiscoveryInfo,
       return { type: 'io.nats.micro.v1.stats_response', ...base, started, endpoints: [endpoint] };
     },
   };
+  const inboxes = `${inboxPrefix(PEOPLE)}.`;
   for (const subject of discoverySubjects(info.service, info.instance)) {
     const answer = answers[subject.split('.')[1] ?? ''];
     connection.subscribe(subject, {
       callback: (error, message: Msg) => {
-        if (error === null && answer !== undefined) message.respond(JSON.stringify(answer()));
+        if (error !== null || answer === undefined || message.reply?.startsWith(inboxes) !== true) return;
+        message.respond(JSON.stringify(answer()));
       },
     });
   }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { defaultRecordLimits, connectNats, ensureStreams } from '@kubus/bus-nats';
+import { connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { NODE_LOG_LEVEL, nodeLogLevel, restartService, serviceContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
@@ -60,7 +60,7 @@ async function connection(instance: string): Promise<NatsConnection> {
 
 /** The launcher's task for its node: without the streams there is no bus. */
 async function makeStreams(): Promise<void> {
-  await ensureStreams(await connection(INSTANCE), NODE, defaultRecordLimits);
+  await server.makeStreams();
 }
 
 /** Writes the configuration with some fields changed. */

@@ -1,7 +1,7 @@
 import { type ServiceContract, type ServiceName, patternOf } from '@kubus/contracts';
 import { StorageType, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { nodeSubject, nodeToken } from './names.ts';
+import { busAccount, nodeSubject, nodeToken, streamsAccount } from './names.ts';
 
 /** Where the server of one node sends its events: a server to which those of many nodes connect, by a leaf node connection. */
 export interface HubLink {
@@ -17,11 +17,11 @@ export interface HubLink {
 
 /**
  * The account of the connection to the hub. It receives only events, and nothing passes from it to the
- * account of the node, so requests of the hub cannot reach more than its own copy. Upper case: no node has this name.
+ * accounts of the node, so requests of the hub cannot reach more than its own copy. Upper case: no node has this name.
  */
 const HUB = 'HUB';
 
-/** The JetStream API of that account, in the account of the node. */
+/** The JetStream API of that account, in the account of the node's streams. */
 const API = 'HUB.API';
 const calls = ['STREAM.NAMES', 'STREAM.CREATE.*'];
 
@@ -49,18 +49,15 @@ export function hubEvents(node: string, contracts: Readonly<Record<ServiceName, 
   return [...new Set(events.map((event) => patternOf(node, event)))];
 }
 
-/** Exports and imports of the node's own account. */
-export function nodeAccountLink({ events }: HubLink): string[] {
-  return [
-    `    exports: [${events.map((subject) => `{ stream: ${quoted(subject)}, accounts: [${HUB}] }`).join(', ')}]`,
-    `    imports: [${calls
-      .map(
-        (call) =>
-          `{ service: { account: ${HUB}, subject: ${quoted(`$JS.API.${call}`)} }, to: ${quoted(`${API}.${call}`)} }`,
-      )
-      .join(', ')}]`,
-  ];
+/** The exports of the account of the node's services. */
+export function nodeAccountExports({ events }: HubLink): string[] {
+  return events.map((subject) => `{ stream: ${quoted(subject)}, accounts: [${HUB}] }`);
 }
+
+/** The imports of the account of the node's streams. */
+export const hubImports: readonly string[] = calls.map(
+  (call) => `{ service: { account: ${HUB}, subject: ${quoted(`$JS.API.${call}`)} }, to: ${quoted(`${API}.${call}`)} }`,
+);
 
 /** The account for the hub. */
 export function hubAccount({ node, events }: HubLink): string[] {
@@ -68,10 +65,10 @@ export function hubAccount({ node, events }: HubLink): string[] {
     `  ${HUB}: {`,
     `    jetstream: { max_mem: 0, max_file: ${FILES_MB}MB }`,
     `    imports: [${events
-      .map((subject) => `{ stream: { account: ${quoted(node)}, subject: ${quoted(subject)} } }`)
+      .map((subject) => `{ stream: { account: ${quoted(busAccount(node))}, subject: ${quoted(subject)} } }`)
       .join(', ')}]`,
     `    exports: [${calls
-      .map((call) => `{ service: ${quoted(`$JS.API.${call}`)}, accounts: [${quoted(node)}] }`)
+      .map((call) => `{ service: ${quoted(`$JS.API.${call}`)}, accounts: [${quoted(streamsAccount(node))}] }`)
       .join(', ')}]`,
     '  }',
   ];

@@ -1,6 +1,8 @@
 import { createUser, fromSeed } from '@nats-io/nkeys';
-import { type HubLink, hubAccount, hubDomain, leafNodes, nodeAccountLink } from './hub-link.ts';
-import type { Identity, Permissions } from './permissions.ts';
+import { type AccountLinks, busLinks, streamsLinks } from './accounts.ts';
+import { type HubLink, hubAccount, hubDomain, leafNodes } from './hub-link.ts';
+import { busAccount, streamsAccount } from './names.ts';
+import { type Identity, type Permissions, streamsInstance } from './permissions.ts';
 
 /** An identity with its key pair. The seed is secret and only kept in its owner's file (0600). */
 export interface KeyedIdentity extends Identity {
@@ -19,10 +21,15 @@ export function publicKeyOf(seed: string): string {
   return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
 }
 
+interface ServerUser {
+  readonly identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>;
+  readonly permissions: Permissions;
+}
+
 /** A node that uses a server, with all of its identities. */
 export interface ServerNode {
   readonly node: string;
-  readonly users: readonly { identity: Pick<KeyedIdentity, 'instance' | 'publicKey'>; permissions: Permissions }[];
+  readonly users: readonly ServerUser[];
 }
 
 export interface ServerOptions {
@@ -69,8 +76,8 @@ export const MAX_NODES = 32;
 
 /**
  * The configuration file of a nats-server: keys and permissions of every identity of its nodes, and no others. Each node
- * has its own account, so that no message passes between two nodes, whatever an identity does: subjects, streams,
- * inboxes and discovery of each are separate.
+ * has its own accounts, so that no message passes between two nodes, whatever an identity does: subjects, streams,
+ * inboxes and discovery of each are separate. See {@link AccountLinks} for why there are two.
  */
 export function serverConfig(options: ServerOptions): string {
   const { hub, nodes, storeDir, tls } = options;
@@ -87,17 +94,39 @@ export function serverConfig(options: ServerOptions): string {
       : [`tls: { cert_file: ${JSON.stringify(tls.cert)}, key_file: ${JSON.stringify(tls.key)}, timeout: 5 }`]),
     `jetstream: { ${store}${domain}${limits(MAX_NODES)} }`,
     'accounts: {',
-    ...nodes.map((node) => accountOf(node, options.limits ?? nodeLimits, hub)),
+    ...nodes.flatMap((node) => accountsOf(node, options.limits ?? nodeLimits, hub)),
     ...(hub === undefined ? [] : hubAccount(hub)),
     '}',
     ...(hub === undefined ? [] : leafNodes(hub)),
   ].join('\n')}\n`;
 }
 
-function accountOf({ node, users }: ServerNode, limit: NodeLimits, hub: HubLink | undefined): string {
+function accountsOf({ node, users }: ServerNode, limit: NodeLimits, hub: HubLink | undefined): string[] {
+  const own = hub?.node === node ? hub : undefined;
+  const isOfStreams = ({ identity }: ServerUser) => identity.instance === streamsInstance;
+  const jetstream = `jetstream: { ${limits(1)}, max_streams: ${limit.streams}, max_consumers: ${limit.consumers} }`;
   return [
-    `  ${JSON.stringify(node)}: {`,
-    `    jetstream: { ${limits(1)}, max_streams: ${limit.streams}, max_consumers: ${limit.consumers} }`,
+    ...account(streamsAccount(node), [jetstream], users.filter(isOfStreams), streamsLinks(node, own), limit),
+    ...account(
+      busAccount(node),
+      [],
+      users.filter((user) => !isOfStreams(user)),
+      busLinks(node, own),
+      limit,
+    ),
+  ];
+}
+
+function account(
+  name: string,
+  more: readonly string[],
+  users: readonly ServerUser[],
+  links: AccountLinks,
+  limit: NodeLimits,
+): string[] {
+  return [
+    `  ${JSON.stringify(name)}: {`,
+    ...more.map((line) => `    ${line}`),
     `    limits: { max_connections: ${limit.connections}, max_payload: ${MAX_PAYLOAD} }`,
     '    users: [',
     ...users.map(({ identity, permissions }) =>
@@ -110,9 +139,13 @@ function accountOf({ node, users }: ServerNode, limit: NodeLimits, hub: HubLink 
       ].join('\n'),
     ),
     '    ]',
-    ...(hub?.node === node ? nodeAccountLink(hub) : []),
+    ...(['exports', 'imports'] as const).flatMap((what) => [
+      `    ${what}: [`,
+      ...links[what].map((link) => `      ${link}`),
+      '    ]',
+    ]),
     '  }',
-  ].join('\n');
+  ];
 }
 
 function limits(nodes: number): string {

@@ -7,7 +7,7 @@ export { NatsTransport, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
 export { RecordFollower, type RecordState } from './record-follower.ts';
 export { purgeRemovalMarks } from './removal-marks.ts';
-export { defaultRecordLimits, ensureStreams, removeStreams } from './streams.ts';
+export { defaultRecordLimits, ensureStreams, reachesStreams, removeStreams } from './streams.ts';
 export {
   type KeyedIdentity,
   MAX_NODES,
@@ -16,4 +16,13 @@ export {
   publicKeyOf,
   serverConfig,
 } from './identities.ts';
-export { type Identity, PEOPLE, READER, type Permissions, discoverySubjects, permissionsOf } from './permissions.ts';
+export {
+  type Identity,
+  PEOPLE,
+  READER,
+  STREAMS,
+  type Permissions,
+  discoverySubjects,
+  permissionsOf,
+  streamsInstance,
+} from './permissions.ts';

@@ -1,12 +1,15 @@
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import { KubusError } from '@kubus/ports';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { STREAMS_API } from './names.ts';
 
 /** The server drops a loading consumer without a reader after this time, in milliseconds. */
 const LOADER_LIFE_MS = 10_000;
 
 export interface LoadOptions {
   readonly connection: NatsConnection;
+  /** Prefix of the JetStream API in the account of the connection. Default: that of the services' account. */
+  readonly api?: string | undefined;
   readonly stream: string;
   /** Which subjects of the stream. */
   readonly filter: string;
@@ -28,7 +31,7 @@ export interface LoadOptions {
  * server that announces more than it delivers would otherwise be awaited forever.
  */
 export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: () => void } {
-  const { connection, stream, filter, inbox, name, timeoutMs, onMessage } = options;
+  const { connection, api = STREAMS_API, stream, filter, inbox, name, timeoutMs, onMessage } = options;
   const { promise: loaded, resolve, reject } = Promise.withResolvers<undefined>();
   let awaited = Number.POSITIVE_INFINITY;
   let received = 0;
@@ -73,7 +76,7 @@ export function loadStored(options: LoadOptions): { loaded: Promise<void>; end: 
     },
   };
   connection
-    .request(`$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`, JSON.stringify(request), { timeout: timeoutMs })
+    .request(`${api}.CONSUMER.CREATE.${stream}.${name}.${filter}`, JSON.stringify(request), { timeout: timeoutMs })
     .then((answer) => {
       const created = answer.json<{ num_pending?: number; error?: { description: string } }>();
       if (created.error !== undefined) throw new KubusError('load-failed', created.error.description);

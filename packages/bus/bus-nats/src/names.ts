@@ -8,6 +8,19 @@ export function nodeToken(node: string): string {
   return node.replaceAll('.', '_');
 }
 
+/** The account of a node's streams, which has its name: no reply subject of a service can name anything in it. */
+export function streamsAccount(node: string): string {
+  return node;
+}
+
+/** The account of a node's services, command line programs and readers. It is no name of a node. */
+export function busAccount(node: string): string {
+  return `${node}/bus`;
+}
+
+/** The part of the JetStream API of the streams' account that exists in the services' account. */
+export const STREAMS_API = 'STREAMS.API';
+
 /** The bucket of the node's facts. */
 function bucketName(node: string): string {
   return `kubus_${nodeToken(node)}`;

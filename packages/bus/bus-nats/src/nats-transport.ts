@@ -10,7 +10,7 @@ import {
   headers as natsHeaders,
 } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
-import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
+import { STREAMS_API, bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
 import { StoredKeys } from './stored-keys.ts';
 
 /** How long a store or a consumer request may take before it counts as lost, in milliseconds. */
@@ -171,13 +171,15 @@ export class NatsTransport implements Transport {
       if (attempt !== this.#attempt || this.#connection.isClosed()) return;
       this.#retry = this.#clock.after(wait, () => this.#awaitBucket(Math.min(wait * 2, BUCKET_MAX_MS)));
     };
-    this.#connection.request(`$JS.API.STREAM.INFO.${bucketStream(this.#node)}`, '', { timeout: REQUEST_MS }).then(
-      (answer) => {
-        if (answer.json<{ error?: unknown }>().error !== undefined) again();
-        else if (attempt === this.#attempt) this.#setConnected(true);
-      },
-      () => again(),
-    );
+    this.#connection
+      .request(`${STREAMS_API}.STREAM.INFO.${bucketStream(this.#node)}`, '', { timeout: REQUEST_MS })
+      .then(
+        (answer) => {
+          if (answer.json<{ error?: unknown }>().error !== undefined) again();
+          else if (attempt === this.#attempt) this.#setConnected(true);
+        },
+        () => again(),
+      );
   }
 
   /** A bucket that has lost keys counts as a lost connection: with the next one, owners publish everything again. */

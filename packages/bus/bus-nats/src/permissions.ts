@@ -16,7 +16,15 @@ import {
   subjectOf,
 } from '@kubus/contracts';
 import { hubCalls } from './hub-link.ts';
-import { bucketStream, inboxPrefix, nodeSubject, recordStream, storePattern, storeSubject } from './names.ts';
+import {
+  STREAMS_API,
+  bucketStream,
+  inboxPrefix,
+  nodeSubject,
+  recordStream,
+  storePattern,
+  storeSubject,
+} from './names.ts';
 
 /** The subjects that one identity may publish and subscribe to; everything else is refused by the broker. */
 export interface Permissions {
@@ -33,8 +41,14 @@ export const PEOPLE = 'cli-0';
  */
 export const READER = 'reader';
 
+/** The only identity in the account of the node's streams: the launcher creates, changes and purges them with it. */
+export const STREAMS = 'streams';
+
+/** Its instance. */
+export const streamsInstance = `${STREAMS}-0`;
+
 export interface Identity {
-  readonly service: ServiceName | typeof READER;
+  readonly service: ServiceName | typeof READER | typeof STREAMS;
   /** `<service>-<slot>`. */
   readonly instance: string;
 }
@@ -50,6 +64,7 @@ export function permissionsOf(
 ): Permissions {
   const { service, instance } = identity;
   if (service === READER) return ofReader(instance, node);
+  if (service === STREAMS) return ofStreams(instance, node);
   const contract = contracts[service];
   const callers = (Object.keys(contracts) as ServiceName[]).filter((other) =>
     contracts[other].calls.some((command) => contract.serves.includes(command)),
@@ -63,11 +78,10 @@ export function permissionsOf(
     ...contract.calls.map((command) => commandPattern(node, command, isPeople ? { service } : { service, instance })),
     ...contract.publishes.map((event) => eventSubject(identity, node, event)),
     ...callers.map((caller) => replyPattern(node, { service: caller }, service)),
-    `$JS.API.STREAM.INFO.${bucketStream(node)}`,
-    ...watched.map((fact) => `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
+    `${STREAMS_API}.STREAM.INFO.${bucketStream(node)}`,
+    ...watched.map((fact) => `${STREAMS_API}.CONSUMER.CREATE.${bucketStream(node)}.*.${storePattern(node, fact)}`),
     ...special.publish,
     ...recorder,
-    ...(service === 'launcher' ? streamCalls(node) : []),
   ];
   const subscribe = [
     `${inboxPrefix(instance)}.>`,
@@ -107,7 +121,7 @@ function ofPeople(node: string): Permissions {
   return {
     publish: [
       patternOf(node, refusedMessage),
-      `$JS.API.CONSUMER.CREATE.${recordStream(node)}.*.${nodeSubject(node, '>')}`,
+      `${STREAMS_API}.CONSUMER.CREATE.${recordStream(node)}.*.${nodeSubject(node, '>')}`,
       ...discoverySubjects('*', '*'),
     ],
     subscribe: [nodeSubject(node, '>')],
@@ -118,8 +132,8 @@ function ofReader(instance: string, node: string): Permissions {
   const bucket = bucketStream(node);
   return {
     publish: [
-      `$JS.API.STREAM.INFO.${bucket}`,
-      `$JS.API.CONSUMER.CREATE.${bucket}.*.${storeSubject(node, '>')}`,
+      `${STREAMS_API}.STREAM.INFO.${bucket}`,
+      `${STREAMS_API}.CONSUMER.CREATE.${bucket}.*.${storeSubject(node, '>')}`,
       ...recordCalls(node),
     ],
     subscribe: [`${inboxPrefix(instance)}.>`, nodeSubject(node, '>')],
@@ -130,23 +144,28 @@ function ofReader(instance: string, node: string): Permissions {
 function recordCalls(node: string): string[] {
   const stream = recordStream(node);
   return [
-    `$JS.API.STREAM.INFO.${stream}`,
-    `$JS.API.CONSUMER.CREATE.${stream}.*.${nodeSubject(node, '>')}`,
-    `$JS.API.CONSUMER.MSG.NEXT.${stream}.*`,
+    `${STREAMS_API}.STREAM.INFO.${stream}`,
+    `${STREAMS_API}.CONSUMER.CREATE.${stream}.*.${nodeSubject(node, '>')}`,
+    `${STREAMS_API}.CONSUMER.MSG.NEXT.${stream}.*`,
   ];
 }
 
-/** Creating, changing and removing the node's own two streams, creating that for a hub, and finding what can be purged from the bucket. */
-function streamCalls(node: string): string[] {
+/**
+ * Creating, changing and removing the node's own two streams, creating that for a hub, and finding what can be purged from the bucket. In
+ * the account of the streams: nothing of this exists in that of the services.
+ */
+function ofStreams(instance: string, node: string): Permissions {
   const calls = ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'];
   const streams = [bucketStream(node), recordStream(node)];
-  const look = `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storeSubject(node, '>')}`;
-  return [
-    '$JS.API.INFO',
-    ...hubCalls,
-    look,
-    ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`)),
-  ];
+  return {
+    publish: [
+      '$JS.API.INFO',
+      ...hubCalls,
+      `$JS.API.CONSUMER.CREATE.${bucketStream(node)}.*.${storeSubject(node, '>')}`,
+      ...streams.flatMap((stream) => calls.map((call) => `$JS.API.STREAM.${call}.${stream}`)),
+    ],
+    subscribe: [`${inboxPrefix(instance)}.>`],
+  };
 }
 
 /** The subjects of the NATS services protocol (ADR-32) for one instance. */

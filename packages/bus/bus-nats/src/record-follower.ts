@@ -2,7 +2,7 @@ import type { StoredMessage } from '@kubus/bus';
 import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
-import { inboxPrefix, nodeSubject, recordStream } from './names.ts';
+import { STREAMS_API, inboxPrefix, nodeSubject, recordStream } from './names.ts';
 import { deliveredMessage } from './record.ts';
 
 /** How long the server may take to answer, in milliseconds. */
@@ -146,14 +146,14 @@ async function readState(connection: NatsConnection, node: string): Promise<Reco
     created: string;
     state: { first_seq: number; last_seq: number };
   }
-  const { created, state } = await ask<Info>(connection, `$JS.API.STREAM.INFO.${recordStream(node)}`, {});
+  const { created, state } = await ask<Info>(connection, `${STREAMS_API}.STREAM.INFO.${recordStream(node)}`, {});
   return { created, first: state.first_seq, last: state.last_seq };
 }
 
 async function createConsumer(connection: NatsConnection, node: string, name: string, from: number): Promise<void> {
   const stream = recordStream(node);
   const filter = nodeSubject(node, '>');
-  await ask(connection, `$JS.API.CONSUMER.CREATE.${stream}.${name}.${filter}`, {
+  await ask(connection, `${STREAMS_API}.CONSUMER.CREATE.${stream}.${name}.${filter}`, {
     stream_name: stream,
     config: {
       name,
@@ -206,7 +206,7 @@ class Pull {
     this.#open = PULL;
     this.#restartSilenceTimer();
     const request = { batch: PULL, expires: PULL_MS * 1_000_000, idle_heartbeat: HEARTBEAT_MS * 1_000_000 };
-    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, JSON.stringify(request), { reply: inbox });
+    connection.publish(`${STREAMS_API}.CONSUMER.MSG.NEXT.${stream}.${name}`, JSON.stringify(request), { reply: inbox });
   }
 
   /** No more messages are taken; those that were received but not taken are delivered again to the next consumer. */

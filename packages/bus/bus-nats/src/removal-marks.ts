@@ -3,6 +3,7 @@ import { COMPLETE, encodeToken } from '@kubus/contracts';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
 import { bucketStream, inboxPrefix, storeSubject } from './names.ts';
+import { streamsInstance } from './permissions.ts';
 import { storedMessage } from './record.ts';
 
 const REQUEST_MS = 5_000;
@@ -41,26 +42,26 @@ export function voidMarks(stored: readonly StoredFact[], before: number): Stored
 
 /**
  * Removes the removal marks that are no longer needed from the store (see {@link voidMarks}); otherwise they would stay
- * forever. Only allowed for the launcher's identity. Returns how many were removed.
+ * forever. Only allowed for the identity of the streams. Returns how many were removed.
  */
 export async function purgeRemovalMarks(options: {
   connection: NatsConnection;
   node: string;
-  instance: string;
   /** Marks stored before this time are considered; milliseconds since the Unix epoch. */
   before: number;
   /** A token that is used for nothing else. */
   id: string;
 }): Promise<number> {
-  const { connection, node, instance, before, id } = options;
+  const { connection, node, before, id } = options;
   const stored: StoredFact[] = [];
   const { loaded } = loadStored({
     connection,
+    api: '$JS.API',
     stream: bucketStream(node),
     filter: storeSubject(node, '>'),
     what: 'last',
-    inbox: `${inboxPrefix(instance)}.marks.${id}`,
-    name: `marks-${instance}-${id}`,
+    inbox: `${inboxPrefix(streamsInstance)}.marks.${id}`,
+    name: `marks-${id}`,
     timeoutMs: REQUEST_MS,
     onMessage: (message) => void stored.push(storedFact(message)),
   });

@@ -1,6 +1,6 @@
 import { COMPLETE } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { bucketStream } from './names.ts';
+import { STREAMS_API, bucketStream } from './names.ts';
 
 /** Each so many times all keys are compared; in between only the completion marks, which are few, and which an emptied bucket lacks, too. */
 const ALL_EVERY = 4;
@@ -51,7 +51,7 @@ export class StoredKeys {
 
   async #takeLostOf(filter: string, expected: readonly string[], timeoutMs: number): Promise<number> {
     const answer = await this.#connection.request(
-      `$JS.API.STREAM.INFO.${bucketStream(this.#node)}`,
+      `${STREAMS_API}.STREAM.INFO.${bucketStream(this.#node)}`,
       JSON.stringify({ subjects_filter: filter }),
       { timeout: timeoutMs },
     );

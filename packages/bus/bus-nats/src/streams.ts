@@ -7,8 +7,11 @@ import {
   type StreamConfig,
   jetstreamManager,
 } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
-import { bucketStream, nodeSubject, recordStream, storeSubject } from './names.ts';
+import { type NatsConnection, NoRespondersError, RequestError } from '@nats-io/nats-core';
+import { STREAMS_API, bucketStream, nodeSubject, recordStream, storeSubject } from './names.ts';
+
+/** How long the server may take to answer, in milliseconds. */
+const ANSWER_MS = 5_000;
 
 /** How much of the node's messages is kept for `kubus trace`. */
 export interface RecordLimits {
@@ -21,7 +24,7 @@ export const defaultRecordLimits: RecordLimits = { maxBytes: 128 * 1024 * 1024, 
 /**
  * Creates the node's two streams if they are missing: the bucket of facts (memory, one value per key, republished) and the
  * record of all messages. Streams with another configuration, such as those of an earlier version, get this one. Only allowed for
- * the launcher's identity. Does nothing when they exist.
+ * the identity of the streams. Does nothing when they exist.
  */
 export async function ensureStreams(connection: NatsConnection, node: string, limits: RecordLimits): Promise<void> {
   const manager = await jetstreamManager(connection);
@@ -30,7 +33,7 @@ export async function ensureStreams(connection: NatsConnection, node: string, li
 }
 
 /**
- * Removes the node's two streams with their content. Only allowed for the launcher's identity. Does nothing when they do not exist.
+ * Removes the node's two streams with their content. Only allowed for the identity of the streams. Does nothing when they do not exist.
  */
 export async function removeStreams(connection: NatsConnection, node: string): Promise<void> {
   const manager = await jetstreamManager(connection);
@@ -39,6 +42,21 @@ export async function removeStreams(connection: NatsConnection, node: string): P
       // 10059: the stream does not exist.
       if (!(error instanceof JetStreamApiError && error.code === 10059)) throw error;
     });
+  }
+}
+
+/**
+ * Whether the account of the services reaches that of the streams. A server that was reloaded with a new account does not link it until
+ * it is reloaded once more (nats-server 2.9 to 2.15).
+ */
+export async function reachesStreams(connection: NatsConnection, node: string): Promise<boolean> {
+  try {
+    await connection.request(`${STREAMS_API}.STREAM.INFO.${bucketStream(node)}`, '', { timeout: ANSWER_MS });
+    return true;
+  } catch (error) {
+    const cause = error instanceof RequestError ? error.cause : error;
+    if (cause instanceof NoRespondersError) return false;
+    throw error;
   }
 }
 

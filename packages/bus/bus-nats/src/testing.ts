@@ -6,12 +6,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceContract, ServiceName } from '@kubus/contracts';
 import { type NodeLimits } from './identities.ts';
-import { type Identity, type KeyedIdentity, createIdentity, permissionsOf, serverConfig } from './index.ts';
+import {
+  type Identity,
+  type KeyedIdentity,
+  STREAMS,
+  connectNats,
+  createIdentity,
+  defaultRecordLimits,
+  ensureStreams,
+  permissionsOf,
+  serverConfig,
+  streamsInstance,
+} from './index.ts';
 
 /** A private nats-server process with an identity for each given service. */
 export class TestNatsServer {
   readonly identities = new Map<string, KeyedIdentity>();
   #dir = '';
+  #node = '';
   #child: ChildProcess | undefined;
   #port = 0;
 
@@ -30,8 +42,10 @@ export class TestNatsServer {
     permissions = permissionsOf,
     limits?: NodeLimits,
   ): Promise<void> {
+    this.#node = node;
     this.#dir = await mkdtemp(join(tmpdir(), 'kubus-nats-'));
-    for (const identity of identities) this.identities.set(identity.instance, createIdentity(identity));
+    for (const identity of [...identities, { service: STREAMS, instance: streamsInstance } as const])
+      this.identities.set(identity.instance, createIdentity(identity));
     const users = [...this.identities.values()].map((identity) => ({
       identity,
       permissions: permissions(identity, node, contracts),
@@ -49,6 +63,14 @@ export class TestNatsServer {
     await this.#spawn();
     // A restarted server must use the same port.
     await writeFile(join(this.#dir, 'nats.conf'), config(this.#port), { mode: 0o600 });
+  }
+
+  /** Creates the node's streams, as its launcher does. */
+  async makeStreams(limits = defaultRecordLimits): Promise<void> {
+    const seed = this.identities.get(streamsInstance)?.seed ?? '';
+    const connection = await connectNats({ servers: this.url, instance: streamsInstance, seed });
+    await ensureStreams(connection, this.#node, limits);
+    await connection.close();
   }
 
   async kill(): Promise<void> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { serviceContracts } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { connectNats, defaultRecordLimits, ensureStreams, permissionsOf } from '../src/index.ts';
+import { connectNats, permissionsOf } from '../src/index.ts';
 import { recordStream } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
     { service: 'reader', instance: 'reader-0' },
   ] as const;
   await server.start('n', serviceContracts, identities, permissionsOf, limits);
-  await ensureStreams(await connection('launcher-0'), 'n', defaultRecordLimits);
+  await server.makeStreams();
 });
 afterAll(async () => {
   await Promise.all(open.map((one) => one.close()));
@@ -35,9 +35,13 @@ test('an identity can make no more consumers than a node may have', async () => 
   const config = { ack_policy: 'none', filter_subject: 'kubus.n.>', mem_storage: true, inactive_threshold: 60e9 };
   const make = async (at: number) => {
     const request = { stream_name: stream, config: { ...config, name: `c${at}` } };
-    const answer = await reader.request(`$JS.API.CONSUMER.CREATE.${stream}.c${at}.kubus.n.>`, JSON.stringify(request), {
-      timeout: 60_000,
-    });
+    const answer = await reader.request(
+      `STREAMS.API.CONSUMER.CREATE.${stream}.c${at}.kubus.n.>`,
+      JSON.stringify(request),
+      {
+        timeout: 60_000,
+      },
+    );
     return answer.json<{ error?: { description: string } }>().error?.description;
   };
   const made = await Promise.all(Array.from({ length: limits.consumers }, (_, at) => make(at)));

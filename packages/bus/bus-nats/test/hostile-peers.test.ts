@@ -13,7 +13,7 @@ import {
 import { silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
-import { NatsTransport, READER, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
+import { NatsTransport, READER, connectNats } from '../src/index.ts';
 import { bucketStream, recordStream } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -80,7 +80,7 @@ const self = { version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' };
 beforeAll(async () => {
   const services = serviceNames.map((service) => ({ service, instance: `${service}-0` }));
   await server.start(NODE, serviceContracts, [...services, { service: READER, instance: 'reader-0' }]);
-  await ensureStreams(await connection('launcher-0'), NODE, defaultRecordLimits);
+  await server.makeStreams();
 });
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
@@ -88,7 +88,7 @@ afterEach(async () => {
 afterAll(() => server.stop());
 
 test('a server answers on no subject but the replies of the sender, whatever the command asks for', async () => {
-  const launcher = await connection('launcher-0');
+  const streams = await connection('streams-0');
   const news = new News();
   await refusals(news);
   const bus = await join('launcher', { serves: [restartService] });
@@ -100,7 +100,7 @@ test('a server answers on no subject but the replies of the sender, whatever the
   });
   bus.announce(self);
   const stored = async (stream: string) => {
-    const answer = await launcher.request(`$JS.API.STREAM.INFO.${stream}`, '');
+    const answer = await streams.request(`$JS.API.STREAM.INFO.${stream}`, '');
     return answer.json<{ state?: { messages: number } }>().state?.messages;
   };
   const replies = [
@@ -133,10 +133,10 @@ async function repeat(subject: string): Promise<void> {
   const name = ids.hex(4);
   const config = { name, ack_policy: 'none', filter_subject: subject, mem_storage: true };
   const request = JSON.stringify({ stream_name: stream, config });
-  const made = await reader.request(`$JS.API.CONSUMER.CREATE.${stream}.${name}.${subject}`, request);
+  const made = await reader.request(`STREAMS.API.CONSUMER.CREATE.${stream}.${name}.${subject}`, request);
   expect(made.json()).not.toHaveProperty('error');
   const next = JSON.stringify({ batch: 10, no_wait: true });
-  reader.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, next, { reply: subject });
+  reader.publish(`STREAMS.API.CONSUMER.MSG.NEXT.${stream}.${name}`, next, { reply: subject });
   await reader.flush();
 }
 

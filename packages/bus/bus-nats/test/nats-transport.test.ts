@@ -5,7 +5,7 @@ import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams, loadStored } from '../src/index.ts';
+import { NatsTransport, STREAMS, connectNats, defaultRecordLimits, ensureStreams, loadStored } from '../src/index.ts';
 import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -49,7 +49,7 @@ const identities = serviceNames.map((service) => ({ service, instance: `${servic
 const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
-async function connection(service: ServiceName): Promise<NatsConnection> {
+async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
   const seed = server.identities.get(`${service}-0`)?.seed ?? '';
   const made = await connectNats({ servers: server.url, instance: `${service}-0`, seed });
   open.push(made);
@@ -82,14 +82,15 @@ function awaiting<T>(wanted: (value: T) => boolean): { push: (value: T) => void;
 }
 
 /** The subjects of the bucket that hold a value. */
-async function bucketKeys(nats: NatsConnection): Promise<string[]> {
-  const answer = await nats.request(`$JS.API.STREAM.INFO.${bucketStream('n')}`, '{"subjects_filter":">"}');
+async function bucketKeys(): Promise<string[]> {
+  const streams = await connection(STREAMS);
+  const answer = await streams.request(`$JS.API.STREAM.INFO.${bucketStream('n')}`, '{"subjects_filter":">"}');
   return Object.keys(answer.json<{ state: { subjects?: object } }>().state.subjects ?? {});
 }
 
 beforeAll(async () => {
   await server.start('n', contracts, identities);
-  await ensureStreams(await connection('launcher'), 'n', defaultRecordLimits);
+  await server.makeStreams();
 });
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
@@ -141,7 +142,7 @@ describe('facts over NATS', () => {
     await server.kill();
     owner.put('grass', 'green');
     await server.restart();
-    await ensureStreams(await connection('launcher'), 'n', defaultRecordLimits);
+    await server.makeStreams();
     await fresh.found;
     expect(facts.get('sky')?.value).toBe('blue');
     expect(removed).toEqual([]);
@@ -175,8 +176,8 @@ describe('facts over NATS', () => {
         name === 'Nats-Rollup',
       ]);
     }
-    const late = await join('cri-bridge');
-    expect((await bucketKeys(late.nats)).filter((key) => /\.[ab]$/.test(key))).toHaveLength(2);
+    await join('cri-bridge');
+    expect((await bucketKeys()).filter((key) => /\.[ab]$/.test(key))).toHaveLength(2);
   });
 
   test('a bucket that has lost its keys is refilled', async () => {
@@ -193,8 +194,8 @@ describe('facts over NATS', () => {
       callback: (_error, message) => again.push(message.string()),
     });
     await reader.nats.flush();
-    const launcher = await connection('launcher');
-    await launcher.request(`$JS.API.STREAM.PURGE.${bucketStream('n')}`, '');
+    const streams = await connection(STREAMS);
+    await streams.request(`$JS.API.STREAM.PURGE.${bucketStream('n')}`, '');
     await again.found;
   });
 
@@ -233,26 +234,26 @@ describe('facts over NATS', () => {
       },
     });
     await reader.nats.flush();
-    const launcher = await connection('launcher');
+    const streams = await connection(STREAMS);
     for (const key of ['lost', 'removed']) {
       const filter = JSON.stringify({ filter: storeSubject('n', factKey(color, key)) });
-      await launcher.request(`$JS.API.STREAM.PURGE.${bucketStream('n')}`, filter);
+      await streams.request(`$JS.API.STREAM.PURGE.${bucketStream('n')}`, filter);
     }
     await again.found;
     expect(seen).not.toContain('removed');
   });
 
   test('streams of an earlier version, which allowed it, no longer take the header that erases', async () => {
-    const launcher = await connection('launcher');
+    const streams = await connection(STREAMS);
     const stream = bucketStream('n');
     const info = async () => {
-      const answer = await launcher.request(`$JS.API.STREAM.INFO.${stream}`, '');
+      const answer = await streams.request(`$JS.API.STREAM.INFO.${stream}`, '');
       return answer.json<{ config: Record<string, unknown> }>().config;
     };
     const before = { ...(await info()), allow_rollup_hdrs: true };
-    await launcher.request(`$JS.API.STREAM.UPDATE.${stream}`, JSON.stringify(before));
+    await streams.request(`$JS.API.STREAM.UPDATE.${stream}`, JSON.stringify(before));
     expect(await info()).toMatchObject({ allow_rollup_hdrs: true });
-    await ensureStreams(launcher, 'n', defaultRecordLimits);
+    await ensureStreams(streams, 'n', defaultRecordLimits);
     expect((await info())['allow_rollup_hdrs'] ?? false).toBe(false);
   });
 });

@@ -29,7 +29,6 @@ const RECORD = 'KUBUS_n';
 const FOREIGN = 'OTHER';
 const nobody: readonly ServiceName[] = [];
 const people: readonly ServiceName[] = ['cli'];
-const launcher: readonly ServiceName[] = ['launcher'];
 /** The services that may read the record. */
 const recordReaders: readonly ServiceName[] = ['cli', 'observatory'];
 const services = serviceNames.filter((name) => name !== 'cli');
@@ -95,14 +94,13 @@ function factProbes(fact: AnyFact, listing: Listing): Probe[] {
     })),
     { subject: `kubus.other.${name}.k`, publish: nobody, subscribe: nobody },
     ...['k', '>'].map((key) => ({
-      subject: `$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.${name}.${key}`,
-      // The launcher looks for removal marks in the whole bucket.
-      publish: [...readers, ...launcher],
+      subject: `STREAMS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.${name}.${key}`,
+      publish: readers,
       subscribe: nobody,
     })),
     { subject: `$JS.API.DIRECT.GET.${BUCKET}.$KV.kubus_n.${name}.k`, publish: nobody, subscribe: nobody },
     {
-      subject: `$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.${name}.k`,
+      subject: `STREAMS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.${name}.k`,
       publish: recordReaders,
       subscribe: nobody,
     },
@@ -122,7 +120,7 @@ function announcementProbes(): Probe[] {
       ];
     }),
     {
-      subject: `$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.service.fact.instance.>`,
+      subject: `STREAMS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.service.fact.instance.>`,
       publish: serviceNames,
       subscribe: nobody,
     },
@@ -235,20 +233,16 @@ function discoveryProbes(): Probe[] {
   ]);
 }
 
-/** The JetStream API of nats-server 2.9 to 2.12. Without a rule here, no service has access. */
+/**
+ * The JetStream API of nats-server 2.9 to 2.12, under its own name and under that of the part for services. Without a rule here, no service
+ * has access.
+ */
 function jetStreamProbes(): Probe[] {
   const allowed = new Map<string, readonly ServiceName[]>([
-    ['$JS.API.INFO', launcher],
-    [`$JS.API.STREAM.INFO.${BUCKET}`, serviceNames],
-    [`$JS.API.STREAM.INFO.${RECORD}`, ['launcher', 'observatory']],
-    [`$JS.API.CONSUMER.MSG.NEXT.${RECORD}.c`, ['observatory']],
-    ...[BUCKET, RECORD].flatMap((stream) =>
-      ['CREATE', 'UPDATE', 'PURGE', 'DELETE'].map(
-        (call) => [`$JS.API.STREAM.${call}.${stream}`, launcher] as [string, readonly ServiceName[]],
-      ),
-    ),
-    [`$JS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.>`, recordReaders],
-    [`$JS.API.CONSUMER.CREATE.${BUCKET}.c.$KV.kubus_n.>`, launcher],
+    [`STREAMS.API.STREAM.INFO.${BUCKET}`, serviceNames],
+    [`STREAMS.API.STREAM.INFO.${RECORD}`, ['observatory']],
+    [`STREAMS.API.CONSUMER.MSG.NEXT.${RECORD}.c`, ['observatory']],
+    [`STREAMS.API.CONSUMER.CREATE.${RECORD}.c.kubus.n.>`, recordReaders],
   ]);
   const ofAccount = [
     ...['INFO', 'STREAM.NAMES', 'STREAM.LIST', 'STREAM.TEMPLATE.NAMES', 'SERVER.REMOVE', 'META.LEADER.STEPDOWN'],
@@ -274,29 +268,25 @@ function jetStreamProbes(): Probe[] {
     `$JS.FC.${stream}.c.x`,
     `$JS.SNAPSHOT.ACK.${stream}.x`,
   ]);
-  return [...ofAccount, ...ofStream].map((subject) => ({
+  const calls = [...ofAccount, ...ofStream];
+  const ofServices = calls.map((subject) => subject.replace('$JS.API', 'STREAMS.API'));
+  return [...calls, ...ofServices].map((subject) => ({
     subject,
     publish: allowed.get(subject) ?? nobody,
     subscribe: nobody,
   }));
 }
 
-/** In the account for a hub, the launcher may create one stream; the server's domain gives no service access beyond its own account. */
+/** A stream in the account for a hub is made by no service; the server's domain gives none access beyond its own account. */
 function hubProbes(): Probe[] {
   const stream = 'EVENTS_n_1';
   const refused = [
+    ...['STREAM.NAMES', `STREAM.CREATE.${stream}`].map((call) => `HUB.API.${call}`),
     ...['INFO', 'STREAM.LIST', `STREAM.DELETE.${stream}`, `CONSUMER.CREATE.${stream}`].map((call) => `HUB.API.${call}`),
     ...[`STREAM.DELETE.${RECORD}`, `CONSUMER.CREATE.${RECORD}`].map((call) => `$JS.n.API.${call}`),
     'kubus-hub.n.x',
   ];
-  return [
-    ...['STREAM.NAMES', `STREAM.CREATE.${stream}`].map((call) => ({
-      subject: `HUB.API.${call}`,
-      publish: launcher,
-      subscribe: nobody,
-    })),
-    ...refused.map((subject) => ({ subject, publish: nobody, subscribe: nobody })),
-  ];
+  return refused.map((subject) => ({ subject, publish: nobody, subscribe: nobody }));
 }
 
 /** Patterns that would cover more than one permission, and the broker's own subjects. */

@@ -7,6 +7,7 @@ import {
   NatsTransport,
   type Permissions,
   READER,
+  STREAMS,
   connectNats,
   createIdentity,
   defaultRecordLimits,
@@ -40,7 +41,7 @@ function changed(service: ServiceName, change: (permissions: Permissions) => Par
   };
 }
 
-async function connection(service: ServiceName): Promise<NatsConnection> {
+async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
   const instance = `${service}-0`;
   const seed = server.identities.get(instance)?.seed ?? '';
   const made = await connectNats({ servers: server.url, instance, seed });
@@ -93,12 +94,12 @@ describe('permissions of the broker', () => {
       'cni-bridge',
       changed('cni-bridge', ({ publish }) => ({
         publish: publish.map((subject) =>
-          subject.startsWith('$JS.API.CONSUMER.CREATE') ? '$JS.API.CONSUMER.CREATE.KV_kubus_n.>' : subject,
+          subject.startsWith('STREAMS.API.CONSUMER.CREATE') ? 'STREAMS.API.CONSUMER.CREATE.KV_kubus_n.>' : subject,
         ),
       })),
       [
-        'cni-bridge may publish $JS.API.CONSUMER.CREATE.KV_kubus_n.c',
-        'cni-bridge may publish $JS.API.CONSUMER.CREATE.KV_kubus_n.c.$KV.kubus_n.config.fact.file.>',
+        'cni-bridge may publish STREAMS.API.CONSUMER.CREATE.KV_kubus_n.c',
+        'cni-bridge may publish STREAMS.API.CONSUMER.CREATE.KV_kubus_n.c.$KV.kubus_n.config.fact.file.>',
       ],
     ],
     [
@@ -133,9 +134,27 @@ describe('permissions of the broker', () => {
     const heard = all.map(({ subject }) => subject).filter((subject) => subject.startsWith('kubus.n.'));
     expect(allowed('subscription')).toEqual(expect.arrayContaining(heard));
     expect(allowed('subscription').filter((subject) => !subject.startsWith('kubus.n.'))).toEqual([]);
-    expect(allowed('publish')).toContain('$JS.API.STREAM.INFO.KV_kubus_n');
-    const reading = /^\$JS\.API\.(STREAM\.INFO|CONSUMER\.CREATE|CONSUMER\.MSG\.NEXT)\./;
+    expect(allowed('publish')).toContain('STREAMS.API.STREAM.INFO.KV_kubus_n');
+    const reading = /^STREAMS\.API\.(STREAM\.INFO|CONSUMER\.CREATE|CONSUMER\.MSG\.NEXT)\./;
     expect(allowed('publish').filter((subject) => !reading.test(subject))).toEqual([]);
+  });
+
+  test('the identity of the streams may make, change and purge the streams of its node, and nothing else', async () => {
+    await server.start(NODE, serviceContracts, identities);
+    const all = probes();
+    const refused = await refusedOf(server, 'streams-0', all);
+    const allowed = (operation: string) =>
+      all.map(({ subject }) => subject).filter((subject) => !refused.has(`${operation} ${subject}`));
+    expect(allowed('subscription')).toEqual([]);
+    const streams = ['KV_kubus_n', 'KUBUS_n'];
+    const own = streams.flatMap((stream) =>
+      ['CREATE', 'UPDATE', 'INFO', 'PURGE', 'DELETE'].map((call) => `$JS.API.STREAM.${call}.${stream}`),
+    );
+    const other = allowed('publish').filter((subject) => !own.includes(subject));
+    expect(own.filter((subject) => !allowed('publish').includes(subject))).toEqual([]);
+    const known =
+      /^(\$JS\.API\.(INFO|CONSUMER\.CREATE\.KV_kubus_n\.c\.\$KV\.kubus_n\..*)|HUB\.API\.STREAM\.(NAMES|CREATE\.EVENTS_n_1))$/;
+    expect(other.filter((subject) => !known.test(subject))).toEqual([]);
   });
 
   test('clients without a key, or with an unknown one, are refused', async () => {
@@ -151,21 +170,22 @@ describe('permissions of the broker', () => {
 
 test('the launcher may create the streams, keep existing ones, and change their limits', async () => {
   await server.start(NODE, serviceContracts, identities);
-  const launcher = await connection('launcher');
-  await ensureStreams(launcher, NODE, defaultRecordLimits);
-  await ensureStreams(launcher, NODE, defaultRecordLimits);
-  await ensureStreams(launcher, NODE, { ...defaultRecordLimits, maxBytes: 1024 });
-  const record = await launcher.request('$JS.API.STREAM.INFO.KUBUS_n');
+  const streams = await connection(STREAMS);
+  await ensureStreams(streams, NODE, defaultRecordLimits);
+  await ensureStreams(streams, NODE, defaultRecordLimits);
+  await ensureStreams(streams, NODE, { ...defaultRecordLimits, maxBytes: 1024 });
+  const record = await streams.request('$JS.API.STREAM.INFO.KUBUS_n');
   expect(record.json()).toMatchObject({ config: { max_bytes: 1024, no_ack: true } });
 });
 
 describe('attempts to bypass permissions', () => {
   const sandbox = 'kubus.n.runtime.cmd.RunPodSandbox.pod-1.pod-workers.pod-workers-0';
+  const instance = 'kubus.n.service.fact.instance.pod-workers-0';
 
-  /** A fact of config-sources that looks like a command, and the commands that cri-bridge accepts. */
+  /** A fact of config-sources that looks like a command, and what cri-bridge accepts. */
   async function prepare() {
     await server.start(NODE, serviceContracts, identities);
-    await ensureStreams(await connection('launcher'), NODE, defaultRecordLimits);
+    await server.makeStreams();
     const bridge = await connection('cri-bridge');
     const transport = new NatsTransport({
       connection: bridge,
@@ -176,34 +196,50 @@ describe('attempts to bypass permissions', () => {
       logger: silentLogger,
     });
     const heard: string[] = [];
-    transport.subscribe('kubus.n.runtime.cmd.RunPodSandbox.>', ({ subject }) => heard.push(subject));
-    const arrived = Promise.withResolvers<string>();
+    for (const pattern of ['kubus.n.runtime.cmd.RunPodSandbox.>', 'kubus.n.service.fact.instance.>'])
+      transport.subscribe(pattern, ({ subject }) => heard.push(subject));
+    const arrived: string[] = [];
+    const second = Promise.withResolvers<undefined>();
     // Some versions of the server deliver only when there is a subscription to exactly that subject.
-    bridge.subscribe(sandbox, { callback: (_error, message) => arrived.resolve(message.subject) });
+    for (const subject of [sandbox, instance])
+      bridge.subscribe(subject, {
+        callback: (_error, message) => {
+          arrived.push(`${message.subject} as ${subject}`);
+          if (subject === instance) second.resolve(undefined);
+        },
+      });
     await bridge.flush();
     const intruder = await connection('config-sources');
     const forged = headers();
     forged.set('Kubus-Command', '1.1.1');
     await intruder.request('$KV.kubus_n.config.fact.file.pod-1', '{"params":{}}', { headers: forged, timeout: 5_000 });
-    return { bridge, heard, arrived: arrived.promise, intruder };
+    return { bridge, heard, arrived, second: second.promise, intruder };
   }
 
-  test('a stored fact that a consumer delivers as a command is dropped', async () => {
-    const { bridge, heard, arrived, intruder } = await prepare();
+  test('a stored fact that a consumer delivers does not arrive as a command, and is dropped as another fact', async () => {
+    const { bridge, heard, arrived, second, intruder } = await prepare();
     const filter = '$KV.kubus_n.config.fact.file.>';
-    const config = { name: 'c', ack_policy: 'none', deliver_policy: 'all', deliver_subject: sandbox };
-    const request = { stream_name: 'KV_kubus_n', config: { ...config, filter_subject: filter } };
-    const answer = await intruder.request(`$JS.API.CONSUMER.CREATE.KV_kubus_n.c.${filter}`, JSON.stringify(request));
-    expect(answer.json()).not.toHaveProperty('error');
-    expect(await arrived).toBe('$KV.kubus_n.config.fact.file.pod-1');
+    for (const [name, deliver_subject] of [
+      ['a', sandbox],
+      ['b', instance],
+    ]) {
+      const config = { name, ack_policy: 'none', deliver_policy: 'all', deliver_subject, filter_subject: filter };
+      const answer = await intruder.request(
+        `STREAMS.API.CONSUMER.CREATE.KV_kubus_n.${name}.${filter}`,
+        JSON.stringify({ stream_name: 'KV_kubus_n', config }),
+      );
+      expect(answer.json()).not.toHaveProperty('error');
+    }
+    await second;
     await bridge.flush();
+    expect(arrived).toEqual([`$KV.kubus_n.config.fact.file.pod-1 as ${instance}`]);
     expect(heard).toEqual([]);
   });
 
   test('a consumer can neither write facts of others nor load facts other than those of its subject', async () => {
     const { intruder } = await prepare();
     const create = async (filter: string, config: object) => {
-      const subject = '$JS.API.CONSUMER.CREATE.KV_kubus_n.c.$KV.kubus_n.config.fact.file.>';
+      const subject = 'STREAMS.API.CONSUMER.CREATE.KV_kubus_n.c.$KV.kubus_n.config.fact.file.>';
       const whole = { name: 'c', ack_policy: 'none', deliver_policy: 'all', filter_subject: filter, ...config };
       const answer = await intruder.request(subject, JSON.stringify({ stream_name: 'KV_kubus_n', config: whole }));
       return answer.json<{ error?: { description: string } }>().error?.description;

@@ -4,7 +4,7 @@ import { serviceContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
 import { EventEmitter, once } from 'node:events';
-import { RecordFollower, type RecordState, connectNats, defaultRecordLimits, ensureStreams } from '../src/index.ts';
+import { RecordFollower, type RecordState, connectNats } from '../src/index.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { ids } from './ports.ts';
 
@@ -80,7 +80,7 @@ const numbers = (messages: readonly StoredMessage[]) =>
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 test('delivers every message once, in order, both stored and new ones', async () => {
-  await ensureStreams(await connect('launcher-0'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   const writer = await connect('cri-bridge-0');
   await say(writer, 1, 1_200);
   const taken = new Taken();
@@ -100,7 +100,7 @@ test('delivers every message once, in order, both stored and new ones', async ()
 });
 
 test('delivers messages again that could not be taken', async () => {
-  await ensureStreams(await connect('launcher-0'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   const writer = await connect('cri-bridge-0');
   const taken = new Taken();
   taken.refusal = new Error('the disk is full');
@@ -114,12 +114,12 @@ test('continues when the broker restarts with an empty record, and waits until t
   const observatory = await connect('observatory-0');
   const taken = new Taken();
   follower = taken.follow(observatory);
-  await ensureStreams(await connect('launcher-0'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   await say(await connect('cri-bridge-0'), 1, 3);
   await taken.until(3);
   await server.kill();
   await server.restart();
-  await ensureStreams(await connect('launcher-0'), NODE, defaultRecordLimits);
+  await server.makeStreams();
   await say(await connect('cri-bridge-0'), 4, 5);
   const messages = await taken.until(5);
   expect(numbers(messages)).toEqual(upTo(5));

@@ -4,7 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, connectNats, defaultRecordLimits, ensureStreams, purgeRemovalMarks } from '../src/index.ts';
+import { NatsTransport, STREAMS, connectNats, purgeRemovalMarks } from '../src/index.ts';
 import { type StoredFact, voidMarks } from '../src/removal-marks.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -75,7 +75,7 @@ describe('removal marks in the store', () => {
     await server.stop();
   });
 
-  async function connection(service: ServiceName): Promise<NatsConnection> {
+  async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
     const instance = `${service}-0`;
     const made = await connectNats({
       servers: server.url,
@@ -101,8 +101,8 @@ describe('removal marks in the store', () => {
   }
 
   test('are purged if void, and a later reader has the same state', async () => {
-    const launcher = await connection('launcher');
-    await ensureStreams(launcher, 'n', defaultRecordLimits);
+    await server.makeStreams();
+    const streams = await connection(STREAMS);
     const owner = (await join('config-sources')).owner(color);
     const removedLast = Promise.withResolvers<undefined>();
     const seen = Promise.withResolvers<undefined>();
@@ -118,8 +118,7 @@ describe('removal marks in the store', () => {
     owner.remove('last');
     await removedLast.promise;
 
-    const purge = (before: number) =>
-      purgeRemovalMarks({ connection: launcher, node: 'n', instance: 'launcher-0', before, id: ids.hex(4) });
+    const purge = (before: number) => purgeRemovalMarks({ connection: streams, node: 'n', before, id: ids.hex(4) });
     expect(await purge(0)).toBe(0);
     // Not `last`: its owner's completion mark still lists it.
     expect(await purge(clock.now() + 60_000)).toBe(1);

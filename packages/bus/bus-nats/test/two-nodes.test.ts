@@ -1,6 +1,6 @@
 // What a node that was taken over can do to another one of the same NATS server.
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import { serviceContracts } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  STREAMS,
   connectNats,
   createIdentity,
   defaultRecordLimits,
@@ -17,10 +18,10 @@ import {
 } from '../src/index.ts';
 import { bucketStream, recordStream, storeSubject } from '../src/names.ts';
 
-const services: readonly ServiceName[] = ['launcher', 'pod-workers', 'cri-bridge'];
+const services = ['launcher', 'pod-workers', 'cri-bridge'] as const;
 const nodes = ['victim', 'hostile'].map((node) => ({
   node,
-  identities: services.map((service) => createIdentity({ service, instance: `${service}-0` })),
+  identities: ([...services, STREAMS] as const).map((service) => createIdentity({ service, instance: `${service}-0` })),
 }));
 
 let folder: string;
@@ -51,7 +52,7 @@ beforeAll(async () => {
   });
   server.once('exit', () => reject(new Error(`nats-server ended: ${log}`)));
   url = `nats://127.0.0.1:${await promise}`;
-  for (const { node } of nodes) await ensureStreams(await connect(node, 'launcher-0'), node, defaultRecordLimits);
+  for (const { node } of nodes) await ensureStreams(await connect(node, 'streams-0'), node, defaultRecordLimits);
 });
 afterAll(async () => {
   await Promise.all(open.map((one) => one.close()));
@@ -69,24 +70,24 @@ async function connect(node: string, instance: string): Promise<NatsConnection> 
   return made;
 }
 
-const stored = async (launcher: NatsConnection) => {
-  const info = await launcher.request(`$JS.API.STREAM.INFO.${bucketStream('victim')}`, '', { timeout: 60_000 });
+const stored = async (streams: NatsConnection) => {
+  const info = await streams.request(`$JS.API.STREAM.INFO.${bucketStream('victim')}`, '', { timeout: 60_000 });
   return info.json<{ state?: { messages: number } }>().state?.messages;
 };
 
 test('no identity of it publishes as the other node, reads its messages, or erases its facts', async () => {
   const fact = storeSubject('victim', 'worker.fact.status.p');
   const worker = await connect('victim', 'pod-workers-0');
-  const launcher = await connect('victim', 'launcher-0');
+  const streams = await connect('victim', 'streams-0');
   worker.publish(fact, '{}');
   await worker.flush();
-  expect(await stored(launcher)).toBe(1);
+  expect(await stored(streams)).toBe(1);
   const received: string[] = [];
   const bridge = await connect('victim', 'cri-bridge-0');
   bridge.subscribe('kubus.victim.runtime.cmd.>', { callback: (_error, { subject }) => void received.push(subject) });
   await bridge.flush();
 
-  for (const service of services) {
+  for (const service of [...services, STREAMS]) {
     const hostile = await connect('hostile', `${service}-0`);
     const read: string[] = [];
     for (const subject of ['kubus.victim.>', '>', '$KV.kubus_victim.>']) {
@@ -112,6 +113,6 @@ test('no identity of it publishes as the other node, reads its messages, or eras
   }
   await bridge.flush();
   expect(received).toEqual([]);
-  expect(await stored(launcher)).toBe(1);
-  await expect(launcher.request(`$JS.API.STREAM.INFO.${recordStream('victim')}`, '')).resolves.toBeDefined();
+  expect(await stored(streams)).toBe(1);
+  await expect(streams.request(`$JS.API.STREAM.INFO.${recordStream('victim')}`, '')).resolves.toBeDefined();
 });

@@ -1,6 +1,6 @@
 import { Bus } from '@kubus/bus';
 import { announceServer } from '@kubus/bus/testing';
-import { connectNats, defaultRecordLimits, ensureStreams, fromNats } from '@kubus/bus-nats';
+import { connectNats, fromNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { type ServiceContract, type ServiceName, faultContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
@@ -24,7 +24,7 @@ export class Faulty {
     const identities = services.map((service) => ({ service, instance: `${service}-0` }));
     await faulty.#server.start(NODE, faultContracts, identities);
     afterTest(() => faulty.#server.stop());
-    await ensureStreams(await faulty.connection('launcher'), NODE, defaultRecordLimits);
+    await faulty.#server.makeStreams();
     const people = await faulty.connection('cli');
     people.subscribe(`kubus.${NODE}.>`, {
       callback: (_error, wire) => {

@@ -127,10 +127,10 @@ class LinkedNode {
   }
 
   async keepEvents(): Promise<void> {
-    const launcher = await this.as('launcher-0');
-    await ensureStreams(launcher, NODE, defaultRecordLimits);
-    await ensureHubStream(launcher, NODE, 1.2);
-    await ensureHubStream(launcher, NODE, 2);
+    const streams = await this.as('streams-0');
+    await ensureStreams(streams, NODE, defaultRecordLimits);
+    await ensureHubStream(streams, NODE, 1.2);
+    await ensureHubStream(streams, NODE, 2);
   }
 }
 

@@ -47,7 +47,7 @@ async function identities(node: string, options: IdentitiesOptions): Promise<voi
   }
   print(`${folder.config}
   admits ${nodes.join(', ')}; the keys are in ${folder.identities}
-Start a NATS server with this file, or make a running one reload it:
+Start a NATS server with this file, or make a running one reload it, twice for a new node:
   docker compose -f examples/nats/docker-compose.yml up -d  |  nats-server -c ${folder.config}
   docker compose -f examples/nats/docker-compose.yml kill --signal HUP nats  |  nats-server --signal reload`);
 }

@@ -1,7 +1,6 @@
-import { readSeed } from '@kubus/bus-nats';
 import type { AdjustableLogger, NodeConfig } from '@kubus/service-kit';
 import { LauncherError } from '../errors.ts';
-import { ServiceProcesses, launcherInstance } from '../processes/service-processes.ts';
+import { ServiceProcesses } from '../processes/service-processes.ts';
 import type { ContainerDir } from './container-dir.ts';
 import { findRemoteProcess } from './remote-process.ts';
 
@@ -42,9 +41,8 @@ export class ContainerLauncher {
 
   /** Connects to the services' containers and to the bus. */
   async start(): Promise<void> {
-    const { url, tls, identities } = this.#options.config.nats;
     this.#processes.startServices();
-    await this.#processes.joinBus({ url, tls, seed: await readSeed(identities, launcherInstance) });
+    await this.#processes.joinBus(this.#options.config.nats);
   }
 
   /** Ends the launcher; the services keep running. */

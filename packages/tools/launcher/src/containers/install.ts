@@ -1,4 +1,4 @@
-import { type KeyedIdentity, identityFile, serverConfig } from '@kubus/bus-nats';
+import { type KeyedIdentity, STREAMS, identityFile, serverConfig } from '@kubus/bus-nats';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { installShim, linkShimSocket } from '@kubus/cni/shim-install';
 import type { NodeConfig } from '@kubus/service-kit';
@@ -78,9 +78,9 @@ async function ownFolder(path: string, mode: number, user: number, group: number
   await chmod(path, mode);
 }
 
-/** Copies a service's key to its own folder. The keys of users and readers stay in the common folder. */
+/** Copies a service's key to its own folder, to the launcher's that of the streams too. The keys of users and readers stay in the common folder. */
 async function copyIdentity(dir: ContainerDir, { service, instance, seed }: KeyedIdentity): Promise<void> {
-  const owner = containerServices.find((name) => name === service);
+  const owner = containerServices.find((name) => name === (service === STREAMS ? 'launcher' : service));
   if (owner === undefined) return;
   const user = userOf(owner);
   await putFile(identityFile(dir.identity(owner), instance), `${seed}\n`, 0o600, user, user);

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { HubLink, KeyedIdentity } from '@kubus/bus-nats';
+import type { HubLink } from '@kubus/bus-nats';
 import { cgroupMounts, kernelMemory } from '@kubus/cgroup';
 import { runtimeNetwork } from '@kubus/cni-config';
 import { serviceOfInstance } from '@kubus/contracts';
@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import { checkNats } from '../nats/external-nats.ts';
 import { freePort } from '../network/free-port.ts';
-import { ensureIdentities, launcherSeed } from '../nats/identities.ts';
+import { ensureIdentities } from '../nats/identities.ts';
 import { hubLink, readHub } from '../nats/hub.ts';
 import { identitiesOf, natsFolder, takeIdentities } from '../nats/nats-folder.ts';
 import { type NatsAccess, parseNatsUrl } from '../nats/nats-relay.ts';
@@ -99,7 +99,7 @@ export class KubeletNode {
     await this.#processes.endLeftovers();
     const natives = await installNatives(dir, join(programs, '.kubus/cache'));
     await writeFile(join(dir.cni.handlerConf, '10-kubus.conflist'), runtimeNetwork());
-    const { nats, identities } = await this.#startNats();
+    const nats = await this.#startNats();
     const configz = join(dir.config, 'configz.json');
     await writeFile(configz, JSON.stringify({ kubeletconfig: settings.document }), { mode: 0o600 });
     const flagz = join(dir.config, 'flagz.json');
@@ -132,7 +132,7 @@ export class KubeletNode {
       logger.warn({}, `Not serving the HTTPS API: ${why}`);
     }
     this.#processes.startServices();
-    await this.#processes.joinBus({ ...nats, seed: launcherSeed(identities) });
+    await this.#processes.joinBus({ ...nats, identities: identitiesFolder(dir) });
     await this.#processes.untilServing();
   }
 
@@ -167,7 +167,7 @@ export class KubeletNode {
   }
 
   /** Starts the node's own NATS server, or prepares the use of the external one. */
-  async #startNats(): Promise<{ nats: NatsAccess; identities: readonly KeyedIdentity[] }> {
+  async #startNats(): Promise<NatsAccess> {
     const { dir, settings, programs } = this.#options;
     const { nats: url, 'nats-ca': file, 'nats-folder': folder } = settings.flags;
     const own = identitiesFolder(dir);
@@ -177,8 +177,7 @@ export class KubeletNode {
       const ca = file === '' ? undefined : resolve(file);
       await checkNats({ url, ca, node: dir.node, identities: known });
       await takeIdentities(known, dir);
-      const nats = { url, ...(parseNatsUrl(url).tls && { tls: { ...(ca !== undefined && { ca }) } }) };
-      return { nats, identities: await ensureIdentities(own) };
+      return { url, ...(parseNatsUrl(url).tls && { tls: { ...(ca !== undefined && { ca }) } }) };
     }
     const identities = await ensureIdentities(own);
     for (let turn = 1; turn <= PORT_TRIES; turn++) {
@@ -189,7 +188,7 @@ export class KubeletNode {
       // A server whose port was taken meanwhile exits at once.
       if (await listens(port, first)) {
         this.#processes.keep(natsProcess, start, first);
-        return { nats: { url: `nats://127.0.0.1:${port}` }, identities };
+        return { url: `nats://127.0.0.1:${port}` };
       }
     }
     throw new LauncherError('NoNats', 'nats-server does not start: see its messages above');

@@ -1,11 +1,11 @@
-import { connectNats, readSeed, removeStreams } from '@kubus/bus-nats';
+import { connectNats, reachesStreams, readSeed, removeStreams, streamsInstance } from '@kubus/bus-nats';
 import { toError } from '@kubus/ports';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { AuthorizationError, type NatsConnection } from '@nats-io/nats-core';
 import { LauncherError } from '../errors.ts';
 
-/** The identity that creates and removes streams. */
-const instance = 'launcher-0';
+/** The launcher's identity. */
+const launcher = 'launcher-0';
 /** The identity that may ask who is there. */
 const asking = 'cli-0';
 /** How long a launcher may take to say that it is there, in milliseconds. */
@@ -37,6 +37,18 @@ export async function checkNats(use: NatsUse): Promise<void> {
   } finally {
     await connection.close();
   }
+  await checkLink(use);
+}
+
+/** The services have to reach the streams. */
+async function checkLink(use: NatsUse): Promise<void> {
+  const connection = await connect(use, asking);
+  try {
+    if (await reachesStreams(connection, use.node)) return;
+  } finally {
+    await connection.close();
+  }
+  throw unusable(use, `has not linked the accounts of node ${use.node}`, 'reload the server once more', undefined);
 }
 
 /** Two machines that run one node would take each other's facts for their own of another life. */
@@ -44,7 +56,7 @@ async function refuseSecond(use: NatsUse): Promise<void> {
   const connection = await connect(use, asking);
   try {
     const answered = await connection
-      .request(`$SRV.PING.launcher.${instance}`, '', { timeout: ANSWER_MS })
+      .request(`$SRV.PING.launcher.${launcher}`, '', { timeout: ANSWER_MS })
       .catch(() => undefined);
     if (answered === undefined) return;
   } finally {
@@ -79,9 +91,9 @@ export async function leaveNats(use: NatsUse): Promise<void> {
   }
 }
 
-const remedy = 'start or reload the server with the configuration that "kubus identities" writes';
+const remedy = 'start the server with the configuration that "kubus identities" writes, or reload it twice';
 
-async function connect(use: NatsUse, as = instance): Promise<NatsConnection> {
+async function connect(use: NatsUse, as = streamsInstance): Promise<NatsConnection> {
   const { url, ca, node, identities } = use;
   const seed = await readSeed(identities, as);
   return connectNats({ servers: url, tls: { ca }, instance: as, seed, once: true }).catch((error: unknown) => {

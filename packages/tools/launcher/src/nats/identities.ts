@@ -1,4 +1,13 @@
-import { type Identity, type KeyedIdentity, READER, createIdentity, identityFile, publicKeyOf } from '@kubus/bus-nats';
+import {
+  type Identity,
+  type KeyedIdentity,
+  READER,
+  STREAMS,
+  createIdentity,
+  identityFile,
+  publicKeyOf,
+  streamsInstance,
+} from '@kubus/bus-nats';
 import { type SharedService, serviceNames, sharedServices } from '@kubus/contracts';
 import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -17,17 +26,12 @@ export function instancesOf(service: string, counts: InstanceCounts): string[] {
   return Array.from({ length: count }, (_, slot) => `${service}-${slot}`);
 }
 
-/** The launcher's secret key among the node's identities; empty when it is missing. */
-export function launcherSeed(identities: readonly KeyedIdentity[]): string {
-  return identities.find(({ service }) => service === 'launcher')?.seed ?? '';
-}
-
-/** The identities that a node needs: one per service instance, and one for programs that only read. */
+/** The identities that a node needs: one per service instance, one for programs that only read, and one for the streams. */
 function nodeIdentities(counts: InstanceCounts): Identity[] {
   const services = serviceNames.flatMap((service) =>
     instancesOf(service, counts).map((instance) => ({ service, instance })),
   );
-  return [...services, { service: READER, instance: `${READER}-0` }];
+  return [...services, { service: READER, instance: `${READER}-0` }, { service: STREAMS, instance: streamsInstance }];
 }
 
 /** Creates the missing keys; existing keys are kept, since a running node uses them. Returns all identities in the folder. */

@@ -12,7 +12,7 @@ import { type ContainerdPrograms, findContainerd } from '../runtime/containerd-p
 import { LauncherError } from '../errors.ts';
 import { ProcessLogRotation } from './log-rotation.ts';
 import { type Hub, hubRelay, keptHub, relayedHubLink, startHubRelay } from '../nats/hub.ts';
-import { type InstanceCounts, ensureIdentities, launcherSeed, missingIdentities } from '../nats/identities.ts';
+import { type InstanceCounts, ensureIdentities, missingIdentities } from '../nats/identities.ts';
 import { podNamespaces, removeLostNamespaces } from '../runtime/lost-namespaces.ts';
 import { type Natives, compileNatives, installNatives } from './natives.ts';
 import { natsAccess, natsRelay, parseNatsUrl, startNatsRelay } from '../nats/nats-relay.ts';
@@ -87,7 +87,7 @@ export class NodeLauncher {
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();
-    await this.#processes.joinBus({ ...natsAccess(dir, settings), seed: launcherSeed(identities) });
+    await this.#processes.joinBus({ ...natsAccess(dir, settings), identities: identitiesFolder(dir) });
   }
 
   /** Ends the launcher; the node's processes keep running. */

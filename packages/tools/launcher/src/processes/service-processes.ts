@@ -1,6 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@kubus/bus';
-import { connectNats, defaultRecordLimits, ensureHubStream, ensureStreams, purgeRemovalMarks } from '@kubus/bus-nats';
+import {
+  connectNats,
+  defaultRecordLimits,
+  ensureHubStream,
+  ensureStreams,
+  purgeRemovalMarks,
+  readSeed,
+  streamsInstance,
+} from '@kubus/bus-nats';
 import {
   type ServiceName,
   processEvent,
@@ -50,7 +58,7 @@ const GRACE_MS = 2_000;
 const supportingProcesses: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay, hubRelay]);
 
 /** The launcher's identity on the bus. */
-export const launcherInstance = 'launcher-0';
+const launcherInstance = 'launcher-0';
 
 /** What {@link ServiceProcesses} needs. */
 export interface ServiceProcessesOptions {
@@ -82,6 +90,7 @@ export class ServiceProcesses {
   /** Changes of the number of instances, one at a time. */
   #scaling: Promise<unknown> = Promise.resolve();
   #connection: NatsConnection | undefined;
+  #streams: NatsConnection | undefined;
   #bus: Bus | undefined;
   #faults: NodeFaults | undefined;
   #stuck: StuckServices | undefined;
@@ -153,13 +162,17 @@ export class ServiceProcesses {
     await served.promise;
   }
 
-  /** Connects to NATS, waiting until the server is reachable. */
-  async joinBus({ url, tls, seed }: NatsAccess & { readonly seed: string }): Promise<void> {
+  /** Connects to NATS with the keys in the folder `identities`, waiting until the server is reachable. */
+  async joinBus({ url, tls, identities }: NatsAccess & { readonly identities: string }): Promise<void> {
     const { dir, logger, faults = false } = this.#options;
-    const connection = await connectNats({ servers: url, tls, instance: launcherInstance, seed });
+    const connect = async (instance: string) =>
+      connectNats({ servers: url, tls, instance, seed: await readSeed(identities, instance) });
+    const streams = await connect(streamsInstance);
+    this.#streams = streams;
+    await this.#keepStreams(streams);
+    this.#purging = setInterval(() => void this.#purge(streams), PURGE_EVERY_MS);
+    const connection = await connect(launcherInstance);
     this.#connection = connection;
-    await this.#keepStreams(connection);
-    this.#purging = setInterval(() => void this.#purge(connection), PURGE_EVERY_MS);
     const { bus } = joinBus({
       connection,
       node: dir.node,
@@ -201,6 +214,7 @@ export class ServiceProcesses {
     clearInterval(this.#purging);
     await this.#faults?.end();
     await this.#connection?.close();
+    await this.#streams?.close();
     this.#slot.release();
   }
 
@@ -307,9 +321,8 @@ export class ServiceProcesses {
   async #purge(connection: NatsConnection): Promise<void> {
     const { dir, logger } = this.#options;
     const before = systemClock.now() - PURGE_AGE_MS;
-    const instance = launcherInstance;
     try {
-      const count = await purgeRemovalMarks({ connection, node: dir.node, instance, before, id: systemIds.hex(8) });
+      const count = await purgeRemovalMarks({ connection, node: dir.node, before, id: systemIds.hex(8) });
       logger.debug({ count }, 'purged removal marks of facts');
     } catch (error) {
       logger.warn({ err: toError(error) }, 'cannot purge removal marks of facts; trying again later');
