@@ -51,8 +51,8 @@ export class Authority {
     this.certificate = issuer.toString('pem');
   }
 
-  /** A new key with its certificate. */
-  async issue(subject: Subject, usage: Usage): Promise<KeyPair> {
+  /** A new key with its certificate, which is valid for `lifetimeMs` from now, in milliseconds; has expired if that is negative. */
+  async issue(subject: Subject, usage: Usage, lifetimeMs = DAY_MS): Promise<KeyPair> {
     const keys = await newKeys();
     const certificate = await this.#sign({
       subject: nameOf(subject),
@@ -62,7 +62,7 @@ export class Authority {
         ...(subject.dnsNames ?? []).map((value) => ({ type: 'dns' as const, value })),
         ...(subject.addresses ?? []).map((value) => ({ type: 'ip' as const, value })),
       ],
-      lifetimeMs: DAY_MS,
+      lifetimeMs,
     });
     return { certificate, key: await privateKeyText(keys) };
   }

@@ -226,6 +226,14 @@ describe('an external NATS server', () => {
     for (const serverName of ['other.example', '127.0.0.2']) {
       await expect(connect({ ca, serverName })).rejects.toThrow(/does not match certificate/);
     }
+    const expired = await authority.issue(subject, 'server', -60_000);
+    await writeFile(cert, expired.certificate);
+    await writeFile(keyFile, expired.key);
+    const { url: late } = await startServer();
+    await expect(checkNats({ ...use(late.replace('nats:', 'tls:'), 'a'), ca })).rejects.toMatchObject({
+      code: 'NatsUnusable',
+      message: expect.stringMatching(/cannot be reached \(.*expired/) as unknown,
+    });
     const bare = join(path, 'bare.conf');
     await writeFile(bare, (await readFile(folder.config, 'utf8')).replace(/^tls: .*$/m, ''));
     const { url: without } = await startServer(bare);
