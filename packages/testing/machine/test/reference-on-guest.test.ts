@@ -4,14 +4,14 @@ import { onGuest } from '../src/reference-on-guest.ts';
 
 const resources = { memory_limit_in_bytes: 67_108_864, memory_swap_limit_in_bytes: 67_108_864 };
 
-function scenario(oomScore: number): Scenario {
+function scenario(oomScore: number, varying: readonly string[] = []): Scenario {
   const container = { config: { linux: { resources: { ...resources, oom_score_adj: oomScore } } } };
   const sandbox = { config: { linux: { resources: { cpu_shares: 2 } } } };
   const status = { message: 'requested: 64000, used: 0, capacity: 2000' };
   const pod =
     'spec: { containers: [{ name: c, resources: { requests: { memory: 32Mi }, limits: { memory: 64Mi } } }] }';
   const record = { status, cri: { sandboxes: [sandbox], containers: { c: container } } };
-  return { name: 's', settleSeconds: 1, deletes: false, pod, objects: [], golden: { name: 's', record, varying: [] } };
+  return { name: 's', settleSeconds: 1, deletes: false, pod, objects: [], golden: { name: 's', record, varying } };
 }
 
 test('the reference’s record of a guest has its processors, the files of cgroup v2, and scores by its memory', () => {
@@ -41,4 +41,10 @@ test('the reference’s record of a guest has its processors, the files of cgrou
       score,
     );
   }
+});
+
+test('a container that the reference saw both running and ended may be seen in its back-off', () => {
+  const state = '.status.containerStatuses[0].state';
+  const { golden } = onGuest(scenario(1000, [`${state}.terminated.reason`]), { cpus: 1, memory: 1n });
+  expect(golden.varying).toEqual([`${state}.terminated.reason`, `${state}.waiting.reason`, `${state}.waiting.message`]);
 });
