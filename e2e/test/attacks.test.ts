@@ -9,6 +9,7 @@ import { readFile, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedNode } from '../src/node-tests.ts';
 import { container, pod, podRunning, shell } from '../src/pods.ts';
+import { placesOf } from '../src/value-search.ts';
 
 const onNode = sharedNode('attacks');
 
@@ -87,6 +88,33 @@ onNode('a reader of the bus learns no address of a stream', async (node) => {
     return Promise.resolve(found.some((data) => data.includes('sealedUrl')) ? found : undefined);
   });
   expect(replies.filter((data) => data.includes('http:'))).toEqual([]);
+});
+
+onNode('what people run in a container, and what its programs write, is in no message, record or log', async (node) => {
+  // Products that are in no manifest: the shell calculates them.
+  const [probe, hook, failed] = ['5000011', '5000022', '5000033'];
+  const main = container({
+    name: 'main',
+    lifecycle: { postStart: { exec: { command: shell('echo $((454546 * 11 + 16))') } } },
+    readinessProbe: {
+      exec: {
+        command: shell(
+          'test -f /ready && echo $((454546 * 11 + 5)) && exit; echo $((454546 * 11 + 27)); touch /ready; exit 1',
+        ),
+      },
+      periodSeconds: 1,
+    },
+  });
+  await node.writeManifest('private.json', pod('private', { containers: [main] }));
+  await node.watch.waitForPod('private', isReady);
+  expect(await node.kubus('exec', 'private', '--', 'echo', 'typed-5000044')).toMatchObject({
+    ...{ code: 0, stdout: 'typed-5000044\n' },
+  });
+  expect(await placesOf(node, [probe, hook, 'typed-50000'])).toEqual([]);
+  // What makes this a test: of a failed probe there is what its event shows.
+  const places = await placesOf(node, [failed]);
+  expect(places).toEqual(expect.arrayContaining([expect.stringContaining('.event.')]));
+  expect(places.filter((place) => place.includes('.log'))).toEqual([]);
 });
 
 onNode('folders nested deeper than any path are removed with their pod', async (node) => {

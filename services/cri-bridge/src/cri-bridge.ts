@@ -2,7 +2,7 @@ import type { Bus } from '@kubus/bus';
 import { clusterNode, runtimeNodeEvent } from '@kubus/contracts';
 import { type ObjectReader, noObjects } from '@kubus/object-socket';
 import type { Clock, Logger } from '@kubus/ports';
-import { EventRecorder, type EventRecorderOptions } from '@kubus/service-kit';
+import { EventRecorder, type EventRecorderOptions, SealKey } from '@kubus/service-kit';
 import { BridgeMetrics } from './bridge-metrics.ts';
 import { ImageCollector, type ImageCollectorOptions } from './image/image-collector.ts';
 import { ImageList } from './image/image-list.ts';
@@ -44,6 +44,7 @@ export class CriBridge {
   readonly #images: Images;
   readonly #collector: ImageCollector;
   readonly #list: ImageList;
+  readonly #sealKey = new SealKey();
 
   constructor(options: CriBridgeOptions) {
     const { bus, clock, logger, handler, sandboxesAtOnce, podCidrs, objects = noObjects } = options;
@@ -61,7 +62,7 @@ export class CriBridge {
     });
     this.#commands = new PodCommands({ bus, pleg: this.#pleg, effects, stamps, objects, values, sandboxesAtOnce });
     this.#commands.serve();
-    servePlainCommands({ bus, runtime, stamps });
+    servePlainCommands({ bus, runtime, stamps, key: this.#sealKey });
     const shared = { runtime, bus, clock, logger };
     const nodeEvents = new EventRecorder({ bus, clock, rate: options.eventRate }).ofNode(runtimeNodeEvent);
     const { pulled } = options.images;
@@ -79,6 +80,11 @@ export class CriBridge {
       list.start();
     });
     this.#pleg.start((state) => this.#watch.eventsChanged(state));
+  }
+
+  /** The public key for which commands of people are sealed. */
+  get sealKey(): string {
+    return this.#sealKey.publicKey;
   }
 
   /** What is wrong, for the service's health; undefined when nothing is. */

@@ -84,6 +84,7 @@ export const criBridge: ServiceDefinition = {
       collect: () => [...runtime.counts].map(([method, value]) => ({ value, labels: { method } })),
     });
     return {
+      sealKey: bridge.sealKey,
       stop: () => {
         bridge.stop();
         runtime.close();

@@ -13,6 +13,7 @@ import {
   type PodWork,
   type RuntimeContainer,
   type RuntimePod,
+  type SealedText,
   type ServiceName,
   type SourceName,
   type StreamEvent,
@@ -125,12 +126,15 @@ export class ApiNode {
     node.#statuses = (await node.#join('pod-workers')).owner(podStatus);
     const bridge = await node.#join('cri-bridge');
     node.#runtime = bridge.owner(runtimePod);
+    const bridgeKey = new SealKey();
     const answer =
-      (method: StreamMethod) => (context: { request: { params: unknown; reader?: string | undefined } }) => {
-        node.asked.push([method, context.request.params]);
+      (method: StreamMethod) =>
+      ({ request }: { request: { params: object; command?: SealedText | undefined; reader?: string | undefined } }) => {
+        const { params, command, reader = '' } = request;
+        const opened = command && { cmd: JSON.parse(bridgeKey.open(command)) as unknown };
+        node.asked.push([method, { ...params, ...opened }]);
         const { streamingUrl: url } = node;
         if (url === undefined) throw new KubusError('NotFound', `${method}: not found`);
-        const { reader = '' } = context.request;
         const sealedUrl = new SealKey().seal(url, reader);
         return Promise.resolve({ response: { url: '' }, sealedUrl, at: { epoch: 1, counter: 1 } });
       };
@@ -141,7 +145,7 @@ export class ApiNode {
     bridge.serve(criCommands.CheckpointContainer, (context) =>
       node.#call('CheckpointContainer', context.request.params),
     );
-    await announceServer(bridge, 'cri-bridge', systemClock);
+    await announceServer(bridge, 'cri-bridge', systemClock, bridgeKey.publicKey);
     const agent = await node.#join('node-agent');
     node.#nodes = agent.owner(clusterNode);
     node.#resources = agent.owner(deviceResource);

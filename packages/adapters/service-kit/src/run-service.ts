@@ -43,6 +43,8 @@ export interface ServiceContext {
 }
 
 export interface RunningService {
+  /** See `service.fact.instance`. */
+  readonly sealKey?: string;
   /** Ends cleanly; pods are left unchanged. */
   stop(): Promise<void>;
 }
@@ -156,7 +158,12 @@ async function runService(
       journal?.run(core, inputs, outside) ?? runCore(core, { bus, clock, ids, logger }, inputs, outside),
   });
   const follows = definition.follows?.map(typeOf);
-  const self = { ...answerFinders(connection, bus, service, http.address), ...(follows && { follows }) };
+  const { sealKey } = started;
+  const self = {
+    ...answerFinders(connection, bus, service, http.address),
+    ...(follows && { follows }),
+    ...(sealKey !== undefined && { sealKey }),
+  };
   if (journal === undefined) bus.announce(self);
   else await journal.announce(self);
   return {

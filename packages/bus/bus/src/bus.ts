@@ -17,7 +17,7 @@ import {
   typeOf,
 } from '@kubus/contracts';
 import { type Cancel, type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
-import { CommandClient, type CommandResult, type FencingToken } from './command-client.ts';
+import { CommandClient, type CommandResult, type FencingToken, type RequestFor } from './command-client.ts';
 import { type CommandHandler, CommandServer, type CommandServerOptions, type ServeOptions } from './command-server.ts';
 import { type Cause, checkNotRepeated, checkType, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
@@ -120,7 +120,7 @@ export class Bus {
       changed: ({ key, value }) => {
         // An identity can write only its own key: it announces no other service.
         if (serviceOfInstance(key) !== value.service) return;
-        this.#client.peerAnnounced(value.service, value.epoch);
+        this.#client.peerAnnounced(value);
         if (value.service === options.service && key !== instance) this.#share();
         for (const listener of this.#peerListeners) listener(value.service, key, value.epoch);
       },
@@ -193,7 +193,7 @@ export class Bus {
   call<Request, Result>(
     declaration: CommandDeclaration<Request, Result>,
     key: string,
-    request: Request,
+    request: RequestFor<Request>,
     options: { causes?: readonly Cause[] | undefined; fencingToken?: FencingToken | undefined } = {},
   ): Promise<CommandResult<Result>> {
     this.#use(declaration, this.#options.contract.calls);

@@ -2,6 +2,7 @@ import {
   type AnyCommand,
   type Caller,
   type CommandDeclaration,
+  type ServiceInstance,
   type ServiceName,
   commandSubject,
   keyOf,
@@ -43,6 +44,9 @@ export interface FencingToken extends Window {
   readonly pod: string;
 }
 
+/** A request, or how it is made for one start of the server: what is sealed for it no later start can open. */
+export type RequestFor<Request> = Request | ((server: ServiceInstance) => Request);
+
 export interface CommandResult<Result> {
   readonly result: Result;
   /** The message that contained the result. */
@@ -54,7 +58,7 @@ interface Pending {
   readonly key: string;
   readonly window: Window;
   readonly seq: number;
-  readonly data: string;
+  readonly data: (server: ServiceInstance) => string;
   readonly causes: readonly Cause[];
   readonly resolve: (result: CommandResult<unknown>) => void;
   readonly reject: (error: Error) => void;
@@ -81,8 +85,8 @@ export class CommandClient {
   readonly #pending = new Map<string, Pending>();
   /** Windows of commands that need no fencing token, by type, so that a slow type does not keep the results of others in memory. */
   readonly #windows = new Map<string, Window>();
-  /** The last announced epoch of each service: a command is for that one only. */
-  readonly #epochs = new Map<ServiceName, number>();
+  /** The newest start of each service that was announced: a command is for that one only. */
+  readonly #servers = new Map<ServiceName, ServiceInstance>();
 
   constructor(options: {
     publisherId: PublisherId;
@@ -128,7 +132,7 @@ export class CommandClient {
   call<Request, Result>(
     declaration: CommandDeclaration<Request, Result>,
     key: string,
-    request: Request,
+    request: RequestFor<Request>,
     options: { causes?: readonly Cause[] | undefined; fencingToken?: FencingToken | undefined } = {},
   ): Promise<CommandResult<Result>> {
     if (declaration.fenced && options.fencingToken?.pod !== key) {
@@ -143,7 +147,7 @@ export class CommandClient {
         key,
         window,
         seq,
-        data: JSON.stringify(request),
+        data: dataOf(request),
         causes: options.causes ?? [],
         // The server's answer is parsed with the same declaration before it gets here.
         resolve: resolve as (result: CommandResult<unknown>) => void,
@@ -167,11 +171,12 @@ export class CommandClient {
   }
 
   /**
-   * To be called when an instance of `service` announces itself. Commands accepted by an earlier epoch are lost: fenced ones reject,
+   * To be called when an instance announces itself. Commands accepted by an earlier epoch are lost: fenced ones reject,
    * because the pod must be read and fenced again; all others can safely be sent again.
    */
-  peerAnnounced(service: ServiceName, epoch: number): void {
-    this.#epochs.set(service, Math.max(epoch, this.#epochs.get(service) ?? 0));
+  peerAnnounced(peer: ServiceInstance): void {
+    const { service, epoch } = peer;
+    if (epoch >= (this.#servers.get(service)?.epoch ?? 0)) this.#servers.set(service, peer);
     for (const pending of [...this.#pending.values()]) {
       if (pending.declaration.server !== service) continue;
       if (pending.acceptedBy !== undefined && pending.acceptedBy >= epoch) continue;
@@ -198,7 +203,7 @@ export class CommandClient {
   /** Until its server has announced itself, a command waits for that. */
   #send(pending: Pending): void {
     const { declaration, key, window, seq } = pending;
-    const server = this.#epochs.get(declaration.server);
+    const server = this.#servers.get(declaration.server);
     if (server === undefined) return;
     const { node } = this.#publisherId;
     const { headers } = this.#publisher.stamp(declaration, {
@@ -206,12 +211,12 @@ export class CommandClient {
       causes: pending.causes,
     });
     headers[HEADER.command] = formatCommandNumber({ token: window.token, seq, low: Math.min(...window.open) });
-    headers[HEADER.server] = String(server);
+    headers[HEADER.server] = String(server.epoch);
     try {
       this.#transport.publish({
         subject: commandSubject(node, declaration, key, this.#caller),
         headers,
-        data: pending.data,
+        data: pending.data(server),
         reply: replySubject(node, this.#caller, key, declaration.server),
       });
     } catch (error) {
@@ -277,6 +282,16 @@ export class CommandClient {
     this.#pending.delete(pendingId(pending.declaration, pending.key, pending.window.token, pending.seq));
     return pending;
   }
+}
+
+function dataOf<Request>(request: RequestFor<Request>): (server: ServiceInstance) => string {
+  if (typeof request === 'function') {
+    // Requests of commands are objects.
+    const make = request as (server: ServiceInstance) => Request;
+    return (server) => JSON.stringify(make(server));
+  }
+  const data = JSON.stringify(request);
+  return () => data;
 }
 
 function pendingId(declaration: AnyCommand, key: string, token: number, seq: number): string {

@@ -29,10 +29,10 @@ export interface LocalMember {
  * Announces a server that serves only what its test needs: callers send their commands to no server before. What it announces itself
  * later counts instead.
  */
-export function announceServer(bus: Bus, service: ServiceName, clock: Clock): Promise<void> {
+export function announceServer(bus: Bus, service: ServiceName, clock: Clock, sealKey?: string): Promise<void> {
   const ids: Ids = { hex: (bytes) => '0'.repeat(2 * bytes), fraction: () => 0 };
   const { headers } = new Publisher({ publisherId: bus, clock, ids }).stamp(serviceInstance, {});
-  const value = { service, epoch: bus.epoch, version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z' };
+  const value = { service, epoch: bus.epoch, version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', sealKey };
   const key = factKey(serviceInstance, bus.instance);
   return bus.transport.storeFact(key, JSON.stringify(value), { ...headers, [HEADER.version]: '0' });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { SealKey } from '@kubus/service-kit';
 import * as fc from 'fast-check';
-import { cutOutput, pageOf, sealUrl } from './plain-commands.ts';
+import { cutOutput, openCommand, pageOf, sealUrl } from './plain-commands.ts';
 
 const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 30 });
 
@@ -87,4 +87,14 @@ test('the address of a stream is sealed for the reader that is named', () => {
   const { response, sealedUrl = { by: '', box: '' } } = sealUrl(answer, key, reader.publicKey);
   expect(response).toEqual({ url: '' });
   expect(reader.open(sealedUrl)).toBe(answer.url);
+});
+
+test('a command that was sealed for the bridge is opened, and no other', () => {
+  const [key, sender] = [new SealKey(), new SealKey()];
+  const params = { containerId: 'c', stdout: true };
+  const sealed = (text: string, reader = key.publicKey) => ({ params, command: sender.seal(text, reader) });
+  expect(openCommand<'Exec'>(sealed('["ls","-l"]'), key)).toEqual({ ...params, cmd: ['ls', '-l'] });
+  expect(openCommand<'Exec'>({ params: { ...params, cmd: ['ls'] } }, key)).toEqual({ ...params, cmd: ['ls'] });
+  for (const text of ['ls', '"ls"', '[1]', '{}']) expect(() => openCommand<'Exec'>(sealed(text), key)).toThrow();
+  expect(() => openCommand<'Exec'>(sealed('["ls"]', sender.publicKey), key)).toThrow('for another reader');
 });

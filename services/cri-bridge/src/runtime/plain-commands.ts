@@ -8,10 +8,13 @@ import {
   fencedMethods,
 } from '@kubus/contracts';
 import type { UnaryCriMethod } from '@kubus/proto/cri';
-import { SealKey } from '@kubus/service-kit';
+import type { SealKey } from '@kubus/service-kit';
+import * as z from 'zod';
 import type { Runtime } from './runtime.ts';
 import { toReplyError } from './reply-error.ts';
 import type { Stamps } from './stamps.ts';
+
+const commandSchema = z.array(z.string());
 
 /** Default number of items in a page of a list: well below a message of 8 MiB. */
 const PAGE = 100;
@@ -37,12 +40,12 @@ const lists: { readonly [M in UnaryCriMethod]?: List } = {
 };
 
 /** Serves every other unary CRI call: reads, streaming addresses, removal of images. They do not queue; lists come in pages. */
-export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps: Stamps }): void {
-  const { bus, runtime, stamps } = options;
-  const key = new SealKey();
+export function servePlainCommands(options: { bus: Bus; runtime: Runtime; stamps: Stamps; key: SealKey }): void {
+  const { bus, runtime, stamps, key } = options;
   const serve = <M extends BusCriMethod>(method: M) => {
     bus.serve(criCommands[method], async (command: CommandContext<CriRequest<M>>): Promise<CriResult<M>> => {
-      const { params, page, output, reader } = command.request;
+      const { page, output, reader } = command.request;
+      const params = openCommand<M>(command.request, key);
       command.begin();
       const answer = await runtime.call(method, params).catch((error: unknown) => {
         throw toReplyError(error);
@@ -73,6 +76,19 @@ export function cutOutput<Response extends object>(response: Response, bytes: nu
   const first = Buffer.from(stdout, 'base64').subarray(0, left);
   const second = Buffer.from(stderr, 'base64').subarray(0, left - first.length);
   return { ...response, stdout: first.toString('base64'), stderr: second.toString('base64') };
+}
+
+/**
+ * The parameters of a call, with the command that was sealed for this bridge, if one was.
+ *
+ * @throws KubusError `not-opened` when it was sealed for another key, or is none.
+ */
+export function openCommand<M extends BusCriMethod>(
+  { params, command }: CriRequest<M>,
+  key: SealKey,
+): CriRequest<M>['params'] {
+  if (command === undefined) return params;
+  return { ...params, cmd: commandSchema.parse(JSON.parse(key.open(command))) };
 }
 
 /** Takes the address of a stream out of an answer, and seals it for its reader, if one is named. */

@@ -1,5 +1,14 @@
 import { type Bus, CommandFailed } from '@kubus/bus';
-import { type CriResult, type PodRef, type StreamEvent, criCommands, podRefOf, streamEvent } from '@kubus/contracts';
+import {
+  type CriRequest,
+  type CriResult,
+  type PodRef,
+  type ServiceInstance,
+  type StreamEvent,
+  criCommands,
+  podRefOf,
+  streamEvent,
+} from '@kubus/contracts';
 import { type NodePod, type Query, isRefused, parsePorts, parseStreamOptions } from '@kubus/node-requests';
 import { SealKey } from '@kubus/service-kit';
 import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
@@ -62,7 +71,7 @@ export class ContainerStreams {
   readonly #relay: string | undefined;
   readonly #ended = new AbortController();
   readonly #open = new Set<Promise<void>>();
-  /** Addresses of streams are sealed for it. */
+  /** Addresses of streams are sealed for it, and commands by it. */
   readonly #key = new SealKey();
 
   constructor(options: ContainerStreamsOptions) {
@@ -137,8 +146,14 @@ export class ContainerStreams {
       const params = { containerId, ...options };
       return async () => this.#urlOf(await this.#bus.call(criCommands.Attach, uid, { params, reader }));
     }
-    const params = { containerId, cmd: [...(query['command'] ?? [])], ...options };
-    return async () => this.#urlOf(await this.#bus.call(criCommands.Exec, uid, { params, reader }));
+    const cmd = [...(query['command'] ?? [])];
+    const params = { containerId, ...options };
+    // A bridge of the version before has no key.
+    const request = ({ sealKey }: ServiceInstance): CriRequest<'Exec'> =>
+      sealKey === undefined
+        ? { params: { ...params, cmd }, reader }
+        : { params, command: this.#key.seal(JSON.stringify(cmd), sealKey), reader };
+    return async () => this.#urlOf(await this.#bus.call(criCommands.Exec, uid, request));
   }
 
   /** A bridge of the version before does not seal the address. */

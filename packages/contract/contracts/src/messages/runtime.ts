@@ -175,6 +175,9 @@ export const sealedTextSchema = z.object({
 });
 export type SealedText = z.infer<typeof sealedTextSchema>;
 
+/** A sealed command: a JSON array of strings, at most as long as the request of a client can make it. */
+const sealedCommandSchema = sealedTextSchema.extend({ box: z.string().max(1_048_576) });
+
 export interface CriRequest<M extends UnaryCriMethod> {
   params: CriMethods[M]['request'];
   /** Lists only: at most `limit` items, starting after the item with the id `after`. */
@@ -189,6 +192,11 @@ export interface CriRequest<M extends UnaryCriMethod> {
    * use it. Missing: the address is in the response.
    */
   reader?: string | undefined;
+  /**
+   * Exec only: the command instead of `params.cmd`, sealed for the key that the bridge has announced, because what people type may contain
+   * a password.
+   */
+  command?: SealedText | undefined;
   /** RunPodSandbox only: makes the sender the pod's owner, if the bridge knows of no other one and has nothing of the pod. */
   fence?: FirstFence | undefined;
   /** CreateContainer only: environment, command and args, which are completed with the objects' values when the call is made. */
@@ -241,7 +249,7 @@ const reader = { reader: z.string().max(64).optional() };
 const extras: { readonly [M in keyof CriMethods]?: z.ZodRawShape } = {
   Attach: reader,
   CreateContainer: { process: processToCompleteSchema.optional() },
-  Exec: reader,
+  Exec: { ...reader, command: sealedCommandSchema.optional() },
   ExecSync: { output: z.int().nonnegative().optional() },
   PortForward: reader,
   RunPodSandbox: { fence: firstFenceSchema.optional() },

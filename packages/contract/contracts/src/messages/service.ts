@@ -16,6 +16,8 @@ export const serviceInstanceSchema = z.object({
    * for another message about them.
    */
   follows: z.array(z.string()).optional(),
+  /** The public key for which texts are sealed that this start of the instance alone may read: see SealKey of @kubus/service-kit. */
+  sealKey: z.string().max(64).optional(),
 });
 export type ServiceInstance = z.infer<typeof serviceInstanceSchema>;
 
