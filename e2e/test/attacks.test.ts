@@ -1,6 +1,6 @@
 // What a hostile pod or manifest tries against a real node, each of which once succeeded.
 import { expect } from '@jest/globals';
-import { type TestNode, isReady, poll } from '@kubus/harness';
+import { type TestNode, askNode, isReady, poll } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -110,11 +110,14 @@ onNode('what people run in a container, and what its programs write, is in no me
   expect(await node.kubus('exec', 'private', '--', 'echo', 'typed-5000044')).toMatchObject({
     ...{ code: 0, stdout: 'typed-5000044\n' },
   });
+  const run = `/run/default/private-${node.name}/main?cmd=`;
+  expect(await askNode(node.dir, `${run}echo%20typed-5000055`, { method: 'POST' })).toBe('typed-5000055\n');
+  await expect(askNode(node.dir, `${run}typed-5000066`, { method: 'POST' })).rejects.toThrow('typed-5000066');
   expect(await placesOf(node, [probe, hook, 'typed-50000'])).toEqual([]);
-  // What makes this a test: of a failed probe there is what its event shows.
+  // What makes this a test: of a failed probe there is what its event shows, and the reply from which it is made.
   const places = await placesOf(node, [failed]);
-  expect(places).toEqual(expect.arrayContaining([expect.stringContaining('.event.')]));
-  expect(places.filter((place) => place.includes('.log'))).toEqual([]);
+  expect(places.filter((place) => place.includes('.event.'))).not.toEqual([]);
+  expect(places.filter((place) => !/\.event\.|\.reply\.prober\.|\/nats\//.test(place))).toEqual([]);
 });
 
 onNode('folders nested deeper than any path are removed with their pod', async (node) => {

@@ -49,7 +49,7 @@ import { NodeApi, type ServerConfig } from '../src/index.ts';
 
 export const NODE = 'node0';
 
-type StreamMethod = 'Exec' | 'Attach' | 'PortForward' | 'ExecSync' | 'CheckpointContainer';
+type StreamMethod = 'Exec' | 'Attach' | 'PortForward' | 'CheckpointContainer';
 
 /** Allows every user everything. */
 export const open = {
@@ -141,7 +141,6 @@ export class ApiNode {
     bridge.serve(criCommands.Exec, answer('Exec'));
     bridge.serve(criCommands.Attach, answer('Attach'));
     bridge.serve(criCommands.PortForward, answer('PortForward'));
-    bridge.serve(criCommands.ExecSync, (context) => node.#call('ExecSync', context.request.params));
     bridge.serve(criCommands.CheckpointContainer, (context) =>
       node.#call('CheckpointContainer', context.request.params),
     );

@@ -3,44 +3,114 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { poll } from '@kubus/harness';
 import { KubusError } from '@kubus/ports';
 import { writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { type Server, createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { get } from './client.ts';
 
 let node: ApiNode;
+/** The runtime's streaming server, and how it serves a stream. */
+let runtime: Server;
+let serve: (socket: Socket) => void;
 
 beforeAll(async () => {
+  runtime = createServer();
+  runtime.on('upgrade', ({ headers }, socket: Socket) => {
+    const version = headers['x-stream-protocol-version'];
+    const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: SPDY/3.1'];
+    socket.write(`${[...head, `X-Stream-Protocol-Version: ${String(version)}`].join('\r\n')}\r\n\r\n`);
+    // The client has opened its streams.
+    socket.once('data', () => serve(socket));
+    socket.on('error', () => undefined);
+  });
+  runtime.listen(0, '127.0.0.1');
+  await once(runtime, 'listening');
   node = await ApiNode.make();
+  says({});
   node.want('api', podNamed('web'));
   node.runs(podNamed('web'), [runOf('run', '')]);
   await node.start(open);
   await poll('the pod is known', async () => (await ask('/run/default/web/main?cmd=a')).status === 200 || undefined);
 });
-afterAll(() => node.remove());
+afterAll(async () => {
+  await node.remove();
+  runtime.close();
+});
 beforeEach(() => {
   node.asked.length = 0;
+  says({});
   node.response = () => ({});
 });
 
 const ask = (path: string, method = 'POST', body = '') => get(node.api.ports.secure, path, { method, body });
-const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** What the runtime answers a command over the streams of its client. */
+function says(what: { stdout?: string; stderr?: string; status?: object }): void {
+  const { stdout = '', stderr = '', status = { status: 'Success' } } = what;
+  node.streamingUrl = `http://127.0.0.1:${(runtime.address() as AddressInfo).port}/exec/token`;
+  serve = (socket) => {
+    socket.write(Buffer.concat([frame(3, stdout), frame(5, stderr), frame(1, JSON.stringify(status))]));
+  };
+}
+
+/** All data of one stream, in SPDY: its ID, FIN and the length, the bytes. */
+function frame(stream: number, text: string): Buffer {
+  const head = Buffer.alloc(8);
+  head.writeUInt32BE(stream);
+  head.writeUInt32BE(0x01_00_00_00 + Buffer.byteLength(text), 4);
+  return Buffer.concat([head, Buffer.from(text)]);
+}
 
 describe('/run', () => {
+  const asked = (cmd: string[]) => [
+    ['Exec', { containerId: 'run', cmd, stdin: false, stdout: true, stderr: true, tty: false }],
+  ];
+
   test.each(['/run/default/web/main', '/run/default/web/uid-web/main'])(
     '%s returns a command’s output',
     async (path) => {
-      node.response = () => ({ stdout: base64('out\n'), stderr: base64('err\n'), exitCode: 0 });
+      says({ stdout: 'out\n', stderr: 'err\n' });
       expect(await ask(`${path}?cmd=ls+-l%20/`)).toMatchObject({ status: 200, text: 'out\nerr\n' });
-      expect(node.asked).toEqual([['ExecSync', { containerId: 'run', cmd: ['ls', '-l', '/'] }]]);
+      expect(node.asked).toEqual(asked(['ls', '-l', '/']));
     },
   );
 
   test('reports a command that fails', async () => {
-    node.response = () => ({ stdout: base64('out'), stderr: base64('none'), exitCode: 3 });
+    const details = { causes: [{ reason: 'ExitCode', message: '3' }] };
+    says({ stdout: 'out', stderr: 'none', status: { status: 'Failure', reason: 'NonZeroExitCode', details } });
     expect(await ask('/run/default/web/main?cmd=ls+x')).toMatchObject({
       status: 500,
       text: "command 'ls x' exited with 3: none",
     });
+    expect(node.api.streams).toBe(0);
+  });
+
+  test.each([
+    [
+      'that the runtime cannot start',
+      () => says({ status: { status: 'Failure', message: 'no "secret"' } }),
+      'no "secret"',
+    ],
+    ['that is lost', () => (serve = (socket) => socket.destroy()), 'the connection to the command was lost: '],
+    ['in a container that the runtime does not know', () => (node.streamingUrl = undefined), 'code = NotFound'],
+    ['without a streaming server', () => (node.streamingUrl = 'http://127.0.0.1:1/exec/x'), 'does not answer: '],
+  ])('a command %s is an error, whose text is for the caller alone', async (_what, prepare, text) => {
+    node.events.length = 0;
+    prepare();
+    expect(await ask('/run/default/web/main?cmd=secret')).toMatchObject({
+      ...{ status: 500, text: expect.stringContaining(text) as unknown },
+    });
+    // Events of the tests before may still arrive.
+    const failed = () => node.events.find(({ error }) => error !== undefined);
+    await node.untilEvents(() => failed() !== undefined);
+    const events = node.events.filter(({ stream }) => stream === failed()?.stream);
+    expect(events.map(({ what, kind }) => [what, kind])).toEqual([
+      ['began', 'exec'],
+      ['ended', 'exec'],
+    ]);
+    expect(JSON.stringify(node.events)).not.toContain('secret');
   });
 
   test.each([

@@ -114,6 +114,7 @@ export class GuardedNode {
   /** Drops the reviews and requests that were recorded so far. */
   forget(): void {
     this.node.asked.length = 0;
+    this.node.events.length = 0;
     this.asked.length = 0;
     this.reached.length = 0;
     this.behind = '';

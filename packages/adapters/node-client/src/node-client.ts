@@ -1,6 +1,6 @@
 import { toError } from '@kubus/ports';
 import { SpdySession } from './spdy/spdy-session.ts';
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, type RequestOptions, request } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { NodeClientError } from './node-client-error.ts';
@@ -48,18 +48,7 @@ export class NodeClient implements StreamClient {
 
   /** Requests streams over SPDY/3.1, which every version of the container runtimes' streaming servers speaks. */
   upgrade(path: string, protocol: string): Promise<SpdySession> {
-    return new Promise((resolve, reject) => {
-      const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol };
-      const asking = request({ socketPath: this.#socketPath, path, method: 'POST', headers, agent: false });
-      asking.on('error', (error) => reject(this.#unreachable(error)));
-      asking.on('response', (answer) => void refusal(answer).then(reject));
-      asking.on('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => {
-        const session = new SpdySession(socket, head);
-        if (answer.headers['x-stream-protocol-version'] === protocol) resolve(session);
-        else void session.close().then(() => reject(new NodeClientError('refused', `the runtime has no ${protocol}`)));
-      });
-      asking.end();
-    });
+    return upgrade({ socketPath: this.#socketPath, path }, protocol, (error) => this.#unreachable(error));
   }
 
   #unreachable(cause: NodeJS.ErrnoException): NodeClientError {
@@ -72,6 +61,46 @@ export class NodeClient implements StreamClient {
     }
     return new NodeClientError('broken', `the node’s API at ${at} does not answer: ${cause.message}`, { cause });
   }
+}
+
+/** A client of a container runtime's streaming server. Ends its connection when `signal` is aborted. */
+export class StreamingServer implements StreamClient {
+  readonly #url: URL;
+  readonly #signal: AbortSignal;
+
+  constructor(url: URL, signal: AbortSignal) {
+    this.#url = url;
+    this.#signal = signal;
+  }
+
+  /** @param path of a stream that the runtime has prepared, which serves once */
+  upgrade(path: string, protocol: string): Promise<SpdySession> {
+    const { hostname: host, port } = this.#url;
+    return upgrade({ host, port, path, signal: this.#signal }, protocol, (cause) => {
+      return new NodeClientError('broken', `the runtime’s streaming server does not answer: ${cause.message}`, {
+        cause,
+      });
+    });
+  }
+}
+
+function upgrade(
+  to: RequestOptions,
+  protocol: string,
+  unreachable: (error: NodeJS.ErrnoException) => NodeClientError,
+): Promise<SpdySession> {
+  return new Promise((resolve, reject) => {
+    const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'x-stream-protocol-version': protocol };
+    const asking = request({ ...to, method: 'POST', headers, agent: false });
+    asking.on('error', (error) => reject(unreachable(error)));
+    asking.on('response', (answer) => void refusal(answer).then(reject));
+    asking.on('upgrade', (answer: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const session = new SpdySession(socket, head);
+      if (answer.headers['x-stream-protocol-version'] === protocol) resolve(session);
+      else void session.close().then(() => reject(new NodeClientError('refused', `the runtime has no ${protocol}`)));
+    });
+    asking.end();
+  });
 }
 
 async function refusal(answer: IncomingMessage): Promise<NodeClientError> {

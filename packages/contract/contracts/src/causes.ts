@@ -92,7 +92,7 @@ export const possibleRoots: readonly PossibleRoot[] = [
   ...[faultRule, faulted, serviceFaulted].map((type) => ({ type, because: 'injected faults are reported' })),
   { type: streamEvent, because: 'a request to the node’s API' },
   ...[
-    ...(['Exec', 'Attach', 'PortForward', 'ExecSync', 'CheckpointContainer'] as const),
+    ...(['Exec', 'Attach', 'PortForward', 'CheckpointContainer'] as const),
     ...(['ListContainerStats', 'ImageFsInfo'] as const),
   ].map((method) => ({ type: criCommands[method], because: 'a request to the node’s API' })),
 ];

@@ -234,7 +234,6 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       criCommands.Exec,
       criCommands.Attach,
       criCommands.PortForward,
-      criCommands.ExecSync,
       criCommands.CheckpointContainer,
       criCommands.ListContainerStats,
       criCommands.ImageFsInfo,

@@ -31,29 +31,6 @@ export class ContainerCalls {
     this.#checkpoints = options.checkpoints;
   }
 
-  /** Runs a command without a time limit and returns its output, standard output before standard error. */
-  async run(name: ContainerName, command: readonly string[]): Promise<Buffer | Refusal> {
-    const found = this.#find(name);
-    if (found === undefined) return { status: 404, text: 'pod does not exist' };
-    const { uid, id: containerId } = found;
-    if (containerId === undefined) return { status: 500, text: `container not found ("${name.container}")` };
-    return refusable(
-      async () => {
-        const { result } = await this.#bus.call(criCommands.ExecSync, uid, {
-          params: { containerId, cmd: [...command] },
-        });
-        const { stdout = '', stderr = '', exitCode = 0 } = result.response;
-        const [output, errors] = [Buffer.from(stdout, 'base64'), Buffer.from(stderr, 'base64')];
-        if (exitCode === 0) return Buffer.concat([output, errors]);
-        return {
-          status: 500,
-          text: `command '${command.join(' ')}' exited with ${exitCode}: ${errors.toString()}`,
-        };
-      },
-      (text) => text,
-    );
-  }
-
   /**
    * Has the runtime write a container's state into a file; returns the path.
    *

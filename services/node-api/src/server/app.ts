@@ -168,7 +168,7 @@ function addDebugging(
     return logs.serve(chosen, reply.raw);
   });
   addStreams(app, streams, userOf);
-  addCallRoutes(app, calls);
+  addCallRoutes(app, { calls, streams }, userOf);
   addSystemLogRoutes(app, systemLogs);
   addDebugRoutes(app, debug);
   if (configz !== undefined) {

@@ -7,6 +7,7 @@ import {
   type StreamEvent,
   criCommands,
   podRefOf,
+  rpcErrorText,
   streamEvent,
 } from '@kubus/contracts';
 import { type NodePod, type Query, isRefused, parsePorts, parseStreamOptions } from '@kubus/node-requests';
@@ -15,6 +16,7 @@ import { type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import type { IncomingMessage } from 'node:http';
 import type { Refusal } from '../auth/authorization.ts';
 import type { NodeFacts } from '../node-facts.ts';
+import { type CommandOutput, runCommand } from './run-command.ts';
 import { isPlain, relayUpgrade } from './stream-relay.ts';
 import { type UpgradedServer, askUpgrade, proxyUpgrade } from './upgrade-proxy.ts';
 import type { Upgrade } from '../server/upgrades.ts';
@@ -70,7 +72,7 @@ export class ContainerStreams {
   readonly #lingerMs: number;
   readonly #relay: string | undefined;
   readonly #ended = new AbortController();
-  readonly #open = new Set<Promise<void>>();
+  readonly #open = new Set<Promise<unknown>>();
   /** Addresses of streams are sealed for it, and commands by it. */
   readonly #key = new SealKey();
 
@@ -114,6 +116,13 @@ export class ContainerStreams {
     }
   }
 
+  /** Runs the command of an exec that has no input, and returns its output when it has ended, however long that takes. */
+  run(chosen: ChosenStream): Promise<CommandOutput | Refusal> {
+    const run = this.#run(chosen).finally(() => this.#open.delete(run));
+    this.#open.add(run);
+    return run;
+  }
+
   /** Forwards everything between the client and the runtime, until one of them ends. Never rejects. */
   connect(chosen: ChosenStream, runtime: UpgradedServer, upgrade: Upgrade): Promise<void> {
     const stream = this.#connect(chosen, runtime, upgrade).finally(() => this.#open.delete(stream));
@@ -124,7 +133,7 @@ export class ContainerStreams {
   /** Ends every connection. */
   async stop(): Promise<void> {
     this.#ended.abort();
-    await Promise.all(this.#open);
+    await Promise.allSettled(this.#open);
   }
 
   #preparation({ kind, container, query }: StreamRequest, { pod }: NodePod): (() => Promise<URL>) | Refusal {
@@ -161,14 +170,30 @@ export class ContainerStreams {
     return new URL(sealedUrl === undefined ? (response.url ?? '') : this.#key.open(sealedUrl));
   }
 
-  async #connect(
-    { kind, ref, container, user }: ChosenStream,
-    runtime: UpgradedServer,
-    upgrade: Upgrade,
-  ): Promise<void> {
+  async #run(chosen: ChosenStream): Promise<CommandOutput | Refusal> {
+    const publish = this.#publisher(chosen);
+    publish('began');
+    try {
+      const output = await runCommand(await chosen.prepare(), this.#ended.signal);
+      publish('ended', { bytes: output.stdout.length + output.stderr.length, received: 0 });
+      return output;
+    } catch (error) {
+      if (!(error instanceof KubusError)) throw error;
+      // Its text is for the caller alone: it may contain the command.
+      publish('ended', { error: `the command could not be run: ${error.code}` });
+      return { status: 500, text: error instanceof CommandFailed ? rpcErrorText(error) : error.message };
+    }
+  }
+
+  /** Reports one stream, whose ID it makes. */
+  #publisher({ kind, ref, container, user }: ChosenStream) {
     const stream = this.#ids.hex(8);
-    const publish = (what: 'began' | 'ended', more: Partial<StreamEvent> = {}) =>
+    return (what: 'began' | 'ended', more: Partial<StreamEvent> = {}) =>
       this.#bus.emit(streamEvent, ref.uid, { ref, container, kind, what, stream, user, ...more });
+  }
+
+  async #connect(chosen: ChosenStream, runtime: UpgradedServer, upgrade: Upgrade): Promise<void> {
+    const publish = this.#publisher(chosen);
     publish('began');
     try {
       const limits = { idleMs: this.#idleMs, lingerMs: this.#lingerMs, signal: this.#ended.signal };
@@ -180,6 +205,7 @@ export class ContainerStreams {
     } catch (error) {
       const err = toError(error);
       const { sent, received } = error instanceof KubusError ? error.context : {};
+      const { ref, container, kind } = chosen;
       const of = { pod: `${ref.namespace}/${ref.name}`, podUid: ref.uid, container, kind };
       this.#logger.info({ ...of, err }, 'container stream failed');
       const bytes = typeof sent === 'number' && typeof received === 'number' ? { bytes: sent, received } : {};
