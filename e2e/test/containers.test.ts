@@ -245,6 +245,26 @@ const composeSchema = z.object({
     await node.pod('after-kills', ({ ready }) => ready);
   });
 
+  test('keeps a pod that has a host port from the loopback of the machine', async () => {
+    const main = container({
+      name: 'main',
+      ports: [{ containerPort: 80, hostPort: 8080 }],
+      securityContext: { privileged: true },
+    });
+    await node.writeManifest('opens', pod('opens', { containers: [main] }));
+    await node.pod('opens', ({ ready }) => ready);
+    const attack = `ip addr del 127.0.0.1/8 dev lo 2>/dev/null; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet
+      ip route replace 127.0.0.0/8 via 10.88.0.1; nc -w 2 127.0.0.1 4222 </dev/null | head -c 4`;
+    const reached = () => node.kubus('exec', 'opens', '--', 'sh', '-c', attack);
+    const rule = (how: string) => node.engine.onMachine('iptables', '-w', '5', how, 'INPUT', '-j', 'KUBE-FIREWALL');
+    await rule('-C');
+    expect(await reached()).toBe('');
+    // What makes this a test: without the rule the pod gets through.
+    await rule('-D');
+    expect(await reached()).toBe('INFO');
+    await rule('-I');
+  });
+
   test('survives kills of process 1 of each container, which the engine restarts', async () => {
     const before = await staying();
     for (const victim of someOf([...services, 'containerd', 'nats'], 3, seed)) {

@@ -38,6 +38,8 @@ describe.each(Object.entries(matrix))('%s', (_, values) => {
       httpPort: Number(env['KUBUS_HTTP_PORT']),
       overlay: { file: 'node.yaml', patch: parse(await renderOverlay(values)) },
     });
+    // Pods that have host ports are kept from the machine's loopback in every case.
+    expect(config.nodeObject.iptablesUtilChains).toBe(true);
     for (const { name, readinessProbe } of pod.containers) {
       const port = readinessProbe?.httpGet?.port;
       if (port === undefined) continue;

@@ -2,6 +2,7 @@ import { PluginHost, ShimServer, endLocalnetRouting, inNamespacesOf, watchConfig
 import { FileRecordStore, type ServiceDefinition, socketDoor } from '@kubus/service-kit';
 import { join } from 'node:path';
 import { NetworkOnBus } from './network-on-bus.ts';
+import { UtilChains } from './util-chains.ts';
 
 /** The service `cni-bridge`. */
 export const cniBridge: ServiceDefinition = {
@@ -44,9 +45,12 @@ export const cniBridge: ServiceDefinition = {
       logger,
     });
     await server.listen();
+    const chains = new UtilChains({ clock, logger, run: (program, args) => plugins.program(program, args) });
+    if (config.nodeObject.iptablesUtilChains) void chains.start();
     liveness.door('shims', socketDoor({ path: socket }));
     return {
       stop: async () => {
+        chains.stop();
         unwatch();
         network.stop();
         await server.close();

@@ -11,9 +11,7 @@ import {
   readMachine,
   version,
 } from '@kubus/service-kit';
-import { execFile } from 'node:child_process';
 import { uptime } from 'node:os';
-import { promisify } from 'node:util';
 import { DeviceService } from './devices/device-service.ts';
 import { AddressFinder } from './node/machine.ts';
 import { NodeAgent } from './node/node-agent.ts';
@@ -22,10 +20,7 @@ import { systemLogind } from './shutdown/logind.ts';
 import { ShutdownManager } from './shutdown/shutdown-manager.ts';
 import { ShutdownTimes } from './shutdown/shutdown-times.ts';
 import { RuntimeFacts } from './node/runtime-facts.ts';
-import { UtilChains } from './network/util-chains.ts';
 import { VolumeFacts } from './node/volume-facts.ts';
-
-const execute = promisify(execFile);
 
 /** The service `node-agent`. It has to run in the network namespace whose addresses are the node's. */
 export const nodeAgent: ServiceDefinition = {
@@ -37,11 +32,8 @@ export const nodeAgent: ServiceDefinition = {
     const shutdown = startShutdown(context, () => member?.changed());
     if (apiServer === undefined) standAlone(context);
     else member = startMember(context, apiServer, devices, () => shutdown?.problem);
-    const chains = new UtilChains({ ...context, run: (program, args) => execute(program, args) });
-    if (context.config.nodeObject.iptablesUtilChains) void chains.start();
     return {
       stop: async () => {
-        chains.stop();
         shutdown?.stop();
         await Promise.all([devices.stop(), member?.stop()]);
       },

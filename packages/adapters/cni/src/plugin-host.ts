@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import {
   CniCode,
   CniError,
@@ -43,6 +45,8 @@ const STDERR_KEPT = 16 * 1024;
 /** Plugins call iptables, ip, tc and others. */
 const DEFAULT_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' };
 
+const execute = promisify(execFile);
+
 /** Runs plugins of the machine as processes: as children of this one, or of the shim of the call at hand. */
 export class PluginHost implements PluginRunner {
   readonly #options: PluginHostOptions;
@@ -62,6 +66,13 @@ export class PluginHost implements PluginRunner {
   run(call: PluginCall): Promise<PluginOutput> {
     const { prefix = [] } = this.#options;
     return this.#run(call, (program) => runSpawned({ ...program, argv: prepend(prefix, program.argv) }));
+  }
+
+  /** Runs a program of the machine where plugins run, such as `iptables`. Rejects as execFile does. */
+  async program(name: string, args: readonly string[]): Promise<void> {
+    const { prefix = [], env = DEFAULT_ENV } = this.#options;
+    const [file, ...rest] = prepend(prefix, [name, ...args]);
+    await execute(file, rest, { env });
   }
 
   endStrays(): Promise<number> {

@@ -69,6 +69,8 @@ function ownConfig(dir: ContainerDir, settings: ContainerSettings): object {
         contract: join(inContainer.programs, 'packages/tools/contract-document/dist/asyncapi.json'),
       },
     }),
+    // Host ports make the kernel accept packets for the loopback from pods; the chains drop them.
+    nodeObject: { iptablesUtilChains: true },
     runtime: {
       socket: dir.socket('containerd'),
       relay: nativeProgram('relay'),

@@ -59,6 +59,11 @@ describe('the configuration of the services of a node in containers', () => {
     expect(config.network.namespacesOf).toBe(1);
   });
 
+  test('keeps pods from the loopback of the machine, unless an overlay leaves that to another agent', () => {
+    expect(withOverlay({}).nodeObject.iptablesUtilChains).toBe(true);
+    expect(withOverlay({ nodeObject: { iptablesUtilChains: false } }).nodeObject.iptablesUtilChains).toBe(false);
+  });
+
   test('is refused with the overlay and its invalid fields', () => {
     expect(() => withOverlay({ pods: { maxPods: 5 }, logLevel: 'loud' })).toThrow(
       /^\/overlay\.yaml: (?=.*logLevel: )(?=.*pods: .*maxPods)/,

@@ -43,7 +43,7 @@ const FAMILIES = [
 ];
 type Family = (typeof FAMILIES)[number];
 
-/** Runs a program in the node's network namespace; rejects when it ends with an error. */
+/** Runs a program of the machine in the node's network namespace; rejects when it ends with an error. */
 export type RunProgram = (program: string, args: readonly string[]) => Promise<unknown>;
 
 /**

@@ -5,7 +5,7 @@ import { ManualClock } from '@kubus/ports/testing';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
-import { type RunProgram, UtilChains } from '../src/network/util-chains.ts';
+import { type RunProgram, UtilChains } from '../src/util-chains.ts';
 
 const execute = promisify(execFile);
 
