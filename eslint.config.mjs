@@ -149,6 +149,20 @@ export default tseslint.config(
   },
   ...roleRules,
   {
+    // What pods have written is text for the page, never HTML.
+    files: ['packages/observe/observatory-page/src/**/*.{ts,tsx}'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'JSXAttribute[name.name="dangerouslySetInnerHTML"], MemberExpression[property.name=/^(innerHTML|outerHTML|srcdoc|insertAdjacentHTML|setHTMLUnsafe|createContextualFragment)$/]',
+          message: 'Text of pods would become HTML: let React make the elements.',
+        },
+      ],
+    },
+  },
+  {
     // The text of pods reaches the terminal of the operator only through `print`, which escapes controls.
     files: ['packages/tools/cli/src/**/*.ts'],
     ignores: ['**/*.test.ts'],

@@ -86,6 +86,34 @@ describe('server options', () => {
     expect((await read('/configz')).status).toBe(404);
   });
 
+  test('the read-only port serves the paths of the reference’s and no other, by whatever method', async () => {
+    node.streamingUrl = 'http://127.0.0.1:1/exec/token';
+    const { readOnly = 0 } = (await node.start({ ...open, readOnlyPort: await freePort() })).ports;
+    const { asked } = node;
+    asked.length = 0;
+    const statuses = async (paths: string[], methods: string[]) => {
+      const all = paths.flatMap((path) => methods.map((method) => ({ path, method })));
+      const answers = all.map(({ path, method }) => get(readOnly, path, { plain: true, method }));
+      return new Set((await Promise.all(answers)).map(({ status }) => status));
+    };
+    const metrics = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes', '/metrics/slis'];
+    const served = ['/healthz/ping', '/pods', '/stats/summary', ...metrics];
+    expect(await statuses(served, ['GET', 'HEAD'])).toEqual(new Set([200]));
+    expect(await statuses(served, ['POST', 'PUT', 'DELETE', 'PATCH'])).toEqual(new Set([405]));
+    const container = 'default/web/main';
+    const debugging = ['run', 'exec', 'attach', 'containerLogs'].map((path) => `/${path}/${container}?cmd=id&output=1`);
+    const more = ['/portForward/default/web', '/runningpods', '/logs/syslog', '/debug/pprof/cmdline'];
+    expect(await statuses([...debugging, ...more], ['GET', 'POST', 'PUT'])).toEqual(new Set([405]));
+    const none = ['/', '/configz', '/statusz', '/flagz', `/checkpoint/${container}`, '/debug/flags/v', '/pods/web'];
+    expect(await statuses(none, ['GET', 'POST', 'PUT'])).toEqual(new Set([404]));
+    const upgraded = await get(readOnly, `/exec/${container}?command=id&output=1`, {
+      plain: true,
+      upgrade: 'SPDY/3.1',
+    });
+    expect(upgraded.status).toBe(405);
+    expect(asked).toEqual([]);
+  });
+
   test('disabled debugging handlers answer that they are disabled', async () => {
     await node.start({ ...open, debuggingHandlers: false, configz: join(node.folder, 'configz.json') });
     for (const path of ['/containerLogs/default/web/main', '/runningpods/', '/exec/a/b/c', '/logs/', '/run/x']) {

@@ -148,7 +148,11 @@ describe('the page', () => {
     const paged = await createApp({ recordings, threads, version: '1', page, ids: systemIds, logger: silentLogger });
     const index = await paged.inject('/?x=1');
     expect([index.body, index.headers['content-type']]).toEqual(['<p>page</p>', 'text/html; charset=utf-8']);
-    expect(index.headers['content-security-policy']).toContain("default-src 'self'");
+    // Scripts come from the page's own files alone: none in the text, none from elsewhere, and none from a string.
+    const policy = String(index.headers['content-security-policy']).split('; ');
+    expect(policy).toEqual(expect.arrayContaining(["default-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]));
+    expect(policy.filter((one) => one.startsWith('script-src') || one.includes('unsafe-eval'))).toEqual([]);
+    expect(index.headers['x-content-type-options']).toBe('nosniff');
     expect((await paged.inject('/assets/a.js')).body).toBe('1');
     for (const path of ['/../secret.html', '/%2e%2e/secret.html', '/assets/../../secret.html', '/none']) {
       expect((await paged.inject(path)).statusCode).toBe(404);

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import axe from 'axe-core';
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core';
 
-const program = '/usr/bin/chromium';
+const program = process.env['KUBUS_TEST_CHROMIUM'] ?? '/usr/bin/chromium';
 const run = promisify(execFile);
 
 /** Why no browser is available for tests; undefined if there is one. */
