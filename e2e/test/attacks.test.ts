@@ -1,12 +1,13 @@
 // What a hostile pod or manifest tries against a real node, each of which once succeeded.
 import { expect } from '@jest/globals';
-import { type TestNode, askNode, isReady, poll } from '@kubus/harness';
+import { type TestNode, askNode, isReady, isSoak, poll } from '@kubus/harness';
 import { runCommand } from '@kubus/launcher';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { sharedNode } from '../src/node-tests.ts';
 import { container, pod, podRunning, shell } from '../src/pods.ts';
 import { placesOf } from '../src/value-search.ts';
@@ -60,24 +61,41 @@ onNode('a pipe or a link in place of a log is not read, and the logs of others a
   await rename(join(folder, 'kept'), join(folder, '0.log'));
 });
 
-onNode('the address of a stream serves once, and a guessed one never', async (node) => {
-  await node.writeManifest('streams.json', pod('streams'));
-  const { runtime } = await node.watch.waitForPod('streams', isReady);
+/** The address of a stream that the runtime has prepared in a pod that is made for it. */
+async function streamOf(node: TestNode, name: string): Promise<URL> {
+  await node.writeManifest(`${name}.json`, pod(name));
+  const { runtime } = await node.watch.waitForPod(name, isReady);
   const containerId = runtime?.containers[0]?.id ?? '';
   const { url = '' } = await node.cri('Exec', { containerId, cmd: ['true'], stdout: true });
-  const { host, port, pathname } = new URL(url);
-  /** The status for a client that asks for the stream as kubectl does. */
-  const ask = async (path: string) => {
-    const socket = node.tunnel.connect(Number(port));
-    const asking = ['Connection: Upgrade', 'Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
-    socket.write([`POST ${path} HTTP/1.1`, `Host: ${host}`, ...asking, 'Content-Length: 0', '', ''].join('\r\n'));
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    socket.destroy();
-    return Number(/^HTTP\/1.1 (\d+) /.exec(answer.toString('latin1'))?.[1]);
-  };
+  return new URL(url);
+}
+
+/** The status for a client that asks for a stream as kubectl does. */
+async function askStream(node: TestNode, { host, port }: URL, path: string): Promise<number> {
+  const socket = node.tunnel.connect(Number(port));
+  const asking = ['Connection: Upgrade', 'Upgrade: SPDY/3.1', 'X-Stream-Protocol-Version: v4.channel.k8s.io'];
+  socket.write([`POST ${path} HTTP/1.1`, `Host: ${host}`, ...asking, 'Content-Length: 0', '', ''].join('\r\n'));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return Number(/^HTTP\/1.1 (\d+) /.exec(answer.toString('latin1'))?.[1]);
+}
+
+onNode('the address of a stream serves once, and a guessed one never', async (node) => {
+  const url = await streamOf(node, 'streams');
+  const { pathname } = url;
   const guess = pathname.replace(/[^/]+$/, (token) => 'A'.repeat(token.length));
+  const ask = (path: string) => askStream(node, url, path);
   expect([await ask(guess), await ask(pathname), await ask(pathname)]).toEqual([404, 101, 404]);
 });
+
+if (isSoak) {
+  onNode('the address of a stream that nobody has used is void after a minute', async (node) => {
+    const url = await streamOf(node, 'unused');
+    // The runtime counts it; to ask for the stream would use it.
+    await wait(65_000);
+    expect(await askStream(node, url, url.pathname)).toBe(404);
+  });
+}
 
 onNode('a reader of the bus learns no address of a stream', async (node) => {
   await node.writeManifest('unread.json', pod('unread'));

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { objectReferenceSchema } from '@kubus/contracts';
 import { KubeError, isOutage } from '@kubus/kube';
 import {
@@ -11,7 +10,7 @@ import {
   tokenRoute,
 } from '@kubus/object-socket';
 import { type Logger, toError } from '@kubus/ports';
-import { httpLimits, listenPrivately } from '@kubus/service-kit';
+import { servePrivately } from '@kubus/service-kit';
 import { type FastifyInstance, fastify } from 'fastify';
 import * as z from 'zod';
 import type { FollowedObjects } from './followed-objects.ts';
@@ -39,19 +38,18 @@ export interface ObjectServerOptions {
 /** The socket that serves values (docs/object-socket.md), to the node's own user alone. */
 export class ObjectServer {
   readonly #options: ObjectServerOptions;
-  readonly #http: FastifyInstance = fastify({ logger: false, http: httpLimits });
-  readonly #socket: string;
+  readonly #http: FastifyInstance = fastify({ logger: false });
+  #listening: { close(): Promise<void> } | undefined;
 
   /** Serves on `socket`, which may be left over from an earlier process. */
   static async open(socket: string, options: ObjectServerOptions): Promise<ObjectServer> {
-    const server = new ObjectServer(socket, options);
+    const server = new ObjectServer(options);
     await server.#http.ready();
-    await listenPrivately(server.#http.server, socket);
+    server.#listening = await servePrivately(server.#http, socket);
     return server;
   }
 
-  private constructor(socket: string, options: ObjectServerOptions) {
-    this.#socket = socket;
+  private constructor(options: ObjectServerOptions) {
     this.#options = options;
     const http = this.#http;
     // A parser's message may quote the body.
@@ -62,8 +60,7 @@ export class ObjectServer {
   }
 
   async close(): Promise<void> {
-    await this.#http.close();
-    await rm(this.#socket, { force: true });
+    await this.#listening?.close();
   }
 
   #route(
