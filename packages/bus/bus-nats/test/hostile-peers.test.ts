@@ -193,10 +193,10 @@ test('a command under the name of another service changes nothing for that servi
   const news = new News();
   await refusals(news);
   await bridge(11, news);
-  const as = (text: string) => text.replaceAll('prober', 'node-api');
+  const as = (text: string) => text.replaceAll('prober', 'pod-workers');
   const forged = ({ headers, ...message }: WireMessage): WireMessage => {
     if (!message.subject.includes('.cmd.')) return { headers, ...message };
-    const lies = { [HEADER.source]: 'node-api-0', [HEADER.command]: `${Number.MAX_SAFE_INTEGER}.1.1` };
+    const lies = { [HEADER.source]: 'pod-workers-0', [HEADER.command]: `${Number.MAX_SAFE_INTEGER}.1.1` };
     return { ...message, headers: { ...headers, ...lies } };
   };
   const change = (message: WireMessage) => {
@@ -209,10 +209,10 @@ test('a command under the name of another service changes nothing for that servi
     void prober.call(ExecSync, key, asked).catch(() => undefined);
   }
   const refused = 'refused kubus.n.runtime.cmd.ExecSync.own.prober.prober-0';
-  expect(await Promise.race([news.of(refused), news.of('ran own of node-api-0')])).toBe(refused);
+  expect(await Promise.race([news.of(refused), news.of('ran own of pod-workers-0')])).toBe(refused);
   // Nor does another service speak of a later start of the server, to which commands would then be sent.
   await announceServer(await join('volume-manager', {}, { epoch: 99 }), 'cri-bridge', clock);
-  const api = await join('node-api', { calls: [ExecSync] });
+  const api = await join('pod-workers', { calls: [ExecSync] });
   // The first one may be sent before all announcements have been received.
   for (const key of ['pod-1', 'pod-2']) {
     const { result } = await api.call(ExecSync, key, asked);

@@ -16,8 +16,9 @@ export async function audit(
   probes: readonly Probe[],
   services: readonly ServiceName[] = serviceNames,
 ): Promise<string[]> {
-  const found = await Promise.all(services.map((service) => auditIdentity(server, service, probes)));
-  return found.flat();
+  const found: string[] = [];
+  for (const service of services) found.push(...(await auditIdentity(server, service, probes)));
+  return found;
 }
 
 async function auditIdentity(
@@ -47,12 +48,14 @@ export async function refusedOf(
   const refused = collectRefusals(connection);
   refused.catch(() => undefined);
   for (let from = 0; from < probes.length; from += AT_ONCE) {
-    for (const { subject } of probes.slice(from, from + AT_ONCE)) {
+    const subscriptions = probes.slice(from, from + AT_ONCE).map(({ subject }) => {
       connection.publish(subject);
-      connection.subscribe(subject, { callback: () => undefined });
-    }
+      return connection.subscribe(subject, { callback: () => undefined });
+    });
     // The server works in order: when it has answered this ping, it has refused everything that it refuses.
     await connection.flush();
+    // The client looks through all of its subscriptions for each refusal.
+    for (const subscription of subscriptions) if (!subscription.isClosed()) subscription.unsubscribe();
   }
   await connection.close();
   return refused;

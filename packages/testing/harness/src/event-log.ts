@@ -139,8 +139,9 @@ export class EventLog {
 
   /** The starts and exits of every container and sandbox so far. */
   async runs(): Promise<LabelledRuns[]> {
-    const runs = containerRuns(await this.settled());
+    const events = await this.settled();
     await this.#listing;
+    const runs = containerRuns(events, this.#listed);
     const recorded = await Promise.all(
       runs.map(async (run) => {
         const listed = this.#listed.get(run.id);

@@ -45,8 +45,15 @@ export function containerOf({ topic, payload }: RuntimeEvent): string | undefine
   return typeof id === 'string' && !exec ? id : undefined;
 }
 
-/** The starts and exits of every container and sandbox that was started, in the order of their first start. */
-export function containerRuns(events: readonly RuntimeEvent[]): ContainerRuns[] {
+/**
+ * The starts and exits of every container and sandbox that was started, in the order of their first start.
+ *
+ * @param listed by id: runs whose start is in no event, but whose exit may be
+ */
+export function containerRuns(
+  events: readonly RuntimeEvent[],
+  listed: ReadonlyMap<string, ContainerRuns> = new Map(),
+): ContainerRuns[] {
   const runs = new Map<string, ContainerRuns>();
   for (const event of events) {
     const id = containerOf(event);
@@ -56,8 +63,9 @@ export function containerRuns(events: readonly RuntimeEvent[]): ContainerRuns[] 
     if (event.topic === '/tasks/start') {
       const { starts, ...run } = known ?? { id, starts: 0, exits: 0, startedAt: at, exitedAt: undefined };
       runs.set(id, { ...run, starts: starts + 1 });
-    } else if (known !== undefined && event.topic === '/tasks/exit') {
-      runs.set(id, { ...known, exits: known.exits + 1, exitedAt: known.exitedAt ?? at });
+    } else if (event.topic === '/tasks/exit') {
+      const run = known ?? listed.get(id);
+      if (run !== undefined) runs.set(id, { ...run, exits: run.exits + 1, exitedAt: run.exitedAt ?? at });
     }
   }
   return [...runs.values()];

@@ -32,3 +32,12 @@ test('a second start of a container is counted, an exec in it is not', () => {
     { id: 'b', starts: 1, exits: 0, startedAt: at('20.5'), exitedAt: undefined },
   ]);
 });
+
+test('a run whose start is in no event, because it was listed, ends with its exit', () => {
+  const listed = { id: 'c', starts: 1, exits: 0, startedAt: at('20.0'), exitedAt: undefined };
+  const exit = '2026-11-20 11:56:20.9 +0000 UTC k8s.io /tasks/exit {"container_id":"c","id":"c","pid":11}\n';
+  expect(containerRuns(parseEvents(exit), new Map([['c', listed]]))).toEqual([
+    { ...listed, exits: 1, exitedAt: at('20.9') },
+  ]);
+  expect(containerRuns(parseEvents(exit))).toEqual([]);
+});
