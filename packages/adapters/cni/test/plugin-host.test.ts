@@ -258,7 +258,9 @@ describe('endStrays', () => {
   test('kills processes that start others meanwhile', async () => {
     const mark = freshMark();
     const file = join(temporaryFolder(), 'count');
-    await stray(mark, `echo x > ${file}; echo $$; while :; do (echo x >> ${file}; sleep 0.01; exec sleep 1000) & done`);
+    // One after the other: without a pause, a busy machine would have thousands of them before the first is killed.
+    const start = `(echo x >> ${file}; sleep 0.01; exec sleep 1000) & sleep 0.01`;
+    await stray(mark, `echo x > ${file}; echo $$; while :; do ${start}; done`);
     await endStrays(mark);
     expect(await endStrays(mark)).toBe(0);
     const count = readFileSync(file, 'utf8').length;
