@@ -235,8 +235,13 @@ export class EventLog {
 
   #take(event: RuntimeEvent): void {
     const id = containerOf(event);
-    if (id !== undefined && event.topic === '/containers/create') {
-      this.#labels.set(id, this.#containers.of(id));
+    // A recorder that has just started may have missed the creation of what is started, or containerd may have been killed before it answered.
+    if (id !== undefined && (event.topic === '/containers/create' || event.topic === '/tasks/start')) {
+      const asked = this.#labels.get(id) ?? Promise.resolve(undefined);
+      this.#labels.set(
+        id,
+        asked.then((labels) => labels ?? this.#containers.of(id)),
+      );
     }
     this.#events.push(event);
     this.#listeners.forEach((listener) => listener(event));
