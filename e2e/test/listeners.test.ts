@@ -123,18 +123,17 @@ test('a header without end is refused by each server of HTTP before it is authen
   }
 });
 
-(isSoak ? test : test.skip)(
-  'slow headers and slow bodies are ended by each server of HTTP',
-  async () => {
-    const begins = [
-      'GET / HTTP/1.1\r\nHost: x\r\nX: ',
-      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n',
-    ];
-    await Promise.all(
-      listeners
-        .filter(isHttp)
-        .flatMap((one) => begins.map((begin) => send(one, { begin, piece: 'x', everyMs: 1_000 }))),
-    );
-  },
-  2 * SLOW_LIMIT_MS,
-);
+if (isSoak) {
+  test(
+    'slow headers and slow bodies are ended by each server of HTTP',
+    async () => {
+      const begins = [HEADER, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n'];
+      await Promise.all(
+        listeners
+          .filter(isHttp)
+          .flatMap((one) => begins.map((begin) => send(one, { begin, piece: 'x', everyMs: 1_000 }))),
+      );
+    },
+    2 * SLOW_LIMIT_MS,
+  );
+}

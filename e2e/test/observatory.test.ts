@@ -57,7 +57,7 @@ onNode('the life of a pod is recorded, exported to a file, and read back unchang
   // The node goes on: a message with a lower number may arrive after one with a higher number.
   await poll('a moment at which no message of the live recording is missing', async () => {
     const missing = (await recordings(node)).get('~live')?.completeness;
-    return isDeepStrictEqual(missing, complete);
+    return isDeepStrictEqual(missing, complete) ? true : undefined;
   });
 
   const file = join(node.folder, 'life.kubus');
