@@ -1,6 +1,6 @@
 import { Bus, type FactOwner } from '@kubus/bus';
 import { announceServer } from '@kubus/bus/testing';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import { NatsTransport } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type ClusterNode,
@@ -304,9 +304,7 @@ export class ApiNode {
   }
 
   async #connect(service: ServiceName): Promise<NatsConnection> {
-    const instance = `${service}-0`;
-    const seed = this.#nats.identities.get(instance)?.seed ?? '';
-    const connection = await connectNats({ servers: this.#nats.url, instance, seed });
+    const connection = await this.#nats.connect(`${service}-0`);
     this.#connections.push(connection);
     return connection;
   }

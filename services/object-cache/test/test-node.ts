@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Bus, type FactOwner, type FactReader } from '@kubus/bus';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import { NatsTransport } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type CachedObject,
@@ -277,9 +277,7 @@ export class TestNode {
   }
 
   async #connect(service: ServiceName): Promise<NatsConnection> {
-    const instance = `${service}-0`;
-    const seed = this.#nats.identities.get(instance)?.seed ?? '';
-    const made = await connectNats({ servers: this.#nats.url, instance, seed });
+    const made = await this.#nats.connect(`${service}-0`);
     this.#open.push(made);
     return made;
   }

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Bus, type Fact } from '@kubus/bus';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import { NatsTransport } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type PodProbes,
@@ -41,8 +41,7 @@ let folder: string;
 let child: ChildProcess | undefined;
 
 async function connection(service: ServiceName): Promise<NatsConnection> {
-  const seed = server.identities.get(`${service}-0`)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance: `${service}-0`, seed });
+  const made = await server.connect(`${service}-0`);
   open.push(made);
   return made;
 }

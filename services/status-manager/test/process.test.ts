@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Bus } from '@kubus/bus';
-import { NatsTransport, connectNats } from '@kubus/bus-nats';
+import { NatsTransport } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import {
   type PodEvent,
@@ -34,8 +34,7 @@ let folder: string;
 let child: ChildProcess | undefined;
 
 async function connection(service: ServiceName): Promise<NatsConnection> {
-  const seed = nats.identities.get(`${service}-0`)?.seed ?? '';
-  const made = await connectNats({ servers: nats.url, instance: `${service}-0`, seed });
+  const made = await nats.connect(`${service}-0`);
   open.push(made);
   return made;
 }

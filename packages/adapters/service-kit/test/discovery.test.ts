@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { serviceContracts } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
@@ -20,8 +19,7 @@ afterEach(async () => {
 });
 
 async function connection(instance: string): Promise<NatsConnection> {
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance, seed });
+  const made = await server.connect(instance);
   open.push(made);
   return made;
 }

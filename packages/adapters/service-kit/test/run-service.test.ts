@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { connectNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { NODE_LOG_LEVEL, nodeLogLevel, restartService, serviceContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
@@ -53,7 +52,7 @@ function seedOf(instance: string): string {
 }
 
 async function connection(instance: string): Promise<NatsConnection> {
-  const made = await connectNats({ servers: server.url, instance, seed: seedOf(instance) });
+  const made = await server.connect(instance);
   open.push(made);
   return made;
 }

@@ -5,6 +5,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceContract, ServiceName } from '@kubus/contracts';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { type NodeLimits } from './identities.ts';
 import {
   type Identity,
@@ -65,10 +66,14 @@ export class TestNatsServer {
     await writeFile(join(this.#dir, 'nats.conf'), config(this.#port), { mode: 0o600 });
   }
 
+  /** A connection with the key of that instance. */
+  connect(instance: string, options: { readonly once?: boolean } = {}): Promise<NatsConnection> {
+    return connectNats({ servers: this.url, instance, seed: this.identities.get(instance)?.seed ?? '', ...options });
+  }
+
   /** Creates the node's streams, as its launcher does. */
   async makeStreams(limits = defaultRecordLimits): Promise<void> {
-    const seed = this.identities.get(streamsInstance)?.seed ?? '';
-    const connection = await connectNats({ servers: this.url, instance: streamsInstance, seed });
+    const connection = await this.connect(streamsInstance);
     await ensureStreams(connection, this.#node, limits);
     await connection.close();
   }

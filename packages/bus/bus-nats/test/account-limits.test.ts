@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { serviceContracts } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { connectNats, permissionsOf } from '../src/index.ts';
+import { permissionsOf } from '../src/index.ts';
 import { recordStream } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 
@@ -10,8 +10,7 @@ const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
 async function connection(instance: string): Promise<NatsConnection> {
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance, seed, once: true });
+  const made = await server.connect(instance, { once: true });
   open.push(made);
   return made;
 }

@@ -18,7 +18,6 @@ import {
   NatsTransport,
   PEOPLE,
   READER,
-  connectNats,
   inboxPrefix,
   loadStored,
   permissionsOf,
@@ -41,8 +40,7 @@ const believed: string[] = [];
 let streams: NatsConnection;
 
 async function connection(instance: string): Promise<NatsConnection> {
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance, seed });
+  const made = await server.connect(instance);
   open.push(made);
   return made;
 }

@@ -13,7 +13,7 @@ import {
 import { silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type NatsConnection, headers as natsHeaders } from '@nats-io/nats-core';
-import { NatsTransport, READER, connectNats } from '../src/index.ts';
+import { NatsTransport, READER } from '../src/index.ts';
 import { bucketStream, recordStream } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -23,8 +23,7 @@ const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
 async function connection(instance: string): Promise<NatsConnection> {
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance, seed });
+  const made = await server.connect(instance);
   open.push(made);
   return made;
 }

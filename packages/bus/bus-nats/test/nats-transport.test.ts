@@ -5,7 +5,7 @@ import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, STREAMS, connectNats, defaultRecordLimits, ensureStreams, loadStored } from '../src/index.ts';
+import { NatsTransport, STREAMS, defaultRecordLimits, ensureStreams, loadStored } from '../src/index.ts';
 import { bucketStream, inboxPrefix, nodeSubject, storeSubject } from '../src/names.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -50,8 +50,7 @@ const server = new TestNatsServer();
 const open: NatsConnection[] = [];
 
 async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
-  const seed = server.identities.get(`${service}-0`)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance: `${service}-0`, seed });
+  const made = await server.connect(`${service}-0`);
   open.push(made);
   return made;
 }

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { configEvent, patternOf, serviceContracts, subjectOf } from '@kubus/contracts';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { connectNats } from '../src/index.ts';
 import { TestNatsServer } from '../src/testing.ts';
 
 const instances = ['config-sources', 'status-manager'] as const;
@@ -10,8 +9,7 @@ let writer: NatsConnection;
 let reader: NatsConnection;
 const received: string[] = [];
 
-const connect = (instance: string) =>
-  connectNats({ servers: server.url, instance, seed: server.identities.get(instance)?.seed ?? '' });
+const connect = (instance: string) => server.connect(instance);
 
 beforeAll(async () => {
   const identities = instances.map((service) => ({ service, instance: `${service}-0` }));

@@ -1,6 +1,5 @@
 import { type ServiceName, serviceNames } from '@kubus/contracts';
 import { type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
-import { connectNats } from '../src/index.ts';
 import type { TestNatsServer } from '../src/testing.ts';
 import type { Probe } from './permission-probes.ts';
 
@@ -43,8 +42,7 @@ export async function refusedOf(
   instance: string,
   probes: readonly Pick<Probe, 'subject'>[],
 ): Promise<Set<string>> {
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const connection = await connectNats({ servers: server.url, instance, seed });
+  const connection = await server.connect(instance);
   const refused = collectRefusals(connection);
   refused.catch(() => undefined);
   for (let from = 0; from < probes.length; from += AT_ONCE) {

@@ -8,7 +8,6 @@ import {
   type Permissions,
   READER,
   STREAMS,
-  connectNats,
   createIdentity,
   defaultRecordLimits,
   ensureStreams,
@@ -42,9 +41,7 @@ function changed(service: ServiceName, change: (permissions: Permissions) => Par
 }
 
 async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
-  const instance = `${service}-0`;
-  const seed = server.identities.get(instance)?.seed ?? '';
-  const made = await connectNats({ servers: server.url, instance, seed });
+  const made = await server.connect(`${service}-0`);
   open.push(made);
   return made;
 }

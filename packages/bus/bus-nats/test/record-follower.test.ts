@@ -4,7 +4,7 @@ import { serviceContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
 import { EventEmitter, once } from 'node:events';
-import { RecordFollower, type RecordState, connectNats } from '../src/index.ts';
+import { RecordFollower, type RecordState } from '../src/index.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { ids } from './ports.ts';
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 async function connect(instance: string): Promise<NatsConnection> {
-  const made = await connectNats({ servers: server.url, instance, seed: server.identities.get(instance)?.seed ?? '' });
+  const made = await server.connect(instance);
   open.push(made);
   return made;
 }

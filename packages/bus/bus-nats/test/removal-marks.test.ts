@@ -4,7 +4,7 @@ import { silentLogger } from '@kubus/ports';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import * as z from 'zod';
-import { NatsTransport, STREAMS, connectNats, purgeRemovalMarks } from '../src/index.ts';
+import { NatsTransport, STREAMS, purgeRemovalMarks } from '../src/index.ts';
 import { type StoredFact, voidMarks } from '../src/removal-marks.ts';
 import { TestNatsServer } from '../src/testing.ts';
 import { clock, ids } from './ports.ts';
@@ -77,11 +77,7 @@ describe('removal marks in the store', () => {
 
   async function connection(service: ServiceName | typeof STREAMS): Promise<NatsConnection> {
     const instance = `${service}-0`;
-    const made = await connectNats({
-      servers: server.url,
-      instance,
-      seed: server.identities.get(instance)?.seed ?? '',
-    });
+    const made = await server.connect(instance);
     open.push(made);
     return made;
   }

@@ -1,6 +1,6 @@
 import { Bus } from '@kubus/bus';
 import { announceServer } from '@kubus/bus/testing';
-import { connectNats, fromNats } from '@kubus/bus-nats';
+import { fromNats } from '@kubus/bus-nats';
 import { TestNatsServer } from '@kubus/bus-nats/testing';
 import { type ServiceContract, type ServiceName, faultContracts } from '@kubus/contracts';
 import { silentLogger } from '@kubus/ports';
@@ -39,8 +39,7 @@ export class Faulty {
   }
 
   async connection(service: ServiceName): Promise<NatsConnection> {
-    const seed = this.#server.identities.get(`${service}-0`)?.seed ?? '';
-    const made = await connectNats({ servers: this.#server.url, instance: `${service}-0`, seed });
+    const made = await this.#server.connect(`${service}-0`);
     afterTest(() => made.close());
     return made;
   }
