@@ -68,6 +68,7 @@ const opensOwnPaths = [
   'packages/adapters/filesystem/src/open-regular.ts',
   'services/node-api/src/debug/zpages.ts',
   'services/node-api/src/server/app.ts',
+  'services/node-api/src/streams/peer-state.ts',
   'services/node-api/src/tls/followed-files.ts',
   'services/node-api/src/tls/pair-files.ts',
   'services/node-api/src/tls/serving-certificates.ts',

@@ -11,11 +11,16 @@
  * milliseconds to end its side, and what it still sends is dropped; with END_FIRST 1 it is sent the end before. After IDLE
  * milliseconds without a byte, both end.
  *
+ * Whatever is sent to a runtime that has ended makes the kernel discard what the runtime wrote before and the client has not
+ * received yet (RFC 9293 section 3.6.1). So while the client is slower than the runtime, what the client sends is dropped as
+ * soon as the kernel's table of connections says that the runtime has ended.
+ *
  * Bytes go from socket to socket within the kernel (splice). At the end, one line on standard output contains how many
  * bytes went to the runtime and to the client, and what broke the connection, if anything did. Exit status 2: it was not
  * started as above.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,6 +44,10 @@ struct way {
 };
 
 static struct way to_runtime = {.from = CLIENT, .to = RUNTIME}, to_client = {.from = RUNTIME, .to = CLIENT};
+/* Everything that the runtime has sent so far has been read. */
+static bool all_read;
+/* What broke the runtime's connection. */
+static const char *broken = "";
 
 static void end(const char *problem) {
     printf("%llu %llu %s\n", to_runtime.passed, to_client.passed, problem);
@@ -66,21 +75,63 @@ static void take_early(struct way *way, size_t size) {
     }
 }
 
+static int port_of(const struct sockaddr_storage *address) {
+    return ntohs(address->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)address)->sin6_port
+                                                : ((const struct sockaddr_in *)address)->sin_port);
+}
+
+/* Whether a table (proc(5)) has the runtime's end of its connection: 0 no, 1 in a state in which it reads, -1 in another one. */
+static int end_in(const char *table, int from, int to) {
+    FILE *rows = fopen(table, "re");
+    char row[512];
+    int found = 0;
+    while (rows != NULL && found != 1 && fgets(row, sizeof row, rows) != NULL) {
+        unsigned local, remote, state;
+        if (sscanf(row, " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%x %x", &local, &remote, &state) != 3) continue;
+        if ((int)local != from || (int)remote != to) continue;
+        found = state == 1 || state == 8 ? 1 : -1;
+    }
+    if (rows != NULL) fclose(rows);
+    return found;
+}
+
+/* Whether the process at the runtime's end still reads; true when that end is not in this network namespace. */
+static bool runtime_reads(void) {
+    struct sockaddr_storage here, there;
+    socklen_t size = sizeof here, other = sizeof there;
+    if (getsockname(RUNTIME, (struct sockaddr *)&here, &size) < 0) return true;
+    if (getpeername(RUNTIME, (struct sockaddr *)&there, &other) < 0) return false;
+    int one = end_in("/proc/self/net/tcp", port_of(&there), port_of(&here));
+    int two = one == 1 ? 0 : end_in("/proc/self/net/tcp6", port_of(&there), port_of(&here));
+    return one == 1 || two == 1 || one + two == 0;
+}
+
+/* From here on what the client sends is dropped. */
+static bool drop_input(void) {
+    if ((to_runtime.to = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0) end(strerror(errno));
+    return true;
+}
+
 /* Reads or writes what can be read or written now; false when that is nothing. */
 static bool pass(struct way *way) {
     if (way->reported) return false;
     if (way->held == 0 && !way->ended) {
         ssize_t got = splice(way->from, NULL, way->in, NULL, PIPE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-        if (got < 0 && errno != EAGAIN && errno != EINTR) end(strerror(errno));
+        if (way == &to_client) all_read = got < 0 && errno == EAGAIN;
+        if (got < 0 && errno != EAGAIN && errno != EINTR) {
+            if (way->from != RUNTIME) end(strerror(errno));
+            broken = strerror(errno), got = 0;
+        }
         if (got < 0) return false;
         way->held = (size_t)got, way->ended = got == 0;
     }
     if (way->held > 0) {
+        if (way->to == RUNTIME && !all_read && !runtime_reads()) return drop_input();
         ssize_t put = splice(way->out, NULL, way->to, NULL, way->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
         if (put < 0 && errno != EAGAIN && errno != EINTR) {
-            /* A runtime that no longer reads may have written something that the client has not received yet. */
-            if (way->to != RUNTIME || (way->to = open("/dev/null", O_WRONLY | O_CLOEXEC)) < 0) end(strerror(errno));
-            return true;
+            if (way->to != RUNTIME) end(strerror(errno));
+            /* It may have written something that the client has not received yet. */
+            return drop_input();
         }
         if (put < 0) return false;
         way->held -= (size_t)put, way->passed += (size_t)put;
@@ -139,7 +190,7 @@ int main(int argc, char **argv) {
         if (poll(some, 3, left > 60000 ? 60000 : (int)left) < 0 && errno != EINTR) end(strerror(errno));
         if (some[0].revents) end("ended by the node");
     }
-    if (atoi(argv[3])) shutdown(CLIENT, SHUT_WR);
+    if (atoi(argv[3]) || broken[0] != '\0') shutdown(CLIENT, SHUT_WR);
     linger(now() + atoll(argv[2]));
-    end("");
+    end(broken);
 }

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const relay = fileURLToPath(new URL('../relay/stream-relay.c', import.meta.url));
   socketPath = join(node.folder, 'api.sock');
   const streamRelay = await compileStatic(relay, node.folder);
-  await node.start({ ...open, socket: socketPath, streamRelay, streamLingerMs: 50 });
+  await node.start({ ...open, socket: socketPath, streamRelay, streamLingerMs: 1_000 });
 });
 afterAll(async () => {
   await node.remove();
@@ -89,6 +89,16 @@ const breaks = (...endings: Ending[]): fc.Arbitrary<Break> =>
 const clients = breaks('end', 'destroy');
 const runtimeSides = breaks('end', 'destroy', 'reset');
 
+/** Opens a connection with the command of a container. */
+async function connectExec(way: Way): Promise<Socket> {
+  const socket = way === 'https' ? await rawConnection(node.api.ports.secure) : connect(socketPath);
+  socket.on('error', () => undefined);
+  socket.write(
+    'POST /exec/default/web/main?command=sh&input=1&output=1 HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
+  );
+  return socket;
+}
+
 /** Opens one connection, on which both sides write until a side breaks. */
 async function breakOne(way: Way, client: Break | undefined, runtimeSide: Break | undefined): Promise<void> {
   const chatter = (socket: Socket) => {
@@ -104,11 +114,7 @@ async function breakOne(way: Way, client: Break | undefined, runtimeSide: Break 
     if (runtimeSide !== undefined) breakAfter(socket, runtimeSide);
     chatter(socket);
   };
-  const socket = way === 'https' ? await rawConnection(node.api.ports.secure) : connect(socketPath);
-  socket.on('error', () => undefined);
-  socket.write(
-    'POST /exec/default/web/main?command=sh&input=1&output=1 HTTP/1.1\r\nHost: node\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n',
-  );
+  const socket = await connectExec(way);
   // Not once(): an error is one of the ways to end.
   const closed = new Promise((resolve) => socket.once('close', resolve));
   await Promise.race([new Promise((resolve) => socket.once('readable', resolve)), closed]);
@@ -146,3 +152,33 @@ test('a connection that breaks at any point leaves no connection open, and its e
   await node.untilEvents(() => node.events.filter(({ what }) => what === 'ended').length >= made);
   expect(node.events.filter(({ what }) => what === 'began').length).toBe(made);
 });
+
+test.each(ways)(
+  'a slow client that sends keep-alives receives all that a runtime wrote before it ended (%s)',
+  async (way) => {
+    // More than Node.js reads ahead, and less than the kernel keeps for both sides.
+    const output = Buffer.alloc(3_000_000);
+    const ended = new Promise<void>((resolve) => {
+      serve = (socket) => {
+        socket.resume().end(output, () => {
+          socket.destroy();
+          resolve();
+        });
+      };
+    });
+    const socket = await connectExec(way);
+    const keepAlive = () => new Promise((resolve) => socket.write('ping', resolve));
+    await ended;
+    for (let sent = 0; sent < 20; sent += 1) await keepAlive();
+    let received = 0;
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('data', (piece: Buffer) => {
+      received += piece.length;
+      if (received >= output.length) socket.end();
+      else void keepAlive();
+    });
+    await closed;
+    expect(received).toBeGreaterThanOrEqual(output.length);
+    await poll('the connection has ended', () => Promise.resolve(node.api.streams === 0 || undefined));
+  },
+);

@@ -4,6 +4,7 @@ import { type Socket, connect } from 'node:net';
 import { finished } from 'node:stream/promises';
 import type { Refusal } from '../auth/authorization.ts';
 import { passOn } from './pass-on.ts';
+import { peerReads } from './peer-state.ts';
 import type { Upgrade } from '../server/upgrades.ts';
 
 /** The bytes that were transferred. */
@@ -97,20 +98,27 @@ export async function proxyUpgrade(
   signal.addEventListener('abort', end, { once: true });
   client.write(answer);
   if (head.length > 0) runtime.write(head);
-  const ignoreClient = passOn(client, runtime, touch);
-  client.once('end', () => runtime.end());
-  passOn(runtime, client, touch);
+  const output = passOn(runtime, client, { passing: touch });
+  // Anything sent to a runtime that has ended, a keep-alive for example, would cost the client the output that is still on its way.
+  const isRead = () => !output.mayWait() || peerReads(runtime);
+  const input = passOn(client, runtime, { passing: touch, isRead, ended: () => runtime.end() });
   // It rejects when the client disconnects before it has received everything.
   const clientEnded = finished(client, { readable: false });
+  let broken: unknown;
   try {
-    await Promise.race([finished(runtime, { writable: false }), clientEnded]);
-    ignoreClient();
+    // A runtime that disconnects may have written something that the client has not received yet.
+    await Promise.race([
+      finished(runtime, { writable: false }).catch((error: unknown) => (broken = error)),
+      clientEnded,
+    ]);
+    input.stop();
     // A WebSocket's client waits for the server's end. With SPDY, clients end the connection when they have received everything, and
     // kubectl would lose what it has not read yet. Whoever still sends to a closed connection loses that as well.
-    if (webSocket) client.end();
+    if (webSocket || broken !== undefined) client.end();
     await finished(client, { writable: false, signal: AbortSignal.timeout(lingerMs) }).catch(() => undefined);
     client.end();
     await clientEnded;
+    if (broken !== undefined) throw toError(broken);
     return passed(runtime);
   } catch (cause) {
     throw new KubusError('broken', `the connection was broken: ${toError(cause).message}`, {
