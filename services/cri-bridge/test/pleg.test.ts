@@ -340,6 +340,30 @@ describe('a read', () => {
     expect(runtime.reads.pods).toEqual(uids);
   });
 
+  test('waits for a container that containerd does not know for a moment after its start', async () => {
+    runtime.set('a');
+    await begin();
+    runtime.set('a', 'CONTAINER_UNKNOWN');
+    const read = pleg.read('a');
+    await clock.advance(1_000);
+    expect(published()).toEqual([]);
+    runtime.set('a', 'CONTAINER_EXITED');
+    await clock.advance(1_000);
+    await read;
+    expect(published()).toEqual(['a true exited']);
+  });
+
+  test('publishes a container that stays unknown as such, after having waited for it once', async () => {
+    runtime.set('a', 'CONTAINER_UNKNOWN');
+    await begin();
+    await clock.advance(3_000);
+    await settled();
+    expect(published()).toEqual(['a true unknown', 'complete 1']);
+    forget();
+    await pleg.read('a');
+    expect(published()).toEqual(['a true unknown']);
+  });
+
   test('reads the status of an exited container only once', async () => {
     runtime.set('a', 'CONTAINER_EXITED');
     await begin();

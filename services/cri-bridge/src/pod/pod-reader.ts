@@ -1,9 +1,17 @@
 import { CriError } from '@kubus/cri';
 import type { PodRef, RuntimeContainer, RuntimePod, Stamp } from '@kubus/contracts';
-import type { Container, PodSandbox } from '@kubus/proto/cri';
+import { type Clock, sleep } from '@kubus/ports';
+import type { Container, ContainerStatus, PodSandbox } from '@kubus/proto/cri';
 import { UID_LABEL, containerState, newestFirst, podRefOf, toContainer, toSandbox } from './convert.ts';
 import type { PodValues } from './pod-values.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+
+/**
+ * containerd reports a container as unknown that ended while containerd did not run, until it has handled that end: its status
+ * is read again after these delays in milliseconds, until it says more. An unknown container counts as killed, so a pod that
+ * runs once would fail for good.
+ */
+const UNKNOWN_WAITS_MS = [20, 40, 80, 160, 320, 640, 1_280];
 
 /** Enough of every pod to see which one has changed. */
 export interface PodOutline {
@@ -18,10 +26,14 @@ export class PodReader {
   readonly #values: PodValues;
   /** Statuses of dead containers: they never change, and reading them is most of the cost of an old pod. */
   readonly #dead = new Map<string, RuntimeContainer>();
+  /** Containers that stayed unknown: they are not waited for again. */
+  readonly #unknown = new Set<string>();
+  readonly #clock: Clock;
 
-  constructor(runtime: Runtime, values: PodValues) {
+  constructor(runtime: Runtime, values: PodValues, clock: Clock) {
     this.#runtime = runtime;
     this.#values = values;
+    this.#clock = clock;
   }
 
   /** Everything that the runtime has of one pod; undefined when it has nothing. */
@@ -69,6 +81,7 @@ export class PodReader {
       listed.add(container.id ?? '');
     }
     for (const id of this.#dead.keys()) if (!listed.has(id)) this.#dead.delete(id);
+    for (const id of this.#unknown) if (!listed.has(id)) this.#unknown.delete(id);
     return new Map([...parts].map(([uid, { ref, items }]) => [uid, { ref, fingerprint: items.sort().join() }]));
   }
 
@@ -83,12 +96,25 @@ export class PodReader {
     const id = listed.id ?? '';
     const known = this.#dead.get(id);
     if (known !== undefined) return known;
-    const answer = await unlessRemoved(this.#runtime.call('ContainerStatus', { containerId: id }));
-    if (answer?.status === undefined) return undefined;
-    const reported = toContainer(listed, answer.status);
+    const status = await this.#containerStatus(id);
+    if (status === undefined) return undefined;
+    const reported = toContainer(listed, status);
     const container = { ...reported, message: this.#values.redact(pod, reported.message) };
     if (container.state === 'exited') this.#dead.set(id, container);
     return container;
+  }
+
+  /** Undefined when it was removed. */
+  async #containerStatus(containerId: string): Promise<ContainerStatus | undefined> {
+    const read = async () => (await unlessRemoved(this.#runtime.call('ContainerStatus', { containerId })))?.status;
+    let status = await read();
+    for (const wait of this.#unknown.has(containerId) ? [] : UNKNOWN_WAITS_MS) {
+      if (status === undefined || containerState(status) !== 'unknown') return status;
+      await sleep(this.#clock, wait);
+      status = await read();
+    }
+    if (status !== undefined && containerState(status) === 'unknown') this.#unknown.add(containerId);
+    return status;
   }
 }
 
