@@ -5,7 +5,7 @@ import { runCommand } from '@kubus/launcher';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { link, readFile, readdir, rename, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { sharedNode } from '../src/node-tests.ts';
@@ -46,19 +46,18 @@ onNode('a pipe or a link in place of a log is not read, and the logs of others a
   for (const name of ['attacker', 'neighbour']) await node.writeManifest(`${name}.json`, pod(name));
   await logsOf(node, 'neighbour');
   const folder = await logsOf(node, 'attacker');
-  await rename(join(folder, '0.log'), join(folder, 'kept'));
-  for (const put of [
-    () => execFileSync('mkfifo', [join(folder, '0.log')]),
-    () => symlink('/etc/hostname', join(folder, '0.log')),
-  ]) {
-    await put();
+  const [log, kept, made] = [join(folder, '0.log'), join(folder, 'kept'), join(folder, 'made')];
+  await link(log, kept);
+  for (const make of [() => execFileSync('mkfifo', [made]), () => symlink('/etc/hostname', made)]) {
+    await make();
+    // At no moment without a file: the runtime would be asked to make one.
+    await rename(made, log);
     // More than node-api has threads for files.
     const asked = await Promise.all(Array.from({ length: 6 }, () => node.kubus('logs', 'attacker')));
     expect(asked.map(({ stdout }) => stdout)).toEqual(asked.map(() => ''));
     expect((await node.kubus('logs', 'neighbour')).stdout).toBe('started\n');
-    await rm(join(folder, '0.log'));
   }
-  await rename(join(folder, 'kept'), join(folder, '0.log'));
+  await rename(kept, log);
 });
 
 /** The address of a stream that the runtime has prepared in a pod that is made for it. */
