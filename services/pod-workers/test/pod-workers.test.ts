@@ -260,6 +260,23 @@ describe('a container', () => {
   });
 });
 
+describe('a container that ends because it cannot be started', () => {
+  test('is in CrashLoopBackOff after a second attempt, within seconds', async () => {
+    let attempts = 0;
+    node.bridge.before = (what) => {
+      if (!what.startsWith('StartContainer')) return Promise.resolve();
+      attempts += 1;
+      node.bridge.exit('a', 'main', 128);
+      return Promise.reject(new KubusError('Unknown', 'no such file'));
+    };
+    await node.work(podOf('a'));
+    const waiting = () => node.status('a')?.containerStatuses?.[0]?.state?.waiting?.reason;
+    expect(waiting()).toBe('RunContainerError');
+    await node.pass(4_000);
+    expect([attempts, waiting()]).toEqual([2, 'CrashLoopBackOff']);
+  });
+});
+
 describe('stopping a pod', () => {
   test('that is no longer desired removes its containers, sandbox, files, cgroup and record, in this order', async () => {
     const pod = podOf('a', { terminationGracePeriodSeconds: 7 });

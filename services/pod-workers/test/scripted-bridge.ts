@@ -95,8 +95,8 @@ export class ScriptedBridge {
 
   /** A container exits by itself. */
   exit(uid: string, name: string, exitCode: number): void {
-    const container = this.#things(uid).containers.find((one) => one.name === name && one.state === 'running');
-    if (container === undefined) throw new Error(`${name} is not running`);
+    const container = this.#things(uid).containers.find((one) => one.name === name && one.state !== 'exited');
+    if (container === undefined) throw new Error(`${name} has ended already`);
     this.#change(uid, container.id, { state: 'exited', exitCode, finishedAt: this.#now() });
     this.#publish(uid);
   }

@@ -5,7 +5,7 @@ import type { ImageSource } from '../images/images.ts';
 import { reportMissingPullSecrets } from '../objects/objects.ts';
 import type { SandboxInUse } from '../sandbox/sandbox-in-use.ts';
 import { recordSizes } from '../resize/record-size.ts';
-import { RETRY_MS, TryAgain } from '../sync/errors.ts';
+import { RETRY_MS, TRANSIENT_MS, TryAgain } from '../sync/errors.ts';
 import { checkCancelled } from '../sync/pod-sync.ts';
 import type { Step } from '../sync/step.ts';
 import { type RemovalSync, removeContainers } from './container-removal.ts';
@@ -34,6 +34,7 @@ async function startContainers(
 ): Promise<void> {
   if (start.length === 0) return;
   let failed: StartFailed | undefined;
+  const refused = new Set<string>();
   const ready = { ...sandbox, images: await ensureImageVolumes(sync, pod, sandbox) };
   await recordSizes(sync, pod, start);
   for (const one of start) {
@@ -43,12 +44,15 @@ async function startContainers(
     } catch (error) {
       if (!(error instanceof StartFailed)) throw error;
       if (error.code !== 'CrashLoopBackOff') sync.metrics.containerFailed(one.kind, error.code);
+      if (error.code === 'RunContainerError') refused.add(one.container.name);
       if (failed?.waitMs === undefined || (error.waitMs ?? RETRY_MS) < failed.waitMs) failed = error;
       if (one.kind === 'init') break;
     }
   }
   if (failed === undefined) return;
-  await sync.fresh();
+  const runtime = await sync.fresh();
   sync.publishStatus();
-  throw new TryAgain(failed.message, failed.waitMs ?? RETRY_MS, { cause: failed });
+  // As every end of a container it is seen to soon; the back-off delays what follows.
+  const hasEnded = runtime?.containers.some(({ name, state }) => refused.has(name) && state === 'exited') ?? false;
+  throw new TryAgain(failed.message, hasEnded ? TRANSIENT_MS : (failed.waitMs ?? RETRY_MS), { cause: failed });
 }
