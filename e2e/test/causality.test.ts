@@ -64,7 +64,7 @@ async function findingsOf(said: Said): Promise<string[]> {
 }
 
 describe('a standalone node', () => {
-  const pods = manyPods(isSoak ? 50 : 18);
+  const pods = manyPods(isSoak ? 50 : 12);
   let node: TestNode | undefined;
   let said: Said;
   let messages: readonly StoredMessage[];
@@ -168,7 +168,7 @@ describe('a standalone node', () => {
 });
 
 describe('a node of a cluster', () => {
-  const pods = manyPods(isSoak ? 12 : 6);
+  const pods = manyPods(isSoak ? 12 : 4);
   let said: Said;
 
   sharedClusterNode({}, async ({ node, cluster }: ClusterNode) => {

@@ -1,5 +1,6 @@
-// The manager is killed at every step; after a restart the result is the same as without the crash.
+// The manager is killed at its steps; after a restart the result is the same as without the crash.
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { someOf, testSeed } from '@kubus/harness';
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,6 +10,8 @@ import type { Volumes } from './scripted-node.ts';
 import { boundClaim } from './bound-claim.ts';
 import { everything, makeDevice, makeRoot, removeDevice, removeRoot } from './test-root.ts';
 
+/** The quick form kills at some of the steps, chosen by the seed. */
+const seed = testSeed('volume-kill');
 const run = promisify(execFile);
 const volumes: Volumes = [
   { name: 'disk', emptyDir: {} },
@@ -74,35 +77,38 @@ const made = [
   '755 0 pods/a/volumes/kubernetes.io~local-volume/pv-folder ext4',
 ];
 
-test.each([
-  'before put',
-  'after put',
-  'before make folder',
-  'after make folder',
-  'before make memory',
-  'after make memory',
-  'before make local',
-  'after make local',
-])('killed %s, all volumes exist after the next start', async (place) => {
+test.each(
+  someOf(
+    [
+      ...['before put', 'after put', 'before make folder', 'after make folder'],
+      ...['before make memory', 'after make memory', 'before make local', 'after make local'],
+    ],
+    4,
+    seed,
+  ),
+)('killed %s, all volumes exist after the next start', async (place) => {
   expect(await live('make', place)).toBe('SIGKILL');
   expect(await live('make')).toMatchObject({ ready: true, volumes: { disk: {}, memory: {}, folder: {}, device: {} } });
   expect(await there()).toEqual(made);
   expect(records()).toEqual(['a.json']);
 });
 
-test.each(
-  (['remove', 'forget'] as const).flatMap((goal) =>
-    ['before remove', 'after remove', 'before delete', 'after delete'].map((place) => [place, goal] as const),
-  ),
-)('killed %s with the goal to %s, nothing is left after the next start', async (place, goal) => {
-  await live('make');
-  expect(await live(goal, place)).toBe('SIGKILL');
-  expect(await live(goal)).toBeNull();
-  expect(await everything(join(dir, 'node'))).toEqual(empty);
-  expect(records()).toEqual([]);
-});
+const ends = (['remove', 'forget'] as const).flatMap((goal) =>
+  ['before remove', 'after remove', 'before delete', 'after delete'].map((place) => [place, goal] as const),
+);
 
-test.each(['before put', 'after put', 'after make folder', 'after make memory', 'after make local'])(
+test.each(someOf(ends, 4, seed))(
+  'killed %s with the goal to %s, nothing is left after the next start',
+  async (place, goal) => {
+    await live('make');
+    expect(await live(goal, place)).toBe('SIGKILL');
+    expect(await live(goal)).toBeNull();
+    expect(await everything(join(dir, 'node'))).toEqual(empty);
+    expect(records()).toEqual([]);
+  },
+);
+
+test.each(someOf(['before put', 'after put', 'after make folder', 'after make memory', 'after make local'], 2, seed))(
   'killed %s, nothing is left when the pod is no longer desired',
   async (place) => {
     expect(await live('make', place)).toBe('SIGKILL');

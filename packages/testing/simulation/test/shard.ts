@@ -6,7 +6,7 @@ import { runSchedule } from '../src/index.ts';
 const soak = process.env['KUBUS_TEST_SOAK'] === '1';
 
 /** Over all shards. */
-const SCHEDULES = soak ? 10_000 : 400;
+const SCHEDULES = soak ? 10_000 : 240;
 const SHARDS = 4;
 
 /** The soak always runs the same seeds, every other run starts somewhere else. */
