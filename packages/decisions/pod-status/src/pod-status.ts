@@ -34,10 +34,15 @@ export function podStatus(input: PodStatusInput): PodStatus {
   return limitMessages(status, containersOf(pod).length);
 }
 
-/** A terminal phase never changes; then a failure outside the containers takes precedence. */
-function settledPhase({ pod, previous, failure }: PodStatusInput, judge: () => PodPhase): PodPhase {
-  if (isTerminal(previous?.phase)) return previous.phase;
+/**
+ * A terminal phase never changes; then a failure outside the containers takes precedence. A disruption only ends the containers:
+ * if all of them exit with 0, the pod has succeeded (behaviour:pod-status, phase).
+ */
+function settledPhase(input: PodStatusInput, judge: () => PodPhase): PodPhase {
+  const { pod, previous, failure, disruption, ending } = input;
   if (isTerminal(pod.status?.phase)) return pod.status.phase;
+  if (disruption !== undefined && ending && judge() === 'Succeeded') return 'Succeeded';
+  if (isTerminal(previous?.phase)) return previous.phase;
   return failure === undefined ? judge() : 'Failed';
 }
 

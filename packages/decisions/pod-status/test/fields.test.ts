@@ -219,6 +219,35 @@ describe('conditions in the status', () => {
     expect(condition(later, 'Ready')).toMatchObject({ status: 'False', reason: 'PodFailed' });
   });
 
+  describe('of a pod that a disruption ends', () => {
+    const failure = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
+    const disruption = { reason: 'TerminationByKubelet', message: 'preempted' };
+    const ending = { failure, disruption, ending: true };
+    const begun = status({ runtime: runtime([run()]), ...ending });
+    const end = (exitCode: number, restartPolicy = 'Always') =>
+      status({ pod: pod({ restartPolicy }), runtime: runtime([exited(exitCode)]), previous: begun, ...ending });
+
+    test('are those of a failure as long as containers run, and if one fails', () => {
+      expect(begun).toMatchObject({ phase: 'Failed', ...failure });
+      expect(end(137)).toMatchObject({ phase: 'Failed', ...failure });
+    });
+
+    test.each(['Always', 'OnFailure', 'Never'])('are those of a success if all exit with 0 (%s)', (restartPolicy) => {
+      const ended = end(0, restartPolicy);
+      expect(ended.phase).toBe('Succeeded');
+      expect([ended.reason, ended.message]).toEqual([undefined, undefined]);
+      expect(condition(ended, 'DisruptionTarget')).toMatchObject({ status: 'True', ...disruption });
+      expect(condition(ended, 'Ready')).toMatchObject({ status: 'False', reason: 'PodCompleted' });
+    });
+
+    test('stay when its containers are removed', () => {
+      for (const exitCode of [0, 137]) {
+        const { phase } = end(exitCode);
+        expect(status({ runtime: undefined, previous: end(exitCode), ...ending }).phase).toBe(phase);
+      }
+    });
+  });
+
   test('contain a resize while it lasts', () => {
     const resize = [{ type: 'PodResizePending', status: 'True', reason: 'Deferred', message: 'no room' }] as const;
     const pending = status({ runtime: runtime([run()]), resize });
