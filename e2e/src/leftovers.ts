@@ -4,6 +4,8 @@ import type { TestNode } from '@kubus/harness';
 import { cgroupTree } from '@kubus/cgroup';
 import { mountsBelow } from '@kubus/filesystem';
 import { runCommand } from '@kubus/launcher';
+import { silentLogger } from '@kubus/ports';
+import { JournalRecordStore } from '@kubus/service-kit';
 
 /** Files of host-local that are not an address in use. */
 const notAnAddress = /^(lock|last_reserved_ip\.\d+)$/;
@@ -23,6 +25,10 @@ export async function leftoversOfPods(node: TestNode): Promise<string[]> {
     ({ target }) => target !== dir.networkNamespace && target !== dir.machineNamespace,
   );
   const cgroups = (await cgroupTree(dir.cgroupRoot)).filter((folder) => /\/pod[^/]+(\/|$)/.test(folder));
+  const attachments = new JournalRecordStore({
+    path: join(dir.state('cni-bridge'), 'attachments.jsonl'),
+    logger: silentLogger,
+  });
   const links = (await runCommand(node.inside(['ip', '-oneline', 'link', 'show']))).split('\n');
   return [
     ...items.map(({ id, metadata }) => `sandbox ${metadata?.name ?? ''} ${id ?? ''}`),
@@ -33,7 +39,7 @@ export async function leftoversOfPods(node: TestNode): Promise<string[]> {
     ...links.filter((line) => line.includes(': veth')).map((line) => `link ${line}`),
     ...(await filesBelow(dir.cni.data)).filter((path) => !notAnAddress.test(path.split('/').at(-1) ?? '')),
     ...(await filesBelow(join(dir.state('pod-workers'), 'pods'))),
-    ...(await filesBelow(join(dir.state('cni-bridge'), 'attachments'))),
+    ...(await attachments.keys()).map((key) => `attachment ${key}`),
     ...(await filesBelow(dir.podLogs)),
     // The sockets of device registration and of PodResources are the node's own.
     ...(await filesBelow(dir.pods)).filter((path) => !path.endsWith('/kubelet.sock')),

@@ -1,6 +1,7 @@
 import { PluginHost, ShimServer, endLocalnetRouting, inNamespacesOf, watchConfigFolder } from '@kubus/cni';
-import { FileRecordStore, type ServiceDefinition, socketDoor } from '@kubus/service-kit';
+import { JournalRecordStore, type ServiceDefinition, socketDoor } from '@kubus/service-kit';
 import { join } from 'node:path';
+import { takeOverFiles } from './crash-recovery/files-of-earlier-versions.ts';
 import { NetworkOnBus } from './network-on-bus.ts';
 import { UtilChains } from './util-chains.ts';
 
@@ -15,11 +16,13 @@ export const cniBridge: ServiceDefinition = {
       ownerMark: stateDir,
       ...(namespacesOf !== undefined && inNamespacesOf(namespacesOf)),
     });
+    const journal = new JournalRecordStore({ path: join(stateDir, 'attachments.jsonl'), logger });
+    await takeOverFiles(join(stateDir, 'attachments'), journal, logger);
     const network = new NetworkOnBus({
       bus,
       clock,
       logger,
-      journal: new FileRecordStore({ dir: join(stateDir, 'attachments'), logger }),
+      journal,
       plugins,
       limits: { concurrent: chainsAtOnce, pluginMs: pluginTimeoutMs },
       podCidrs,
@@ -54,6 +57,7 @@ export const cniBridge: ServiceDefinition = {
         unwatch();
         network.stop();
         await server.close();
+        journal.close();
       },
     };
   },

@@ -1,14 +1,15 @@
 // A bridge in a process of its own, as the service runs it but without the bus: shim socket, host plugins, journal in
-// files. Reads one JSON command per line and writes one JSON line per answer and event; ends when its input ends. A
+// a file. Reads one JSON command per line and writes one JSON line per answer and event; ends when its input ends. A
 // fault ends it with SIGKILL before or after an operation on the journal.
 import { createInterface } from 'node:readline';
 import { PluginHost, ShimServer, endLocalnetRouting, watchConfigFolder } from '@kubus/cni';
 import type { Logger, RecordStore } from '@kubus/ports';
-import { FileRecordStore, systemClock } from '@kubus/service-kit';
+import { JournalRecordStore, systemClock } from '@kubus/service-kit';
 import { type BridgeLimits, CniBridge } from '../src/index.ts';
 
 /** The argument of the process, as JSON. */
 export interface BridgeSetup {
+  /** The path of its file. */
   readonly journal: string;
   readonly socket: string;
   readonly configs: string;
@@ -74,7 +75,7 @@ const plugins = new PluginHost({ folders: setup.plugins, ownerMark: setup.mark }
 const bridge = new CniBridge({
   clock: systemClock,
   logger: log,
-  journal: faulty(new FileRecordStore({ dir: setup.journal, logger: log }), setup.fault),
+  journal: faulty(new JournalRecordStore({ path: setup.journal, logger: log }), setup.fault),
   plugins,
   ...(setup.limits && { limits: setup.limits }),
   events: {

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { CNI_VERSIONS } from '@kubus/cni-config';
 import { RESULT, ScriptedBridge, until } from './scripted-bridge.ts';
@@ -259,11 +258,33 @@ describe('after a restart', () => {
 
   test('an invalid record is logged by name and left in place', async () => {
     const node = new ScriptedBridge();
-    writeFileSync(join(node.journal, 'c9=3Aeth0.json'), '{"version":2}');
+    writeFileSync(node.journalFile, '{"key":"c9:eth0","value":{"version":2}}\n');
     await node.serve({ it: works });
     expect(node.records()).toEqual([{ version: 2 }]);
     expect(node.logged.some((line) => line.startsWith('cannot parse the record of an attachment'))).toBe(true);
     expect(node.bridge.attachments).toEqual([]);
+  });
+
+  test('a damaged line of the journal is logged with its file; every other attachment continues', async () => {
+    const node = await new ScriptedBridge().serve({ it: works });
+    for (const id of ['c1', 'c2', 'c3']) await node.call('ADD', id);
+    const lines = readFileSync(node.journalFile, 'utf8').split('\n');
+    const at = lines.findLastIndex((line) => line.startsWith('{"key":"c2:eth0"'));
+    lines[at] = lines[at]?.slice(0, 200) ?? '';
+    writeFileSync(node.journalFile, lines.join('\n'));
+    node.restart();
+    await node.serve({ it: works });
+    expect(node.logged).toContainEqual(
+      expect.stringContaining(`line ${at + 1} of the journal ${node.journalFile} is damaged`),
+    );
+    expect(node.bridge.attachments.map(({ containerId, phase }) => [containerId, phase])).toEqual([
+      ['c1', 'added'],
+      ['c3', 'added'],
+    ]);
+    // Its older lines would say that its ADD was interrupted: nothing is undone while its pod may run.
+    expect(node.calls()).toEqual(['ADD it c1', 'ADD it c2', 'ADD it c3']);
+    for (const id of ['c1', 'c2', 'c3']) expect((await node.call('DEL', id)).exitCode).toBe(0);
+    expect(node.calls().slice(3)).toEqual(['DEL it c1', 'DEL it c2', 'DEL it c3']);
   });
 
   test('a failed removal is reported and retried by the next collection', async () => {

@@ -1,15 +1,16 @@
-// A bridge in the test's own process, with plugins that are shell scripts and a journal in files.
+// A bridge in the test's own process, with plugins that are shell scripts and a journal in a file.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { PluginHost, ShimServer, endStrays, linkShimSocket } from '@kubus/cni';
 import type { Invocation, NetworkReadiness, PluginOutput } from '@kubus/cni-config';
 import type { Logger } from '@kubus/ports';
-import { FileRecordStore, systemClock } from '@kubus/service-kit';
+import { JournalRecordStore, systemClock } from '@kubus/service-kit';
 import { type AttachmentView, type BridgeLimits, CniBridge, type PluginEvent } from '../src/index.ts';
+import { recordsIn } from './journal-file.ts';
 
 const made: ScriptedBridge[] = [];
 
@@ -43,10 +44,15 @@ export class ScriptedBridge {
   restart(): CniBridge {
     const keep = (fields: object, message: string) => void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const logger: Logger = { debug: keep, info: keep, warn: keep, error: keep, child: () => logger };
+    const journal = new JournalRecordStore({ path: this.journalFile, logger });
+    this.#ends.push(() => {
+      journal.close();
+      return Promise.resolve();
+    });
     this.bridge = new CniBridge({
       clock: systemClock,
       logger,
-      journal: new FileRecordStore({ dir: this.journal, logger }),
+      journal,
       plugins: this.plugins,
       limits: this.#limits,
       events: {
@@ -150,15 +156,18 @@ export class ScriptedBridge {
     return join(this.folder, name);
   }
 
+  /** The folder of the journal. */
   get journal(): string {
     return join(this.folder, 'journal');
   }
 
+  get journalFile(): string {
+    return join(this.journal, 'attachments.jsonl');
+  }
+
   /** The records in the journal. */
   records(): unknown[] {
-    return readdirSync(this.journal).map(
-      (name) => JSON.parse(readFileSync(join(this.journal, name), 'utf8')) as unknown,
-    );
+    return [...recordsIn(this.journalFile).values()];
   }
 
   /** The calls of plugins so far, as "ADD bridge c1". */

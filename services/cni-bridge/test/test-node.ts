@@ -11,6 +11,7 @@ import { endStrays, linkShimSocket } from '@kubus/cni';
 import type { CniCommand, NetworkReadiness } from '@kubus/cni-config';
 import type { AttachmentView, PluginEvent } from '../src/index.ts';
 import type { BridgeCommand, BridgeSetup } from './bridge-process.ts';
+import { recordsIn } from './journal-file.ts';
 
 /** Where Debian installs the plugins. */
 const REAL_PLUGINS = '/usr/lib/cni';
@@ -141,6 +142,7 @@ export class TestNode {
   /** The node's own network. */
   readonly host: Namespace;
   readonly #mark: string;
+  readonly #journal: string;
   readonly #namespaces: Namespace[] = [];
   readonly #bridges: BridgeProcess[] = [];
 
@@ -148,6 +150,7 @@ export class TestNode {
     this.folder = folder;
     this.host = host;
     this.#mark = folder;
+    this.#journal = join(folder, 'attachments.jsonl');
   }
 
   static async make(): Promise<TestNode> {
@@ -190,7 +193,7 @@ export class TestNode {
   /** Starts the bridge in the node's network and waits until it serves. */
   async startBridge(options: Pick<BridgeSetup, 'limits' | 'fault' | 'plain'> = {}): Promise<BridgeProcess> {
     const setup: BridgeSetup = {
-      journal: join(this.folder, 'journal'),
+      journal: this.#journal,
       socket: join(this.folder, 'run/cni.sock'),
       configs: join(this.folder, 'configs'),
       plugins: [join(this.folder, 'plugins'), REAL_PLUGINS],
@@ -258,7 +261,7 @@ export class TestNode {
 
   /** The keys of the journal's records. */
   journal(): string[] {
-    return readdirSync(join(this.folder, 'journal')).sort();
+    return [...recordsIn(this.#journal).keys()].sort();
   }
 
   /** The interfaces of pods on the node's bridge. */

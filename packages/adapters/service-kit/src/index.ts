@@ -2,6 +2,7 @@ export { systemClock, systemIds } from './clock.ts';
 export { httpDoor, ownAddress, socketDoor, tlsDoor } from './door.ts';
 export { EventRecorder, type EventRecorderOptions, type NodeEvents, type PodEvents } from './event-recorder.ts';
 export { FileRecordStore } from './file-record-store.ts';
+export { JournalRecordStore } from './journal/journal-record-store.ts';
 export { answerDiscovery } from './discovery.ts';
 export { type HttpLimits, httpLimits, httpServer, httpsServer, uploadLimits } from './http-server.ts';
 export { announceInstance, joinBus } from './join-bus.ts';

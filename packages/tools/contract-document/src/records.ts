@@ -10,7 +10,7 @@ import * as z from 'zod';
 import type { ComparedContract } from './compatibility.ts';
 import type { JsonSchema } from './json-schemas.ts';
 
-/** The records that services keep on disk, by their folder below the node's state, with dots for slashes. */
+/** The records that services keep on disk, by their folder or file below the node's state, without its ending, with dots for slashes. */
 const records: Readonly<Record<string, z.ZodType>> = {
   'cni-bridge.attachments': attachmentRecordSchema,
   'config-sources.files': fileRecordSchema,
