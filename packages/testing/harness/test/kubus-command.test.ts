@@ -23,7 +23,10 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { writeFiles } from './write-files.ts';
 
-const command = fileURLToPath(new URL('../../../../kubus', import.meta.url));
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
+const command = join(root, 'kubus');
+/** What the command reads before anything is built. */
+const readFirst = ['scripts/check-arguments.sh', 'packages/tools/cli/arguments.tsv'];
 const tools = fileURLToPath(new URL('../../../../.kubus/tools/bin', import.meta.url));
 
 /** A checkout with only the command, and a folder of programs as the whole PATH. */
@@ -38,6 +41,10 @@ beforeEach(async () => {
   running = [];
   await mkdir(programs);
   await copyFile(command, join(checkout, 'kubus'));
+  for (const file of readFirst) {
+    await mkdir(dirname(join(checkout, file)), { recursive: true });
+    await copyFile(join(root, file), join(checkout, file));
+  }
   // Readable by others: one test does not run as root.
   await chmod(checkout, 0o755);
 });
@@ -142,6 +149,56 @@ describe('without root', () => {
   test.each([[['--help']], [['get', 'pods', '--help']], [[]]])('help is printed: %j', async (args) => {
     await prepare();
     expect((await asNobody(...args)).stdout).toBe(`${JSON.stringify(args)}\n`);
+  });
+});
+
+describe('wrong arguments are refused before anything is installed or built', () => {
+  test.each([
+    ['--node Not_A_Name up', "option '--node <name>' argument 'Not_A_Name' is invalid."],
+    ['--node=a..b up', "option '--node <name>' argument 'a..b' is invalid."],
+    ['upp', "unknown command 'upp'"],
+    ['up --observatroy', "unknown option '--observatroy'"],
+    ['up -x', "unknown option '-x'"],
+    ['up --node a', "unknown option '--node'"],
+    ['up --hosted=yes', "unknown option '--hosted=yes'"],
+    ['up here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
+    ['up -- here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
+    ['up --log-level', "option '--log-level <level>' argument missing"],
+    ['up --log-level=loud', "option '--log-level <level>' argument 'loud' is invalid."],
+    ['up -oxml', "option '-o, --output <format>' argument 'xml' is invalid."],
+    ['up --kubeconfig /nowhere', "option '--kubeconfig <path>' argument '/nowhere' is invalid. It does not exist."],
+    ['up --scale sync-loop=2', "option '--scale <service=count>' argument 'sync-loop=2' is invalid."],
+    ['up --elsewhere prober nobody', "option '--elsewhere <service...>' argument 'nobody' is invalid."],
+    ['up --elsewhere prober --hosted', "option '--hosted' cannot be used with option '--elsewhere <service...>'"],
+    ['up -o json --foreground', "option '--foreground' cannot be used with option '-o, --output <format>'"],
+    ['scale prober', "missing required argument 'count'"],
+    ['restart', "missing required argument 'service'"],
+  ])('%s', async (line, message) => {
+    expect(await kubus(...line.split(' '))).toEqual({ code: 2, stdout: '', stderr: `error: ${message}\n` });
+    expect(await readdir(checkout)).not.toContain('.kubus');
+  });
+
+  test('the name of the node in the environment is checked, too', async () => {
+    const child = start(['/bin/bash', 'kubus', 'up'], { KUBUS_NODE: 'A' });
+    expect(await outcome(child)).toMatchObject({ code: 2, stderr: expect.stringContaining("argument 'A' is invalid") });
+  });
+
+  test.each([
+    '--node=a up --hosted',
+    'up --manifests . --elsewhere prober node-api --scale=prober=2 -o json --log-level debug',
+    'up -ojson --hub x --journal',
+    'down --grace 3',
+    'logs a b -fn default --tail 3',
+    'exec a --nonsense -- ls -x',
+    'get anything --at-all',
+    'up --nonsense --help',
+  ])('what may be right is left to the program: %s', async (line) => {
+    await prepare();
+    const { code, stderr } = await kubus(...line.split(' '));
+    // `up` prepares first, and the first tool that it looks for is missing here.
+    expect([code, stderr]).toEqual(
+      line.includes('up') && !line.includes('--help') ? [1, expect.stringContaining('flock')] : [7, ''],
+    );
   });
 });
 

@@ -1,6 +1,7 @@
+import { isNodeName, nodeNameRule } from '@kubus/launcher/node-dir';
 import { KubusError, toError } from '@kubus/ports';
 import { endProcess, version } from '@kubus/service-kit';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { addAttach } from './commands/attach.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
@@ -28,7 +29,6 @@ import { addTail } from './commands/tail.ts';
 import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
-import { defaultNode } from './node/node-option.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
 import { printError } from './output/output.ts';
 
@@ -37,7 +37,7 @@ export function createProgram(): Command {
   const program = new Command('kubus')
     .description('Kubus: a Kubernetes node agent made of cooperating services over NATS')
     .version(version, '-V, --version')
-    .addOption(new Option('--node <name>', 'name of the node').default(defaultNode()).env('KUBUS_NODE'))
+    .addOption(nodeOption())
     .configureHelp({ showGlobalOptions: true })
     .enablePositionalOptions()
     .exitOverride();
@@ -76,6 +76,17 @@ export function createProgram(): Command {
   program.command('test').description('install missing tools and run every test (run by the kubus script)');
   program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
   return program;
+}
+
+/** `--node`, the option of all commands. */
+function nodeOption(): Option {
+  return new Option('--node <name>', 'name of the node')
+    .argParser((name: string) => {
+      if (!isNodeName(name)) throw new InvalidArgumentError(`${nodeNameRule}.`);
+      return name;
+    })
+    .default('node0')
+    .env('KUBUS_NODE');
 }
 
 /**

@@ -9,6 +9,7 @@ import { parse } from 'yaml';
 import { printDocument } from '../src/output/output.ts';
 import { createProgram } from '../src/program.ts';
 import { UserError } from '../src/user-error.ts';
+import { readTable } from './arguments-table.ts';
 
 /** The name of a node that does not exist. */
 const NODE = 'no-such-node';
@@ -73,6 +74,11 @@ const commands = [
 /** `kubelet` has the help of the reference; the others are not commands of the program. */
 const others = ['kubelet', 'test', 'bench', 'help'];
 
+test('arguments.tsv has every option; "pnpm --filter @kubus/cli write-arguments" writes it', () => {
+  const { present, wanted } = readTable();
+  expect(present).toBe(wanted);
+});
+
 describe('help', () => {
   test('of the program lists every command with a description, except hidden ones', async () => {
     const { stdout, stderr } = await parsed('--help');
@@ -106,6 +112,8 @@ test.each([
   ['an invalid delay', 'fault delay a.> --by soon', /duration like/],
   ['a pause without a duration', 'fault pause prober', /required option '--for/],
   ['invalid numbers', 'fault drop a.> --nth 1,two', /whole number/],
+  ['a name that no node can have', '--node A_B status', /^error: option '--node <name>' argument 'A_B' is invalid/],
+  ['manifests that do not exist', 'up --manifests /none', /argument '\/none' is invalid. It does not exist/],
   ['faults with an external NATS server', 'up --faults --nats nats://127.0.0.1:1', /cannot be used with/],
 ])('wrong usage is reported: %s', async (_what, args, message) => {
   const { stdout, stderr, error } = await parsed(...args.split(' '));

@@ -1,9 +1,7 @@
 import { buildImages } from '@kubus/node-images';
 import {
   type HubChoice,
-  type InstanceCounts,
   type NodeDir,
-  type NodeSettings,
   checkNats,
   checkRelayed,
   compileNatives,
@@ -31,120 +29,43 @@ import {
   writeSettings,
 } from '@kubus/launcher';
 import type { Command } from 'commander';
-import { Option } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, watch } from 'node:fs';
+import { readFileSync, watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { checkout, natsFolderOption } from '../nats-option.ts';
+import { checkout } from '../nats-option.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
-import { outputOption, print, printError } from '../output/output.ts';
+import { print, printError } from '../output/output.ts';
 import { programInNode } from '../node/program-in-node.ts';
-import { scaleOption } from '../node/scale-option.ts';
 import { UserError } from '../user-error.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { addAwaitPods } from './await-pods.ts';
 import { down } from './down.ts';
-
-interface UpOptions {
-  manifests: string;
-  nats?: string;
-  natsFolder: string;
-  natsCa?: string;
-  hub?: string;
-  hubCa?: string;
-  hubCredentials?: string;
-  containerd?: string;
-  kubeconfig?: string;
-  elsewhere: string[];
-  hosted?: boolean;
-  observatory?: boolean;
-  faults?: boolean;
-  journal?: boolean;
-  scale: InstanceCounts;
-  logLevel: NodeSettings['logLevel'];
-  foreground?: boolean;
-  output?: 'json' | 'yaml';
-}
+import { type UpOptions, upOptions } from './up-options.ts';
 
 /** The stream on which the steps are printed. */
 type Progress = Pick<NodeJS.WriteStream, 'write'>;
 
 export function addUp(program: Command): void {
-  program
+  const command = program
     .command('up')
-    .description('start a private node on this machine and run the pods of a manifest folder')
-    .option('--manifests <path>', 'manifest file, or folder of manifests', join(checkout, 'examples/manifests'))
-    .addOption(
-      new Option('--nats <url>', 'use an external NATS server: nats://HOST:PORT or tls://HOST:PORT').env('KUBUS_NATS'),
-    )
-    .addOption(natsFolderOption())
-    .addOption(
-      new Option('--nats-ca <file>', 'CA certificates of a tls:// server (PEM); default: the system’s').env(
-        'KUBUS_NATS_CA',
-      ),
-    )
-    .addOption(
-      new Option('--hub <url>', 'send the node’s events to this hub: nats-leaf://HOST:PORT or tls://HOST:PORT')
-        .env('KUBUS_HUB')
-        .conflicts('nats'),
-    )
-    .addOption(
-      new Option('--hub-ca <file>', 'CA certificates of a tls:// hub (PEM); default: the system’s').env('KUBUS_HUB_CA'),
-    )
-    .addOption(
-      new Option('--hub-credentials <file>', 'file with USER:PASSWORD for the hub, mode 600').env(
-        'KUBUS_HUB_CREDENTIALS',
-      ),
-    )
-    .option('--kubeconfig <path>', 'join the cluster of this kubeconfig; its user must be system:node:<name>')
-    .option(
-      '--containerd <path>',
-      'use this containerd instead of the machine’s: its binary, or a folder that contains it',
-    )
-    .addOption(
-      new Option('--elsewhere <service...>', 'do not start these services: you run them yourself')
-        .choices(everyService)
-        .default([]),
-    )
-    .addOption(
-      new Option('--hosted', 'run all services in one process: less memory, but they fail together').conflicts(
-        'elsewhere',
-      ),
-    )
-    .option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"')
-    .addOption(new Option('--faults', 'allow fault injection: see kubus fault, kubus experiment').conflicts('nats'))
-    .option('--journal', 'let services publish journals of their inputs, for "kubus replay"')
-    .addOption(scaleOption())
-    .addOption(
-      new Option('--log-level <level>', 'log level of the services')
-        .choices(['debug', 'info', 'warn', 'error'])
-        .default('info'),
-    )
-    .addOption(
-      new Option('--foreground', 'keep running, print changes of pods, and remove the node at Ctrl-C').conflicts(
-        'output',
-      ),
-    )
-    .addOption(outputOption())
-    .action(async (options: UpOptions, command: Command) => {
-      await up(command.optsWithGlobals<{ node: string }>().node, options);
-    });
+    .description('start a private node on this machine and run the pods of a manifest folder');
+  for (const option of upOptions()) command.addOption(option);
+  command.action(async (options: UpOptions, command: Command) => {
+    await up(command.optsWithGlobals<{ node: string }>().node, options);
+  });
   addAwaitPods(program);
 }
 
 async function up(node: string, options: UpOptions): Promise<void> {
   requireRoot('up');
   const dir = nodeDir(node);
-  const manifests = resolve(options.manifests);
-  if (!existsSync(manifests))
-    throw new UserError(`${manifests} does not exist: name a manifest file or folder with --manifests`);
   const running = (await findProcesses(dir.root, dir.processes)).some(({ what }) => what === 'launcher');
   // With --output, standard output is for the document alone and progress goes to standard error.
   const progress = options.output === undefined ? process.stdout : process.stderr;
   if (running) progress.write(`node ${node} is already running\n`);
-  else await start(dir, { ...options, manifests }, progress);
+  else await start(dir, options, progress);
   // A config-sources that the user runs may be started later.
   if (!options.elsewhere.includes('config-sources')) await inNode(dir, ['await-pods'], progress.fd);
   if (options.output !== undefined) {
@@ -190,7 +111,7 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     logLevel,
     journal,
     containerd,
-    kubeconfig: kubeconfig && resolve(kubeconfig),
+    kubeconfig,
     elsewhere,
     hosted,
     observatory,

@@ -3,6 +3,9 @@ import { sharedServices } from '@kubus/contracts';
 import { InvalidArgumentError, Option } from 'commander';
 import { instanceCount } from '../commands/scale.ts';
 
+/** One value of `--scale`. */
+export const instancePattern = `(${sharedServices.join('|')})=[1-9][0-9]*`;
+
 /** `--scale SERVICE=COUNT`, repeatable; its value is the number of instances of each service. Default: one of each. */
 export function scaleOption(): Option {
   return new Option('--scale <service=count>', `number of instances of ${sharedServices.join(' or ')}; repeatable`)

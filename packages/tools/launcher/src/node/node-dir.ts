@@ -77,10 +77,16 @@ export function observatorySocket(dir: Pick<NodeDir, 'socket'>): string {
   return dir.socket('observatory');
 }
 
+/** A DNS subdomain (RFC 1123), apart from its length. */
+export const nodeNamePattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
+
 /** Whether the name is valid for a node: a DNS subdomain (RFC 1123). */
 export function isNodeName(name: string): boolean {
-  return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name) && name.length <= 253;
+  return new RegExp(`^${nodeNamePattern}$`).test(name) && name.length <= 253;
 }
+
+/** What a node may be called, for messages about one that is not. */
+export const nodeNameRule = 'use a DNS subdomain (lower-case letters, digits, "-" and ".")';
 
 /**
  * The layout of the node's folders. In the run folder a name that would make socket paths too long is cut and completed with a digest.
@@ -90,10 +96,7 @@ export function isNodeName(name: string): boolean {
 export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
   // This also keeps `..` and `/` out of paths that are removed later.
   if (!isNodeName(node)) {
-    throw new LauncherError(
-      'InvalidNodeName',
-      `Invalid node name "${node}": use a DNS subdomain (lower-case letters, digits, "-" and ".")`,
-    );
+    throw new LauncherError('InvalidNodeName', `Invalid node name "${node}": ${nodeNameRule}`);
   }
   const base = options.base ?? process.env['KUBUS_LIB_DIR'] ?? '/var/lib/kubus';
   const runBase = options.runBase ?? process.env['KUBUS_RUN_DIR'] ?? '/run/kubus';

@@ -1,0 +1,81 @@
+import { type InstanceCounts, type NodeSettings, everyService } from '@kubus/launcher';
+import { InvalidArgumentError, Option } from 'commander';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { checkout, natsFolderOption } from '../nats-option.ts';
+import { scaleOption } from '../node/scale-option.ts';
+import { outputOption } from '../output/output.ts';
+
+/** What `up` was given; paths are absolute. */
+export interface UpOptions {
+  manifests: string;
+  nats?: string;
+  natsFolder: string;
+  natsCa?: string;
+  hub?: string;
+  hubCa?: string;
+  hubCredentials?: string;
+  containerd?: string;
+  kubeconfig?: string;
+  elsewhere: string[];
+  hosted?: boolean;
+  observatory?: boolean;
+  faults?: boolean;
+  journal?: boolean;
+  scale: InstanceCounts;
+  logLevel: NodeSettings['logLevel'];
+  foreground?: boolean;
+  output?: 'json' | 'yaml';
+}
+
+/** The options of `up`. */
+export function upOptions(): Option[] {
+  return [
+    new Option('--manifests <path>', 'manifest file, or folder of manifests')
+      .argParser(existingPath)
+      .default(join(checkout, 'examples/manifests')),
+    new Option('--nats <url>', 'use an external NATS server: nats://HOST:PORT or tls://HOST:PORT').env('KUBUS_NATS'),
+    natsFolderOption(),
+    new Option('--nats-ca <file>', 'CA certificates of a tls:// server (PEM); default: the system’s').env(
+      'KUBUS_NATS_CA',
+    ),
+    new Option('--hub <url>', 'send the node’s events to this hub: nats-leaf://HOST:PORT or tls://HOST:PORT')
+      .env('KUBUS_HUB')
+      .conflicts('nats'),
+    new Option('--hub-ca <file>', 'CA certificates of a tls:// hub (PEM); default: the system’s').env('KUBUS_HUB_CA'),
+    new Option('--hub-credentials <file>', 'file with USER:PASSWORD for the hub, mode 600').env(
+      'KUBUS_HUB_CREDENTIALS',
+    ),
+    new Option(
+      '--kubeconfig <path>',
+      'join the cluster of this kubeconfig; its user must be system:node:<name>',
+    ).argParser(existingPath),
+    new Option(
+      '--containerd <path>',
+      'use this containerd instead of the machine’s: its binary, or a folder that contains it',
+    ).argParser(existingPath),
+    new Option('--elsewhere <service...>', 'do not start these services: you run them yourself')
+      .choices(everyService)
+      .default([]),
+    new Option('--hosted', 'run all services in one process: less memory, but they fail together').conflicts(
+      'elsewhere',
+    ),
+    new Option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"'),
+    new Option('--faults', 'allow fault injection: see kubus fault, kubus experiment').conflicts('nats'),
+    new Option('--journal', 'let services publish journals of their inputs, for "kubus replay"'),
+    scaleOption(),
+    new Option('--log-level <level>', 'log level of the services')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+    new Option('--foreground', 'keep running, print changes of pods, and remove the node at Ctrl-C').conflicts(
+      'output',
+    ),
+    outputOption(),
+  ];
+}
+
+/** Parses the path of something that exists. Throws commander's InvalidArgumentError. */
+export function existingPath(path: string): string {
+  if (!existsSync(path)) throw new InvalidArgumentError('It does not exist.');
+  return resolve(path);
+}
