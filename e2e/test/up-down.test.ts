@@ -91,6 +91,16 @@ test('status shows every service, the runtime and the network', async () => {
   }
 });
 
+test('ls lists the node with its pods and its memory', async () => {
+  expect((await node.kubus('ls')).stdout).toMatch(
+    new RegExp(`^NAME +STATE +PODS +MEMORY +AGE\\n${node.name} +Running +3 +\\d+Mi +\\d+\\w+\\n$`),
+  );
+  const [listed] = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as { memoryBytes: number }[];
+  expect(listed).toMatchObject({ name: node.name, state: 'Running', pods: 3, folder: node.dir.root });
+  // Its ten services alone.
+  expect(listed?.memoryBytes).toBeGreaterThan(10 * 10 * 1024 * 1024);
+});
+
 test('get lists pods as a table and as JSON; names resolve with and without the node', async () => {
   const list = JSON.parse((await node.kubus('get', 'pods', '-o', 'json')).stdout) as { items: { metadata: object }[] };
   expect(list.items.map(({ metadata }) => metadata)).toEqual(
@@ -204,7 +214,8 @@ test('down leaves the machine as it was; down again changes nothing', async () =
   await node.runningContainers();
   await downAndClean();
   const again = await node.kubus('down');
-  expect(again).toEqual({ code: 0, stdout: `node ${node.name} does not exist\n`, stderr: '' });
+  const stderr = `kubus: node ${node.name} does not exist on this machine: it has no node\n`;
+  expect(again).toEqual({ code: 1, stdout: '', stderr });
 });
 
 test('a killed launcher: up keeps the containers, down cleans up', async () => {

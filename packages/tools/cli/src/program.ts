@@ -16,6 +16,7 @@ import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
 import { addInside } from './commands/inside.ts';
 import { addKubelet } from './commands/kubelet.ts';
+import { addLs } from './commands/ls.ts';
 import { addLogs } from './commands/logs.ts';
 import { addObservatory } from './commands/observatory.ts';
 import { addPortForward } from './commands/port-forward.ts';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
   for (const add of [
     addUp,
     addDown,
+    addLs,
     addStatus,
     addGet,
     addDescribe,

@@ -40,7 +40,20 @@ function subcommands(command: Command): Command[] {
 }
 
 const commands = [
-  ...['up', 'down', 'status', 'get', 'get pods', 'get manifests', 'describe', 'describe pod', 'logs', 'exec', 'tail'],
+  ...[
+    'up',
+    'down',
+    'ls',
+    'status',
+    'get',
+    'get pods',
+    'get manifests',
+    'describe',
+    'describe pod',
+    'logs',
+    'exec',
+    'tail',
+  ],
   ...[
     'attach',
     'port-forward',

@@ -30,6 +30,7 @@ export {
   recordOf,
   writeRecord,
 } from './processes/process-record.ts';
+export { type ListedNode, listNodes, nodeNames } from './node/list-nodes.ts';
 export { removeNode } from './node/remove-node.ts';
 export { shimSocket } from './runtime/runtime-removal.ts';
 export { type StartedProcess, startProcess } from './processes/start-process.ts';

@@ -1,8 +1,9 @@
-import { nodeDir, takeDown } from '@kubus/launcher';
+import { nodeDir, nodeNames, takeDown } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
 import { outputOption, printDocument, print, printError } from '../output/output.ts';
 import { requireRoot } from '../node/require-root.ts';
+import { UserError } from '../user-error.ts';
 
 export function addDown(program: Command): void {
   program
@@ -16,14 +17,17 @@ export function addDown(program: Command): void {
     });
 }
 
-/** Takes a node down; prints a line for each step, or one document at the end when `output` is given. */
+/**
+ * Takes a node down; prints a line for each step, or one document at the end when `output` is given.
+ *
+ * @throws UserError when there is no such node.
+ */
 export async function down(node: string, graceSeconds: number, output?: 'json' | 'yaml'): Promise<void> {
   requireRoot('down');
   const dir = nodeDir(node);
   if (!existsSync(dir.root) && !existsSync(dir.run)) {
-    if (output === undefined) print(`node ${node} does not exist`);
-    else printDocument({ node, found: false, problems: [] }, output);
-    return;
+    if (output !== undefined) printDocument({ node, found: false, problems: [] }, output);
+    throw new UserError(`node ${node} does not exist on this machine: ${others(await nodeNames())}`);
   }
   const problems: string[] = [];
   await takeDown(dir, {
@@ -38,6 +42,10 @@ export async function down(node: string, graceSeconds: number, output?: 'json' |
   });
   if (output === undefined) print(`node ${node} is removed`);
   else printDocument({ node, found: true, problems }, output);
+}
+
+function others(names: readonly string[]): string {
+  return names.length === 0 ? 'it has no node' : `its nodes are ${names.join(', ')} ("./kubus ls")`;
 }
 
 function seconds(text: string): number {

@@ -5,6 +5,7 @@ import { systemIds } from '@kubus/service-kit';
 import type { Command } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -54,7 +55,7 @@ async function run(file: string, output: string | undefined): Promise<void> {
     const status = await exitOf(spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] }), ending.signal);
     if (status !== 0) throw new UserError(`experiment ${name} was not completed: see the messages above`);
   } finally {
-    await runSelf(['--node', node, 'down', '--grace', '1']);
+    if (existsSync(nodeDir(node).root)) await runSelf(['--node', node, 'down', '--grace', '1']);
     await rm(manifests, { recursive: true, force: true });
   }
 }

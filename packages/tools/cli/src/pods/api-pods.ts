@@ -3,11 +3,12 @@ import type { NodeClient } from '@kubus/node-client';
 import * as z from 'zod';
 import { matchesName, notFound } from './pods.ts';
 
-const listSchema = z.object({ items: z.array(z.record(z.string(), z.unknown())) });
+/** What of the answer to `/pods` is read. */
+export const podListSchema = z.object({ items: z.array(z.record(z.string(), z.unknown())) });
 
 /** The node's pods with their current status, from its API. */
 async function readPods(client: NodeClient): Promise<Pod[]> {
-  const { items } = listSchema.parse(JSON.parse(await client.get('/pods')));
+  const { items } = podListSchema.parse(JSON.parse(await client.get('/pods')));
   return items.map((item) => podSchema.parse({ apiVersion: 'v1', kind: 'Pod', ...item }));
 }
 

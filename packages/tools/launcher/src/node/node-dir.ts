@@ -88,6 +88,14 @@ export function isNodeName(name: string): boolean {
 /** What a node may be called, for messages about one that is not. */
 export const nodeNameRule = 'use a DNS subdomain (lower-case letters, digits, "-" and ".")';
 
+/** The base folders of all nodes, with their defaults. */
+export function nodeBases(options: NodeDirOptions): Required<NodeDirOptions> {
+  return {
+    base: options.base ?? process.env['KUBUS_LIB_DIR'] ?? '/var/lib/kubus',
+    runBase: options.runBase ?? process.env['KUBUS_RUN_DIR'] ?? '/run/kubus',
+  };
+}
+
 /**
  * The layout of the node's folders. In the run folder a name that would make socket paths too long is cut and completed with a digest.
  *
@@ -98,8 +106,7 @@ export function nodeDir(node: string, options: NodeDirOptions = {}): NodeDir {
   if (!isNodeName(node)) {
     throw new LauncherError('InvalidNodeName', `Invalid node name "${node}": ${nodeNameRule}`);
   }
-  const base = options.base ?? process.env['KUBUS_LIB_DIR'] ?? '/var/lib/kubus';
-  const runBase = options.runBase ?? process.env['KUBUS_RUN_DIR'] ?? '/run/kubus';
+  const { base, runBase } = nodeBases(options);
   const root = join(base, node);
   const run = join(
     runBase,
