@@ -86,6 +86,9 @@ onNode('instances are added, lost and removed without affecting containers', asy
   );
   expect(containerStatus(crashed)?.lastState?.terminated?.exitCode).toBe(1);
   expect(runs(node).slice(3)).toEqual(left);
+  const tooMany = await node.kubus('scale', 'prober', '1000');
+  expect([tooMany.code, tooMany.stderr]).toEqual([1, expect.stringContaining('too many for this machine')]);
+  expect(await podsOf(node, 'prober')).toEqual({ 'prober-0': 4 });
   expect((await node.kubus('scale', 'sync-loop', '2')).stderr).toContain('sync-loop always has one instance');
 });
 

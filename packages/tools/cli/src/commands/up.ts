@@ -37,6 +37,7 @@ import { join, resolve } from 'node:path';
 import { checkout } from '../nats-option.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
 import { print, printError } from '../output/output.ts';
+import { checkInstances } from '../node/instance-limit.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { UserError } from '../user-error.ts';
 import { requireRoot } from '../node/require-root.ts';
@@ -91,6 +92,9 @@ async function start(dir: NodeDir, options: UpOptions, progress: Progress): Prom
     journal,
     scale: instances,
   } = options;
+  for (const [service, count] of Object.entries(instances)) {
+    checkInstances(service, count, 'more with "kubus scale --force" when the node runs');
+  }
   if (nats !== undefined) await useNats(dir, nats, options, progress);
   if (hub !== undefined) await useHub(dir, { url: hub, ca: options.hubCa, credentials: options.hubCredentials });
   const cache = join(checkout, '.kubus/cache');
