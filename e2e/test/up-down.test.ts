@@ -210,6 +210,30 @@ test('restart ends a service and waits until it is ready again; pods keep runnin
   expect((await node.kubus('restart', 'nobody')).code).toBe(1);
 });
 
+test('up with other options says what differs; with --restart the node has them, and no container ends', async () => {
+  const containers = await node.stayingContainers();
+  const differs = await node.up('--observatory', '--scale', 'prober=2').outcome;
+  expect(differs.code).toBe(0);
+  expect(differs.stderr).toMatch(/^kubus: .* \(--observatory is off, --scale is one of each\): .* --restart /);
+  expect((await node.kubus('status')).stdout).not.toContain('observatory');
+  const restarted = await node.up('--restart', '--observatory', '--scale', 'prober=2').outcome;
+  expect([restarted.code, restarted.stderr]).toEqual([0, '']);
+  const status = await node.kubus('status');
+  expect(status.code).toBe(0);
+  for (const instance of ['observatory-0', 'prober-1'])
+    expect(status.stdout).toMatch(new RegExp(`^${instance} +Ready`, 'm'));
+  expect(await node.stayingContainers()).toEqual(containers);
+  const { stdout } = await node.kubus('get', 'pods');
+  expect(stdout).toMatch(new RegExp(`^hello-${node.name} +1/1 +Running +0 `, 'm'));
+  const again = await node.up('--observatory').outcome;
+  expect([again.code, again.stderr]).toEqual([0, '']);
+  const refused = await node.up('--restart', '--kubeconfig', '/dev/null').outcome;
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^kubus: only a new node can have --kubeconfig/),
+  ]);
+});
+
 test('down leaves the machine as it was; down again changes nothing', async () => {
   await node.runningContainers();
   await downAndClean();

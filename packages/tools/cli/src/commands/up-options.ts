@@ -24,6 +24,7 @@ export interface UpOptions {
   journal?: boolean;
   scale: InstanceCounts;
   logLevel: NodeSettings['logLevel'];
+  restart?: boolean;
   foreground?: boolean;
   output?: 'json' | 'yaml';
 }
@@ -67,6 +68,7 @@ export function upOptions(): Option[] {
     new Option('--log-level <level>', 'log level of the services')
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
+    new Option('--restart', 'start the services of a running node again with the given options; pods keep running'),
     new Option('--foreground', 'keep running, print changes of pods, and remove the node at Ctrl-C').conflicts(
       'output',
     ),

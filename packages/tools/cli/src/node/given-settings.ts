@@ -1,0 +1,81 @@
+import type { NodeSettings } from '@kubus/launcher';
+import type { UpOptions } from '../commands/up-options.ts';
+
+/** The settings of a node that have options of `up`. */
+export type GivenSettings = Partial<Omit<NodeSettings, 'page' | 'contract' | 'programs' | 'images' | 'cache'>>;
+
+/** A setting of a running node that is not what an option asks for. */
+export interface SettingChange {
+  /** The option, such as `--observatory`. */
+  readonly flag: string;
+  /** What the node has, for people. */
+  readonly has: string;
+  /** Whether it cannot change as long as the node exists. */
+  readonly needsNewNode: boolean;
+}
+
+/** The settings that the options mean. */
+export function settingsOf(options: UpOptions): GivenSettings {
+  const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
+  const { journal = false, hosted = false, observatory = false, faults = false } = options;
+  return {
+    ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, hosted, observatory, faults },
+    natsCa: options.natsCa !== undefined,
+    hubCa: options.hubCa !== undefined,
+    instances: scale,
+  };
+}
+
+/** The option of each setting, and whether it cannot change as long as the node exists. */
+const flags: Partial<Record<keyof GivenSettings, { flag: keyof UpOptions; needsNewNode?: true }>> = {
+  manifests: { flag: 'manifests' },
+  nats: { flag: 'nats', needsNewNode: true },
+  hub: { flag: 'hub' },
+  containerd: { flag: 'containerd', needsNewNode: true },
+  kubeconfig: { flag: 'kubeconfig', needsNewNode: true },
+  elsewhere: { flag: 'elsewhere' },
+  hosted: { flag: 'hosted' },
+  observatory: { flag: 'observatory' },
+  faults: { flag: 'faults' },
+  journal: { flag: 'journal' },
+  instances: { flag: 'scale' },
+  logLevel: { flag: 'logLevel' },
+};
+
+/** Of the settings that the options mean, those whose option was given. @param isGiven whether an option was, by its attribute's name */
+export function explicitSettings(options: UpOptions, isGiven: (attribute: keyof UpOptions) => boolean): GivenSettings {
+  const all = settingsOf(options);
+  const given = Object.entries(flags).filter(([, { flag }]) => isGiven(flag));
+  const hubCa = isGiven('hub') ? { hubCa: all.hubCa } : {};
+  return { ...Object.fromEntries(given.map(([key]) => [key, all[key as keyof GivenSettings]])), ...hubCa };
+}
+
+/** Where a node does not have the given settings. */
+export function changesOf(kept: NodeSettings, given: GivenSettings): SettingChange[] {
+  return Object.entries(flags).flatMap(([name, { flag, needsNewNode = false }]) => {
+    const key = name as keyof GivenSettings;
+    if (!(key in given) || shown(kept[key]) === shown(merged(kept, given)[key])) return [];
+    const long = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    return [{ flag: `--${long}`, has: shown(kept[key]), needsNewNode }];
+  });
+}
+
+/** The settings of a node after they were given; what was not given stays. */
+export function merged(kept: NodeSettings, given: GivenSettings): NodeSettings {
+  const instances = { ...kept.instances, ...given.instances };
+  return { ...kept, ...(given as Partial<NodeSettings>), instances };
+}
+
+function shown(value: GivenSettings[keyof GivenSettings]): string {
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (Array.isArray(value)) return value.toSorted().join(', ');
+  if (typeof value === 'string') return value;
+  const several = Object.entries(value).filter(([, count]) => count !== 1);
+  return several.length === 0
+    ? 'one of each'
+    : several
+        .map(([service, count]) => `${service}=${count}`)
+        .sort()
+        .join(', ');
+}
