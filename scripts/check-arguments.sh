@@ -54,6 +54,8 @@ check_arguments() {
   done
   check_number "${arguments[@]}"
   check_exclusions
+  # For scripts/progress.sh.
+  quiet=${given[--quiet]-} verbose=${given[--verbose]-}
 }
 
 # take_option NAME [VALUE]: succeeds when the option takes the value.

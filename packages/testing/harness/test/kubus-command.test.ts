@@ -26,7 +26,7 @@ import { writeFiles } from './write-files.ts';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const command = join(root, 'kubus');
 /** What the command reads before anything is built. */
-const readFirst = ['scripts/check-arguments.sh', 'packages/tools/cli/arguments.tsv'];
+const readFirst = ['scripts/check-arguments.sh', 'scripts/progress.sh', 'packages/tools/cli/arguments.tsv'];
 const tools = fileURLToPath(new URL('../../../../.kubus/tools/bin', import.meta.url));
 
 /** A checkout with only the command, and a folder of programs as the whole PATH. */
@@ -169,6 +169,7 @@ describe('wrong arguments are refused before anything is installed or built', ()
     ['up --kubeconfig /nowhere', "option '--kubeconfig <path>' argument '/nowhere' is invalid. It does not exist."],
     ['up --scale sync-loop=2', "option '--scale <service=count>' argument 'sync-loop=2' is invalid."],
     ['up --elsewhere prober nobody', "option '--elsewhere <service...>' argument 'nobody' is invalid."],
+    ['up --quiet --verbose', "option '--quiet' cannot be used with option '--verbose'"],
     ['up --elsewhere prober --hosted', "option '--hosted' cannot be used with option '--elsewhere <service...>'"],
     ['up -o json --foreground', "option '--foreground' cannot be used with option '-o, --output <format>'"],
     ['scale prober', "missing required argument 'count'"],
@@ -299,6 +300,47 @@ describe('what is built', () => {
       await rename(`${path}.kept`, path);
     });
     expect(await calls('up')).toBe(complete);
+  });
+
+  describe('what up prints of it', () => {
+    /** The whole output of a build that prints a line, and takes longer than a second. */
+    async function up(args: readonly string[], code = 0): Promise<string> {
+      const [pnpm = ''] = (await readdir(join(checkout, '.kubus/tools'))).filter((name) => name.startsWith('pnpm-'));
+      await writeFiles(checkout, {
+        [`.kubus/tools/${pnpm}/bin/pnpm.mjs`]: `console.log('a:programs: built a'); setTimeout(() => process.exit(${code}), 1200);`,
+      });
+      await change(source);
+      const { stdout, stderr } = await outcome(start(args));
+      return `${stderr}${stdout}`.replaceAll(/\r\n/g, '\n');
+    }
+    const command = () => ['/bin/bash', join(checkout, 'kubus'), 'up'];
+
+    test('one line with its duration', async () => {
+      expect(await up(command())).toMatch(/^kubus: building \.\.\. \d s\nkubus: built a\n\["up"\]\n$/);
+    });
+
+    test('nothing with --quiet', async () => {
+      expect(await up([...command(), '--quiet'])).toBe('["up","--quiet"]\n');
+    });
+
+    test('with --quiet why a build fails', async () => {
+      expect(await up([...command(), '--quiet'], 1)).toBe(
+        'kubus: building ... failed; .kubus/bootstrap.log ends with:\na:programs: built a\n',
+      );
+    });
+
+    test('everything with --verbose', async () => {
+      expect(await up([...command(), '--verbose'])).toMatch(
+        /^kubus: building\na:programs: built a\nkubus: building took \d s\nkubus: built a\n/,
+      );
+    });
+
+    test('on a terminal the seconds, and no colours', async () => {
+      const script = ['/usr/bin/script', '--quiet', '--return', '--command', command().join(' '), '/dev/null'];
+      const seen = await up(script);
+      expect(seen).toMatch(/^kubus: building \.\.\. \rkubus: building \.\.\. 1 s .*\rkubus: building \.\.\. \d s\n/);
+      expect(seen).not.toContain('\u001b');
+    });
   });
 
   test('says what it has built', async () => {

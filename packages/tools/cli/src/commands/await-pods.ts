@@ -4,7 +4,7 @@ import { connectNode } from '../node/node-link.ts';
 import { type PodView, Pods } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
 import { podTable } from './get.ts';
-import { escapeControls, print } from '../output/output.ts';
+import { escapeControls, print, printError } from '../output/output.ts';
 
 /** How long `up` waits for the pods, in milliseconds. */
 const LIMIT_MS = 60_000;
@@ -37,7 +37,7 @@ export function addAwaitPods(program: Command): void {
     setTimeout(() => resolve(false), LIMIT_MS);
     look();
     if (!(await settled)) {
-      print(`\nNot every pod is running after ${LIMIT_MS / 1000} s: "./kubus describe pod NAME" shows why.`);
+      printError(`kubus: not every pod is running after ${LIMIT_MS / 1000} s: "./kubus describe pod NAME" shows why.`);
       process.exitCode = 1;
     }
   });
@@ -54,7 +54,7 @@ function show(list: readonly PodView[], before: readonly string[], node: string)
   const { header, rows } = podTable(list, { wide: false, all: true, node });
   if (rows.length === 0) return [];
   const lines = formatTable(header, rows).split('\n');
-  if (process.stdout.isTTY) {
+  if (process.stdout.isTTY && process.env['TERM'] !== 'dumb') {
     if (before.length > 0) process.stdout.write(`\u001b[${before.length}A`);
     for (const line of lines) process.stdout.write(`\u001b[2K${escapeControls(line)}\n`);
     return lines;

@@ -27,6 +27,8 @@ export interface UpOptions {
   restart?: boolean;
   foreground?: boolean;
   output?: 'json' | 'yaml';
+  quiet?: boolean;
+  verbose?: boolean;
 }
 
 /** The options of `up`. */
@@ -73,6 +75,11 @@ export function upOptions(): Option[] {
       'output',
     ),
     outputOption(),
+    new Option('--quiet', 'print nothing but errors, and the document of --output').conflicts([
+      'verbose',
+      'foreground',
+    ]),
+    new Option('--verbose', 'also print what the build, package managers and the launcher print'),
   ];
 }
 

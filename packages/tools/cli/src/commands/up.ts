@@ -6,7 +6,7 @@ import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { type GivenSettings, type SettingChange, changesOf, explicitSettings } from '../node/given-settings.ts';
 import { restartNode, startNode } from '../node/start-node.ts';
-import type { Progress } from '../node/start-steps.ts';
+import { Progress } from '../node/start-steps.ts';
 import { print, printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 import { addAwaitPods } from './await-pods.ts';
@@ -31,17 +31,20 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   const dir = nodeDir(node);
   const running = (await findProcesses(dir.root, dir.processes)).some(({ what }) => what === 'launcher');
   // With --output, standard output is for the document alone and progress goes to standard error.
-  const progress = options.output === undefined ? process.stdout : process.stderr;
+  const stream = options.output === undefined ? process.stdout : process.stderr;
+  const progress = new Progress(options.quiet === true ? undefined : stream, options.verbose);
   if (running) await keep(dir, { options, given }, progress);
   else await startNode(dir, options, progress);
   // A config-sources that the user runs may be started later.
-  if (!options.elsewhere.includes('config-sources')) await inNode(dir, ['await-pods'], progress.fd);
+  if (!options.elsewhere.includes('config-sources')) {
+    await inNode(dir, ['await-pods'], options.quiet === true ? 'ignore' : stream.fd);
+  }
   if (options.output !== undefined) {
     await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd);
     return;
   }
   if (options.foreground === true) await stay(dir);
-  else printNextSteps(node);
+  else if (options.quiet !== true) printNextSteps(node);
 }
 
 /** Leaves a running node as it is, or starts its services again with what is given. */
@@ -57,7 +60,7 @@ async function keep(
     if (fixed.length === 0) return restartNode(dir, { kept, given, options }, progress);
     throw new UserError(`only a new node can have ${flagsOf(fixed)}: run "kubus down", then "kubus up"`);
   }
-  progress.write(`node ${dir.node} is already running\n`);
+  progress.line(`node ${dir.node} is already running`);
   if (changes.length === 0) return;
   const how =
     fixed.length === 0
@@ -71,8 +74,8 @@ function flagsOf(changes: readonly SettingChange[]): string {
   return changes.map(({ flag }) => flag).join(', ');
 }
 
-/** Runs this program in the node's network namespace. @param output file descriptor for its standard output */
-async function inNode(dir: NodeDir, args: readonly string[], output: number): Promise<void> {
+/** Runs this program in the node's network namespace. @param output file descriptor for its standard output, if it is not ignored */
+async function inNode(dir: NodeDir, args: readonly string[], output: number | 'ignore'): Promise<void> {
   const [program, ...rest] = programInNode(dir, args);
   const child = spawn(program, rest, { stdio: ['inherit', output, 'inherit'] });
   const [code] = (await once(child, 'exit')) as [number | null];
