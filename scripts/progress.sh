@@ -53,3 +53,10 @@ tick() {
     printf '\rkubus: %s ... %d s ' "$1" $((SECONDS - started)) >&2
   done
 }
+
+# Every step is done again as a whole if it was not completed.
+interrupted() {
+  printf '\n' >&2
+  say 'interrupted: the same command goes on where it was'
+  exit 130
+}

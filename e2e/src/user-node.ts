@@ -51,8 +51,18 @@ export class UserNode {
 
   /** `./kubus up`, on the containerd that the tests run on. */
   up(...args: string[]): RunningCommand {
+    return this.start(...this.#upWith(args));
+  }
+
+  /** As {@link up}, in a session of its own: a signal to its process group is what Ctrl-C in a terminal sends. */
+  upInSession(...args: string[]): RunningCommand {
+    // It becomes the command, and so has its pid.
+    return startCommand('setsid', [join(checkout, 'kubus'), ...this.#upWith(args)], nodeEnvironment(this.#folder));
+  }
+
+  #upWith(args: readonly string[]): string[] {
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
-    return this.start('up', ...(chosen === undefined ? [] : ['--containerd', chosen]), ...args);
+    return ['up', ...(chosen === undefined ? [] : ['--containerd', chosen]), ...args];
   }
 
   /** Ids of the running containers, by pod and container name. */

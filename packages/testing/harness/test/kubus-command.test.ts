@@ -343,6 +343,25 @@ describe('what is built', () => {
     });
   });
 
+  test('says how to continue when it is interrupted, and builds again', async () => {
+    const kept = await readFile(ready(), 'utf8');
+    await change(source);
+    const [pnpm = ''] = (await readdir(join(checkout, '.kubus/tools'))).filter((name) => name.startsWith('pnpm-'));
+    const program = `.kubus/tools/${pnpm}/bin/pnpm.mjs`;
+    const noting = await readFile(join(checkout, program), 'utf8');
+    await writeFiles(checkout, {
+      [program]: `process.kill(process.ppid, 'SIGINT'); setTimeout(() => undefined, 100);`,
+    });
+    const { code, stderr } = await kubus('up');
+    expect([code, stderr]).toEqual([
+      130,
+      expect.stringMatching(/building \.\.\. \nkubus: interrupted: the same command goes on/),
+    ]);
+    expect(await readFile(ready(), 'utf8')).toBe(kept);
+    await writeFiles(checkout, { [program]: noting });
+    expect(await calls('up')).toBe(complete);
+  });
+
   test('says what it has built', async () => {
     await change(source);
     const { stderr } = await kubus('restart', 'sync-loop');

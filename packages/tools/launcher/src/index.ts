@@ -11,6 +11,7 @@ export { containerConfig } from './containers/container-config.ts';
 export { containerDir } from './containers/container-dir.ts';
 export { checkRuntimeUse } from './containers/runtime-use.ts';
 export { containerServices } from './containers/container-services.ts';
+export { checkKubeconfig } from './network/api-relay.ts';
 export {
   createNetworkNamespace,
   inNetworkNamespace,

@@ -2,6 +2,8 @@ import { type NodeDir, findProcesses, nodeDir, readSettings } from '@kubus/launc
 import type { Command } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { undoStart } from '../node/failed-start.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { type GivenSettings, type SettingChange, changesOf, explicitSettings } from '../node/given-settings.ts';
@@ -33,64 +35,88 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   // With --output, standard output is for the document alone and progress goes to standard error.
   const stream = options.output === undefined ? process.stdout : process.stderr;
   const progress = new Progress(options.quiet === true ? undefined : stream, options.verbose);
-  if (running) await keep(dir, { options, given }, progress);
-  else await startNode(dir, options, progress);
+  const signal = abortedBySignal();
+  const existed = existsSync(dir.root) || existsSync(dir.run);
+  const begin = running ? await startAgain(dir, { options, given }, progress) : startNode;
+  await begin?.(dir, options, { progress, signal }).catch(async (thrown: unknown) => {
+    throw await undoStart(dir, { existed, signal, thrown });
+  });
   // A config-sources that the user runs may be started later.
   if (!options.elsewhere.includes('config-sources')) {
-    await inNode(dir, ['await-pods'], options.quiet === true ? 'ignore' : stream.fd);
+    await inNode(dir, ['await-pods'], options.quiet === true ? 'ignore' : stream.fd, signal);
   }
-  if (options.output !== undefined) {
-    await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd);
-    return;
+  if (options.output !== undefined && !signal.aborted) {
+    await inNode(dir, ['get', 'pods', '--all-namespaces', '--output', options.output], process.stdout.fd, signal);
   }
-  if (options.foreground === true) await stay(dir);
-  else if (options.quiet !== true) printNextSteps(node);
+  if (options.foreground === true) await stay(dir, signal);
+  else if (signal.aborted) {
+    throw new UserError(`interrupted; node ${node} keeps running: "./kubus --node ${node} down" removes it`);
+  } else if (options.quiet !== true && options.output === undefined) printNextSteps(node);
 }
 
-/** Leaves a running node as it is, or starts its services again with what is given. */
-async function keep(
+/** Aborted by the first SIGINT or SIGTERM; what was begun is then undone, however often Ctrl-C is pressed. */
+function abortedBySignal(): AbortSignal {
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => ending.abort());
+  return ending.signal;
+}
+
+/** How the services of a running node start again with what is given; undefined when the node stays as it is. */
+async function startAgain(
   dir: NodeDir,
   { options, given }: { options: UpOptions; given: GivenSettings },
   progress: Progress,
-): Promise<void> {
+): Promise<typeof startNode | undefined> {
   const kept = await readSettings(dir);
   const changes = kept === undefined ? [] : changesOf(kept, given);
   const fixed = changes.filter(({ needsNewNode }) => needsNewNode);
   if (options.restart === true && kept !== undefined) {
-    if (fixed.length === 0) return restartNode(dir, { kept, given, options }, progress);
+    if (fixed.length === 0) return (dir, options, start) => restartNode(dir, { kept, given, options }, start);
     throw new UserError(`only a new node can have ${flagsOf(fixed)}: run "kubus down", then "kubus up"`);
   }
   progress.line(`node ${dir.node} is already running`);
-  if (changes.length === 0) return;
+  if (changes.length === 0) return undefined;
   const how =
     fixed.length === 0
       ? 'the same command with --restart starts its services again with them; pods keep running'
       : `only a new node can have ${flagsOf(fixed)}: run "kubus down", then the same command`;
   const has = changes.map((change) => `${change.flag} is ${change.has}`).join(', ');
   printError(`kubus: the node was started with other options (${has}): ${how}`);
+  return undefined;
 }
 
 function flagsOf(changes: readonly SettingChange[]): string {
   return changes.map(({ flag }) => flag).join(', ');
 }
 
-/** Runs this program in the node's network namespace. @param output file descriptor for its standard output, if it is not ignored */
-async function inNode(dir: NodeDir, args: readonly string[], output: number | 'ignore'): Promise<void> {
+/**
+ * Runs this program in the node's network namespace, until it ends or the signal ends it.
+ *
+ * @param output file descriptor for its standard output, if it is not ignored
+ */
+async function inNode(
+  dir: NodeDir,
+  args: readonly string[],
+  output: number | 'ignore',
+  signal: AbortSignal,
+): Promise<void> {
+  const { aborted } = signal;
+  if (aborted) return;
   const [program, ...rest] = programInNode(dir, args);
   const child = spawn(program, rest, { stdio: ['inherit', output, 'inherit'] });
+  signal.addEventListener('abort', () => child.kill());
   const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) process.exitCode = 1;
+  if (code !== 0 && !signal.aborted) process.exitCode = 1;
 }
 
 /** Prints changes of pods until Ctrl-C, then takes the node down. */
-async function stay(dir: NodeDir): Promise<void> {
-  const [program, ...rest] = programInNode(dir, ['get', 'pods', '--all-namespaces', '--watch']);
-  const child = spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit'] });
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-    child.once('exit', () => resolve());
-  });
-  child.kill();
+async function stay(dir: NodeDir, signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    const [program, ...rest] = programInNode(dir, ['get', 'pods', '--all-namespaces', '--watch']);
+    const child = spawn(program, rest, { stdio: ['ignore', 'inherit', 'inherit'] });
+    signal.addEventListener('abort', () => child.kill());
+    await once(child, 'exit');
+  }
   print('');
   await down(dir.node, 3);
 }

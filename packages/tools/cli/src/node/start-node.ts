@@ -3,6 +3,7 @@ import {
   type HubChoice,
   type NodeDir,
   type NodeSettings,
+  checkKubeconfig,
   checkNats,
   checkRelayed,
   compileNatives,
@@ -10,6 +11,8 @@ import {
   createNodeDir,
   endProcesses,
   everyService,
+  findCniPlugins,
+  findContainerd,
   findProcesses,
   hostProcess,
   identitiesOf,
@@ -43,13 +46,24 @@ import { type Progress, showSteps, step } from './start-steps.ts';
 /** How long a launcher may take to end, in milliseconds. */
 const LAUNCHER_MS = 5_000;
 
+/** Where a start prints its steps, and what ends it. */
+interface Start {
+  readonly progress: Progress;
+  /** Looked at between steps. */
+  readonly signal: AbortSignal;
+}
+
 /** Starts a node with these options. Resolves when its services are started. */
-export async function startNode(dir: NodeDir, options: UpOptions, progress: Progress): Promise<void> {
-  const { nats } = options;
+export async function startNode(dir: NodeDir, options: UpOptions, start: Start): Promise<void> {
+  const { nats, kubeconfig } = options;
   checkScale(options);
-  if (nats !== undefined) await useNats(dir, nats, options, progress);
+  // Before anything is created; the launcher looks again.
+  if (kubeconfig !== undefined) await checkKubeconfig(kubeconfig);
+  await findContainerd(options.containerd);
+  await findCniPlugins();
+  if (nats !== undefined) await useNats(dir, nats, options, start.progress);
   await useGivenHub(dir, options);
-  await launch(dir, settingsOf(options), progress);
+  await launch(dir, settingsOf(options), start);
 }
 
 /**
@@ -59,7 +73,7 @@ export async function startNode(dir: NodeDir, options: UpOptions, progress: Prog
 export async function restartNode(
   dir: NodeDir,
   { kept, given, options }: { kept: NodeSettings; given: GivenSettings; options: UpOptions },
-  progress: Progress,
+  start: Start,
 ): Promise<void> {
   checkScale(options);
   const settings = merged(kept, given);
@@ -70,7 +84,7 @@ export async function restartNode(
     throw new UserError(`--hosted cannot be used on a node with --elsewhere ${settings.elsewhere.join(' ')}`);
   }
   await useGivenHub(dir, options);
-  await launch(dir, settings, progress);
+  await launch(dir, settings, start);
 }
 
 function checkScale({ scale }: UpOptions): void {
@@ -80,13 +94,14 @@ function checkScale({ scale }: UpOptions): void {
 }
 
 /** Starts the launcher, which ends the services that another one has left. */
-async function launch(dir: NodeDir, given: GivenSettings, progress: Progress): Promise<void> {
+async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: Start): Promise<void> {
   const cache = join(checkout, '.kubus/cache');
   // Not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step(progress, 'building images and native programs', async () => {
     await compileNatives(cache);
     return buildImages(cache);
   });
+  signal.throwIfAborted();
   await createNodeDir(dir);
   await createNetworkNamespace(dir.networkNamespace);
   if (given.kubeconfig !== undefined) await keepNetworkNamespace(dir.machineNamespace);
@@ -105,6 +120,7 @@ async function launch(dir: NodeDir, given: GivenSettings, progress: Progress): P
   });
   const before = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => what === 'launcher');
   await endProcesses(before, LAUNCHER_MS);
+  signal.throwIfAborted();
   await writeSettings(dir, settings);
   const log = join(dir.logs, 'launcher.log');
   const from = await stat(log).then(
@@ -124,7 +140,7 @@ async function launch(dir: NodeDir, given: GivenSettings, progress: Progress): P
     env: nodeProgramEnv,
     log,
   });
-  await showSteps(progress, log, from, launcher.exited);
+  await showSteps(progress, { log, from, exited: launcher.exited }, signal);
 }
 
 /** Prepares the node for an external NATS server; throws before anything is started when the server cannot be used. */

@@ -56,8 +56,18 @@ export async function step<T>(progress: Progress, what: string, action: () => Pr
   return result;
 }
 
-/** Prints each step in the launcher's log with its duration in seconds, until the node is started. Throws a {@link UserError} when that fails. */
-export async function showSteps(progress: Progress, log: string, from: number, exited: Promise<string>): Promise<void> {
+/**
+ * Prints each step in the launcher's log with its duration in seconds, until the node is started.
+ *
+ * @param launcher.from where its part of the log begins
+ * @param signal ends the waiting with its reason
+ * @throws UserError when the node cannot be started.
+ */
+export async function showSteps(
+  progress: Progress,
+  { log, from, exited }: { log: string; from: number; exited: Promise<string> },
+  signal: AbortSignal,
+): Promise<void> {
   let shown = from;
   const watcher = watch(log);
   const outcome = Promise.withResolvers<string | undefined>();
@@ -79,9 +89,11 @@ export async function showSteps(progress: Progress, log: string, from: number, e
     outcome.resolve(`the launcher ended (${status}): see ${log}`);
   });
   look();
+  signal.addEventListener('abort', () => outcome.resolve(undefined));
   const failed = await outcome.promise;
   watcher.close();
   progress.end();
+  signal.throwIfAborted();
   if (failed !== undefined) throw new UserError(failed);
 }
 

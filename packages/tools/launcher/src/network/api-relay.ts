@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { toError } from '@kubus/ports';
 import { parse } from 'yaml';
@@ -33,6 +33,24 @@ export function nodeKubeconfig(dir: NodeDir): string {
 }
 
 /**
+ * Checks a kubeconfig before a node is started with it.
+ *
+ * @throws LauncherError `BadKubeconfig` with file and field.
+ */
+export async function checkKubeconfig(path: string): Promise<void> {
+  const { cluster, user } = await readContext(path);
+  const files = [
+    ...namedFiles(cluster.cluster, clusterFiles, dirname(path)),
+    ...namedFiles(user.user ?? {}, userFiles, dirname(path)),
+  ];
+  for (const [field, file] of files) {
+    await access(file, constants.R_OK).catch((error: unknown) => {
+      throw bad(path, `${field}: ${toError(error).message}`, error);
+    });
+  }
+}
+
+/**
  * Writes the node's kubeconfig: the current context of the given one, with the relay instead of the server. Files that it names stay where
  * they are.
  *
@@ -40,13 +58,7 @@ export function nodeKubeconfig(dir: NodeDir): string {
  * @throws LauncherError `BadKubeconfig` with file and field.
  */
 export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promise<ServerAddress> {
-  const { 'current-context': current, contexts, clusters, users, ...rest } = await readKubeconfig(path);
-  const context = contexts.find(({ name }) => name === current);
-  const cluster = clusters.find(({ name }) => name === context?.context.cluster);
-  const user = users.find(({ name }) => name === context?.context.user);
-  if (context === undefined || cluster === undefined || user === undefined) {
-    throw bad(path, `current-context "${current}" does not exist, or has no cluster or user`);
-  }
+  const { context, cluster, user, rest } = await readContext(path);
   const folder = dirname(path);
   const url = new URL(cluster.cluster.server);
   const relayed = {
@@ -57,7 +69,6 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
   };
   const own = {
     ...rest,
-    'current-context': current,
     contexts: [context],
     clusters: [{ ...cluster, cluster: relayed }],
     users: [{ ...user, user: withAbsolute(user.user ?? {}, userFiles, folder) }],
@@ -71,6 +82,19 @@ export function startApiRelay(dir: NodeDir, program: string, server: ServerAddre
   return startRelay({ dir, what: apiRelay, program, port: API_PORT, server });
 }
 
+/** The current context of a kubeconfig with its cluster and user, and the fields besides the three lists. */
+async function readContext(path: string) {
+  const { contexts, clusters, users, ...rest } = await readKubeconfig(path);
+  const current = rest['current-context'];
+  const context = contexts.find(({ name }) => name === current);
+  const cluster = clusters.find(({ name }) => name === context?.context.cluster);
+  const user = users.find(({ name }) => name === context?.context.user);
+  if (context === undefined || cluster === undefined || user === undefined) {
+    throw bad(path, `current-context "${current}" does not exist, or has no cluster or user`);
+  }
+  return { context, cluster, user, rest };
+}
+
 async function readKubeconfig(path: string): Promise<z.infer<typeof kubeconfigSchema>> {
   let document: unknown;
   try {
@@ -80,15 +104,28 @@ async function readKubeconfig(path: string): Promise<z.infer<typeof kubeconfigSc
   }
   const parsed = kubeconfigSchema.safeParse(document);
   if (parsed.success) return parsed.data;
-  throw bad(path, parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; '));
+  throw bad(
+    path,
+    parsed.error.issues
+      .map(({ path: at, message }) => (at.length === 0 ? message : `${at.join('.')}: ${message}`))
+      .join('; '),
+  );
 }
 
 function withAbsolute(fields: Readonly<Record<string, unknown>>, names: readonly string[], folder: string): object {
-  const files = names.flatMap((name) => {
+  return { ...fields, ...Object.fromEntries(namedFiles(fields, names, folder)) };
+}
+
+/** The files that these fields name, as absolute paths. */
+function namedFiles(
+  fields: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+  folder: string,
+): [field: string, path: string][] {
+  return names.flatMap((name) => {
     const file = fields[name];
-    return typeof file === 'string' ? [[name, resolve(folder, file)] as const] : [];
+    return typeof file === 'string' ? [[name, resolve(folder, file)]] : [];
   });
-  return { ...fields, ...Object.fromEntries(files) };
 }
 
 function bad(path: string, message: string, cause?: unknown): LauncherError {
