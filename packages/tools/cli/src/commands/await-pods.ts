@@ -69,5 +69,6 @@ function withoutAge(line: string): string {
     .trim()
     .split(/\s{2,}/)
     .slice(0, -1)
-    .join(' ');
+    .join(' ')
+    .replace(/ \(\S+ ago\)/, '');
 }

@@ -13,7 +13,7 @@ import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
 import { outputOption, printDocument, print } from '../output/output.ts';
 import { type RecordedEvent, eventsOf, lastSeen, newestEvents } from '../pods/recorded-events.ts';
-import { type PodView, Pods, podDocument, statusWord } from '../pods/pods.ts';
+import { type PodView, Pods, columnsOf, podDocument } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
 
 export function addDescribe(program: Command): void {
@@ -63,7 +63,7 @@ function describePod(pod: PodView, node: string): string[] {
     field('Start Time', status?.startTime ?? undefined),
     field('Labels', pairs(work.pod?.metadata.labels)),
     field('Annotations', pairs(work.pod?.metadata.annotations)),
-    field('Status', statusWord(pod)),
+    field('Status', columnsOf(pod).status),
     field(
       'Worker',
       `${work.worker}, ${worker?.state ?? 'not started'}${worker?.error === undefined ? '' : `: ${worker.error}`}`,

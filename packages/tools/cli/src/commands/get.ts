@@ -2,7 +2,8 @@ import { manifest } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { type OutputFormat, outputOption, printDocument, print, printError } from '../output/output.ts';
-import { type PodView, Pods, podDocument, statusWord } from '../pods/pods.ts';
+import { type PodView, Pods, columnsOf, podDocument } from '../pods/pods.ts';
+import type { PodColumns } from '../pods/pod-columns.ts';
 import { formatAge, formatTable } from '../output/table.ts';
 
 interface GetPodsOptions {
@@ -74,8 +75,11 @@ async function getPods(link: NodeLink, name: string | undefined, options: GetPod
         .map((cell, index) => cell.padEnd(widths[index] ?? 0))
         .join('   ')
         .trimEnd();
-      // Print a row only when a column other than its age has changed.
-      const key = row.filter((_, index) => header[index] !== 'AGE').join(' ');
+      // Print a row only when something other than a time has changed.
+      const key = row
+        .filter((_, index) => header[index] !== 'AGE')
+        .join(' ')
+        .replace(/ \(\S+ ago\)/, '');
       if (last.get(uid) !== key) print(line);
       last.set(uid, key);
     }
@@ -100,21 +104,23 @@ export function podTable(
   ];
   const rows = pods.map((pod) => {
     const { work, status } = pod;
-    const statuses = status?.containerStatuses ?? [];
-    const total = work.pod?.spec.containers.length ?? statuses.length;
-    const ready = statuses.filter((one) => one.ready).length;
-    const restarts = statuses.reduce((sum, { restartCount }) => sum + restartCount, 0);
+    const printed = columnsOf(pod);
     return [
       ...(columns.all ? [work.ref.namespace] : []),
       work.ref.name,
-      `${ready}/${total}`,
-      statusWord(pod),
-      String(restarts),
+      `${printed.ready}/${printed.total}`,
+      printed.status,
+      restartsText(printed),
       formatAge(Date.now() - Date.parse(status?.startTime ?? work.firstSeen)),
       ...(columns.wide ? [status?.podIP ?? '<none>', columns.node] : []),
     ];
   });
   return { header, rows };
+}
+
+function restartsText({ restarts, restartedAt }: PodColumns): string {
+  if (restarts === 0 || restartedAt === undefined) return String(restarts);
+  return `${restarts} (${formatAge(Date.now() - Date.parse(restartedAt))} ago)`;
 }
 
 async function getManifests(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {

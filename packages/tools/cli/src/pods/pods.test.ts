@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, PodStatus } from '@kubus/contracts';
 import { podTable } from '../commands/get.ts';
-import { type PodView, podDocument, statusWord } from './pods.ts';
+import { type PodView, columnsOf, podDocument } from './pods.ts';
 
 const ref = { uid: 'u1', name: 'web-node0', namespace: 'default' };
 
@@ -20,6 +20,8 @@ function view(status: PodStatus | undefined, work: Partial<PodView['work']> = {}
     worker: undefined,
   };
 }
+
+const statusOf = (pod: PodView) => columnsOf(pod).status;
 
 type State = ContainerStatus['state'];
 
@@ -67,18 +69,18 @@ describe('the STATUS column of a pod', () => {
     ],
     ['NotReady', { phase: 'Running', containerStatuses: containers(running, ended(0, { reason: 'Completed' })) }],
   ])('%s: %j', (word, status) => {
-    expect(statusWord(view(status))).toBe(word);
+    expect(statusOf(view(status))).toBe(word);
   });
 
   test('is Terminating while a deleted pod has running containers', () => {
     const crashing = { phase: 'Running', containerStatuses: containers(waiting('CrashLoopBackOff')) };
     const done = { phase: 'Succeeded', containerStatuses: containers(ended(0, { reason: 'Completed' })) };
-    expect(statusWord(view(crashing, { work: 'kill' }))).toBe('Terminating');
-    expect(statusWord(view(undefined, { work: 'kill', pod: undefined }))).toBe('Terminating');
-    expect(statusWord(view(done, { work: 'kill' }))).toBe('Completed');
+    expect(statusOf(view(crashing, { work: 'kill' }))).toBe('Terminating');
+    expect(statusOf(view(undefined, { work: 'kill', pod: undefined }))).toBe('Terminating');
+    expect(statusOf(view(done, { work: 'kill' }))).toBe('Completed');
     const metadata = { ...ref, deletionTimestamp: '2030-01-01T00:00:00Z' };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } };
-    expect(statusWord(view(crashing, { pod }))).toBe('Terminating');
+    expect(statusOf(view(crashing, { pod }))).toBe('Terminating');
   });
 });
 

@@ -1,5 +1,4 @@
 import {
-  type ContainerState,
   type Pod,
   type PodStatus,
   type PodStatusReport,
@@ -12,6 +11,7 @@ import {
 import type { FactReader } from '@kubus/bus';
 import type { NodeLink } from '../node/node-link.ts';
 import { UserError } from '../user-error.ts';
+import { type PodColumns, podColumns } from './pod-columns.ts';
 
 /** What the command line shows of a pod, from the facts of several services. */
 export interface PodView {
@@ -109,31 +109,8 @@ export function podDocument({ work, status }: PodView): Pod & { status?: PodStat
   };
 }
 
-/** kubectl's STATUS column: the phase, or a more specific reason. */
-export function statusWord({ work, status }: PodView): string {
-  const phase = status?.phase ?? 'Pending';
-  const ending = work.work === 'kill' || work.pod?.metadata.deletionTimestamp !== undefined;
-  if (ending && phase !== 'Succeeded' && phase !== 'Failed') return 'Terminating';
-  const containers = status?.containerStatuses ?? [];
-  // That of the first container that has one.
-  const reason = containers.map(({ state }) => stateWord(state)).find((word) => word !== undefined);
-  const word = reason ?? (isEmpty(status?.reason) ? phase : status?.reason);
-  if (word !== 'Completed' || !containers.some(({ state, ready }) => state?.running !== undefined && ready)) {
-    return word ?? phase;
-  }
-  const ready = status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True');
-  return ready === true ? 'Running' : 'NotReady';
-}
-
-/** The reason that is shown for a container that is not running; undefined for one that is. */
-function stateWord(state: ContainerState | undefined): string | undefined {
-  const { waiting, terminated } = state ?? {};
-  if (!isEmpty(waiting?.reason)) return waiting?.reason;
-  if (terminated === undefined) return undefined;
-  if (!isEmpty(terminated.reason)) return terminated.reason;
-  return (terminated.signal ?? 0) === 0 ? `ExitCode:${terminated.exitCode}` : `Signal:${terminated.signal ?? 0}`;
-}
-
-function isEmpty(text: string | undefined): boolean {
-  return text === undefined || text === '';
+/** What kubectl shows of the pod. */
+export function columnsOf({ work, status }: PodView): PodColumns {
+  const isDeleted = work.work === 'kill' || work.pod?.metadata.deletionTimestamp !== undefined;
+  return podColumns({ spec: work.pod?.spec, status, isDeleted });
 }
