@@ -264,6 +264,11 @@ test('of two pods with one name the first file’s is used, with a single Kubern
   const { follower } = await begin();
   expect(follower.running).toEqual(['x-n=i']);
   expect(follower.takeLog().filter((line) => line.startsWith('event'))).toEqual(['event x-n FailedValidation']);
+  const message = 'Duplicate value: "x-n": pod default/x-n of /m/a.yaml has it; this pod is not run';
+  expect(follower.manifests.get('/m/b.yaml')).toMatchObject({
+    pods: [],
+    errors: [{ field: 'metadata.name', message }],
+  });
   folder.files.set('/m/c.yaml', manifestOf('c'));
   folder.changed();
   await clock.advance(5);
@@ -272,6 +277,7 @@ test('of two pods with one name the first file’s is used, with a single Kubern
   folder.changed();
   await clock.advance(5);
   expect(follower.running).toEqual(['c-n=i', 'x-n=j']);
+  expect(follower.manifests.get('/m/b.yaml')).toMatchObject({ pods: [{ name: 'x-n' }], errors: [] });
 });
 
 test('of two pods with one UID the second one is an error of its file, until the first one is removed', async () => {

@@ -1,5 +1,13 @@
 import { ownerOf } from '@kubus/admission';
-import { manifest, networkCondition, podWork, runtimeCondition, serviceShare, stuckService } from '@kubus/contracts';
+import {
+  type ManifestReport,
+  manifest,
+  networkCondition,
+  podWork,
+  runtimeCondition,
+  serviceShare,
+  stuckService,
+} from '@kubus/contracts';
 import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
@@ -23,6 +31,8 @@ interface ServiceState {
 
 /** How long a service may take to answer, in milliseconds. */
 const ANSWER_MS = 1_000;
+/** How many errors of manifests are shown; "kubus get manifests" has all. */
+const SHOWN_FAULTS = 3;
 
 export function addStatus(program: Command): void {
   program
@@ -42,7 +52,8 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     link.facts(stuckService),
   ]);
   const reports = [...read].map(({ value }) => value);
-  const manifests = { count: reports.length, faulty: reports.filter(({ errors }) => errors.length > 0).length };
+  const faults = manifestFaults(reports);
+  const manifests = { count: reports.length, faulty: new Set(faults.map(({ path }) => path)).size, faults };
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
   const { instances = {}, kubeconfig, observatory } = (await readSettings(link.dir)) ?? {};
@@ -81,9 +92,19 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
     if (manifests.faulty > 0) {
       print(`manifests  ${manifests.faulty} of ${manifests.count} have errors: see "kubus get manifests"`);
+      for (const { path, message } of faults.slice(0, SHOWN_FAULTS)) print(`           ${path}: ${message}`);
     }
   }
   if (!healthy) process.exitCode = 1;
+}
+
+/** The errors of manifests, such as that another file has the pod; sorted by file. */
+export function manifestFaults(reports: readonly ManifestReport[]): { path: string; message: string }[] {
+  return reports
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+    .flatMap(({ path, errors }) =>
+      errors.map(({ field, message }) => ({ path, message: field === undefined ? message : `${field}: ${message}` })),
+    );
 }
 
 function stuckText({ count, at, reason }: NonNullable<ServiceState['stuck']>): string {
