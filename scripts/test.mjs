@@ -22,6 +22,9 @@ const SLOWEST = 20;
  */
 const SLOWEST_LIMIT_S = 2000;
 
+/** Test files at once. Most of them start processes and wait for them: with as many as processors, these would be idle for a third of the run. */
+const WORKERS = availableParallelism() + 2;
+
 const root = resolve(import.meta.dirname, '..');
 const { values: options } = parseArgs({ options: { soak: { type: 'boolean' }, limit: { type: 'boolean' } } });
 const soak = (options.soak ?? false) || process.env.KUBUS_TEST_SOAK === '1';
@@ -45,8 +48,7 @@ if (!prepared) broken.push('the tests did not run, because generated or built fi
 else {
   if (changed.length > 0) {
     const ran = await jest('packages', root, [
-      // Many of these tests wait for processes.
-      `--maxWorkers=${availableParallelism() + 1}`,
+      `--maxWorkers=${WORKERS}`,
       // A worker that has run many files is replaced: it would be slowed down by what Jest keeps of each.
       '--workerIdleMemoryLimit=1GB',
       `--testSequencer=${join(root, 'scripts/test-order.mjs')}`,
@@ -60,8 +62,8 @@ else {
     if (!soak && ran.length > 0) writeRecord(root, recordAfter(record, packages, await testTasks(), ran));
   }
   await checks;
-  // These tests run real nodes and wait more than they compute: they run last, three at a time on two cores.
-  files.push(...(await jest('end to end', join(root, 'e2e'), ['--maxWorkers=3'])));
+  // These tests run real nodes: they run last.
+  files.push(...(await jest('end to end', join(root, 'e2e'), [`--maxWorkers=${WORKERS}`])));
 }
 
 const tasks = [
