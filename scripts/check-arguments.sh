@@ -60,12 +60,15 @@ check_arguments() {
 
 # take_option NAME [VALUE]: succeeds when the option takes the value.
 take_option() {
-  flag=${flags[$owner $1]-} many=''
+  local of=$owner
+  # The option of all commands.
+  [[ $1 != --node ]] || of=kubus
+  flag=${flags[$of $1]-} many=''
   [[ -n $flag ]] || refuse "unknown option '$1'"
   given[$flag]=1
   [[ $flag == *\<* ]] || return 1
   (($# > 1)) || refuse "option '$flag' argument missing"
-  pattern=${patterns[$owner $flag]}
+  pattern=${patterns[$of $flag]}
   if [[ $pattern == @path ]]; then
     [[ -e $2 ]] || refuse "option '$flag' argument '$2' is invalid. It does not exist."
   else

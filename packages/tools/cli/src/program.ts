@@ -38,7 +38,7 @@ export function createProgram(): Command {
   const program = new Command('kubus')
     .description('Kubus: a Kubernetes node agent made of cooperating services over NATS')
     .version(version, '-V, --version')
-    .addOption(nodeOption())
+    .addOption(nodeOption().default('node0').env('KUBUS_NODE'))
     .configureHelp({ showGlobalOptions: true })
     .enablePositionalOptions()
     .exitOverride();
@@ -75,6 +75,7 @@ export function createProgram(): Command {
     add(program);
   }
   // The kubus script runs these two itself; they are listed here for the help only.
+  acceptNodeAfter(program);
   program.command('test').description('install missing tools and run every test (run by the kubus script)');
   program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
   return program;
@@ -82,13 +83,29 @@ export function createProgram(): Command {
 
 /** `--node`, the option of all commands. */
 function nodeOption(): Option {
-  return new Option('--node <name>', 'name of the node')
-    .argParser((name: string) => {
-      if (!isNodeName(name)) throw new InvalidArgumentError(`${nodeNameRule}.`);
-      return name;
-    })
-    .default('node0')
-    .env('KUBUS_NODE');
+  return new Option('--node <name>', 'name of the node').argParser((name: string) => {
+    if (!isNodeName(name)) throw new InvalidArgumentError(`${nodeNameRule}.`);
+    return name;
+  });
+}
+
+/** Accepts `--node` after the name of a command, too, except of `kubelet`, whose options are those of the kubelet. */
+function acceptNodeAfter(program: Command): void {
+  for (const command of descendants(program)) {
+    if (command.name() !== 'kubelet') command.addOption(nodeOption().hideHelp());
+  }
+  program.hook('preAction', (_, command) => {
+    for (let at: Command | null = command; at !== null && at !== program; at = at.parent) {
+      const { node } = at.opts<{ node?: string }>();
+      if (node === undefined) continue;
+      program.setOptionValue('node', node);
+      return;
+    }
+  });
+}
+
+function descendants({ commands }: Command): Command[] {
+  return commands.flatMap((command) => [command, ...descendants(command)]);
 }
 
 /**

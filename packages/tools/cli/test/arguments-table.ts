@@ -20,7 +20,9 @@ export function readTable(): { path: URL; present: string; wanted: string } {
 
 /** Of a command whose arguments are those of a subcommand or of another program, only the name. */
 function linesOf(command: Command): string[] {
-  const { commands, options, registeredArguments } = command;
+  const { commands, registeredArguments } = command;
+  // `--node` is accepted after each command, too.
+  const options = command.options.filter(({ hidden }) => !hidden);
   const isOpen = commands.length > 0 || registeredArguments.some(({ variadic }) => variadic) || options.length === 0;
   if (isOpen) return [`${command.name()}\t*`];
   const names = registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)).join(' ');

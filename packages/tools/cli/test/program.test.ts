@@ -160,6 +160,13 @@ test.each([
   expect(existsSync(`/var/lib/kubus/${NODE}`)).toBe(false);
 });
 
+test('--node is accepted after the command, too, and the last one counts', async () => {
+  for (const args of ['status --node other-node', 'get pods --node other-node', 'get --node other-node pods']) {
+    const { error } = await parsed(...args.split(' '));
+    expect([args, String(error)]).toEqual([args, expect.stringContaining('node other-node does not exist')]);
+  }
+});
+
 test('the graph shows the publishers and readers of each subject, as text and as JSON', async () => {
   const graph = JSON.parse((await parsed('graph', '-o', 'json')).stdout) as Record<
     string,
