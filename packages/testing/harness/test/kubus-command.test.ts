@@ -194,6 +194,8 @@ describe('wrong arguments are refused before anything is installed or built', ()
     'exec a --nonsense -- ls -x',
     'get anything --at-all',
     'up --nonsense --help',
+    // It is prepared, and suggests another command.
+    'stauts',
   ])('what may be right is left to the program: %s', async (line) => {
     await prepare();
     const { code, stderr } = await kubus(...line.split(' '));
