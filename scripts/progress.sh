@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-# Runs a command that may take long: prints one line with what is done and how many seconds it took, while they pass on a terminal. With
+# Runs a command that may take long: prints one line with what is done and the seconds as they pass. With
 # --verbose also what it prints, with --quiet only why it failed.
 step() {
   local what=$1 started=$SECONDS ticker='' result=0 before
@@ -26,8 +26,8 @@ step() {
     say "$what took $((SECONDS - started)) s"
     return
   fi
-  [[ -n $quiet ]] || printf 'kubus: %s ... ' "$what" >&2
-  if [[ -t 2 && -z $quiet ]]; then
+  if [[ -z $quiet ]]; then
+    printf 'kubus: %s ... ' "$what" >&2
     tick "$what" 9>&- &
     ticker=$!
   fi
@@ -35,7 +35,7 @@ step() {
   if [[ -n $ticker ]]; then
     kill "$ticker"
     wait "$ticker" 2>/dev/null || true
-    printf '\rkubus: %s ... ' "$what" >&2
+    [[ ! -t 2 ]] || printf '\rkubus: %s ... ' "$what" >&2
   fi
   if ((result != 0)); then
     [[ -z $quiet ]] || printf 'kubus: %s ... ' "$what" >&2
@@ -46,16 +46,21 @@ step() {
   [[ -n $quiet ]] || printf '%d s\n' $((SECONDS - started)) >&2
 }
 
-# Ends with the script: Ctrl-C does not reach a process in the background.
+# Each second in place on a terminal, else every ten seconds. It ends with the script: Ctrl-C does not reach a process in the background.
 tick() {
-  local started=$SECONDS
-  while sleep 1 && kill -0 $$ 2>/dev/null; do
-    printf '\rkubus: %s ... %d s ' "$1" $((SECONDS - started)) >&2
+  local started=$SECONDS every=10 format='%d s ... '
+  [[ ! -t 2 ]] || every=1 format="\rkubus: $1 ... %d s "
+  # What is left of it holds no pipe of a reader that waits for the end of the output.
+  while sleep $every >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    # shellcheck disable=SC2059
+    printf "$format" $((SECONDS - started)) >&2
   done
 }
 
 # Every step is done again as a whole if it was not completed.
 interrupted() {
+  # That of the step that was running.
+  [[ -z ${ticker-} ]] || kill "$ticker" || true
   printf '\n' >&2
   say 'interrupted: the same command goes on where it was'
   exit 130

@@ -21,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { leftToTheProgram, refused } from './command-lines.ts';
 import { writeFiles } from './write-files.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -153,29 +154,7 @@ describe('without root', () => {
 });
 
 describe('wrong arguments are refused before anything is installed or built', () => {
-  test.each([
-    ['--node Not_A_Name up', "option '--node <name>' argument 'Not_A_Name' is invalid."],
-    ['--node=a..b up', "option '--node <name>' argument 'a..b' is invalid."],
-    ['upp', "unknown command 'upp'"],
-    ['up --observatroy', "unknown option '--observatroy'"],
-    ['up -x', "unknown option '-x'"],
-    ['up --node A', "option '--node <name>' argument 'A' is invalid."],
-    ['up --node', "option '--node <name>' argument missing"],
-    ['up --hosted=yes', "unknown option '--hosted=yes'"],
-    ['up here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
-    ['up -- here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
-    ['up --log-level', "option '--log-level <level>' argument missing"],
-    ['up --log-level=loud', "option '--log-level <level>' argument 'loud' is invalid."],
-    ['up -oxml', "option '-o, --output <format>' argument 'xml' is invalid."],
-    ['up --kubeconfig /nowhere', "option '--kubeconfig <path>' argument '/nowhere' is invalid. It does not exist."],
-    ['up --scale sync-loop=2', "option '--scale <service=count>' argument 'sync-loop=2' is invalid."],
-    ['up --elsewhere prober nobody', "option '--elsewhere <service...>' argument 'nobody' is invalid."],
-    ['up --quiet --verbose', "option '--quiet' cannot be used with option '--verbose'"],
-    ['up --elsewhere prober --hosted', "option '--hosted' cannot be used with option '--elsewhere <service...>'"],
-    ['up -o json --foreground', "option '--foreground' cannot be used with option '-o, --output <format>'"],
-    ['scale prober', "missing required argument 'count'"],
-    ['restart', "missing required argument 'service'"],
-  ])('%s', async (line, message) => {
+  test.each(refused)('%s', async (line, message) => {
     expect(await kubus(...line.split(' '))).toEqual({ code: 2, stdout: '', stderr: `error: ${message}\n` });
     expect(await readdir(checkout)).not.toContain('.kubus');
   });
@@ -185,18 +164,7 @@ describe('wrong arguments are refused before anything is installed or built', ()
     expect(await outcome(child)).toMatchObject({ code: 2, stderr: expect.stringContaining("argument 'A' is invalid") });
   });
 
-  test.each([
-    '--node=a up --hosted',
-    'up --manifests . --elsewhere prober node-api --scale=prober=2 -o json --log-level debug',
-    'up -ojson --hub x --journal',
-    'down --grace 3',
-    'logs a b -fn default --tail 3',
-    'exec a --nonsense -- ls -x',
-    'get anything --at-all',
-    'up --nonsense --help',
-    // It is prepared, and suggests another command.
-    'stauts',
-  ])('what may be right is left to the program: %s', async (line) => {
+  test.each(leftToTheProgram)('what may be right is left to the program: %s', async (line) => {
     await prepare();
     const { code, stderr } = await kubus(...line.split(' '));
     // `up` prepares first, and the first tool that it looks for is missing here.
@@ -264,6 +232,11 @@ describe('what is built', () => {
     return noted.trim();
   }
 
+  async function pnpmProgram(): Promise<string> {
+    const names = await readdir(join(checkout, '.kubus/tools'));
+    return `.kubus/tools/${names.find((name) => name.startsWith('pnpm-')) ?? ''}/bin/pnpm.mjs`;
+  }
+
   /** The clock of a file system advances in steps of some milliseconds: writes until the file is newer than the last build. */
   async function change(file: string, write = (path: string) => writeFile(path, '// changed')): Promise<void> {
     const path = join(checkout, file);
@@ -308,9 +281,8 @@ describe('what is built', () => {
   describe('what up prints of it', () => {
     /** The whole output of a build that prints a line, and takes longer than a second. */
     async function up(args: readonly string[], code = 0): Promise<string> {
-      const [pnpm = ''] = (await readdir(join(checkout, '.kubus/tools'))).filter((name) => name.startsWith('pnpm-'));
       await writeFiles(checkout, {
-        [`.kubus/tools/${pnpm}/bin/pnpm.mjs`]: `console.log('a:programs: built a'); setTimeout(() => process.exit(${code}), 1200);`,
+        [await pnpmProgram()]: `console.log('a:programs: built a'); setTimeout(() => process.exit(${code}), 1200);`,
       });
       await change(source);
       const { stdout, stderr } = await outcome(start(args));
@@ -322,14 +294,17 @@ describe('what is built', () => {
       expect(await up(command())).toMatch(/^kubus: building \.\.\. \d s\nkubus: built a\n\["up"\]\n$/);
     });
 
-    test('nothing with --quiet', async () => {
-      expect(await up([...command(), '--quiet'])).toBe('["up","--quiet"]\n');
+    test('the seconds meanwhile when it takes long', async () => {
+      await rm(join(programs, 'sleep'));
+      await writeFile(join(programs, 'sleep'), '#!/bin/bash\nexec /usr/bin/sleep 0.3', { mode: 0o755 });
+      expect(await up(command())).toMatch(/^kubus: building \.\.\. (\d s \.\.\. )+\d s\nkubus: built a\n/);
     });
 
-    test('with --quiet why a build fails', async () => {
-      expect(await up([...command(), '--quiet'], 1)).toBe(
-        'kubus: building ... failed; .kubus/bootstrap.log ends with:\na:programs: built a\n',
-      );
+    test('with --quiet only why a build fails', async () => {
+      const args = [...command(), '--quiet'];
+      expect(await up(args)).toBe('["up","--quiet"]\n');
+      const why = 'kubus: building ... failed; .kubus/bootstrap.log ends with:\na:programs: built a\n';
+      expect(await up(args, 1)).toBe(why);
     });
 
     test('everything with --verbose', async () => {
@@ -349,8 +324,7 @@ describe('what is built', () => {
   test('says how to continue when it is interrupted, and builds again', async () => {
     const kept = await readFile(ready(), 'utf8');
     await change(source);
-    const [pnpm = ''] = (await readdir(join(checkout, '.kubus/tools'))).filter((name) => name.startsWith('pnpm-'));
-    const program = `.kubus/tools/${pnpm}/bin/pnpm.mjs`;
+    const program = await pnpmProgram();
     const noting = await readFile(join(checkout, program), 'utf8');
     await writeFiles(checkout, {
       [program]: `process.kill(process.ppid, 'SIGINT'); setTimeout(() => undefined, 100);`,
