@@ -22,8 +22,8 @@ const SLOWEST = 20;
  */
 const SLOWEST_LIMIT_S = 2000;
 
-/** Test files at once. Most of them start processes and wait for them: with as many as processors, these would be idle for a third of the run. */
-const WORKERS = availableParallelism() + 2;
+/** Test files at once. They start processes and wait for them; with still more, the processors have nothing left to do it faster. */
+const WORKERS = availableParallelism() + 1;
 
 const root = resolve(import.meta.dirname, '..');
 const { values: options } = parseArgs({ options: { soak: { type: 'boolean' }, limit: { type: 'boolean' } } });
