@@ -38,7 +38,7 @@ enum { DEFAULT_LIMIT = 45000, STATUS_LIMIT = 3000, VERSION_LIMIT = 2000, FIRST_P
 
 extern char **environ;
 static char cni_version[16] = "0.1.0"; /* What a configuration without a version means. */
-static char reason[256] = "no attempt was made";
+static char reason[256];
 static int64_t deadline;
 
 static int64_t now(void)
@@ -72,6 +72,12 @@ static int missed(const char *what, const char *why)
 {
 	snprintf(reason, sizeof reason, "%s: %s", what, why);
 	return 0;
+}
+
+/* Time is up in the middle of an attempt: what an earlier one met says more. */
+static int late(const char *why)
+{
+	return *reason ? 0 : missed(SOCKET_NAME, why);
 }
 
 #include "frame.h"
@@ -171,10 +177,12 @@ static int receive(int fd, struct bytes *to, size_t wanted)
 	while (to->length < wanted) {
 		size_t left = wanted - to->length;
 		if (!limit_next(fd, SO_RCVTIMEO))
-			return missed(SOCKET_NAME, "no answer in time");
+			return late("no answer in time");
 		ssize_t got = recv(fd, part, left < sizeof part ? left : sizeof part, 0);
 		if (got < 0 && errno == EINTR)
 			continue;
+		if (got < 0 && errno == EAGAIN)
+			return late("no answer in time");
 		if (got <= 0)
 			return missed(SOCKET_NAME, got ? strerror(errno) : "the connection ended before the answer");
 		append(to, part, (size_t)got);
@@ -196,8 +204,10 @@ static int send_frame(int fd, const struct bytes *frame)
 {
 	for (size_t sent = 0; sent < frame->length;) {
 		if (!limit_next(fd, SO_SNDTIMEO))
-			return missed(SOCKET_NAME, "the bridge takes nothing in time");
+			return late("the bridge takes nothing in time");
 		ssize_t part = send(fd, frame->data + sent, frame->length - sent, MSG_NOSIGNAL);
+		if (part < 0 && errno == EAGAIN)
+			return late("the bridge takes nothing in time");
 		if (part < 0 && errno != EINTR)
 			return missed(SOCKET_NAME, strerror(errno));
 		sent += part > 0 ? (size_t)part : 0;
@@ -360,7 +370,7 @@ int main(int argc, char **argv)
 		}
 		if (now() + wait >= deadline)
 			fail(!strcmp(command, "STATUS") ? NOT_AVAILABLE : TRY_AGAIN_LATER,
-			     "kubus-cni: cni-bridge gave no answer within %.1f s (%s)", (double)limit / 1000, reason);
+			     "kubus-cni: cni-bridge gave no answer within %.1f s (%s)", (double)limit / 1000, *reason ? reason : "no attempt was made");
 		usleep((useconds_t)wait * 1000);
 		wait = wait * 2 < LONGEST_PAUSE ? wait * 2 : LONGEST_PAUSE;
 	}
