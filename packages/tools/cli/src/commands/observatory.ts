@@ -4,7 +4,7 @@ import { systemIds, version } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { type Answer, listenGuarded } from '../observatory/guarded-server.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
@@ -69,11 +69,13 @@ function nodeAnswer(node: string): Answer {
       `node ${node} has no observatory: start it with ./kubus up --observatory, or name exported recordings`,
     );
   }
+  // Connections stay open: a server that closes one with its answer can make Node.js fail an empty last write, and lose the answer.
+  const agent = new Agent({ keepAlive: true });
   return (incoming, response) => {
     const { method, url: path } = incoming;
     // The observatory itself does not use the token, and does not get it.
     const { authorization: _token, connection: _connection, ...headers } = incoming.headers;
-    const asking = request({ socketPath, method, path, headers, agent: false });
+    const asking = request({ socketPath, method, path, headers, agent });
     asking.on('response', (answer) => {
       const { connection: _own, ...kept } = answer.headers;
       response.writeHead(answer.statusCode ?? 502, kept);
