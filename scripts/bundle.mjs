@@ -7,6 +7,7 @@
 // - CommonJS dependencies (pino, @grpc/grpc-js) expect `require`, `__filename` and `__dirname`; the banner gives them.
 // - KUBUS_VERSION becomes the version of the workspace and a digest of the bundle: `0.1.0+a1b2c3d4e5f6`. The same sources
 //   give the same bytes, and different code gives another version, also from an unclean working tree or a cached build.
+// - `node:http` is imported as scripts/node-http.cjs, which says why.
 // - esbuild asks us about as few modules as possible, because each question costs more than it takes to bundle the module.
 // - `new URL('./file', import.meta.url)` in our sources names a file that the program reads at run time: it is copied
 //   beside the bundle. A TypeScript file there is the program of a thread: it has to be among the package's entry points.
@@ -16,6 +17,8 @@ import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promise
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
+
+const nodeHttp = join(import.meta.dirname, 'node-http.cjs');
 
 // At its usual frequency, garbage collection takes a quarter of esbuild's time.
 process.env.GOGC ??= '400';
@@ -177,6 +180,7 @@ async function bundle(folder, entries, version, sources) {
         'const __dirname = import.meta.dirname;',
       ].join('\n'),
     },
+    alias: { http: nodeHttp, 'node:http': nodeHttp },
     define: { KUBUS_VERSION: JSON.stringify(`${version}+${unknownDigest}`) },
     plugins: [credentials, reading],
     logLevel: 'warning',
