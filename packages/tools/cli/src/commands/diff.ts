@@ -1,6 +1,5 @@
 import { type ComparedStories, compare, podTimeline } from '@kubus/causality';
 import type { Comparison } from '@kubus/contracts/observatory';
-import { sideOf } from '@kubus/observatory';
 import { type Command, Option } from 'commander';
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
@@ -48,6 +47,8 @@ async function withSide(
 ): Promise<Comparison> {
   const [file, name] = isFile(text) ? [text] : [dirname(text), basename(text)];
   if (!isFile(file)) return use(whole(await sideOfNode(await connectNode(node), text, namespace), text, what));
+  // Imported only here: it contains a web server.
+  const { sideOf } = await import('@kubus/observatory');
   return withRecording(file, (reader) => {
     const side = sideOf(reader, what, basename(file), name && readRecordedPod(reader, name, namespace).uid);
     return use(name === undefined ? side : whole(side, name, what));
