@@ -24,7 +24,7 @@ const programsOf = {
 export default {
   workspaces: {
     // Tests name scripts by their path, and what is generated is no source.
-    '.': { entry: ['scripts/*.mjs'], includeEntryExports: false },
+    '.': { entry: ['scripts/*.{mjs,cjs}'], includeEntryExports: false },
     proto: { entry: ['src/{json-form,method-codec,cri-grpc}.ts'], includeEntryExports: false },
     ...Object.fromEntries(Object.entries(programsOf).map(([folder, entry]) => [folder, { entry }])),
   },
