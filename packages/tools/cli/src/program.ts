@@ -41,6 +41,7 @@ export function createProgram(): Command {
     .addOption(nodeOption().default('node0').env('KUBUS_NODE'))
     .configureHelp({ showGlobalOptions: true })
     .enablePositionalOptions()
+    .configureOutput({ outputError: (text, write) => write(helpful(text)) })
     .exitOverride();
   for (const add of [
     addUp,
@@ -79,6 +80,19 @@ export function createProgram(): Command {
   program.command('test').description('install missing tools and run every test (run by the kubus script)');
   program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
   return program;
+}
+
+/** What kubectl has and a node without an API server does otherwise. */
+const OF_KUBECTL = new Set(['apply', 'create', 'run', 'delete', 'edit', 'patch']);
+
+/** Commander's suggestion only where the first letter is right: it takes `apply` for `replay`. */
+function helpful(text: string): string {
+  const [, given] = /^error: unknown command '(.+)'/.exec(text) ?? [];
+  if (given === undefined) return text;
+  const [line, suggested] = /\n\(Did you mean (\S+?)\?\)/.exec(text) ?? [''];
+  const kept = suggested?.[0] === given[0] ? text : text.replace(line, '');
+  if (!OF_KUBECTL.has(given)) return kept;
+  return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests\n`;
 }
 
 /** `--node`, the option of all commands. */

@@ -160,6 +160,14 @@ test.each([
   expect(existsSync(`/var/lib/kubus/${NODE}`)).toBe(false);
 });
 
+test.each([
+  ['statsu', /^error: unknown command 'statsu'\n\(Did you mean status\?\)\n$/],
+  ['apply', /^error: unknown command 'apply'\na node runs the pods of its folder of manifests: [^]*\n$/],
+  ['rollout', /^error: unknown command 'rollout'\n$/],
+])('the unknown command %s is answered with a suggestion only if that is likely', async (command, expected) => {
+  expect((await parsed(command)).stderr).toMatch(expected);
+});
+
 test('--node is accepted after the command, too, and the last one counts', async () => {
   for (const args of ['status --node other-node', 'get pods --node other-node', 'get --node other-node pods']) {
     const { error } = await parsed(...args.split(' '));
