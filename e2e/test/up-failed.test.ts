@@ -101,14 +101,15 @@ test.each(someOf(moments, 2, seed))('interrupted at "%s": nothing is left, or th
     await up.waitForOutput(new RegExp(moment));
     await interrupt(up, random);
     const { code, stderr, stdout } = await up.outcome;
-    if (stdout.includes('Next steps:')) expect(code).toBe(0);
+    // A signal that arrives when everything is done and the process ends itself is how it ends (-1).
+    if (stdout.includes('Next steps:')) expect([0, -1]).toContain(code);
     else {
-      expect(code).toBe(1);
+      expect([1, -1]).toContain(code);
       expect(stderr).toMatch(
         /^kubus: interrupted(; node \S+ keeps running: .*| *\nkubus: nothing of node \S+ is left)?$/m,
       );
     }
-    if (/keeps running/.test(stderr) || code === 0) {
+    if (/keeps running/.test(stderr) || stdout.includes('Next steps:')) {
       const listed = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as { state: string }[];
       expect(listed).toMatchObject([{ state: 'Running' }]);
       await node.runningContainers();
