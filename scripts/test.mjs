@@ -22,7 +22,7 @@ const SLOWEST = 20;
  */
 const SLOWEST_LIMIT_S = 2000;
 
-/** Test files at once. They start processes and wait for them; with still more, the processors have nothing left to do it faster. */
+/** Test files at once. Many wait for the processes that they start; with one more, the run takes as long and tests wait too long. */
 const WORKERS = availableParallelism() + 1;
 
 const root = resolve(import.meta.dirname, '..');

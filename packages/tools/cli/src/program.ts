@@ -75,8 +75,8 @@ export function createProgram(): Command {
   ]) {
     add(program);
   }
-  // The kubus script runs these two itself; they are listed here for the help only.
   acceptNodeAfter(program);
+  // The kubus script runs these two itself; they are listed here for the help only.
   program.command('test').description('install missing tools and run every test (run by the kubus script)');
   program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
   return program;
