@@ -93,6 +93,18 @@ export class ScriptedBridge {
     return this.#pods.get(uid);
   }
 
+  /** The pod's state as read now. */
+  read(uid: string): RuntimePod {
+    const { pod } = this.#read(uid);
+    if (pod === undefined) throw new Error(`the runtime has no pod ${uid}`);
+    return structuredClone(pod);
+  }
+
+  /** Publishes an earlier state of the pod, as the store has it of a bridge that was killed before it published the later ones. */
+  publishEarlier(pod: RuntimePod): void {
+    this.#facts.put(pod.ref.uid, pod, { pod: pod.ref.uid });
+  }
+
   /** A container exits by itself. */
   exit(uid: string, name: string, exitCode: number): void {
     const container = this.#things(uid).containers.find((one) => one.name === name && one.state !== 'exited');

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HEADER } from '@kubus/bus';
+import type { RuntimePod } from '@kubus/contracts';
 import { KubusError } from '@kubus/ports';
 import type { PodRecord } from '../src/records/pod-record.ts';
 import { ScriptedNode, podOf, runtimeReady } from './scripted-node.ts';
@@ -95,6 +96,31 @@ describe('a pod that moves to another instance', () => {
     expect(node.state('a')).toMatchObject({ state: 'finished' });
     expect((await node.records.load()).size).toBe(0);
   });
+});
+
+test('a state that is older than the recorded status makes no running container a lost one', async () => {
+  const once = podOf('a', { restartPolicy: 'Never' });
+  let beforeCreate: RuntimePod | undefined;
+  node.bridge.before = (what) => {
+    if (what.startsWith('CreateContainer')) beforeCreate = node.bridge.read('a');
+    return Promise.resolve();
+  };
+  await node.work(once, here);
+  expect(node.status('a')).toMatchObject({ phase: 'Running' });
+  await node.pass(5_000);
+  node.kill(0);
+  const fenced = Promise.withResolvers<undefined>();
+  node.bridge.before = () => fenced.promise;
+  await node.work(once, there);
+  if (beforeCreate === undefined) throw new Error('no container was created');
+  node.bridge.publishEarlier(beforeCreate);
+  await node.quiet();
+  expect(node.status('a')).toMatchObject({ phase: 'Running', containerStatuses: [{ state: { running: {} } }] });
+  fenced.resolve(undefined);
+  await node.quiet();
+  node.bridge.exit('a', 'main', 0);
+  await node.quiet();
+  expect(node.status('a')).toMatchObject({ phase: 'Succeeded' });
 });
 
 describe('a recorded restart', () => {

@@ -54,6 +54,7 @@ export class PodRuntime {
   #pod: RuntimePod | undefined;
   #at: Stamp | undefined;
   #lastEnd: Stamp | undefined;
+  #isRead = false;
   /** The bridge has published that it has nothing of the pod any more, and the pod was not read since. */
   #isRemoved = false;
   #decidedOn: RuntimePod | undefined;
@@ -93,6 +94,14 @@ export class PodRuntime {
   /** When that state was read. */
   get at(): Stamp | undefined {
     return this.#at;
+  }
+
+  /**
+   * The bridge has answered here with the pod's state, or its complete set has shown that there is none. A published state
+   * alone may be older than what an earlier process knew: a bridge that was killed has published less than it had answered.
+   */
+  get isRead(): boolean {
+    return this.#isRead;
   }
 
   /** The message that contained that state, or the end of the last command. */
@@ -161,6 +170,7 @@ export class PodRuntime {
     const epoch = this.#token === undefined && this.#isNew ? this.#absentAt(this.#uid) : undefined;
     if (epoch === undefined) return this.fresh(causes);
     this.#at ??= { epoch, counter: 0 };
+    this.#isRead = true;
     return undefined;
   }
 
@@ -185,6 +195,7 @@ export class PodRuntime {
     try {
       const { result, cause } = await this.#bus.call(readPod, this.#uid, {}, { causes: this.cause });
       this.#isRemoved = false;
+      this.#isRead = true;
       this.#learn(result.pod, result.at, cause);
     } catch (error) {
       throw isAnswer(error) ? new ReadFailed(error) : error;
@@ -252,6 +263,7 @@ export class PodRuntime {
         this.#token = this.#bus.fencingToken(this.#uid, number);
         this.#lastEnd = undefined;
         this.#isRemoved = false;
+        this.#isRead = true;
         // A late answer may be older than the state observed in the meantime.
         this.#learn(result.pod, result.at, cause);
         return;

@@ -368,8 +368,8 @@ export class PodWorker {
 
   #publishStatus(causes: readonly Cause[]): string | undefined {
     const work = this.#work;
-    // Before the runtime was read, running containers would be shown as lost.
-    const informed = this.#runtime.at !== undefined || work?.work === 'reject';
+    // Before the runtime was read, running containers would be shown as lost, and a pod that runs once would fail for good.
+    const informed = this.#runtime.isRead || work?.work === 'reject';
     if (informed && work?.pod !== undefined && !this.#stopped) {
       const { state } = this.#machine;
       const { results: probes } = this.#memory.probes;
