@@ -356,7 +356,7 @@ describe('a read', () => {
   test('publishes a container that stays unknown as such, after having waited for it once', async () => {
     runtime.set('a', 'CONTAINER_UNKNOWN');
     await begin();
-    await clock.advance(3_000);
+    await clock.advance(11_000);
     await settled();
     expect(published()).toEqual(['a true unknown', 'complete 1']);
     forget();

@@ -9,9 +9,9 @@ import type { Runtime } from '../runtime/runtime.ts';
 /**
  * containerd reports a container as unknown that ended while containerd did not run, until it has handled that end: its status
  * is read again after these delays in milliseconds, until it says more. An unknown container counts as killed, so a pod that
- * runs once would fail for good.
+ * runs once would fail for good. containerd needs 5 s for it on a busy machine.
  */
-const UNKNOWN_WAITS_MS = [20, 40, 80, 160, 320, 640, 1_280];
+const UNKNOWN_WAITS_MS = [20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120];
 
 /** Enough of every pod to see which one has changed. */
 export interface PodOutline {
