@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import ts from 'typescript';
+import { parseSync } from 'oxc-parser';
 
 /**
  * The key of each TypeScript file of the workspace. While a file's key is the same, its result is the same.
@@ -14,12 +14,9 @@ import ts from 'typescript';
  */
 export function lintKeys(root) {
   const common = digest(
-    ...globSync(['pnpm-lock.yaml', 'eslint.config.mjs', 'scripts/lint*.mjs', 'scripts/*.d.ts', 'tsconfig*.json'], {
-      cwd: root,
-    }),
-    ...globSync('{proto,e2e,bench,charts/render,packages/*/*,services/*}{/package,{,/test}/tsconfig{,.pure}}.json', {
-      cwd: root,
-    }),
+    ...globSync(['pnpm-lock.yaml', 'oxlint.config.ts', 'scripts/lint*.mjs', 'scripts/*.d.ts'], { cwd: root }),
+    ...globSync('{proto,e2e,bench,charts/render,packages/*/*,services/*}/package.json', { cwd: root }),
+    ...globSync('{.,proto,packages/*,packages/*/*,packages/*/*/test}/tsconfig*.json', { cwd: root }),
   );
   const exported = exportsOf(root);
   const sources = new Map();
@@ -70,11 +67,14 @@ function exportsOf(root) {
 function readSource(path, exported) {
   if (!existsSync(path)) return { digest: '', imports: [] };
   const text = readFileSync(path, 'utf8');
-  const imports = ts
-    .preProcessFile(text, true, false)
-    .importedFiles.map(({ fileName }) =>
-      fileName.startsWith('.') ? resolve(dirname(path), fileName) : exported.get(fileName),
-    )
+  const { staticImports, staticExports, dynamicImports } = parseSync(path, text).module;
+  const names = [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) => entries.map(({ moduleRequest }) => moduleRequest?.value)),
+    ...dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ];
+  const imports = names
+    .map((name) => (name?.startsWith('.') ? resolve(dirname(path), name) : exported.get(name)))
     .filter((file) => file !== undefined);
   return { digest: createHash('sha256').update(text).digest(), imports };
 }

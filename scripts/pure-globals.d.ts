@@ -26,3 +26,8 @@ declare function btoa(binary: string): string;
 
 /** Throws for text that is not base64. */
 declare function atob(base64: string): string;
+
+interface DateConstructor {
+  /** @deprecated Pass the time in. */
+  new (): Date;
+}

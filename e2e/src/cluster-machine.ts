@@ -63,8 +63,9 @@ export class ClusterMachine {
       ...options,
       // The Node object has the port of the node's API; its address can be reached only in the machine's network.
       kubelet: async ({ status }) => {
-        const { kubeletEndpoint } = status?.['daemonEndpoints'] as { kubeletEndpoint: { Port: number } };
-        return { host: '127.0.0.1', port: (await made.machine?.expose(kubeletEndpoint.Port)) ?? 0 };
+        const endpoints = status?.['daemonEndpoints'] as { kubeletEndpoint: { Port: number } } | undefined;
+        if (endpoints === undefined) throw new Error('the node has no endpoint yet');
+        return { host: '127.0.0.1', port: (await made.machine?.expose(endpoints.kubeletEndpoint.Port)) ?? 0 };
       },
     });
     const kubeconfig = await api.kubeconfig();

@@ -1,7 +1,7 @@
 // The one place that makes HTTP servers: lint refuses `createServer` of node:http and node:https elsewhere.
-// eslint-disable-next-line no-restricted-imports -- see above
+// oxlint-disable-next-line no-restricted-imports -- see above
 import { type RequestListener, type Server, createServer } from 'node:http';
-// eslint-disable-next-line no-restricted-imports -- see above
+// oxlint-disable-next-line no-restricted-imports -- see above
 import { type Server as SecureServer, createServer as createSecureServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
 

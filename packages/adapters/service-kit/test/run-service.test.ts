@@ -283,7 +283,7 @@ describe('a service that cannot start', () => {
       expect(await service.exited()).toBe(1);
       const errors = service.said.filter(({ level }) => level === 'error');
       expect(errors).toEqual([expect.objectContaining({ msg: 'cannot start' })]);
-      expect((errors[0]?.['err'] as { message: string }).message).toMatch(message);
+      expect((errors[0]?.['err'] as { message: string } | undefined)?.message).toMatch(message);
       expect(service.stderr).toBe('');
     },
     LIMIT_MS,

@@ -60,7 +60,7 @@ function tapedCall(tape: Tape, what: string, call: Method): Method {
         (arrival) => {
           close();
           const [how, value] = 'value' in arrival ? (arrival.value as [string, unknown]) : [];
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an error was packed
+          // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- an error was packed
           if (how === 'failed') reject(unpack(value));
           else resolve(unpack(value));
         },

@@ -91,14 +91,14 @@ describe('the summary', () => {
     const files = [file('a', { passed: 1, failed: 2, why: 'why a' }), file('b', { failed: 1, why: 'why b' })];
     const tasks = [
       { task: task('//#lint', 1), log: 'no' },
-      { task: task('//#typecheck'), log: '' },
+      { task: task('//#format:check'), log: '' },
     ];
     const { lines, ...counts } = summarise({ ...nothing, files, tasks, broken: ['too slow'] });
     expect(counts).toEqual({ passed: 1, failed: 6 });
     expect(lines).toEqual([
       ...['failed: //#lint', 'no', ''],
       ...['failed: a', 'why a', '', 'failed: b', 'why b', ''],
-      ...['failed: //#lint', 'did not run: //#typecheck', 'failed: a', 'failed: b', 'too slow'],
+      ...['failed: //#lint', 'did not run: //#format:check', 'failed: a', 'failed: b', 'too slow'],
       '1 passed, 6 failed',
     ]);
   });

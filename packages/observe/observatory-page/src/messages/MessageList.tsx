@@ -57,7 +57,7 @@ function useGrowth(recording: string, whole: boolean, readOn: () => void): void 
   useEffect(() => {
     if (whole && seq !== undefined) readOn();
     // Only a new sequence number is a reason to load; `readOn` changes at each render.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react/exhaustive-deps
   }, [seq]);
 }
 

@@ -24,13 +24,13 @@ export function escapeControls(text: string): string {
 
 /** Prints lines to standard output, controls escaped. */
 export function print(text: string): void {
-  // eslint-disable-next-line no-console -- the one place
+  // oxlint-disable-next-line no-console -- the one place
   console.log(escapeControls(text));
 }
 
 /** Prints lines to standard error, controls escaped. */
 export function printError(text: string): void {
-  // eslint-disable-next-line no-console -- the one place
+  // oxlint-disable-next-line no-console -- the one place
   console.error(escapeControls(text));
 }
 
