@@ -7,6 +7,8 @@ import { Floor } from './floor.ts';
 import { Measurements, hostedNode, withVolumes } from './measure.ts';
 import { describePath } from './path.ts';
 import { measureStreams } from './streams.ts';
+import { formatComparison } from './reference/comparison.ts';
+import { type ReferencePrograms, compareWithReference } from './reference/compare.ts';
 import { formatFigures, formatProcesses } from './report.ts';
 
 interface Options {
@@ -17,6 +19,9 @@ interface Options {
   readonly idle: number;
   readonly stream: number;
   readonly json?: string;
+  readonly kubelet?: string;
+  readonly apiserver?: string;
+  readonly etcd?: string;
 }
 
 const program = new Command('bench')
@@ -28,11 +33,15 @@ const program = new Command('bench')
   .option('--idle <seconds>', 'how long the full node is observed', count, 30)
   .option('--stream <MiB>', 'MiB through each stream; 0: skip streams', count, 1024)
   .option('--json <file>', 'write all figures to this file')
+  .option('--kubelet <path>', 'compare with this kubelet, too; needs --apiserver and --etcd')
+  .option('--apiserver <path>', 'the kube-apiserver of that comparison')
+  .option('--etcd <path>', 'its etcd')
   .action(bench);
 await program.parseAsync();
 
 async function bench(options: Options): Promise<void> {
   const { full, stream, json } = options;
+  const programs = referenceOf(options);
   const measured = await withFloor(options);
   if (full > 0) say(`${full} pods at once on a node whose services run in one process`);
   const hosted = full > 0 ? await hostedNode(full) : undefined;
@@ -40,14 +49,25 @@ async function bench(options: Options): Promise<void> {
   const volumes = full > 0 ? await withVolumes(options.single, full) : undefined;
   if (stream > 0) say(`${stream} MiB through streams of containers`);
   const streams = stream > 0 ? await measureStreams(stream * 1024 * 1024) : undefined;
+  const reference = programs && (await compareWithReference(programs, options, say));
   const { path, ...rest } = measured;
   const more = { hosted, volumes, streams, burst: options.burst, busShare: path.busShare };
   const { figures, processes } = figuresOf({ ...rest, ...more });
   console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
   if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
+  if (reference !== undefined) console.log(`\n${formatComparison(reference, options)}`);
   if (json === undefined) return;
-  const all = { machine: await machine(), figures, processes, ...measured, hosted, volumes, streams };
+  const all = { machine: await machine(), figures, processes, ...measured, hosted, volumes, streams, reference };
   await writeFile(json, JSON.stringify(all, undefined, 2));
+}
+
+/** The programs of the reference; undefined when there is no comparison with it. */
+function referenceOf({ kubelet, apiserver, etcd }: Options): ReferencePrograms | undefined {
+  if (kubelet === undefined && apiserver === undefined && etcd === undefined) return undefined;
+  if (kubelet === undefined || apiserver === undefined || etcd === undefined) {
+    return program.error('error: --kubelet, --apiserver and --etcd belong together');
+  }
+  return { kubelet, apiserver, etcd };
 }
 
 /** Everything that is compared with the CRI calls alone. */

@@ -42,14 +42,16 @@ export function formatProcesses(columns: Readonly<Record<string, PerProcess>>): 
   return formatTable(['process', ...Object.keys(columns)], [...rows, sums]);
 }
 
-function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table of Markdown. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
   const line = (cells: readonly string[]) => `| ${cells.map((text, i) => text.padEnd(widths[i] ?? 0)).join(' | ')} |`;
   const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`;
   return [line(header), rule, ...rows.map(line)].join('\n');
 }
 
-function show(value: number | undefined, unit: Figure['unit']): string {
+/** A figure with its unit; `-` for none. */
+export function show(value: number | undefined, unit: Figure['unit']): string {
   if (value === undefined) return '-';
   const digits = { s: 3, ms: 0, '%': 1, MiB: 0, calls: 1, 'MB/s': 0 }[unit];
   return `${value.toFixed(digits)} ${unit}`;

@@ -1,0 +1,118 @@
+import { cgroupMounts, moveProcesses } from '@kubus/cgroup';
+import {
+  type RunningCommand,
+  makeTestFolder,
+  removeTestFolder,
+  runKubus,
+  startCommand,
+  startRuntime,
+  testCache,
+  testNode,
+} from '@kubus/harness';
+import { isReady } from '@kubus/kube-fixture';
+import { compileNatives } from '@kubus/launcher';
+import { once } from 'node:events';
+import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { upInCluster } from '../cluster-bench-node.ts';
+import { agentProcesses } from '../process-usage.ts';
+import type { ControlPlane } from './control-plane.ts';
+
+/** A node agent under measurement, which has joined the cluster. */
+export interface Agent {
+  readonly node: string;
+  /** Its processes now, by name. */
+  processes(): Promise<ReadonlyMap<string, number>>;
+  stop(): Promise<void>;
+}
+
+/** Starts Kubus. @param flags of `kubus up` */
+export async function startKubus(plane: ControlPlane, ...flags: string[]): Promise<Agent> {
+  const folder = await makeTestFolder();
+  const dir = testNode(folder);
+  const stop = async () => {
+    await runKubus(folder, ['down']).outcome;
+    await removeTestFolder(folder);
+  };
+  try {
+    await upInCluster(folder, plane.kubeconfig, flags);
+    await plane.api.waitFor({ kind: 'Node', name: dir.node }, isReady);
+    return { node: dir.node, processes: () => agentProcesses(dir), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Starts the reference kubelet with a containerd of the same kind, in a network of its own. @param program its path */
+export async function startKubelet(plane: ControlPlane, program: string): Promise<Agent> {
+  const runtime = await startRuntime();
+  const { node, root, cgroupRoot } = runtime.dir;
+  const logs = join(root, 'kubelet-logs');
+  const started: RunningCommand[] = [];
+  const start = ([file, ...args]: readonly [string, ...string[]]) => {
+    const command = startCommand(file, args, {});
+    started.push(command);
+    return command;
+  };
+  const stop = async () => {
+    for (const one of started.reverse()) await one.end();
+    await removeLogLinks(logs);
+    await runtime.stop();
+  };
+  try {
+    const { portRelay } = await compileNatives(testCache());
+    const port = String(plane.port);
+    const relay = start(runtime.inside([portRelay, port, `/proc/${process.pid}/ns/net`, '127.0.0.1', port]));
+    // It prints a line once it listens.
+    await once(relay.child.stderr, 'data');
+    // It does not make its topmost cgroup.
+    await moveProcesses(await cgroupMounts(), cgroupRoot, []);
+    const config = join(root, 'kubelet.json');
+    await writeFile(config, JSON.stringify(kubeletConfig(runtime.socket, logs, cgroupRoot)));
+    const folder = join(root, 'kubelet');
+    const kubelet = start(
+      runtime.inside([
+        program,
+        ...[`--config=${config}`, `--kubeconfig=${plane.kubeconfig}`, `--hostname-override=${node}`],
+        ...[`--root-dir=${folder}`, `--cert-dir=${join(folder, 'pki')}`, '--node-ip=10.88.0.1'],
+      ]),
+    );
+    const ended = kubelet.outcome.then(({ stderr }) => {
+      throw new Error(`the kubelet has ended:\n${stderr.slice(-4_000)}`);
+    });
+    await Promise.race([plane.api.waitFor({ kind: 'Node', name: node }, isReady), ended]);
+    ended.catch(() => undefined);
+    return { node, processes: () => Promise.resolve(new Map([['kubelet', kubelet.child.pid ?? 0]])), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** The kubelet removes its links to logs only some time after the containers. */
+async function removeLogLinks(logs: string): Promise<void> {
+  const folder = '/var/log/containers';
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    if ((await readlink(path)).startsWith(`${logs}/`)) await rm(path);
+  }
+}
+
+function kubeletConfig(socket: string, podLogsDir: string, cgroupRoot: string): object {
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    failCgroupV1: false,
+    failSwapOn: false,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot,
+    containerRuntimeEndpoint: `unix://${socket}`,
+    podLogsDir,
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+    authorization: { mode: 'AlwaysAllow' },
+    evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+    maxPods: 250,
+    resolvConf: '',
+  };
+}
