@@ -89,23 +89,27 @@ seccompProfile: { type: RuntimeDefault }
       containerPort: {{ include "kubus.apiPort" $root }}
   {{- end }}
   {{- if eq $name "launcher" }}
-  {{- range $probe := list "readiness" "liveness" }}
+  {{- range $probe := list "startup" "readiness" "liveness" }}
   {{ $probe }}Probe:
     exec: { command: [kubus, service, launcher, --check{{ if eq $probe "liveness" }}, live{{ end }}] }
-    initialDelaySeconds: 5
-    periodSeconds: 30
+    periodSeconds: {{ ternary 1 30 (eq $probe "startup") }}
     timeoutSeconds: 10
-    failureThreshold: 6
+    failureThreshold: {{ ternary 120 6 (eq $probe "startup") }}
   {{- end }}
   {{- else }}
   {{- $port := add (int $root.Values.node.httpPort) (int $service.index) (mul 20 .slot) }}
+  # Looks every second until it is ready for the first time: an upgrade waits for the last container.
+  startupProbe:
+    httpGet: { host: 127.0.0.1, port: {{ $port }}, path: /readyz }
+    periodSeconds: 1
+    timeoutSeconds: 5
+    failureThreshold: 120
   readinessProbe:
     httpGet: { host: 127.0.0.1, port: {{ $port }}, path: /readyz }
     periodSeconds: 5
     timeoutSeconds: 5
   livenessProbe:
     httpGet: { host: 127.0.0.1, port: {{ $port }}, path: /healthz }
-    initialDelaySeconds: 10
     periodSeconds: 10
     timeoutSeconds: 10
     failureThreshold: 6

@@ -75,6 +75,28 @@ test('image, resources, log level, arguments and variables can be set per servic
   expect(containerOf(pod, 'prober')).toMatchObject({ image: `kubus:${chart.about.appVersion}` });
 });
 
+test('the node has the address at which its machine is reached, and the pod waits for no folder that may be missing', async () => {
+  const pod = await renderPod();
+  expect(containerOf(pod, 'install').env).toContainEqual({
+    name: 'KUBUS_NODE_IP',
+    valueFrom: { fieldRef: { fieldPath: 'status.hostIP' } },
+  });
+  // Every machine with systemd has these.
+  const needed = ['/sys/fs/cgroup', '/etc/resolv.conf', '/etc/machine-id', '/etc/os-release', '/var/log'];
+  const paths = pod.volumes.flatMap(({ hostPath }) => (hostPath === undefined ? [] : [hostPath]));
+  expect(
+    paths
+      .filter(({ type }) => type !== 'DirectoryOrCreate')
+      .map(({ path }) => path)
+      .sort(),
+  ).toEqual(needed.sort());
+});
+
+test('a container is looked at every second until it is ready, so that an upgrade waits for no period', async () => {
+  for (const { name, startupProbe } of (await renderPod(matrix['several instances'])).containers)
+    expect([name, startupProbe?.periodSeconds]).toEqual([name, 1]);
+});
+
 test('a disabled service has no container, and members of a cluster have two more', async () => {
   const services = async (name: string) =>
     (await renderPod(matrix[name])).containers.map((one) => one.args[0] === 'service' && one.args[1]).filter(Boolean);

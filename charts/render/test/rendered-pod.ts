@@ -8,12 +8,15 @@ const mountSchema = z.object({
   readOnly: z.boolean().default(false),
   mountPropagation: z.string().optional(),
 });
-const probeSchema = z.object({ httpGet: z.object({ port: z.number(), path: z.string() }).optional() });
+const probeSchema = z.object({
+  httpGet: z.object({ port: z.number(), path: z.string() }).optional(),
+  periodSeconds: z.number(),
+});
 const containerSchema = z.object({
   name: z.string(),
   image: z.string(),
   args: z.array(z.string()),
-  env: z.array(z.object({ name: z.string(), value: z.string().optional() })).default([]),
+  env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]),
   securityContext: z.object({
     privileged: z.boolean().default(false),
     allowPrivilegeEscalation: z.boolean().optional(),
@@ -22,6 +25,7 @@ const containerSchema = z.object({
     capabilities: z.object({ drop: z.array(z.string()), add: z.array(z.string()).default([]) }).optional(),
   }),
   resources: z.unknown(),
+  startupProbe: probeSchema.optional(),
   readinessProbe: probeSchema.optional(),
   volumeMounts: z.array(mountSchema),
 });

@@ -33,6 +33,17 @@ export const RUNTIME: RuntimeCondition = {
   ...{ network: 'cni-bridge', networkReady: false, events: 'containerd' },
 };
 
+/** What the agent reads of its machine. */
+export const MACHINE: NodeAgentOptions['machine'] = {
+  info: () => ({
+    ...{ architecture: 'amd64', machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6', osImage: 'o' },
+    swapBytes: 0,
+  }),
+  capacity: () => ({ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }),
+  devices: () => ({ capacity: {}, allocatable: {} }),
+  addresses: () => Promise.resolve({ addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] }),
+};
+
 /** A node agent of a cluster in this process: a test API server, a bus, and a clock that only the test advances. */
 export class Member {
   readonly server: TestApiServer;
@@ -89,15 +100,7 @@ export class Member {
       ...{ register: true, statusEveryMs: 10_000, reportEveryMs: 300_000, leaseSeconds: 40, maxImages: 50 },
       ...{ version: 'v1.36.2+kubus.test', port: 10_250 },
       reserved: { system: { cpu: '500m' }, kube: {}, evictionHard: {} },
-      machine: {
-        info: () => ({
-          ...{ architecture: 'amd64', machineId: 'm', systemUuid: 's', bootId: 'b', kernelVersion: '6', osImage: 'o' },
-          swapBytes: 0,
-        }),
-        capacity: () => ({ cpu: '2', memory: '4Gi', pods: '110', 'ephemeral-storage': '10Gi' }),
-        devices: () => ({ capacity: {}, allocatable: {} }),
-        addresses: () => Promise.resolve([{ type: 'InternalIP', address: '10.0.0.1' }]),
-      },
+      machine: MACHINE,
       ...over,
     });
     this.#running = { agent, client, member };

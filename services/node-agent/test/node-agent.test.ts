@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { clusterNode, networkCondition, typeOf } from '@kubus/contracts';
-import { LEASE, Member, NAME, NODE, RUNTIME, conditionOf, isReady } from './member.ts';
+import type { FoundAddresses } from '../src/node/machine.ts';
+import { LEASE, MACHINE, Member, NAME, NODE, RUNTIME, conditionOf, isReady } from './member.ts';
 
 let member: Member;
 beforeEach(async () => (member = await Member.make()));
@@ -66,6 +67,24 @@ test('facts that do not arrive in time are not waited for, and are written when 
   const [network, object] = [typeOf(networkCondition), typeOf(clusterNode)];
   for (const causes of member.causesOfEvents) expect(causes).toContain(object);
   for (const causes of member.causesOfEvents.slice(-2)) expect(causes).toContain(network);
+});
+
+test('a node without any address is not ready, and says why; one that has lost its address stays ready', async () => {
+  const address = { type: 'InternalIP', address: '10.0.0.7' };
+  const none: FoundAddresses = { problem: 'nodeIps: none is configured' };
+  let found: FoundAddresses = none;
+  member.becomeReady();
+  await member.start({ machine: { ...MACHINE, addresses: () => Promise.resolve(found) } });
+  const unready = await member.server.waitFor(NODE, (node) => conditionOf(node, 'Ready')?.['status'] === 'False');
+  expect(conditionOf(unready, 'Ready')?.['message']).toBe('nodeIps: none is configured');
+  found = { addresses: [address] };
+  await member.pass(10_000);
+  await member.server.waitFor(NODE, isReady);
+  found = none;
+  await member.pass(300_000);
+  await member.settle();
+  const kept = member.server.get(NODE);
+  expect([kept?.status?.['addresses'], kept && isReady(kept)]).toEqual([[address], true]);
 });
 
 test('nothing is written while nothing changes, except for a periodic heartbeat', async () => {

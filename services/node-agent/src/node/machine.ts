@@ -9,6 +9,9 @@ const RESOLVE_MS = 1_000;
 
 type Configured = Pick<AddressInput, 'nodeIps' | 'hostname' | 'externalCloud'> & { readonly node: string };
 
+/** The node's addresses, or why there are none. */
+export type FoundAddresses = { readonly addresses: readonly NodeAddress[] } | { readonly problem: string };
+
 /** Finds the node's addresses on its machine. */
 export class AddressFinder {
   readonly #configured: Configured;
@@ -22,26 +25,26 @@ export class AddressFinder {
     this.#logger = logger;
   }
 
-  /** The current addresses; undefined when none can be found, which is logged once. */
-  async find(existing: readonly NodeAddress[]): Promise<readonly NodeAddress[] | undefined> {
+  /** The current addresses; that none can be found is logged once. */
+  async find(existing: readonly NodeAddress[]): Promise<FoundAddresses> {
     const { node, ...configured } = this.#configured;
     const ofInterfaces = networkInterfaces();
     const addressesOf = (name: string) => (ofInterfaces[name] ?? []).map(({ address }) => address);
     const chosen = configured.nodeIps.some((ip) => ip !== '0.0.0.0' && ip !== '::');
     try {
-      const found = nodeAddresses({
+      const addresses = nodeAddresses({
         ...{ ...configured, existing },
         ofMachine: Object.keys(ofInterfaces).flatMap(addressesOf),
         resolved: chosen ? [] : await this.#resolve(node),
         ofDefaultRoute: defaultRoutes().flatMap(addressesOf),
       });
       this.#problem = '';
-      return found;
+      return { addresses };
     } catch (thrown) {
       const { message } = toError(thrown);
       if (message !== this.#problem) this.#logger.warn({ err: message }, 'cannot find the node’s addresses');
       this.#problem = message;
-      return undefined;
+      return { problem: message };
     }
   }
 

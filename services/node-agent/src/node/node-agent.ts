@@ -28,6 +28,7 @@ import type { Clock, Ids, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions, type NodeEvents } from '@kubus/service-kit';
 import { CsiNodeKeeper } from './csi-node-keeper.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import type { FoundAddresses } from './machine.ts';
 import { NODES, NodeFollower } from './node-follower.ts';
 import type { NodeStartup } from './node-startup.ts';
 import { Repeater } from './repeater.ts';
@@ -65,7 +66,7 @@ export interface NodeAgentOptions {
     info(): MachineInfo;
     capacity(): ResourceList;
     devices(): StatusInput['devices'];
-    addresses(existing: readonly NodeAddress[]): Promise<readonly NodeAddress[] | undefined>;
+    addresses(existing: readonly NodeAddress[]): Promise<FoundAddresses>;
   };
   /** Receives the startup steps; default: they are not measured. */
   readonly startup?: NodeStartup | undefined;
@@ -286,14 +287,17 @@ export class NodeAgent {
   async #input(existing: readonly NodeAddress[]): Promise<StatusInput> {
     const { clock, initial, machine, nodeIps, problem } = this.#options;
     const now = clock.now();
-    const other = problem?.();
+    const found = await machine.addresses(existing);
+    // Addresses that were found before are kept. Without any, nothing reaches the node: no logs, no exec, no pod's host address.
+    const noAddress = 'problem' in found && existing.length === 0 ? found.problem : undefined;
+    const others = [problem?.(), noAddress].filter((one) => one !== undefined);
     const { externalCloud } = initial;
     return {
       ...this.#options,
       machine: machine.info(),
       capacity: machine.capacity(),
       devices: machine.devices(),
-      addresses: await machine.addresses(existing),
+      addresses: 'addresses' in found ? found.addresses : undefined,
       annotations: { [PROVIDED_IPS]: providedIps({ nodeIps, externalCloud }) },
       runtime: this.#facts.view.condition,
       images: this.#facts.images,
@@ -302,7 +306,7 @@ export class NodeAgent {
       declaredFeatures: DECLARED_FEATURES,
       // The node measures no resource pressure yet.
       pressure: { memory: false, disk: false, pid: false },
-      problems: [...readinessProblems(this.#facts.view, now), ...(other === undefined ? [] : [other])],
+      problems: [...readinessProblems(this.#facts.view, now), ...others],
       now: timeOfMs(now),
     };
   }

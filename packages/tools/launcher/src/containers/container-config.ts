@@ -10,6 +10,8 @@ import { httpPorts } from './container-services.ts';
 /** What `kubus install` is configured with. */
 export interface ContainerSettings {
   readonly natsUrl: string;
+  /** The node's addresses, as in the node's configuration. Default: none, so that they are found on the machine. */
+  readonly nodeIps?: readonly string[];
   readonly logLevel: string;
   readonly observatory: boolean;
   /** Whether the node may use a runtime of the machine that another agent uses too. Default: false. */
@@ -50,6 +52,7 @@ function wrong(issues: readonly { path: PropertyKey[]; message: string }[], file
 function ownConfig(dir: ContainerDir, settings: ContainerSettings): object {
   return {
     node: dir.node,
+    nodeIps: settings.nodeIps ?? [],
     logLevel: settings.logLevel,
     nats: { url: settings.natsUrl, identities: inContainer.identities },
     state: dir.state('.'),

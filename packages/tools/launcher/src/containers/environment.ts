@@ -17,6 +17,11 @@ const schema = z.object({
   KUBUS_NODE: text.transform((name) => name ?? 'node0'),
   KUBUS_FOLDER: text,
   KUBUS_NATS_URL: text.transform((url) => url ?? ownNatsUrl),
+  KUBUS_NODE_IP: text
+    .transform((list) => list?.split(',') ?? [])
+    .pipe(
+      z.array(z.union([z.ipv4(), z.ipv6()], { error: 'must be an IP address, or one of each family and a comma' })),
+    ),
   KUBUS_OVERLAY: text,
   KUBUS_OBSERVATORY: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   KUBUS_SHARED_RUNTIME: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
@@ -54,6 +59,7 @@ export async function readInstallSettings(
   parseNatsUrl(values.KUBUS_NATS_URL);
   const settings = {
     natsUrl: values.KUBUS_NATS_URL,
+    nodeIps: values.KUBUS_NODE_IP,
     logLevel: values.KUBUS_LOG_LEVEL,
     observatory: values.KUBUS_OBSERVATORY === 'true',
     sharedRuntime: values.KUBUS_SHARED_RUNTIME === 'true',

@@ -82,7 +82,7 @@ describe('the environment of a container', () => {
   test('has a default for each variable; an empty variable counts as unset', async () => {
     const { dir, settings: read } = await readInstallSettings({ KUBUS_NATS_URL: '', KUBUS_HTTP_PORT: '' });
     expect(dir.node).toBe('node0');
-    expect(read).toEqual({ ...settings, overlay: undefined, sharedRuntime: false });
+    expect(read).toEqual({ ...settings, nodeIps: [], overlay: undefined, sharedRuntime: false });
   });
 
   test('may name a NATS server with TLS', async () => {
@@ -90,7 +90,16 @@ describe('the environment of a container', () => {
     expect(read.natsUrl).toBe('tls://nats.example:4222');
   });
 
+  test('may name the addresses of the node, which an overlay may change', async () => {
+    const { settings: read } = await readInstallSettings({ KUBUS_NODE_IP: '10.0.0.7,fd00::7' });
+    const dir = containerDir('node0', 'node0', base);
+    expect(containerConfig(dir, read).nodeIps).toEqual(['10.0.0.7', 'fd00::7']);
+    const overlay = { file: '/overlay.yaml', patch: { nodeIps: [] } };
+    expect(containerConfig(dir, { ...read, overlay }).nodeIps).toEqual([]);
+  });
+
   test.each([
+    [{ KUBUS_NODE_IP: '10.0.0' }, 'BadEnvironment', 'KUBUS_NODE_IP.0 must be an IP address'],
     [{ KUBUS_HTTP_PORT: 'http' }, 'BadEnvironment', 'KUBUS_HTTP_PORT'],
     [{ KUBUS_OBSERVATORY: 'yes' }, 'BadEnvironment', 'KUBUS_OBSERVATORY must be true or false'],
     [{ KUBUS_NATS_URL: 'http://x' }, 'BadNatsUrl', 'http://x'],
