@@ -14,6 +14,8 @@ ARG BUILD_IMAGE=node:24.21.0-bookworm@sha256:64af3819f9275802414d7cdc38c27e9d82b
 ARG BASE_IMAGE=debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 
 FROM ${BUILD_IMAGE} AS build
+# The first step, so that it is read before the waiting begins.
+RUN echo 'This build downloads about 1 GB (base images, packages), needs 4 GB of disk and 2 GB of memory, and takes 5 to 10 minutes on two cores.'
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends busybox-static gcc libc6-dev \
   && rm -rf /var/lib/apt/lists/*

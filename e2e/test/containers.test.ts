@@ -1,5 +1,6 @@
 // The node of docker-compose.yml, on a Docker engine of the test's own; without an engine the tests are skipped with a message.
 import { execFile } from 'node:child_process';
+import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -36,6 +37,12 @@ if (why !== undefined) process.stderr.write(`The tests of a node of containers a
 
 /** An engine checks each container only periodically. */
 const RESTARTS_LIMIT_MS = 900_000;
+
+/** The output of a command that fails. */
+interface Refusal {
+  readonly stdout: string;
+  readonly stderr: string;
+}
 
 const composeSchema = z.object({
   services: z.record(
@@ -294,6 +301,17 @@ const composeSchema = z.object({
     },
     RESTARTS_LIMIT_MS,
   );
+
+  test('is refused on a machine with a kubelet, with the reason', async () => {
+    // A process of that name.
+    const program = join(node.folder, 'kubelet');
+    await copyFile('/bin/sleep', program);
+    const pid = await node.engine.onMachine('sh', '-c', '"$1" 300 >/dev/null 2>&1 & echo $!', 'start', program);
+    const installed = node.compose('run', '--rm', 'install').catch(({ stdout, stderr }: Refusal) => stdout + stderr);
+    expect(await installed).toMatch(/A kubelet runs on this machine: process \d+, kubelet\..*charts\/kubus/);
+    await node.kill(Number(pid));
+    await node.compose('run', '--rm', 'install');
+  });
 
   test('leaves only its packet filter rules when it is removed', async () => {
     await node.compose('down', '--timeout', '5');

@@ -16,6 +16,8 @@ export interface ContainerSettings {
   readonly observatory: boolean;
   /** Whether the node may use a runtime of the machine that another agent uses too. Default: false. */
   readonly sharedRuntime?: boolean;
+  /** Whether the node may be on a machine with a kubelet. Default: true. */
+  readonly besideKubelet?: boolean;
   /** The first TCP port of the services' health checks. */
   readonly httpPort: number;
   /** A JSON merge patch for the configuration, and the file that contains it. */

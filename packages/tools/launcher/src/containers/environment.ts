@@ -25,6 +25,7 @@ const schema = z.object({
   KUBUS_OVERLAY: text,
   KUBUS_OBSERVATORY: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
   KUBUS_SHARED_RUNTIME: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('false')),
+  KUBUS_BESIDE_KUBELET: text.pipe(z.enum(['true', 'false'], { error: 'must be true or false' }).default('true')),
   KUBUS_LOG_LEVEL: text.transform((level) => level ?? 'info'),
   KUBUS_HTTP_PORT: text
     .transform((port) => Number(port ?? 10_300))
@@ -63,6 +64,7 @@ export async function readInstallSettings(
     logLevel: values.KUBUS_LOG_LEVEL,
     observatory: values.KUBUS_OBSERVATORY === 'true',
     sharedRuntime: values.KUBUS_SHARED_RUNTIME === 'true',
+    besideKubelet: values.KUBUS_BESIDE_KUBELET === 'true',
     httpPort: values.KUBUS_HTTP_PORT,
     overlay: await readOverlay(values.KUBUS_OVERLAY),
   };

@@ -13,6 +13,7 @@ import { podNetwork } from '../network/pod-network.ts';
 import { type ContainerSettings, containerConfig, nativeProgram } from './container-config.ts';
 import { type ContainerDir, inContainer, linksOf, servers } from './container-dir.ts';
 import { KUBUS_USER, containerServices, userOf } from './container-services.ts';
+import { checkNoKubelet } from './kubelet-process.ts';
 import { installTools } from './install-tools.ts';
 import { checkRuntimeUse } from './runtime-use.ts';
 
@@ -21,10 +22,11 @@ import { checkRuntimeUse } from './runtime-use.ts';
  * server and runtime, the shim and the command line. Harmless to repeat, also while the node is running: keys are kept, and files are
  * replaced atomically.
  *
- * @throws as {@link containerConfig} and {@link checkRuntimeUse}.
+ * @throws as {@link containerConfig}, {@link checkNoKubelet} and {@link checkRuntimeUse}.
  */
 export async function install(dir: ContainerDir, settings: ContainerSettings): Promise<NodeConfig> {
   const config = containerConfig(dir, settings);
+  if (settings.besideKubelet === false) await checkNoKubelet();
   const { socket } = config.runtime;
   // No other agent can reach the node's own runtime.
   if (socket !== dir.socket('containerd') && settings.sharedRuntime !== true) {

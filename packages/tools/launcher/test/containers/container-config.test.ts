@@ -82,7 +82,7 @@ describe('the environment of a container', () => {
   test('has a default for each variable; an empty variable counts as unset', async () => {
     const { dir, settings: read } = await readInstallSettings({ KUBUS_NATS_URL: '', KUBUS_HTTP_PORT: '' });
     expect(dir.node).toBe('node0');
-    expect(read).toEqual({ ...settings, nodeIps: [], overlay: undefined, sharedRuntime: false });
+    expect(read).toEqual({ ...settings, nodeIps: [], overlay: undefined, sharedRuntime: false, besideKubelet: true });
   });
 
   test('may name a NATS server with TLS', async () => {
