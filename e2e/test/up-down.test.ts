@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
+import { OtlpCollector } from '../src/otlp-collector.ts';
 import { container, pod, shell } from '../src/pods.ts';
 import { readmeTranscript, shapeOf } from '../src/readme-transcript.ts';
 import { UserNode } from '../src/user-node.ts';
@@ -195,6 +196,27 @@ test('trace shows causes, graph shows which service publishes what, tail shows m
   } finally {
     await tail.end();
   }
+});
+
+test('trace sends its spans to a collector of the machine', async () => {
+  const collector = await OtlpCollector.start();
+  const { endpoint } = collector;
+  try {
+    const { code, stdout, stderr } = await node.kubus('trace', 'pod', 'hello', '--otlp-endpoint', endpoint);
+    expect([code, stdout, stderr]).toEqual([0, '', '']);
+    expect(collector.names).toEqual(expect.arrayContaining(['send config.fact.file', 'process worker.fact.status']));
+    const both = await node.kubus('trace', 'pod', 'hello', `--otlp-endpoint=${endpoint}`, '--critical');
+    expect([both.code, both.stdout]).toEqual([0, expect.stringMatching(/^SERVICE .*\n.*total start/s)]);
+  } finally {
+    await collector.stop();
+  }
+  const gone = await node.kubus('trace', 'pod', 'hello', '--otlp-endpoint', endpoint);
+  expect([gone.code, gone.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^kubus: cannot reach the collector at .*ECONNREFUSED/),
+  ]);
+  const none = await node.kubus('trace', 'pod', 'nobody', '--otlp-endpoint', endpoint);
+  expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^kubus: .*nobody/)]);
 });
 
 test('restart ends a service and waits until it is ready again; pods keep running', async () => {

@@ -1,5 +1,9 @@
 import type { StoredMessage } from '@kubus/bus';
-import { createWriteStream } from 'node:fs';
+import { type NodeDir, nodeDir } from '@kubus/launcher';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream, existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
@@ -16,14 +20,13 @@ import {
 import { bareType } from '@kubus/contracts';
 import type { CriticalPath, MessageBrief } from '@kubus/contracts/observatory';
 import { connectNode } from '../node/node-link.ts';
+import { programInNode } from '../node/program-in-node.ts';
 import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { withRecording } from '../pods/recording-file.ts';
+import { sendSpans } from '../pods/send-spans.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
 import { escapeControls, print } from '../output/output.ts';
-
-/** How long a collector may take to answer, in milliseconds. */
-const COLLECTOR_MS = 10_000;
 
 /** The formats of `--format`. */
 const formats: Readonly<Record<string, (messages: Iterable<StoredMessage>) => Iterable<string>>> = {
@@ -59,12 +62,18 @@ export function addTrace(program: Command): void {
     .option('-o, --output <file>', 'file for --format; json: print one JSON document instead')
     .option('--otlp-endpoint <url>', 'send the spans to this OpenTelemetry collector, such as http://127.0.0.1:4318')
     .action(async (name: string, options: TraceOptions, command: Command) => {
-      const { namespace, recording } = options;
+      const { namespace, otlpEndpoint, recording } = options;
       if (recording !== undefined) {
         await withRecording(recording, (reader) => tracePod(readRecordedPod(reader, name, namespace), options));
         return;
       }
-      const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
+      const { node } = command.optsWithGlobals<{ node: string }>();
+      const dir = nodeDir(node);
+      if (otlpEndpoint !== undefined && existsSync(dir.networkNamespace)) {
+        await sendFromMachine(dir, name, options, otlpEndpoint);
+        return;
+      }
+      const link = await connectNode(node);
       await tracePod(await readPodRecord(link, name, namespace), options);
     });
 }
@@ -84,26 +93,29 @@ async function writeTrace(chunks: Iterable<string>, file: string | undefined): P
   await pipeline(Readable.from(chunks).map(escapeControls), target, { end: file !== undefined });
 }
 
-/** @throws UserError when the collector cannot be reached, or rejects a span. */
-async function sendSpans(requests: Iterable<string>, endpoint: string): Promise<void> {
-  const url = `${endpoint.replace(/\/+$/, '')}/v1/traces`;
-  for (const body of requests) {
-    const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(COLLECTOR_MS) }).catch(
-      (error: unknown) => {
-        const { cause } = error as Error;
-        throw new UserError(`cannot reach the collector at ${url}: ${String(cause ?? error)}`);
-      },
-    );
-    if (!answer.ok)
-      throw new UserError(`the collector at ${url} answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`);
-    const { partialSuccess } = ((await answer.json().catch(() => ({}))) ?? {}) as {
-      partialSuccess?: { rejectedSpans?: string | number; errorMessage?: string };
-    };
-    const rejected = Number(partialSuccess?.rejectedSpans ?? 0);
-    if (rejected > 0)
-      throw new UserError(`the collector at ${url} rejects ${rejected} spans: ${partialSuccess?.errorMessage ?? ''}`);
-  }
+/**
+ * Runs in the machine's network, where collectors are: reads the spans with this program in the network of a private node, and sends them.
+ * The other outputs are printed by a second one. The exit code is the first failed one's; a failed program has said why.
+ */
+async function sendFromMachine(dir: NodeDir, name: string, options: TraceOptions, endpoint: string): Promise<void> {
+  const pod = ['trace', 'pod', name, '--namespace', options.namespace];
+  const [program, ...args] = programInNode(dir, [...pod, '--format', 'otlp']);
+  const spans = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(spans, 'exit') as Promise<[number | null]>;
+  // Ends the program also when the collector has failed.
+  await sendSpans(createInterface({ input: spans.stdout }), endpoint).finally(() => spans.stdout.destroy());
+  const [code] = await ended;
+  const { critical, format, output } = options;
+  const others = [
+    ...(critical === true ? ['--critical'] : []),
+    ...(format === undefined ? [] : ['--format', format]),
+    ...(output === undefined ? [] : ['--output', output]),
+  ];
+  process.exitCode = code ?? 1;
+  if (code !== 0 || others.length === 0) return;
+  const [printer, ...rest] = programInNode(dir, [...pod, ...others]);
+  const [printed] = (await once(spawn(printer, rest, { stdio: 'inherit' }), 'exit')) as [number | null];
+  process.exitCode = printed ?? 1;
 }
 
 function printPaths(paths: readonly CriticalPath[]): void {

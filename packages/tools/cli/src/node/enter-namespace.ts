@@ -16,6 +16,8 @@ const inMachineNetwork = new Set([
 export function enterNodeNamespace(args: readonly string[]): void {
   const command = commandOf(args);
   if (command === undefined || inMachineNetwork.has(command) || args.includes('--help') || args.includes('-h')) return;
+  // A collector is in the machine's network: the command itself reads the record in the node's.
+  if (args.some((arg) => /^--otlp-endpoint(=|$)/.test(arg))) return;
   const namespace = namespaceOf(nodeArgument(args));
   if (namespace === undefined || isInside(namespace)) return;
   const argv = [`--net=${namespace}`, '--', process.execPath, ...process.execArgv, ...process.argv.slice(1)];
