@@ -161,7 +161,7 @@ export default defineConfig({
     '**/dist/**',
     '**/generated/**',
     '**/node_modules/**',
-    '.kubus/**',
+    '.kubus/**', '.venv/**',
     '**/*.mjs',
     '**/*.cjs',
     '**/*.js',
