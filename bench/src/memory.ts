@@ -1,0 +1,56 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { setTimeout as wait } from 'node:timers/promises';
+import { BenchNode } from './bench-node.ts';
+import { type PerProcess, agentProcesses, memoryOf, total } from './process-usage.ts';
+import { formatProcesses } from './report.ts';
+import { allAtOnce, podNames } from './subject.ts';
+
+/**
+ * Whether memory grows with the number of pods that have come and gone: creates and deletes pods, and measures the node at rest now and
+ * then. Started as `pnpm --filter @kubus/bench memory [--pods N] [--step N] [--hosted]`, as root.
+ */
+interface Options {
+  readonly pods: number;
+  readonly step: number;
+  readonly atOnce: number;
+  readonly hosted?: boolean;
+}
+
+/** Wait before memory is measured, in milliseconds: until what the pods' end has caused is over. */
+const REST_MS = 20_000;
+
+const { pods, step, atOnce, hosted } = new Command('memory')
+  .option('--pods <n>', 'pods in all', count, 5_000)
+  .option('--step <n>', 'pods between two measurements', count, 200)
+  .option('--at-once <n>', 'pods at the same time', count, 40)
+  .option('--hosted', 'all services in one process')
+  .parse()
+  .opts<Options>();
+
+const node = await BenchNode.start(...(hosted === true ? ['--hosted'] : []));
+try {
+  const measured: Record<string, PerProcess> = {};
+  for (let done = 0; done < pods; ) {
+    const end = Math.min(done + step, pods);
+    while (done < end) {
+      const names = podNames(`p${done}`, Math.min(atOnce, end - done));
+      await allAtOnce(names, (name) => node.create(name));
+      await allAtOnce(names, (name) => node.remove(name));
+      done += names.length;
+    }
+    await wait(REST_MS);
+    const memory = await memoryOf(await agentProcesses(node.dir));
+    measured[`after ${done}`] = memory;
+    console.log(`${done} pods: ${total(memory).toFixed(0)} MiB (PSS)`);
+  }
+  const columns = Object.entries(measured);
+  const shown = columns.filter((_, index) => index === 0 || index % Math.ceil(columns.length / 6) === 0);
+  console.log(`\n${formatProcesses(Object.fromEntries([...shown, ...columns.slice(-1)]))}`);
+} finally {
+  await node.stop();
+}
+
+function count(text: string): number {
+  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number, 1 or more');
+  return Number(text);
+}
