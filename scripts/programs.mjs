@@ -16,7 +16,7 @@ export const programs = {
   'services/observatory': ['src/main.ts', relative('services/observatory', recordingThread)],
   'services/config-sources': withManifestThread('services/config-sources'),
   'packages/tools/cli': [...withManifestThread('packages/tools/cli'), relative('packages/tools/cli', recordingThread)],
-  'packages/tools/launcher': ['main', 'kubelet', 'install', 'uninstall', 'container-launcher'].map(
+  'packages/tools/launcher': ['main', 'kubelet', 'install', 'uninstall', 'remove-nodes', 'container-launcher'].map(
     (name) => `src/${name}.ts`,
   ),
   'packages/tools/service-host': withManifestThread('packages/tools/service-host'),

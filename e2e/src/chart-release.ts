@@ -133,6 +133,11 @@ export class ChartRelease {
     return this.#create(templateSchema.parse(this.#manifest('DaemonSet')['spec']).template);
   }
 
+  /** Creates a pod of the DaemonSet with which a release cleans up, as its controller does once `helm uninstall` has ended the others. */
+  createUninstallPod(): ReleasePod {
+    return this.#create(templateSchema.parse(this.#manifest('DaemonSet', '-uninstall')['spec']).template);
+  }
+
   /** Creates the pod of `helm test`. */
   createTestPod(): ReleasePod {
     return this.#create(podSchema.parse(this.#manifest('Pod')));
@@ -146,8 +151,9 @@ export class ChartRelease {
     return new ReleasePod(api, name);
   }
 
-  #manifest(kind: string): Manifest {
-    const found = this.#manifests.find((manifest) => manifest.kind === kind);
+  /** @param end of its name; default: any */
+  #manifest(kind: string, end = ''): Manifest {
+    const found = this.#manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name.endsWith(end));
     if (found === undefined) throw new Error(`the chart has no ${kind}`);
     return found;
   }

@@ -301,6 +301,21 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     agent = release.createPod();
     await serves('after-absence');
   });
+
+  test('removes everything from the machine by the hooks of `helm uninstall`, with a value', async () => {
+    await release.apply({ ...values, uninstall: { enabled: true } });
+    await agent.remove();
+    const folders = [`/var/lib/kubus/${machine.guest}`, `/run/kubus/${machine.guest}`];
+    const seen = () => machine.engine.onMachine('sh', '-c', `ls -d ${folders.join(' ')} 2>/dev/null || true`);
+    expect(await seen()).not.toBe('');
+    const uninstall = release.createUninstallPod();
+    await uninstall.waitFor(isReady);
+    expect(await seen()).toBe('');
+    const mounts = (await machine.engine.onMachine('cat', '/proc/mounts')).split('\n');
+    // Those of the pod that removes it are its own.
+    expect(mounts.filter((line) => folders.some((folder) => line.includes(` ${folder}/`)))).toEqual([]);
+    await uninstall.remove();
+  });
 });
 
 function hasEnded({ status }: KubeObject): boolean {

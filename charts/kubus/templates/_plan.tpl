@@ -15,14 +15,16 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The services that this node has, as YAML: those of files/containers.yaml with the number of their port, and their values. */}}
+{{/* The services that this node has, as YAML: those of files/containers.yaml with the number of their port, and their values; the launcher first. */}}
 {{- define "kubus.services" -}}
 {{- $all := (.Files.Get "files/containers.yaml" | fromYaml).services -}}
 {{- $present := list -}}
 {{- range $index, $service := $all -}}
 {{- $values := index $.Values.services $service.name -}}
 {{- if and $values.enabled (or (not $service.member) (include "kubus.member" $)) -}}
-{{- $present = append $present (merge (dict "index" $index "values" $values) $service) -}}
+{{- $one := merge (dict "index" $index "values" $values) $service -}}
+{{- /* A kubelet starts containers one after the other, and all others wait for the launcher's streams. */}}
+{{- $present = ternary (prepend $present $one) (append $present $one) (eq $service.name "launcher") -}}
 {{- end -}}
 {{- end -}}
 {{- dict "services" $present | toYaml -}}
@@ -103,4 +105,39 @@ nats://127.0.0.1:{{ .Values.nats.port }}
 {{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
 {{- $_ := set $affinity "nodeAffinity" $node -}}
 {{- toYaml $affinity -}}
+{{- end -}}
+
+{{/* A kubeconfig for this cluster, with the files of kubus.clusterAccess. */}}
+{{- define "kubus.kubeconfig" -}}
+apiVersion: v1
+kind: Config
+current-context: node
+contexts:
+  - name: node
+    context: { cluster: cluster, user: node }
+clusters:
+  - name: cluster
+    cluster: { server: {{ .Values.cluster.server | quote }}, certificate-authority: /etc/kubus/cluster/ca.crt }
+users:
+  - name: node
+    user: { tokenFile: /etc/kubus/cluster/token }
+{{- end -}}
+
+{{/* The source of a volume with that kubeconfig, out of the named ConfigMap, and the files that it names. */}}
+{{- define "kubus.clusterAccess" -}}
+projected:
+  defaultMode: 0444
+  sources:
+    - configMap:
+        name: {{ . }}
+        items: [{ key: kubeconfig, path: kubeconfig }]
+    - configMap:
+        name: kube-root-ca.crt
+        items: [{ key: ca.crt, path: ca.crt }]
+    - serviceAccountToken: { path: token, expirationSeconds: 3600 }
+{{- end -}}
+
+{{/* The annotations of what `helm uninstall` creates, by the step in which it does. */}}
+{{- define "kubus.uninstallHook" -}}
+{{- dict "helm.sh/hook" "post-delete" "helm.sh/hook-weight" (toString .) "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" | toJson -}}
 {{- end -}}

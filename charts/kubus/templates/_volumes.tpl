@@ -82,15 +82,6 @@
   secret: { secretName: {{ .Values.cluster.kubeconfigSecret }}, defaultMode: 0444 }
 {{- else if eq .Values.cluster.mode "serviceAccount" }}
 - name: cluster
-  projected:
-    defaultMode: 0444
-    sources:
-      - configMap:
-          name: {{ include "kubus.fullname" . }}
-          items: [{ key: kubeconfig, path: kubeconfig }]
-      - configMap:
-          name: kube-root-ca.crt
-          items: [{ key: ca.crt, path: ca.crt }]
-      - serviceAccountToken: { path: token, expirationSeconds: 3600 }
+  {{- include "kubus.clusterAccess" (include "kubus.fullname" .) | nindent 2 }}
 {{- end }}
 {{- end -}}

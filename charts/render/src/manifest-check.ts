@@ -1,6 +1,7 @@
 import { PodMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor';
 import { toError } from '@kubus/ports';
 import { DaemonSet } from 'kubernetes-models/apps/v1/DaemonSet';
+import { Job } from 'kubernetes-models/batch/v1/Job';
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { ClusterRole } from 'kubernetes-models/rbac.authorization.k8s.io/v1/ClusterRole';
 import { ClusterRoleBinding } from 'kubernetes-models/rbac.authorization.k8s.io/v1/ClusterRoleBinding';
@@ -17,6 +18,7 @@ const kinds = [
   ClusterRoleBinding,
   ConfigMap,
   DaemonSet,
+  Job,
   NetworkPolicy,
   Pod,
   PodMonitor,

@@ -7,11 +7,13 @@ import { promisify } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 import { ChartError } from './errors.ts';
+import { helmTemplate } from './helm.ts';
 import { type Manifest, manifestOf } from './manifest-check.ts';
 import { type Values, coalesce } from './values.ts';
 
 /** A chart that was read from its folder. */
 export interface Chart {
+  readonly folder: string;
   readonly about: { readonly name: string; readonly version: string; readonly appVersion: string };
   readonly defaults: Values;
   /** Checks merged values. */
@@ -46,6 +48,7 @@ export async function readChart(folder: string): Promise<Chart> {
   const schema = new Ajv({ allErrors: true }).compile(JSON.parse(await text('values.schema.json')) as object);
   const templates = Object.entries(await readTexts(folder, 'templates'));
   return {
+    folder,
     about,
     defaults,
     schema,
@@ -61,8 +64,13 @@ async function readTexts(folder: string, part: string): Promise<Record<string, s
   return Object.fromEntries(await Promise.all(texts));
 }
 
+/** The cluster that a chart is rendered for, as a template sees it. */
+const kubeVersion = { Version: 'v1.33.0', Major: '1', Minor: '33' };
+const apiVersions = ['v1', 'apps/v1', 'monitoring.coreos.com/v1'];
+
 /**
- * Renders a chart as `helm template` does, with native/render-chart.go instead of Helm.
+ * Renders a chart with `helm template` where a helm is in the PATH, and else as it does, with native/render-chart.go. The notes, which
+ * `helm template` does not have, are always rendered by the latter.
  *
  * @throws ChartError `BadValues` that names every invalid field; `BadTemplate` with the template engine's message; `NoRenderer`.
  */
@@ -84,11 +92,16 @@ export async function renderChart(
       Chart: { Name: name, Version: version, AppVersion: appVersion },
       Release: { Name: release, Namespace: namespace, Service: 'Helm', Revision: 1, IsInstall: true, IsUpgrade: false },
     },
-    kubeVersion: { Version: 'v1.33.0', Major: '1', Minor: '33' },
-    apiVersions: ['v1', 'apps/v1', 'monitoring.coreos.com/v1'],
+    kubeVersion,
+    apiVersions,
   });
   const notes = `${name}/templates/NOTES.txt`;
-  const manifests = Object.entries(texts).flatMap(([path, text]) => (path === notes ? [] : documentsOf(path, text)));
+  const asked = { folder: chart.folder, values, release, namespace, kubeVersion: kubeVersion.Version, apiVersions };
+  const byHelm = await helmTemplate(asked);
+  const manifests =
+    byHelm === undefined
+      ? Object.entries(texts).flatMap(([path, text]) => (path === notes ? [] : documentsOf(path, text)))
+      : documentsOf('helm template', byHelm);
   return { manifests, notes: texts[notes] ?? '' };
 }
 

@@ -41,6 +41,10 @@ export const matrix: Readonly<Record<string, Values>> = {
     cluster: { mode: 'serviceAccount' },
     networkPolicy: { enabled: true, apiFrom: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }] },
   },
+  'a release that cleans up': {
+    cluster: { mode: 'bootstrap', kubeconfigSecret: 'bootstrap' },
+    uninstall: { enabled: true },
+  },
   'where it runs': {
     nodeSelector: { pool: 'kubus' },
     tolerations: [{ key: 'dedicated', operator: 'Exists', effect: 'NoSchedule' }],

@@ -61,6 +61,26 @@ test('the kinds of the manifests', async () => {
   expect(await kinds('a ServiceAccount and rules that already exist')).toEqual(['ConfigMap', 'DaemonSet', 'Pod']);
 });
 
+test('a release that cleans up does so when helm has deleted the rest, on each machine after its services have ended', async () => {
+  const { manifests, notes } = await render(matrix['a release that cleans up']);
+  const hooks = manifests.filter(({ metadata }) => metadata.name === 'kubus-uninstall');
+  const weights = hooks.map(({ kind, metadata }) => {
+    const annotations = metadata['annotations'] as Record<string, string>;
+    expect([kind, annotations['helm.sh/hook']]).toEqual([kind, 'post-delete']);
+    return `${annotations['helm.sh/hook-weight']} ${kind}`;
+  });
+  const first = ['ClusterRole', 'ClusterRoleBinding', 'ConfigMap', 'Role', 'RoleBinding', 'ServiceAccount'];
+  expect(weights.sort()).toEqual([...first.map((kind) => `0 ${kind}`), '1 DaemonSet', '2 Job']);
+  const text = JSON.stringify(hooks.find(({ kind }) => kind === 'DaemonSet'));
+  const own = { 'app.kubernetes.io/name': 'kubus', 'app.kubernetes.io/instance': 'kubus' };
+  expect(text).toContain(
+    `"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":${JSON.stringify(own)}}}]}`,
+  );
+  expect(text).toContain('"key":"kubus.dev/guest","operator":"DoesNotExist"');
+  expect(notes).not.toContain('uninstall.enabled=true');
+  expect((await render()).notes).toContain('--reuse-values --set uninstall.enabled=true');
+});
+
 test('image, resources, log level, arguments and variables can be set per service', async () => {
   const pod = await renderPod(matrix['sync-loop of its own kind']);
   expect(containerOf(pod, 'sync-loop')).toMatchObject({

@@ -45,6 +45,7 @@ export const inContainer = {
   identities: '/etc/kubus/identities',
   manifests: '/etc/kubus/manifests',
   overlay: '/etc/kubus/overlay/node.yaml',
+  kubeconfig: '/etc/kubus/cluster/kubeconfig',
   /** The checkout's built programs, in the same places. */
   programs: '/usr/lib/kubus',
   natsData: '/data',

@@ -7,6 +7,7 @@ import { parseNatsUrl } from '../nats/nats-relay.ts';
 import { ownNatsUrl } from '../nats/nats-server.ts';
 import type { ContainerSettings } from './container-config.ts';
 import { type ContainerDir, containerDir, inContainer } from './container-dir.ts';
+import type { Removal } from './remove-nodes.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -71,10 +72,34 @@ export async function readInstallSettings(
   return { dir: readContainerDir(environment), settings };
 }
 
+const removalSchema = z.object({
+  KUBUS_NAMESPACE: z.string().min(1),
+  KUBUS_DAEMONSET: z.string().min(1),
+  KUBUS_NAME_SUFFIX: z.string().default(''),
+});
+
+/**
+ * What `kubus remove-nodes` waits for.
+ *
+ * @throws LauncherError `BadEnvironment` that names the variable.
+ */
+export function readRemoval(environment: Environment): Removal {
+  const values = parsed(removalSchema, environment);
+  return {
+    namespace: values.KUBUS_NAMESPACE,
+    daemonSet: values.KUBUS_DAEMONSET,
+    nameSuffix: values.KUBUS_NAME_SUFFIX,
+  };
+}
+
 function read(environment: Environment): z.infer<typeof schema> {
-  const parsed = schema.safeParse(environment);
-  if (parsed.success) return parsed.data;
-  const wrong = parsed.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ');
+  return parsed(schema, environment);
+}
+
+function parsed<T>(variables: z.ZodType<T>, environment: Environment): T {
+  const read = variables.safeParse(environment);
+  if (read.success) return read.data;
+  const wrong = read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ');
   throw new LauncherError('BadEnvironment', wrong);
 }
 

@@ -58,6 +58,7 @@ async function endStragglers(dir: NodeDir): Promise<void> {
 /** Removes the folder that all nodes of the machine share with the last node, unless something is mounted on it. */
 async function removeIfEmpty(folder: string): Promise<void> {
   await rmdir(folder).catch((error: unknown) => {
-    if (!hasErrno(error, 'ENOTEMPTY', 'ENOENT', 'EBUSY')) throw error;
+    // In a container the folder above may be read-only, which the kernel looks at first.
+    if (!hasErrno(error, 'ENOTEMPTY', 'ENOENT', 'EBUSY', 'EROFS')) throw error;
   });
 }
