@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { podStatus, typeOf } from '@kubus/contracts';
 import { type RunningCommand, type TestNode, checkout, isReady, poll, startCommand } from '@kubus/harness';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,12 +11,20 @@ import { container, pod, shell } from '../src/pods.ts';
 import { type Python, findPython } from '../src/python.ts';
 
 const python = await findPython();
+/** `./kubus test` builds it. */
+const goProber = join(checkout, '.kubus/tools/bin/go-prober');
+const hasGo = existsSync(goProber);
 // Jest does not list the tests of a file if all are skipped.
-if ('missing' in python) process.stderr.write(`foreign.test.ts is skipped: ${python.missing}\n`);
-const onNode: NodeTest =
-  'missing' in python
-    ? (name) => test.skip(`${name}: ${python.missing}`, () => undefined)
-    : sharedNode('foreign', { elsewhere: ['prober'] });
+if ('missing' in python) process.stderr.write(`foreign.test.ts is skipped in Python: ${python.missing}\n`);
+if (!hasGo) process.stderr.write(`foreign.test.ts is skipped in Go: ${goProber} does not exist\n`);
+const skipped =
+  (why: string): NodeTest =>
+  (name) =>
+    test.skip(`${name}: ${why}`, () => undefined);
+const shared: NodeTest =
+  'missing' in python && !hasGo ? skipped('nothing can run') : sharedNode('foreign', { elsewhere: ['prober'] });
+const onNode: NodeTest = 'missing' in python ? skipped(python.missing) : shared;
+const onNodeWithGo: NodeTest = hasGo ? shared : skipped(`${goProber} does not exist`);
 
 /** The published contract, and the recorded messages. */
 let folder = '';
@@ -244,6 +253,29 @@ onNode('a program replaces a bundled service until it ends', async (node) => {
       return isStatus && message.data.includes('"ready":false');
     });
     expect(unready).toEqual([]);
+  } finally {
+    await replaced.end();
+  }
+});
+
+onNodeWithGo('a prober in Go replaces the bundled one until it ends', async (node) => {
+  const replaced = node.startKubus('replace', 'prober', '--', goProber);
+  try {
+    await replaced.waitForOutput(/^serving$/m);
+    const probed = (port: number) =>
+      container({ name: 'main', command: server, readinessProbe: { tcpSocket: { port }, periodSeconds: 1 } });
+    await node.writeManifest('open.json', pod('open', { containers: [probed(8080)] }));
+    await node.writeManifest('closed.json', pod('closed', { containers: [probed(8081)] }));
+    await node.watch.waitForPod('open', isReady, 'ready');
+    const closed = await node.watch.waitForPod('closed', (one) => containerStatus(one)?.state?.running !== undefined);
+    expect(isReady(closed)).toBe(false);
+    const runs = () =>
+      ['open', 'closed'].map((name) => node.watch.podsNamed(name).map((one) => containerStatus(one)?.containerID));
+    const before = runs();
+    const { code, stderr } = await replaced.end();
+    expect([code, stderr]).toEqual([0, expect.stringContaining('the bundled prober-0 is ready again')]);
+    await node.watch.waitForPod('open', isReady, 'ready');
+    expect(runs()).toEqual(before);
   } finally {
     await replaced.end();
   }
