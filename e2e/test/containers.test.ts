@@ -38,10 +38,10 @@ if (why !== undefined) process.stderr.write(`The tests of a node of containers a
 /** An engine checks each container only periodically. */
 const RESTARTS_LIMIT_MS = 900_000;
 
-/** The output of a command that fails. */
-interface Refusal {
-  readonly stdout: string;
-  readonly stderr: string;
+/** What a command that has failed had written. */
+function refusalOf(error: unknown): string {
+  const { stdout, stderr } = error as { stdout: string; stderr: string };
+  return stdout + stderr;
 }
 
 const composeSchema = z.object({
@@ -307,8 +307,8 @@ const composeSchema = z.object({
     const program = join(node.folder, 'kubelet');
     await copyFile('/bin/sleep', program);
     const pid = await node.engine.onMachine('sh', '-c', '"$1" 300 >/dev/null 2>&1 & echo $!', 'start', program);
-    const installed = node.compose('run', '--rm', 'install').catch(({ stdout, stderr }: Refusal) => stdout + stderr);
-    expect(await installed).toMatch(/A kubelet runs on this machine: process \d+, kubelet\..*charts\/kubus/);
+    const installed = await node.compose('run', '--rm', 'install').catch((error: unknown) => refusalOf(error));
+    expect(installed).toMatch(/A kubelet runs on this machine: process \d+, kubelet\..*charts\/kubus/);
     await node.kill(Number(pid));
     await node.compose('run', '--rm', 'install');
   });

@@ -17,7 +17,7 @@ function apiServer(statuses: readonly object[], labelsOf: Readonly<Record<string
     if (path.endsWith('/daemonsets/kubus-uninstall')) {
       const status = left.length > 1 ? left.shift() : left[0];
       // The next look is one period later.
-      setImmediate(() => clock.advance(1_000));
+      setImmediate(() => void clock.advance(1_000));
       return Promise.resolve({
         metadata: { generation: 1 },
         spec: { selector: { matchLabels: { app: 'u', of: 'k' } } },
