@@ -68,7 +68,7 @@ test('up again changes nothing', async () => {
 // The help of every command is tested in its own package, without a process for each.
 test('the program has help; wrong usage ends with 2', async () => {
   const { code, stdout } = await node.kubus('--help');
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Commands:\n(?: {2}.*\n)* {2}up /m)]);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Node:\n(?: {2}.*\n)* {2}up /m)]);
   const help = await node.kubus('get', 'pods', '--help');
   expect([help.code, help.stdout.split('\n')[0]]).toEqual([0, expect.stringMatching(/^Usage: /)]);
   expect((await node.kubus('nonsense')).code).toBe(2);
@@ -113,14 +113,16 @@ test('get lists pods as a table and as JSON; names resolve with and without the 
   }
   const wide = await node.kubus('get', 'pods', '-o', 'wide');
   expect(wide.stdout).toMatch(
-    new RegExp(`^hello-${node.name} +1/1 +Running .* 10\\.88\\.\\d+\\.\\d+ +${node.name}$`, 'm'),
+    new RegExp(`^hello-${node.name} +1/1 +Running .* 10\\.88\\.\\d+\\.\\d+ +${node.name} +<none> +<none>$`, 'm'),
   );
   const named = await node.kubus('--node', node.name, 'get', 'pods', 'hello');
   expect([named.code, named.stdout.split('\n').length]).toEqual([0, 3]);
   const missing = await node.kubus('get', 'pods', 'nobody');
   expect(missing).toMatchObject({ code: 1, stderr: 'kubus: pods "nobody" not found in namespace "default"\n' });
-  const manifests = JSON.parse((await node.kubus('get', 'manifests', '-o', 'json')).stdout) as { errors: object[] }[];
-  expect(manifests.map(({ errors }) => errors)).toEqual([[], [], []]);
+  const manifests = JSON.parse((await node.kubus('get', 'manifests', '-o', 'json')).stdout) as {
+    items: { errors: object[] }[];
+  };
+  expect(manifests.items.map(({ errors }) => errors)).toEqual([[], [], []]);
 });
 
 test('the quick start of the README prints what the README shows', async () => {

@@ -2,7 +2,9 @@ import { isNodeName, nodeNameRule } from '@kubus/launcher/node-dir';
 import { KubusError, toError } from '@kubus/ports';
 import { endProcess, version } from '@kubus/service-kit';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { addApiResources } from './commands/api-resources.ts';
 import { addAttach } from './commands/attach.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDiff } from './commands/diff.ts';
@@ -30,8 +32,23 @@ import { addTail } from './commands/tail.ts';
 import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
+import { addVersion } from './commands/version.ts';
+import { examples } from './help/examples.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
 import { printError } from './output/output.ts';
+
+/** The commands as the help lists them. */
+const groups: readonly (readonly [heading: string, adders: readonly ((program: Command) => void)[]])[] = [
+  ['Node', [addUp, addDown, addLs, addStatus]],
+  ['Pods', [addGet, addDescribe, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources]],
+  ['Look inside', [addTail, addTrace, addDiff, addRecord, addReplay, addObservatory, addGraph, addInside]],
+  ['Disturb', [addFault, addExperiment]],
+  ['Services', [addRestart, addScale, addDebug, addReplace, addIdentities]],
+  ['Other', [addKubelet, addVersion, addCompletion]],
+];
+
+const EXIT_CODES =
+  'Exit codes: 0 success, 1 failure, 2 wrong usage, 141 the reader of the output has ended; exec, attach and inside: that of the command.';
 
 /** The commands with their options. Wrong usage throws a CommanderError; a command's own failure throws its own error. */
 export function createProgram(): Command {
@@ -43,42 +60,19 @@ export function createProgram(): Command {
     .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(helpful(text)) })
     .exitOverride();
-  for (const add of [
-    addUp,
-    addDown,
-    addLs,
-    addStatus,
-    addGet,
-    addDescribe,
-    addEvents,
-    addLogs,
-    addExec,
-    addAttach,
-    addPortForward,
-    addTop,
-    addTail,
-    addTrace,
-    addRecord,
-    addObservatory,
-    addDiff,
-    addReplay,
-    addGraph,
-    addIdentities,
-    addRestart,
-    addScale,
-    addDebug,
-    addFault,
-    addExperiment,
-    addReplace,
-    addInside,
-    addKubelet,
-  ]) {
-    add(program);
+  for (const [heading, adders] of groups) {
+    program.commandsGroup(`${heading}:`);
+    for (const add of adders) add(program);
   }
   acceptNodeAfter(program);
   // The kubus script runs these two itself; they are listed here for the help only.
   program.command('test').description('install missing tools and run every test (run by the kubus script)');
   program.command('bench').description('compare a node with the bare CRI calls (run by the kubus script)');
+  program.addHelpText('after', `\n${EXIT_CODES}`);
+  for (const command of descendants(program)) {
+    const lines = examples[commandPath(command)] ?? [];
+    if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((one) => `  ${one}`)].join('\n'));
+  }
   return program;
 }
 
@@ -116,6 +110,11 @@ function acceptNodeAfter(program: Command): void {
       return;
     }
   });
+}
+
+/** Its name with those of the commands that it belongs to. */
+function commandPath(command: Command): string {
+  return command.parent?.parent ? `${commandPath(command.parent)} ${command.name()}` : command.name();
 }
 
 function descendants({ commands }: Command): Command[] {

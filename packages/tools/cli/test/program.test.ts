@@ -46,10 +46,8 @@ const commands = [
     'ls',
     'status',
     'get',
-    'get pods',
-    'get manifests',
-    'describe',
-    'describe pod',
+    ...['get pods', 'get nodes', 'get events', 'get manifests'],
+    ...['describe', 'describe pod', 'describe node', 'api-resources', 'version', 'completion'],
     'logs',
     'exec',
     'tail',
@@ -96,7 +94,7 @@ describe('help', () => {
   test('of the program lists every command with a description, except hidden ones', async () => {
     const { stdout, stderr } = await parsed('--help');
     expect(stderr).toBe('');
-    const listed = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}(\S+).* {2,}(\S.*)$/gm)];
+    const listed = [...stdout.slice(stdout.indexOf('\nNode:\n')).matchAll(/^ {2}(\S+).* {2,}(\S.*)$/gm)];
     const names = listed.map(([, name]) => name);
     expect(names.sort()).toEqual([...commands.filter((name) => !name.includes(' ')), ...others].sort());
   });

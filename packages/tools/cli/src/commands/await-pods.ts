@@ -2,9 +2,9 @@ import { desiredPods } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
 import { type PodView, Pods } from '../pods/pods.ts';
-import { formatTable } from '../output/table.ts';
-import { podTable } from './get.ts';
+import { ObjectTable } from '../output/object-printer.ts';
 import { escapeControls, print, printError } from '../output/output.ts';
+import { podItem, pods as podType } from '../resources/pods.ts';
 
 /** How long `up` waits for the pods, in milliseconds. */
 const LIMIT_MS = 60_000;
@@ -51,9 +51,14 @@ function isSettled(pod: PodView | undefined): boolean {
 
 /** On a terminal the table is redrawn in place; elsewhere each changed row is printed as a line. Returns the lines shown. */
 function show(list: readonly PodView[], before: readonly string[], node: string): string[] {
-  const { header, rows } = podTable(list, { wide: false, all: true, node });
-  if (rows.length === 0) return [];
-  const lines = formatTable(header, rows).split('\n');
+  if (list.length === 0) return [];
+  const table = new ObjectTable(podType, { format: undefined, withNamespace: true });
+  const lines = table
+    .table(
+      list.map((pod) => podItem(pod, node)),
+      Date.now(),
+    )
+    .split('\n');
   if (process.stdout.isTTY && process.env['TERM'] !== 'dumb') {
     if (before.length > 0) process.stdout.write(`\u001b[${before.length}A`);
     for (const line of lines) process.stdout.write(`\u001b[2K${escapeControls(line)}\n`);

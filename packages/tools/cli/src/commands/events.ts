@@ -1,17 +1,8 @@
-import { fromNats, nodeSubject } from '@kubus/bus-nats';
-import { recordedMessage } from '@kubus/causality';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { outputOption, printDocument, print, printError } from '../output/output.ts';
-import {
-  type EventObject,
-  type RecordedEvent,
-  eventDocument,
-  eventSubjects,
-  lastSeen,
-  newestEvents,
-  recordedEvent,
-} from '../pods/recorded-events.ts';
+import { readEvents } from '../pods/event-feed.ts';
+import { type EventObject, type RecordedEvent, eventDocument, lastSeen } from '../pods/recorded-events.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
 
@@ -70,55 +61,27 @@ function objectFilter(wanted: string, node: string): (object: EventObject) => bo
 
 async function printEvents(
   link: NodeLink,
-  { output, watch, allNamespaces = false, namespace }: EventsOptions,
+  { output, watch = false, allNamespaces: all = false, namespace }: EventsOptions,
   wanted: (event: RecordedEvent) => boolean,
 ): Promise<void> {
   const { node } = link.bus;
-  // Subscribe before the record is read, so that no event is missed in between.
-  let onEvent: (event: RecordedEvent) => void = (event) => void early.push(event);
-  const early: RecordedEvent[] = [];
-  if (watch === true) follow(link, (event) => onEvent(event));
-  const recorded = await Promise.all(eventSubjects.map((subject) => link.record(subject)));
-  const events = newestEvents(recorded.flat()).filter(wanted);
-  const known = new Map(events.map((event) => [event.series, event.count]));
-  const isNew = (event: RecordedEvent) => wanted(event) && event.count > (known.get(event.series) ?? 0);
+  const onEvent = (event: RecordedEvent) => {
+    if (!wanted(event)) return;
+    if (output === undefined) print(eventTable([event], { all, now: Date.now() }).rows.flat().join('   '));
+    else printDocument(eventDocument(event, node), output);
+  };
+  const events = (await readEvents(link, watch ? onEvent : undefined)).filter(wanted);
   if (output !== undefined) {
     const items = events.map((event) => eventDocument(event, node));
-    if (watch !== true) {
-      printDocument({ apiVersion: 'v1', kind: 'List', items }, output);
-      return;
-    }
-    onEvent = (event) => {
-      if (isNew(event)) printDocument(eventDocument(event, node), output);
-    };
-    for (const item of items) printDocument(item, output);
+    if (!watch) printDocument({ apiVersion: 'v1', kind: 'List', items }, output);
+    else for (const item of items) printDocument(item, output);
+  } else if (events.length === 0 && !watch) {
+    printError(`No events found${all ? '' : ` in ${namespace} namespace`}.`);
   } else {
-    const { header, rows } = eventTable(events, { all: allNamespaces, now: Date.now() });
-    if (events.length === 0 && watch !== true) {
-      printError(`No events found${allNamespaces ? '' : ` in ${namespace} namespace`}.`);
-      return;
-    }
+    const { header, rows } = eventTable(events, { all, now: Date.now() });
     print(formatTable(header, rows));
-    onEvent = (event) => {
-      if (!isNew(event)) return;
-      const [row = []] = eventTable([event], { all: allNamespaces, now: Date.now() }).rows;
-      print(row.join('   '));
-    };
   }
-  for (const event of early) onEvent(event);
-  if (watch === true) await new Promise(() => undefined);
-}
-
-function follow(link: NodeLink, onEvent: (event: RecordedEvent) => void): void {
-  for (const subject of eventSubjects) {
-    link.connection.subscribe(nodeSubject(link.bus.node, subject), {
-      callback: (error, wire) => {
-        const recorded = error === null ? recordedMessage(fromNats(wire)) : undefined;
-        const event = recorded && recordedEvent(recorded);
-        if (event !== undefined) onEvent(event);
-      },
-    });
-  }
+  if (watch) await new Promise(() => undefined);
 }
 
 /** kubectl's columns for events. */

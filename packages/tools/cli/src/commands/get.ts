@@ -1,145 +1,169 @@
-import { manifest } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { type OutputFormat, outputOption, printDocument, print, printError } from '../output/output.ts';
-import { type PodView, Pods, columnsOf, podDocument } from '../pods/pods.ts';
-import type { PodColumns } from '../pods/pod-columns.ts';
-import { formatAge, formatTable } from '../output/table.ts';
+import { type ObjectFormat, objectFormatOption } from '../output/object-format.ts';
+import {
+  ObjectTable,
+  type PrinterOptions,
+  documentOf,
+  isTable,
+  jsonPathText,
+  nameLine,
+} from '../output/object-printer.ts';
+import { print, printDocument, printError, printText } from '../output/output.ts';
+import type { Item, ResourceType } from '../resources/resource-type.ts';
+import { itemSelector } from '../resources/select-items.ts';
+import { type Asked, askedFor, resourceTypes } from '../resources/types.ts';
 
-interface GetPodsOptions {
-  namespace: string;
-  allNamespaces?: boolean;
-  output?: OutputFormat;
-  watch?: boolean;
+interface GetOptions {
+  readonly namespace?: string;
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+  readonly fieldSelector?: string;
+  readonly sortBy?: string;
+  readonly output?: ObjectFormat;
+  readonly headers: boolean;
+  readonly showLabels?: boolean;
+  readonly watch?: boolean;
 }
 
 export function addGet(program: Command): void {
-  const get = program.command('get').description('list pods or manifests');
-  get
-    .command('pods')
-    .aliases(['pod', 'po'])
-    .argument('[name]', 'list only this pod')
-    .description('list pods')
-    .option('-n, --namespace <namespace>', 'namespace of the pods', 'default')
-    .option('-A, --all-namespaces', 'list the pods of all namespaces')
-    .option('-w, --watch', 'keep running and print each change')
-    .addOption(outputOption(['json', 'yaml', 'wide']))
-    .action(async (name: string | undefined, options: GetPodsOptions, command: Command) => {
-      await getPods(await connectNode(command.optsWithGlobals<{ node: string }>().node), name, options);
+  const get = withOptions(program.command('get'))
+    .argument('<type>', 'type, or TYPE/NAME: "kubus api-resources" lists the types')
+    .argument('[names...]', 'list only these objects')
+    .description('list pods, the node, events or manifests')
+    .action(async (type: string, names: string[], _options: object, command: Command) => {
+      await run(askedFor([type, ...names]), command);
     });
-  get
-    .command('manifests')
-    .aliases(['manifest'])
-    .description('list manifest files and their errors')
-    .addOption(outputOption())
-    .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
-      await getManifests(await connectNode(command.optsWithGlobals<{ node: string }>().node), options.output);
-    });
+  for (const type of resourceTypes) {
+    withOptions(get.command(type.name))
+      .aliases([type.singular, ...type.shortNames])
+      .argument('[names...]', 'list only these objects')
+      .description(`list ${type.about}`)
+      .action(async (names: string[], _options: object, command: Command) => {
+        await run(askedFor([type.name, ...names]), command);
+      });
+  }
 }
 
-async function getPods(link: NodeLink, name: string | undefined, options: GetPodsOptions): Promise<void> {
-  const { output, watch } = options;
-  const namespace = options.allNamespaces === true ? undefined : options.namespace;
+function withOptions(command: Command): Command {
+  return command
+    .option('-n, --namespace <namespace>', 'namespace of the objects; default: default')
+    .option('-A, --all-namespaces', 'list the objects of all namespaces')
+    .option('-l, --selector <selector>', 'only objects with these labels, such as app=web,tier!=front')
+    .option('--field-selector <selector>', 'only objects with these fields, such as status.phase=Running')
+    .option('--sort-by <path>', 'sort by a field, such as .metadata.creationTimestamp')
+    .addOption(objectFormatOption())
+    .option('--no-headers', 'print no header')
+    .option('--show-labels', 'print a column with the labels')
+    .option('-w, --watch', 'keep running and print each change');
+}
+
+async function run(asked: Asked, command: Command): Promise<void> {
+  const options = command.optsWithGlobals<GetOptions & { node: string }>();
+  const { namespace = 'default', allNamespaces = false, selector, fieldSelector, sortBy } = options;
+  const { type, names } = asked;
+  const inNamespace = allNamespaces ? undefined : namespace;
+  // Selectors are checked before the node is asked.
+  const select = itemSelector(type, { namespace: inNamespace, names, selector, fieldSelector, sortBy });
+  const link = await connectNode(options.node);
+  await list(link, { type, names: names.length, namespace: inNamespace, select, options });
+}
+
+interface Listing {
+  readonly type: ResourceType;
+  /** How many objects were named; one is printed itself, not as a list. */
+  readonly names: number;
+  readonly namespace: string | undefined;
+  readonly select: (items: readonly Item[]) => readonly Item[];
+  readonly options: GetOptions;
+}
+
+async function list(link: NodeLink, { type, names, namespace, select, options }: Listing): Promise<void> {
+  const { output, watch = false, headers, showLabels = false } = options;
   const changed = new Set<string>();
   const onChange = { print: () => undefined as unknown };
-  const pods = await Pods.read(link, (uid) => {
-    changed.add(uid);
+  const collection = await type.open(link, (key) => {
+    changed.add(key);
     onChange.print();
   });
-  const one = name === undefined ? undefined : pods.find(name, options.namespace, link.bus.node);
-  const list = one === undefined ? pods.list(namespace) : [one];
-  if (output === 'json' || output === 'yaml') {
-    const items = list.map(podDocument);
-    printDocument(one === undefined ? { apiVersion: 'v1', kind: 'List', items } : items[0], output);
-    return;
-  }
-  if (list.length === 0 && watch !== true) {
-    const where = namespace === undefined ? '' : ` in ${namespace} namespace`;
+  const items = select(collection.items());
+  const printer = printerOf(type, {
+    format: output,
+    withNamespace: type.isNamespaced && namespace === undefined,
+    withLabels: showLabels,
+    withoutHeader: !headers,
+  });
+  if (items.length === 0 && !watch && isTable(output)) {
+    const where = type.isNamespaced && namespace !== undefined ? ` in ${namespace} namespace` : '';
     printError(`No resources found${where}.`);
     return;
   }
-  const columns = { wide: output === 'wide', all: namespace === undefined, node: link.bus.node };
-  const { header, rows } = podTable(list, columns);
-  print(formatTable(header, rows));
-  if (watch !== true) return;
-  const widths = header.map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
-  const last = new Map<string, string>();
+  if (watch) for (const item of printer.known(items)) printer.change(item);
+  else printer.list(items, names === 1);
+  if (!watch) return;
   changed.clear();
+  const named = new Set(items.map(({ key }) => key));
   onChange.print = () => {
-    for (const uid of changed) {
-      const pod = pods.get(uid);
-      if (pod === undefined || (one !== undefined && one.uid !== uid)) continue;
-      if (namespace !== undefined && pod.work.ref.namespace !== namespace) continue;
-      const [row = []] = podTable([pod], columns).rows;
-      const line = row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('   ')
-        .trimEnd();
-      // Print a row only when something other than a time has changed.
-      const key = row
-        .filter((_, index) => header[index] !== 'AGE')
-        .join(' ')
-        .replace(/ \(\S+ ago\)/, '');
-      if (last.get(uid) !== key) print(line);
-      last.set(uid, key);
-    }
+    const now = collection.items().filter(({ key }) => changed.has(key));
     changed.clear();
+    // A named object may have been removed meanwhile, which is no error.
+    for (const item of names > 0 ? now.filter(({ key }) => named.has(key)) : select(now)) printer.change(item);
   };
   await new Promise(() => undefined);
 }
 
-/** kubectl's columns for pods. */
-export function podTable(
-  pods: readonly PodView[],
-  columns: { wide: boolean; all: boolean; node: string },
-): { header: string[]; rows: string[][] } {
-  const header = [
-    ...(columns.all ? ['NAMESPACE'] : []),
-    'NAME',
-    'READY',
-    'STATUS',
-    'RESTARTS',
-    'AGE',
-    ...(columns.wide ? ['IP', 'NODE'] : []),
-  ];
-  const rows = pods.map((pod) => {
-    const { work, status } = pod;
-    const printed = columnsOf(pod);
-    return [
-      ...(columns.all ? [work.ref.namespace] : []),
-      work.ref.name,
-      `${printed.ready}/${printed.total}`,
-      printed.status,
-      restartsText(printed),
-      formatAge(Date.now() - Date.parse(status?.startTime ?? work.firstSeen)),
-      ...(columns.wide ? [status?.podIP ?? '<none>', columns.node] : []),
-    ];
-  });
-  return { header, rows };
+/** How a format prints a list, and one object that has changed. */
+interface Printer {
+  readonly list: (items: readonly Item[], isOne: boolean) => void;
+  /** Prints those from which a watch starts; returns those that still have to be printed one by one. */
+  readonly known: (items: readonly Item[]) => readonly Item[];
+  readonly change: (item: Item) => void;
 }
 
-function restartsText({ restarts, restartedAt }: PodColumns): string {
-  if (restarts === 0 || restartedAt === undefined) return String(restarts);
-  return `${restarts} (${formatAge(Date.now() - Date.parse(restartedAt))} ago)`;
-}
-
-async function getManifests(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
-  const reports = [...(await link.facts(manifest))].map(({ value }) => value);
-  reports.sort((a, b) => (a.path < b.path ? -1 : 1));
-  if (output !== undefined) {
-    printDocument(reports, output);
-    return;
+function printerOf(type: ResourceType, options: PrinterOptions): Printer {
+  const { format } = options;
+  const each = (change: Printer['change']): Pick<Printer, 'known' | 'change'> => ({ known: (items) => items, change });
+  switch (format?.kind) {
+    case 'json':
+    case 'yaml': {
+      const { kind } = format;
+      return {
+        list: (items, isOne) => printDocument(documentOf(items, isOne), kind),
+        ...each(({ object }) => printDocument(object, kind)),
+      };
+    }
+    case 'jsonpath':
+      return {
+        list: (items, isOne) => printText(jsonPathText(format, documentOf(items, isOne))),
+        ...each(({ object }) => printText(jsonPathText(format, object))),
+      };
+    case 'name': {
+      const line = (item: Item) => print(nameLine(type, item));
+      return { list: (items) => items.forEach(line), ...each(line) };
+    }
+    default:
+      return tablePrinter(new ObjectTable(type, options));
   }
-  const rows = reports.map(({ path, pods, errors, warnings }) => [
-    path,
-    String(pods.length),
-    errors.length > 0 ? 'Broken' : warnings.length > 0 ? 'Warnings' : 'OK',
-    [...errors, ...warnings].map(({ field, message, line }) => `${place(field, line)}${message}`).join('; '),
-  ]);
-  print(formatTable(['FILE', 'PODS', 'STATE', 'MESSAGE'], rows));
 }
 
-function place(field: string | undefined, line: number | undefined): string {
-  if (field !== undefined) return `${field}: `;
-  return line === undefined ? '' : `line ${line}: `;
+/** A row is printed again only when something other than a time has changed. */
+function tablePrinter(table: ObjectTable): Printer {
+  const last = new Map<string, string>();
+  const list = (items: readonly Item[]) => {
+    const text = table.table(items, Date.now());
+    if (text !== '') print(text);
+    for (const item of items) last.set(item.key, table.fixed(item));
+  };
+  return {
+    list,
+    known: (items) => {
+      list(items);
+      return [];
+    },
+    change: (item) => {
+      const fixed = table.fixed(item);
+      if (last.get(item.key) !== fixed) print(table.line(item, Date.now()));
+      last.set(item.key, fixed);
+    },
+  };
 }

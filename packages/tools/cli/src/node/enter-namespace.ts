@@ -5,7 +5,8 @@ import { defaultNode } from './node-option.ts';
 
 /** Commands that run in the machine's network: they create or remove the namespace, enter it themselves, need no node, or use its socket. */
 const inMachineNetwork = new Set([
-  ...['up', 'down', 'ls', 'debug', 'graph', 'identities', 'kubelet', 'observatory', 'experiment', 'help', 'version'],
+  ...['up', 'down', 'ls', 'debug', 'graph', 'identities', 'kubelet', 'observatory', 'experiment', 'help'],
+  ...['api-resources', 'completion', 'complete'],
   ...['logs', 'exec', 'attach', 'port-forward', 'top'],
 ]);
 
@@ -18,6 +19,8 @@ export function enterNodeNamespace(args: readonly string[]): void {
   if (command === undefined || inMachineNetwork.has(command) || args.includes('--help') || args.includes('-h')) return;
   // A collector is in the machine's network: the command itself reads the record in the node's.
   if (args.some((arg) => /^--otlp-endpoint(=|$)/.test(arg))) return;
+  // Without root the namespace cannot be entered; the command says so itself where it needs it.
+  if (process.getuid?.() !== 0) return;
   const namespace = namespaceOf(nodeArgument(args));
   if (namespace === undefined || isInside(namespace)) return;
   const argv = [`--net=${namespace}`, '--', process.execPath, ...process.execArgv, ...process.argv.slice(1)];

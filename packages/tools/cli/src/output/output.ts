@@ -1,6 +1,9 @@
 import { Option } from 'commander';
 import { stringify } from 'yaml';
 
+/** `apiVersion` of the documents that only Kubus has: docs/commands.md. */
+export const DOCUMENTS = 'kubus.dev/v1';
+
 export type OutputFormat = 'json' | 'yaml' | 'wide';
 
 /** The option `--output`; default: text for people. */
@@ -26,6 +29,11 @@ export function escapeControls(text: string): string {
 export function print(text: string): void {
   // oxlint-disable-next-line no-console -- the one place
   console.log(escapeControls(text));
+}
+
+/** Prints text without a line end, controls escaped. */
+export function printText(text: string): void {
+  process.stdout.write(escapeControls(text));
 }
 
 /** Prints lines to standard error, controls escaped. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ContainerStatus, PodStatus } from '@kubus/contracts';
-import { podTable } from '../commands/get.ts';
+import { ObjectTable } from '../output/object-printer.ts';
+import { podItem, pods } from '../resources/pods.ts';
 import { type PodView, columnsOf, podDocument } from './pods.ts';
 
 const ref = { uid: 'u1', name: 'web-node0', namespace: 'default' };
@@ -84,6 +85,15 @@ describe('the STATUS column of a pod', () => {
   });
 });
 
+function linesOf(table: ObjectTable, ...views: PodView[]): string[] {
+  return table
+    .table(
+      views.map((one) => podItem(one, 'node0')),
+      Date.now(),
+    )
+    .split('\n');
+}
+
 describe('pods', () => {
   const startTime = new Date(Date.now() - 5 * 3_600_000 - 1_000).toISOString();
   const status: PodStatus = {
@@ -95,14 +105,37 @@ describe('pods', () => {
   };
 
   test('are printed with the columns of kubectl', () => {
-    const narrow = podTable([view(status)], { wide: false, all: false, node: 'node0' });
-    expect(narrow.header).toEqual(['NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE']);
-    expect(narrow.rows).toEqual([['web-node0', '1/2', 'CrashLoopBackOff', '1', '5h']]);
-    const wide = podTable([view(status), view(undefined)], { wide: true, all: true, node: 'node0' });
-    expect(wide.header).toEqual(['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP', 'NODE']);
-    expect(wide.rows[0]).toEqual(['default', 'web-node0', '1/2', 'CrashLoopBackOff', '1', '5h', '10.0.0.2', 'node0']);
-    expect(wide.rows[1]?.slice(2, 5)).toEqual(['0/2', 'Pending', '0']);
-    expect(wide.rows[1]?.slice(6)).toEqual(['<none>', 'node0']);
+    const narrow = new ObjectTable(pods, { format: undefined, withNamespace: false });
+    expect(linesOf(narrow, view(status))).toEqual([
+      'NAME        READY   STATUS             RESTARTS   AGE',
+      'web-node0   1/2     CrashLoopBackOff   1          5h',
+    ]);
+    const wide = new ObjectTable(pods, { format: { kind: 'wide' }, withNamespace: true });
+    const lines = linesOf(wide, view(status), view(undefined)).map((line) => line.split(/\s{3}\s*/));
+    const header = ['NAMESPACE', 'NAME', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP', 'NODE'];
+    expect(lines[0]).toEqual([...header, 'NOMINATED NODE', 'READINESS GATES']);
+    const row = ['default', 'web-node0', '1/2', 'CrashLoopBackOff', '1', '5h', '10.0.0.2', 'node0'];
+    expect(lines[1]).toEqual([...row, '<none>', '<none>']);
+    expect(lines[2]?.slice(2, 5)).toEqual(['0/2', 'Pending', '0']);
+    expect(lines[2]?.slice(6)).toEqual(['<none>', 'node0', '<none>', '<none>']);
+    // A row that comes later has the same widths.
+    expect(narrow.line(podItem(view(undefined), 'node0'), Date.now())).toMatch(
+      /^web-node0 {3}0\/2 {5}Pending {12}0 {10}\d+/,
+    );
+  });
+
+  test('are printed again only when something other than a time has changed', () => {
+    const table = new ObjectTable(pods, { format: undefined, withNamespace: false });
+    const restarted = (finishedAt: string) => {
+      const containerStatuses = (containers(running, running) ?? []).map((one) => ({
+        ...one,
+        lastState: { terminated: { exitCode: 1, finishedAt } },
+      }));
+      return podItem(view({ ...status, containerStatuses }), 'node0');
+    };
+    const first = table.fixed(restarted('2030-01-01T00:00:00Z'));
+    expect(table.fixed(restarted('2031-01-01T00:00:00Z'))).toBe(first);
+    expect(table.fixed(podItem(view({ ...status, phase: 'Failed', reason: 'Evicted' }), 'node0'))).not.toBe(first);
   });
 
   test('are printed as API objects with -o json', () => {

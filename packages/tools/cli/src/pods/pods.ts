@@ -98,7 +98,7 @@ function sortKey({ work }: PodView): string {
 }
 
 /** The pod as the Kubernetes API would show it. */
-export function podDocument({ work, status }: PodView): Pod & { status?: PodStatus } {
+export function podDocument({ work, status }: PodView): Pod & { apiVersion: string; kind: string; status?: PodStatus } {
   const { pod, ref } = work;
   return {
     apiVersion: 'v1',

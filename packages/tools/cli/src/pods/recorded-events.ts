@@ -1,6 +1,7 @@
 import type { StoredMessage } from '@kubus/bus';
 import { type RecordedMessage, recordedMessage } from '@kubus/causality';
 import { type NodeEvent, type PodEvent, nodeEventSchema, podEventSchema } from '@kubus/contracts';
+import type { ApiObject } from '../resources/resource-type.ts';
 import { formatAge } from '../output/table.ts';
 
 /** Subjects, relative to the node's, of the Kubernetes events of all services: about pods, and about the node. */
@@ -66,7 +67,7 @@ export function lastSeen(
 }
 
 /** The event as the Kubernetes API would show it. */
-export function eventDocument(event: RecordedEvent, node: string): Record<string, unknown> {
+export function eventDocument(event: RecordedEvent, node: string): ApiObject & Readonly<Record<string, unknown>> {
   const { object, series, type, reason, message, count, firstTimestamp, lastTimestamp } = event;
   const { kind, namespace, name, uid, fieldPath } = object;
   const involved = kind === 'Pod' ? { namespace, name, uid } : { name, uid };

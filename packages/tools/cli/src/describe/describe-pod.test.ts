@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeNetwork, describeVolumes } from './describe.ts';
+import { describeNetwork, describeVolumes } from './describe-pod.ts';
 
 test('the network of a pod lists its interfaces with their problems', () => {
   const attachment = {
