@@ -10,6 +10,7 @@ export { type PodLife, nextLife } from './pod-life.ts';
 export { hasSigns, signsOf } from './pod-signs.ts';
 export { criticalPaths, podSummary, podTimeline } from './pod-story.ts';
 export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
+export { type RestartPath, restartPaths } from './restarts.ts';
 export { type PathMessage, pathSteps, spentBetween } from './segments.ts';
 export { type CountedMessages, type PublishedCount, type ReceivedCount, RATE_MS, serviceMap } from './service-map.ts';
 export { payloadOf, summarise } from './summary.ts';

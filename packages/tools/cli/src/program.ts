@@ -33,6 +33,7 @@ import { addTop } from './commands/top.ts';
 import { addTrace } from './commands/trace.ts';
 import { addUp } from './commands/up.ts';
 import { addVersion } from './commands/version.ts';
+import { addWhy } from './commands/why.ts';
 import { examples } from './help/examples.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
 import { printError } from './output/output.ts';
@@ -40,7 +41,10 @@ import { printError } from './output/output.ts';
 /** The commands as the help lists them. */
 const groups: readonly (readonly [heading: string, adders: readonly ((program: Command) => void)[]])[] = [
   ['Node', [addUp, addDown, addLs, addStatus]],
-  ['Pods', [addGet, addDescribe, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources]],
+  [
+    'Pods',
+    [addGet, addDescribe, addWhy, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources],
+  ],
   ['Look inside', [addTail, addTrace, addDiff, addRecord, addReplay, addObservatory, addGraph, addInside]],
   ['Disturb', [addFault, addExperiment]],
   ['Services', [addRestart, addScale, addDebug, addReplace, addIdentities]],

@@ -47,7 +47,7 @@ const commands = [
     'status',
     'get',
     ...['get pods', 'get nodes', 'get events', 'get manifests'],
-    ...['describe', 'describe pod', 'describe node', 'api-resources', 'version', 'completion'],
+    ...['describe', 'describe pod', 'describe node', 'api-resources', 'version', 'completion', 'why'],
     'logs',
     'exec',
     'tail',

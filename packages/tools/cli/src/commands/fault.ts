@@ -1,9 +1,9 @@
 import { type ActiveFault, type FaultAction, type ServiceFault, disturbService } from '@kubus/contracts';
 import { describeRule, toRule } from '@kubus/experiment';
 import { FaultRules } from '@kubus/faults';
-import { parseGoDuration } from '@kubus/pod';
 import { systemClock, systemIds } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { milliseconds } from '../duration-option.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { outputOption, printDocument, print } from '../output/output.ts';
 import { Pods } from '../pods/pods.ts';
@@ -163,12 +163,6 @@ async function rulesOf({ bus }: NodeLink): Promise<FaultRules> {
 
 async function uidOf(link: NodeLink, name: string, namespace: string): Promise<string> {
   return (await Pods.read(link)).find(name, namespace, link.bus.node).uid;
-}
-
-function milliseconds(text: string): number {
-  const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) : parseGoDuration(text);
-  if (ms === undefined || ms < 0) throw new InvalidArgumentError('must be a duration like 500ms, 2s or 1m30s');
-  return ms;
 }
 
 function count(text: string): number {

@@ -14,11 +14,15 @@ import {
   criticalPaths,
   jsonLinesOf,
   otlpOf,
+  type RestartPath,
   podTimeline,
+  recordedMessage,
+  restartPaths,
   spentBetween,
 } from '@kubus/causality';
 import { bareType } from '@kubus/contracts';
 import type { CriticalPath, MessageBrief } from '@kubus/contracts/observatory';
+import { milliseconds } from '../duration-option.ts';
 import { connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
@@ -42,17 +46,35 @@ interface TraceOptions {
   readonly output?: string;
   readonly otlpEndpoint?: string;
   readonly recording?: string;
+  readonly of?: 'start' | 'restart' | 'stop';
+  /** Milliseconds. */
+  readonly since?: number;
 }
+
+/** A critical path of a pod, with that of a restart. */
+type Path = CriticalPath | RestartPath;
 
 export function addTrace(program: Command): void {
   const trace = program.command('trace').description('show messages with their causes');
   trace
     .command('pod')
-    .argument('<name>', 'name of the pod, or the UID of a removed one')
+    .argument('<name>', 'name or UID of the pod, also of one that is removed')
     .description('print the messages of a pod as a tree of causes, with the time that each took')
     .option('-n, --namespace <namespace>', 'namespace of the pod', 'default')
     .option('--recording <file>', 'read an exported recording instead of the node’s record')
-    .option('--critical', 'print the critical paths of its start and stop, step by step')
+    .option('--critical', 'print the critical paths of its start, restarts and stop, step by step')
+    .addOption(
+      new Option('--of <part>', 'only this part of its life: its last start, restart or stop').choices([
+        'start',
+        'restart',
+        'stop',
+      ]),
+    )
+    .addOption(
+      new Option('--since <duration>', 'only messages newer than a duration like 5s, 2m or 1h30m')
+        .argParser(milliseconds)
+        .conflicts('of'),
+    )
     .addOption(
       new Option(
         '--format <format>',
@@ -78,14 +100,46 @@ export function addTrace(program: Command): void {
     });
 }
 
-async function tracePod(record: PodRecord, { critical, format, output, otlpEndpoint }: TraceOptions): Promise<void> {
-  const { uid, messages } = record;
+async function tracePod(record: PodRecord, options: TraceOptions): Promise<void> {
+  const { critical, format, output, otlpEndpoint, of, since } = options;
+  const { uid } = record;
+  if (critical === true) {
+    printPaths(pathsOf(record).filter(({ what, from }) => (of ?? what) === what && isSince(from.at, since)));
+    return;
+  }
+  const messages = partOf(record, { of, since });
   if (otlpEndpoint !== undefined) await sendSpans(otlpOf(messages), otlpEndpoint);
   if (format !== undefined) await writeTrace(formats[format]?.(messages) ?? [], output);
   else if (output === 'json') print(JSON.stringify(podTimeline(uid, messages)));
   else if (output !== undefined) throw new UserError('--output FILE needs --format otlp, chrome or jsonl');
-  else if (critical === true) printPaths(criticalPaths(uid, messages));
-  else if (otlpEndpoint === undefined) printTree(record);
+  else if (otlpEndpoint === undefined) printTree({ uid, messages });
+}
+
+/** In the order in which they began. */
+function pathsOf({ uid, messages }: PodRecord): Path[] {
+  return [...criticalPaths(uid, messages), ...restartPaths(uid, messages)].sort((a, b) => a.from.at - b.from.at);
+}
+
+/**
+ * The messages of one part of a pod's life, or of the last time.
+ *
+ * @throws UserError when there are none.
+ */
+export function partOf(record: PodRecord, { of, since }: Pick<TraceOptions, 'of' | 'since'>): readonly StoredMessage[] {
+  if (of === undefined && since === undefined) return record.messages;
+  const path = of === undefined ? undefined : pathsOf(record).findLast(({ what }) => what === of);
+  if (of !== undefined && path === undefined) throw new UserError(`the record has no complete ${of} of this pod`);
+  const found = record.messages.filter(({ message }) => {
+    const at = recordedMessage(message)?.at;
+    if (at === undefined) return false;
+    return path === undefined ? isSince(at, since) : at >= path.from.at && at <= path.to.at;
+  });
+  if (found.length === 0) throw new UserError('the record has no message about this pod in that time');
+  return found;
+}
+
+function isSince(at: number, since: number | undefined): boolean {
+  return since === undefined || at >= Date.now() - since;
 }
 
 async function writeTrace(chunks: Iterable<string>, file: string | undefined): Promise<void> {
@@ -118,14 +172,16 @@ async function sendFromMachine(dir: NodeDir, name: string, options: TraceOptions
   process.exitCode = printed ?? 1;
 }
 
-function printPaths(paths: readonly CriticalPath[]): void {
+function printPaths(paths: readonly Path[]): void {
   if (paths.length === 0)
-    throw new UserError('the record has no complete start or stop of this pod: it may be too old');
+    throw new UserError(
+      'the record has no complete start, restart or stop of this pod in that time: it may be too old',
+    );
   print(paths.map(pathTable).join('\n\n'));
 }
 
 /** The steps of a path with their times in milliseconds, and the sums of these. */
-export function pathTable({ what, ms, busMs, queueMs, workMs, segments, from }: CriticalPath): string {
+export function pathTable({ what, ms, busMs, queueMs, workMs, segments, from }: Path): string {
   const times = (one: { busMs: number; queueMs: number; workMs: number; ms: number }) =>
     [one.busMs, one.queueMs, one.workMs, one.ms].map((time) => time.toFixed(1));
   const rows = segments.map((segment) => {

@@ -14,7 +14,7 @@ export interface Completion {
 
 /** The values of positional arguments, by the command and the place of the argument; the last one repeats. */
 const ARGUMENTS: Readonly<Record<string, readonly Known[]>> = {
-  ...of(['pods'], 'get pods', 'describe pod', 'logs', 'exec', 'attach', 'port-forward', 'top pods', 'trace pod'),
+  ...of(['pods'], 'get pods', 'describe pod', 'logs', 'exec', 'attach', 'port-forward', 'top pods', 'trace pod', 'why'),
   ...of(['pods'], 'diff'),
   ...of(['services'], 'restart', 'scale', 'debug', 'replace', 'graph', 'fault pause', 'fault kill', 'fault restart'),
   ...of(['nodes'], 'get nodes', 'describe node'),

@@ -1,28 +1,34 @@
-import type { StoredMessage } from '@kubus/bus';
-import { podPatterns } from '@kubus/contracts';
+import { HEADER, type StoredMessage } from '@kubus/bus';
+import { podPatterns, podWorkSchema } from '@kubus/contracts';
 import type { PodSummary } from '@kubus/contracts/observatory';
 import type { RecordingReader } from '@kubus/recording';
 import type { NodeLink } from '../node/node-link.ts';
-import { Pods } from './pods.ts';
+import { Pods, matchesName } from './pods.ts';
 import { UserError } from '../user-error.ts';
 
 /** The messages about one pod in a node's record or in a recording. */
 export interface PodRecord {
   readonly uid: string;
-  /** In the order in which NATS stored them; at least one. */
+  /** In the order in which NATS stored them. */
   readonly messages: readonly StoredMessage[];
 }
 
 /**
  * The messages about a pod in the node's record.
  *
- * @param name of the pod, or its UID if it has been removed.
+ * @param name of the pod, or its UID; a name that no pod has means the last removed one that had it.
+ * @param options.mayBeEmpty whether a record without messages about the pod is no error
  * @throws UserError when the node has no such pod, or the record no message about it.
  */
-export async function readPodRecord(link: NodeLink, name: string, namespace: string): Promise<PodRecord> {
+export async function readPodRecord(
+  link: NodeLink,
+  name: string,
+  namespace: string,
+  { mayBeEmpty = false }: { mayBeEmpty?: boolean } = {},
+): Promise<PodRecord> {
   const uid = await uidOf(link, name, namespace);
   const messages = await link.record(...podPatterns(uid));
-  if (messages.length === 0)
+  if (messages.length === 0 && !mayBeEmpty)
     throw new UserError(`the record of node ${link.bus.node} has no message about pod ${name}: it may be too old`);
   return { uid, messages };
 }
@@ -52,6 +58,26 @@ async function uidOf(link: NodeLink, name: string, namespace: string): Promise<s
   } catch (error) {
     // A removed pod has no name any more, but its messages are still in the record.
     if (/^[0-9a-f-]{32,36}$/.test(name)) return name;
-    throw error;
+    const uid = lastOfName(await link.record(WORK_OF_PODS), name, namespace, link.bus.node);
+    if (uid === undefined) throw error;
+    return uid;
   }
+}
+
+/** What sync-loop says of each pod, relative to the node's subject: it names the pod. */
+const WORK_OF_PODS = 'sync.fact.pod.*';
+const workSchema = podWorkSchema.pick({ ref: true });
+
+/** The UID of the last pod of this name among the messages about pods, see {@link matchesName}. */
+export function lastOfName(
+  messages: readonly StoredMessage[],
+  name: string,
+  namespace: string,
+  node: string,
+): string | undefined {
+  const found = messages.findLast(({ message: { data } }) => {
+    const { ref } = (data === '' ? undefined : workSchema.safeParse(JSON.parse(data)).data) ?? {};
+    return ref?.namespace === namespace && matchesName(name, ref, node);
+  });
+  return found?.message.headers[HEADER.pod];
 }

@@ -1,5 +1,5 @@
 import type { StoredMessage } from '@kubus/bus';
-import { type RecordedMessage, recordedMessage } from '@kubus/causality';
+import { type RecordedMessage, payloadOf, recordedMessage } from '@kubus/causality';
 import { type NodeEvent, type PodEvent, nodeEventSchema, podEventSchema } from '@kubus/contracts';
 import type { ApiObject } from '../resources/resource-type.ts';
 import { formatAge } from '../output/table.ts';
@@ -27,7 +27,7 @@ export interface RecordedEvent extends Omit<PodEvent, 'ref' | 'fieldPath'> {
 
 /** The event in a message; undefined for any other message, or one of another version. */
 export function recordedEvent({ message, envelope }: RecordedMessage): RecordedEvent | undefined {
-  const event = parseEvent(JSON.parse(message.data));
+  const event = parseEvent(payloadOf(message));
   return event === undefined ? undefined : { ...event, from: envelope.source };
 }
 
