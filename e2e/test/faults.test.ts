@@ -15,6 +15,11 @@ async function json(node: TestNode, ...args: string[]): Promise<unknown> {
   return JSON.parse(stdout) as unknown;
 }
 
+/** The items of the list that a command prints. */
+async function items(node: TestNode, ...args: string[]): Promise<unknown> {
+  return ((await json(node, ...args)) as { items: unknown }).items;
+}
+
 /** `T` is a stopped process, see proc(5). */
 async function stateOf(pid: number): Promise<string | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
@@ -27,7 +32,7 @@ onNode('pods start although messages are lost, delayed and duplicated', async (n
   await json(node, 'fault', 'duplicate', 'runtime.cmd.>', '--times', '2', '--id', 'double');
   await json(node, 'fault', 'delay', 'reply.pod-workers.>', '--by', '20ms', '--jitter', '20ms', '--id', 'slow');
   await json(node, 'fault', 'reorder', 'runtime.fact.pod.*', '--reader', 'sync-loop', '--id', 'mixed');
-  expect(await json(node, 'fault', 'list')).toMatchObject([
+  expect(await items(node, 'fault', 'list')).toMatchObject([
     { rule: { id: 'lossy' } },
     { rule: { id: 'double' } },
     { rule: { id: 'slow' } },
@@ -37,7 +42,7 @@ onNode('pods start although messages are lost, delayed and duplicated', async (n
   const started = await node.watch.waitForPod('a');
   expect(containerStatus(started)?.restartCount).toBe(0);
   expect(await json(node, 'fault', 'clear')).toEqual({ cleared: ['lossy', 'double', 'slow', 'mixed'] });
-  expect(await json(node, 'fault', 'list')).toEqual([]);
+  expect(await items(node, 'fault', 'list')).toEqual([]);
 
   const published = node.watch.messages.ofType('fault.event.faulted').map(({ message }) => {
     const { rule, side } = JSON.parse(message.data) as { rule: string; side: string };

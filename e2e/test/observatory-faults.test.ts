@@ -65,7 +65,7 @@ onNode(
     );
     expect(counted).toMatchObject({ rule: late, text: expect.stringContaining('runtime.cmd.StartContainer.>') });
     const listed = await node.kubus('fault', 'list', '-o', 'json');
-    expect(JSON.parse(listed.stdout)).toMatchObject([{ rule: late }]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ kind: 'ActiveFaultList', items: [{ rule: late }] });
 
     expect((await change(page, 'DELETE', '/faults/late-starts')).status).toBe(204);
     expect(await faults()).toEqual({ rules: [], pauses: [] });

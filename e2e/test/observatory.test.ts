@@ -23,7 +23,8 @@ const complete = { droppedByBroker: 0, neverStored: 0, unreadable: 0 };
 async function recordings(node: TestNode): Promise<Map<string, RecordingDocument>> {
   const { code, stdout, stderr } = await node.kubus('record', 'list', '-o', 'json');
   expect([code, stderr]).toEqual([0, '']);
-  return new Map((JSON.parse(stdout) as RecordingDocument[]).map((one) => [one.name, one]));
+  const { items } = JSON.parse(stdout) as { items: RecordingDocument[] };
+  return new Map(items.map((one) => [one.name, one]));
 }
 
 async function done(node: TestNode, ...args: string[]): Promise<string> {

@@ -31,7 +31,7 @@ test('a replay publishes the same messages as services of a real node that were 
   expect((await node.kubus('record', 'export', recording)).code).toBe(0);
   const again = await node.kubus('replay', recording, '-o', 'json');
   expect([again.code, again.stderr]).toEqual([0, '']);
-  expect((JSON.parse(again.stdout) as LifeReport[]).length).toBe(reports.length);
+  expect((JSON.parse(again.stdout) as { items: LifeReport[] }).items.length).toBe(reports.length);
 
   // The same file with one changed message: the command shows where.
   const changed = await changeOneWork(file);

@@ -96,7 +96,8 @@ test('ls lists the node with its pods and its memory', async () => {
   expect((await node.kubus('ls')).stdout).toMatch(
     new RegExp(`^NAME +STATE +PODS +MEMORY +AGE\\n${node.name} +Running +3 +\\d+Mi +\\d+\\w+\\n$`),
   );
-  const [listed] = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as { memoryBytes: number }[];
+  const { items } = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as { items: { memoryBytes: number }[] };
+  const [listed] = items;
   expect(listed).toMatchObject({ name: node.name, state: 'Running', pods: 3, folder: node.dir.root });
   // Its ten services alone.
   expect(listed?.memoryBytes).toBeGreaterThan(10 * 10 * 1024 * 1024);
@@ -180,8 +181,10 @@ test('trace shows causes, graph shows which service publishes what, tail shows m
   const { messages } = JSON.parse(traced.stdout) as { messages: { subject: string }[] };
   expect(messages.length).toBeGreaterThan(path.length);
 
-  const graph = JSON.parse((await node.kubus('graph', '-o', 'json')).stdout) as Record<string, { writes: string[] }>;
-  for (const service of nodeServices) expect(graph[service]?.writes.length).toBeGreaterThan(0);
+  const graph = JSON.parse((await node.kubus('graph', '-o', 'json')).stdout) as {
+    services: Record<string, { writes: string[] }>;
+  };
+  for (const service of nodeServices) expect(graph.services[service]?.writes.length).toBeGreaterThan(0);
   expect((await node.kubus('graph', 'sync-loop')).stdout).toMatch(/^ {2}writes {2}kubus\.\S+\.sync\.fact\.pod\./m);
   expect((await node.kubus('graph', 'nobody')).code).toBe(2);
 

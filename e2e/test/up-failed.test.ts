@@ -110,7 +110,9 @@ test.each(someOf(moments, 2, seed))('interrupted at "%s": nothing is left, or th
       );
     }
     if (/keeps running/.test(stderr) || stdout.includes('Next steps:')) {
-      const listed = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as { state: string }[];
+      const { items: listed } = JSON.parse((await node.kubus('ls', '-o', 'json')).stdout) as {
+        items: { state: string }[];
+      };
       expect(listed).toMatchObject([{ state: 'Running' }]);
       await node.runningContainers();
       expect((await node.kubus('down')).code).toBe(0);

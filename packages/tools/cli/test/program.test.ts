@@ -174,10 +174,10 @@ test('--node is accepted after the command, too, and the last one counts', async
 });
 
 test('the graph shows the publishers and readers of each subject, as text and as JSON', async () => {
-  const graph = JSON.parse((await parsed('graph', '-o', 'json')).stdout) as Record<
-    string,
-    { writes: string[]; reads: string[] }
-  >;
+  const { services: graph, ...header } = JSON.parse((await parsed('graph', '-o', 'json')).stdout) as {
+    services: Record<string, { writes: string[]; reads: string[] }>;
+  };
+  expect(header).toEqual({ apiVersion: 'kubus.dev/v1', kind: 'Graph' });
   expect(Object.keys(graph)).toEqual(Object.keys(serviceContracts));
   expect(graph['sync-loop']?.writes).toContain(`kubus.${NODE}.sync.fact.pod.>`);
   expect(graph['sync-loop']?.reads).toContain(`kubus.${NODE}.config.fact.file.>`);

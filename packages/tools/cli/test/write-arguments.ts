@@ -1,6 +1,6 @@
-// Writes arguments.tsv: pnpm --filter @kubus/cli write-arguments
+// Writes arguments.tsv, and the documents in docs/commands.md: pnpm --filter @kubus/cli write-arguments
 import { writeFileSync } from 'node:fs';
 import { readTable } from './arguments-table.ts';
+import { readDocuments } from './documents-table.ts';
 
-const { path, wanted } = readTable();
-writeFileSync(path, wanted);
+for (const { path, wanted } of [readTable(), readDocuments()]) writeFileSync(path, wanted);

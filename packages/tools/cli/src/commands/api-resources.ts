@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { DOCUMENTS, outputOption, print, printDocument } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 import { resourceTypes } from '../resources/types.ts';
 
@@ -21,6 +22,6 @@ export function addApiResources(program: Command): void {
           return { name, singular, shortNames, apiVersion, namespaced: isNamespaced, kind, about, fields };
         },
       );
-      printDocument({ apiVersion: DOCUMENTS, kind: 'ResourceTypeList', items }, output);
+      printKubusDocument('ResourceTypeList', { items }, output);
     });
 }

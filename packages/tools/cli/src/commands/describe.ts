@@ -5,7 +5,8 @@ import { describeNode } from '../describe/describe-node.ts';
 import { describeEvents } from '../describe/describe-events.ts';
 import { describeNetwork, describePod, describeVolumes } from '../describe/describe-pod.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, print, printDocument } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { readEvents } from '../pods/event-feed.ts';
 import { Pods, podDocument } from '../pods/pods.ts';
 import { eventsOf, newestEvents } from '../pods/recorded-events.ts';
@@ -20,10 +21,10 @@ interface DescribeOptions {
   readonly output?: 'json' | 'yaml';
 }
 
-/** A description, as text and as a document. */
+/** A description as text, and what prints it as a document. */
 interface Description {
   readonly lines: readonly string[];
-  readonly document: unknown;
+  readonly document: (format: 'json' | 'yaml') => void;
 }
 
 export function addDescribe(program: Command): void {
@@ -67,7 +68,7 @@ async function run({ type, names }: Asked, command: Command): Promise<void> {
     throw new UserError(`name the ${type.singular}: describe ${type.singular} NAME`);
   const { lines, document } = await describe(await connectNode(node), name ?? node, namespace);
   if (output === undefined) print(lines.join('\n'));
-  else printDocument(document, output);
+  else document(output);
 }
 
 const describers: Readonly<Record<string, (link: NodeLink, name: string, namespace: string) => Promise<Description>>> =
@@ -84,7 +85,12 @@ const describers: Readonly<Record<string, (link: NodeLink, name: string, namespa
           ...describeNetwork(network),
           ...describeEvents(events, Date.now()),
         ],
-        document: { pod: podDocument(pod), worker: pod.worker, volumes, network, events },
+        document: (format) =>
+          printKubusDocument(
+            'PodDescription',
+            { pod: podDocument(pod), worker: pod.worker, volumes, network, events },
+            format,
+          ),
       };
     },
     nodes: async (link, name) => {
@@ -95,12 +101,16 @@ const describers: Readonly<Record<string, (link: NodeLink, name: string, namespa
       const described = pods.map((pod) => ({ ...podDocument(pod), firstSeen: pod.work.firstSeen }));
       return {
         lines: [...describeNode(node, described, Date.now()), ...describeEvents(events, Date.now())],
-        document: { node, pods: pods.map(podDocument), events },
+        document: (format) =>
+          printKubusDocument('NodeDescription', { node, pods: pods.map(podDocument), events }, format),
       };
     },
     manifests: async (link, name) => {
       const found = [...(await link.facts(manifest))].find(({ value }) => value.path === name);
       if (found === undefined) throw notFound(manifests, name, undefined);
-      return { lines: describeManifest(found.value), document: found.value };
+      return {
+        lines: describeManifest(found.value),
+        document: (format) => printKubusDocument('ManifestDescription', { manifest: found.value }, format),
+      };
     },
   };

@@ -8,12 +8,13 @@ import { readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { withRecording } from '../pods/recording-file.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
-import { print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 
 interface DiffOptions {
   readonly namespace: string;
   readonly what: 'start' | 'stop';
-  readonly output?: 'json';
+  readonly output?: 'json' | 'yaml';
 }
 
 export function addDiff(program: Command): void {
@@ -28,13 +29,14 @@ export function addDiff(program: Command): void {
         .choices(['start', 'stop'])
         .default('start' satisfies 'start'),
     )
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['json']))
+    .addOption(outputOption())
     .action(async (left: string, right: string, options: DiffOptions, command: Command) => {
       const node = command.optsWithGlobals<{ node: string }>().node;
       const comparison = await withSide(node, left, options, (one) =>
         withSide(node, right, options, (other) => compare(options.what, one, other)),
       );
-      print(options.output === 'json' ? JSON.stringify(comparison) : comparisonTable(comparison));
+      if (options.output === undefined) print(comparisonTable(comparison));
+      else printKubusDocument('Comparison', comparison, options.output);
     });
 }
 

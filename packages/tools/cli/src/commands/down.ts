@@ -1,7 +1,8 @@
 import { nodeDir, nodeNames, takeDown } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
-import { outputOption, printDocument, print, printError } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print, printError } from '../output/output.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { UserError } from '../user-error.ts';
 
@@ -26,7 +27,7 @@ export async function down(node: string, graceSeconds: number, output?: 'json' |
   requireRoot('down');
   const dir = nodeDir(node);
   if (!existsSync(dir.root) && !existsSync(dir.run)) {
-    if (output !== undefined) printDocument({ node, found: false, problems: [] }, output);
+    if (output !== undefined) printKubusDocument('NodeRemoval', { node, found: false, problems: [] }, output);
     throw new UserError(`node ${node} does not exist on this machine: ${others(await nodeNames())}`);
   }
   const problems: string[] = [];
@@ -41,7 +42,7 @@ export async function down(node: string, graceSeconds: number, output?: 'json' |
     },
   });
   if (output === undefined) print(`node ${node} is removed`);
-  else printDocument({ node, found: true, problems }, output);
+  else printKubusDocument('NodeRemoval', { node, found: true, problems }, output);
 }
 
 function others(names: readonly string[]): string {

@@ -5,7 +5,8 @@ import { systemClock, systemIds } from '@kubus/service-kit';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { milliseconds } from '../duration-option.ts';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { Pods } from '../pods/pods.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
@@ -85,7 +86,7 @@ function addRule<Own>(fault: Command, name: string, about: string, what: (option
 
 function printFault(fault: ActiveFault, output: Output): void {
   if (output === undefined) print(`${fault.rule.id}: ${describeRule(fault.rule)}`);
-  else printDocument(fault, output);
+  else printKubusDocument('ActiveFault', { ends: undefined, ...fault }, output);
 }
 
 function addList(fault: Command): void {
@@ -97,7 +98,7 @@ function addList(fault: Command): void {
       const link = await faultyNode(command);
       const faults = (await rulesOf(link)).list;
       if (output !== undefined) {
-        printDocument(faults, output);
+        printKubusDocument('ActiveFaultList', { items: faults }, output);
         return;
       }
       const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
@@ -123,7 +124,7 @@ function addClear(fault: Command): void {
       const cleared = await (await rulesOf(link)).clear(id);
       if (id !== undefined && cleared.length === 0)
         throw new UserError(`there is no fault "${id}" on this node: "kubus fault list" lists them`);
-      if (output !== undefined) printDocument({ cleared }, output);
+      if (output !== undefined) printKubusDocument('ClearedFaults', { cleared }, output);
       else print(cleared.length === 0 ? 'there was no rule to clear' : `cleared: ${cleared.join(', ')}`);
     });
 }
@@ -144,7 +145,8 @@ function addServiceFault<Own>(
       const { instances } = (await link.bus.call(disturbService, service, what(options))).result;
       if (instances.length === 0)
         throw new UserError(`no service "${service}" runs on this node: "kubus status" lists the services`);
-      if (options.output !== undefined) printDocument({ what: name, instances }, options.output);
+      if (options.output !== undefined)
+        printKubusDocument('DisturbedInstances', { what: name, instances }, options.output);
       else print(`${name}: ${instances.join(', ')}`);
     });
 }

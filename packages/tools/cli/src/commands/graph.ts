@@ -10,6 +10,7 @@ import {
 } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { Option } from 'commander';
+import { printKubusDocument } from '../output/documents.ts';
 import { print } from '../output/output.ts';
 
 interface Edges {
@@ -20,7 +21,7 @@ interface Edges {
 
 interface GraphOptions {
   faults?: boolean;
-  output?: 'json' | 'dot';
+  output?: 'json' | 'yaml' | 'dot';
 }
 
 export function addGraph(program: Command): void {
@@ -29,7 +30,7 @@ export function addGraph(program: Command): void {
     .argument('[service]', 'show only this service')
     .description('list the subjects that each service may publish and read')
     .option('--faults', 'include the subjects of nodes started with --faults')
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['json', 'dot']))
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['json', 'yaml', 'dot']))
     .action((service: string | undefined, options: GraphOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
       const all = Object.entries(contractsOf({ faults: options.faults === true })).filter(
@@ -37,9 +38,9 @@ export function addGraph(program: Command): void {
       );
       if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
       const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
-      if (options.output === 'json') print(JSON.stringify(Object.fromEntries(graph), undefined, 2));
+      if (options.output === undefined) printGraph(graph);
       else if (options.output === 'dot') print(dot(graph));
-      else printGraph(graph);
+      else printKubusDocument('Graph', { services: Object.fromEntries(graph) }, options.output);
     });
 }
 

@@ -2,7 +2,8 @@ import { type InstanceCounts, addNode, natsFolder } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { natsFolderOption } from '../nats-option.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { scaleOption } from '../node/scale-option.ts';
 import { UserError } from '../user-error.ts';
 
@@ -42,7 +43,7 @@ async function identities(node: string, options: IdentitiesOptions): Promise<voi
   const folder = natsFolder(resolve(options.natsFolder));
   const nodes = await addNode(folder, node, scale, { host, tls });
   if (output !== undefined) {
-    printDocument({ ...folder, nodes }, output);
+    printKubusDocument('Identities', { ...folder, nodes }, output);
     return;
   }
   print(`${folder.config}

@@ -1,7 +1,8 @@
 import { type ListedNode, apiSocket, listNodes } from '@kubus/launcher';
 import { NodeClient } from '@kubus/node-client';
 import type { Command } from 'commander';
-import { outputOption, print, printDocument, printError } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print, printError } from '../output/output.ts';
 import { formatAge, formatTable } from '../output/table.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { requireRoot } from '../node/require-root.ts';
@@ -20,12 +21,10 @@ export function addLs(program: Command): void {
       requireRoot('ls');
       const nodes = await Promise.all((await listNodes()).map(async (node) => ({ ...node, pods: await podsOf(node) })));
       if (output !== undefined) {
-        printDocument(
-          nodes.map(({ dir, state, pods, memoryBytes, createdAt }) => {
-            return { name: dir.node, state, pods, memoryBytes, createdAt: createdAt.toISOString(), folder: dir.root };
-          }),
-          output,
-        );
+        const items = nodes.map(({ dir, state, pods, memoryBytes, createdAt }) => {
+          return { name: dir.node, state, pods, memoryBytes, createdAt: createdAt.toISOString(), folder: dir.root };
+        });
+        printKubusDocument('NodeList', { items }, output);
       } else if (nodes.length === 0) printError('This machine has no node: ./kubus up starts one.');
       else {
         const rows = nodes.map(({ dir, state, pods, memoryBytes, createdAt }) => [

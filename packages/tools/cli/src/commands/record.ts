@@ -9,9 +9,14 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { connectNode } from '../node/node-link.ts';
 import { ObservatoryClient, recordingPath } from '../observatory/observatory-client.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
+
+interface OutputOptions {
+  readonly output?: 'json' | 'yaml';
+}
 
 /** Number of messages written in one transaction. */
 const BATCH = 1_000;
@@ -22,54 +27,60 @@ export function addRecord(program: Command): void {
     .command('start')
     .argument('<name>', 'name of the recording')
     .description('start a recording')
-    .action(async (name: string, _options: object, command: Command) => {
-      printRecordings([await client(command).call<RecordingDocument>('POST', '/recordings', { name })]);
+    .addOption(outputOption())
+    .action(async (name: string, { output }: OutputOptions, command: Command) => {
+      printRecordings([await client(command).call<RecordingDocument>('POST', '/recordings', { name })], output);
     });
   record
     .command('stop')
     .argument('<name>', 'name of the recording')
     .description('stop a recording; it is kept')
-    .action(async (name: string, _options: object, command: Command) => {
-      printRecordings([await client(command).call<RecordingDocument>('POST', recordingPath(name, 'stop'))]);
+    .addOption(outputOption())
+    .action(async (name: string, { output }: OutputOptions, command: Command) => {
+      printRecordings([await client(command).call<RecordingDocument>('POST', recordingPath(name, 'stop'))], output);
     });
   record
     .command('list')
     .description(`list the recordings; ${LIVE} always exists and holds the newest messages`)
     .addOption(outputOption())
-    .action(async (options: { output?: 'json' | 'yaml' }, command: Command) => {
-      const list = await client(command).call<RecordingDocument[]>('GET', '/recordings');
-      if (options.output === undefined) printRecordings(list);
-      else printDocument(list, options.output);
+    .action(async ({ output }: OutputOptions, command: Command) => {
+      printRecordings(await client(command).call<RecordingDocument[]>('GET', '/recordings'), output);
     });
   record
     .command('delete')
     .argument('<name>', 'name of the recording')
     .description('delete a recording')
-    .action(async (name: string, _options: object, command: Command) => {
+    .addOption(outputOption())
+    .action(async (name: string, { output }: OutputOptions, command: Command) => {
       await client(command).call('DELETE', recordingPath(name));
-      print(`recording ${name} is deleted`);
+      if (output === undefined) print(`recording ${name} is deleted`);
+      else printKubusDocument('RecordingFile', { name, file: undefined }, output);
     });
   record
     .command('export')
     .argument('<name-or-file>', 'name of the recording; or only the file, to export the node’s record')
     .argument('[file]', 'file to write')
     .description('export a recording to a file that can be opened anywhere')
-    .action(async (first: string, second: string | undefined, _options: object, command: Command) => {
-      await exportFile(command, second === undefined ? undefined : first, second ?? first);
+    .addOption(outputOption())
+    .action(async (first: string, second: string | undefined, { output }: OutputOptions, command: Command) => {
+      const [name, file] = second === undefined ? [undefined, first] : [first, second];
+      await exportFile(command, name, file);
+      if (output === undefined) print(`exported to ${file}`);
+      else printKubusDocument('RecordingFile', { name: name ?? LIVE, file }, output);
     });
   record
     .command('import')
     .argument('<file>', 'an exported recording')
     .option('--name <name>', 'name of the new recording; default: that of the file')
     .description('import an exported recording')
-    .action(async (file: string, options: { name?: string }, command: Command) => {
+    .addOption(outputOption())
+    .action(async (file: string, options: OutputOptions & { name?: string }, command: Command) => {
       const name = options.name ?? basename(file).replace(/\.kubus$/, '');
       if (!recordingNameSchema.safeParse(name).success)
         throw new UserError(`"${name}" is not a valid name for a recording: choose one with --name`);
       if (!existsSync(file)) throw new UserError(`${file} does not exist`);
-      printRecordings([
-        await client(command).send<RecordingDocument>(recordingPath(name, 'file'), createReadStream(file)),
-      ]);
+      const sent = client(command).send<RecordingDocument>(recordingPath(name, 'file'), createReadStream(file));
+      printRecordings([await sent], options.output);
     });
 }
 
@@ -98,7 +109,6 @@ async function exportFile(command: Command, name: string | undefined, file: stri
       await pipeline(answer, handle.createWriteStream());
     });
   }
-  print(`exported to ${file}`);
 }
 
 /** Exports the node's record, for a node without an observatory. */
@@ -128,7 +138,11 @@ async function writeWhole(file: string, write: (part: string) => Promise<void> |
   }
 }
 
-function printRecordings(recordings: readonly RecordingDocument[]): void {
+function printRecordings(recordings: readonly RecordingDocument[], output: OutputOptions['output']): void {
+  if (output !== undefined) {
+    printKubusDocument('RecordingList', { items: recordings }, output);
+    return;
+  }
   const rows = recordings.map(({ name, state, node, messages, bytes, began, completeness }) => {
     const { droppedByBroker, neverStored, unreadable } = completeness;
     const missing = [

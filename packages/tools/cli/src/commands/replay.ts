@@ -1,17 +1,18 @@
 import type { Difference, LifeReport, ReplayedMessage } from '@kubus/replay';
 import type { Command } from 'commander';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isRecording, withRecording } from '../pods/recording-file.ts';
 import { UserError } from '../user-error.ts';
-import { print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 
 interface ReplayOptions {
   service?: string;
   instance?: string;
   until?: number;
-  output?: 'json';
+  output?: 'json' | 'yaml';
 }
 
 export function addReplay(program: Command): void {
@@ -22,10 +23,10 @@ export function addReplay(program: Command): void {
     .option('--service <service>', 'replay only the instances of this service')
     .option('--instance <instance>', 'replay only this instance')
     .option('--until <sequence>', 'ignore messages stored after this sequence number', sequence)
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['json']))
+    .addOption(outputOption())
     .action(async (file: string, options: ReplayOptions) => {
       const reports = await reportsOf(file, options);
-      if (options.output === 'json') print(JSON.stringify(reports));
+      if (options.output !== undefined) printKubusDocument('ReplayReport', { items: reports }, options.output);
       else for (const report of reports) printReport(report);
       if (reports.some(({ difference }) => difference !== undefined)) process.exitCode = 1;
     });

@@ -1,7 +1,8 @@
 import { restartService, serviceInstance } from '@kubus/contracts';
 import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 
 /** How long a service may take until it is ready again, in milliseconds. */
@@ -27,7 +28,7 @@ export function addRestart(program: Command): void {
         restarted.push({ instance, seconds });
         if (options.output === undefined) print(`${instance} is ready again after ${seconds.toFixed(2)} s`);
       }
-      if (options.output !== undefined) printDocument(restarted, options.output);
+      if (options.output !== undefined) printKubusDocument('RestartedInstances', { items: restarted }, options.output);
     });
 }
 

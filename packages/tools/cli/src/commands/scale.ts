@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { checkInstances } from '../node/instance-limit.ts';
 import { connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 
 /** How long new instances may take until they own their pods, in milliseconds. */
@@ -45,7 +46,8 @@ export function addScale(program: Command): void {
         LIMIT_MS,
       );
       await shared.promise.finally(() => clearTimeout(late));
-      if (options.output !== undefined) printDocument({ service, instances: result.instances }, options.output);
+      if (options.output !== undefined)
+        printKubusDocument('ServiceInstances', { service, instances: result.instances }, options.output);
       else print(`${service} runs as ${result.instances.join(', ')}`);
     });
 }

@@ -11,7 +11,8 @@ import {
 import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { outputOption, printDocument, print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { formatAge, formatTable } from '../output/table.ts';
 
 interface ServiceState {
@@ -70,7 +71,7 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   }
   const healthy = services.every(({ state }) => state === 'Ready');
   if (output !== undefined)
-    printDocument({ node: link.bus.node, healthy, services, runtime, network, manifests }, output);
+    printKubusDocument('NodeHealth', { node: link.bus.node, healthy, services, runtime, network, manifests }, output);
   else {
     const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems, stuck }) => [
       instance,

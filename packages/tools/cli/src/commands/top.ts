@@ -6,7 +6,8 @@ import { nodeApi, rootDirOption } from '../node/node-socket.ts';
 import { matchesName, notFound } from '../pods/pods.ts';
 import { type Summary, needsSecondSample, nodeUsage, podUsages, summarySchema } from '../top/summary.ts';
 import { type SortKey, nodeTable, podTable } from '../top/usage-table.ts';
-import { print, printError } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print, printError } from '../output/output.ts';
 
 /** Time between the two samples from which a rate is computed, in milliseconds. */
 const SAMPLE_INTERVAL_MS = 1_000;
@@ -16,6 +17,7 @@ interface TopPodsOptions {
   allNamespaces?: boolean;
   containers?: boolean;
   sortBy?: SortKey;
+  output?: 'json' | 'yaml';
 }
 
 export function addTop(program: Command): void {
@@ -24,9 +26,12 @@ export function addTop(program: Command): void {
     .command('node')
     .description('show the usage of the node')
     .addOption(rootDirOption())
-    .action(async (_options: object, command: Command) => {
+    .addOption(outputOption())
+    .action(async ({ output }: { output?: 'json' | 'yaml' }, command: Command) => {
       const { summary, earlier } = await readSummary(nodeApi(command));
-      print(nodeTable(nodeUsage(summary, earlier), cpus().length));
+      const [node, cores] = [nodeUsage(summary, earlier), cpus().length];
+      if (output === undefined) print(nodeTable(node, cores));
+      else printKubusDocument('NodeUsage', { node, cores }, output);
     });
   top
     .command('pods')
@@ -38,20 +43,22 @@ export function addTop(program: Command): void {
     .option('--containers', 'show each container')
     .addOption(new Option('--sort-by <usage>', 'sort by usage, highest first').choices(['cpu', 'memory']))
     .addOption(rootDirOption())
+    .addOption(outputOption())
     .action(async (pod: string | undefined, options: TopPodsOptions, command: Command) => {
       await topPods(nodeApi(command), pod, options);
     });
 }
 
 async function topPods(client: NodeClient, name: string | undefined, options: TopPodsOptions): Promise<void> {
-  const { namespace, allNamespaces: namespaces = false, containers = false, sortBy } = options;
+  const { namespace, allNamespaces: namespaces = false, containers = false, sortBy, output } = options;
   const { summary, earlier } = await readSummary(client);
   const { nodeName } = summary.node;
   const pods = podUsages(summary, earlier)
     .filter((pod) => namespaces || pod.namespace === namespace)
     .filter((pod) => name === undefined || matchesName(name, pod, nodeName));
   if (name !== undefined && pods.length === 0) throw notFound(name, namespace);
-  if (pods.length === 0) printError(`No pods are running in ${namespaces ? 'any' : namespace} namespace.`);
+  if (output !== undefined) printKubusDocument('PodUsageList', { items: pods }, output);
+  else if (pods.length === 0) printError(`No pods are running in ${namespaces ? 'any' : namespace} namespace.`);
   else print(podTable(pods, { namespaces, containers, sortBy }));
 }
 

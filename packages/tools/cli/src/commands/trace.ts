@@ -30,6 +30,7 @@ import { withRecording } from '../pods/recording-file.ts';
 import { sendSpans } from '../pods/send-spans.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
+import { printKubusDocument } from '../output/documents.ts';
 import { escapeControls, print } from '../output/output.ts';
 
 /** The formats of `--format`. */
@@ -110,7 +111,7 @@ async function tracePod(record: PodRecord, options: TraceOptions): Promise<void>
   const messages = partOf(record, { of, since });
   if (otlpEndpoint !== undefined) await sendSpans(otlpOf(messages), otlpEndpoint);
   if (format !== undefined) await writeTrace(formats[format]?.(messages) ?? [], output);
-  else if (output === 'json') print(JSON.stringify(podTimeline(uid, messages)));
+  else if (output === 'json') printKubusDocument('PodTimeline', podTimeline(uid, messages), output);
   else if (output !== undefined) throw new UserError('--output FILE needs --format otlp, chrome or jsonl');
   else if (otlpEndpoint === undefined) printTree({ uid, messages });
 }

@@ -3,7 +3,8 @@ import { nodeVersion } from '@kubus/node-status';
 import { version } from '@kubus/service-kit';
 import type { Command } from 'commander';
 import { connectNode } from '../node/node-link.ts';
-import { DOCUMENTS, outputOption, print, printDocument } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 
 interface NodeVersions {
   /** The versions of its services: one, unless some were started at another time. */
@@ -23,10 +24,7 @@ export function addVersion(program: Command): void {
       const { node: name } = command.optsWithGlobals<{ node: string }>();
       const node = client === true ? undefined : await versionsOf(name);
       if (output !== undefined) {
-        printDocument(
-          { apiVersion: DOCUMENTS, kind: 'Version', client: own, ...(node !== undefined && { node }) },
-          output,
-        );
+        printKubusDocument('Version', { client: own, node }, output);
         return;
       }
       print(`Kubus:       ${own.kubus}`);

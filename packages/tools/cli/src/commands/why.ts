@@ -2,7 +2,8 @@ import { networkCondition, podVolumes, runtimeCondition } from '@kubus/contracts
 import { readinessProblems } from '@kubus/node-status';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
-import { DOCUMENTS, outputOption, print, printDocument } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { Pods } from '../pods/pods.ts';
 import { withRecording } from '../pods/recording-file.ts';
@@ -78,7 +79,7 @@ function show(explanation: Explanation, { uid, messages }: PodRecord, { output }
   const evidence = evidenceOf(messages, explanation.says);
   const { state, text } = explanation;
   if (output === undefined) print(evidence === undefined ? text : `${text} ${sourceOf(evidence)}`);
-  else printDocument({ apiVersion: DOCUMENTS, kind: 'PodExplanation', uid, state, text, message: evidence }, output);
+  else printKubusDocument('PodExplanation', { uid, state, text, message: evidence }, output);
 }
 
 function sourceOf({ id, type, source, time }: Evidence): string {
