@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { poll } from '@kubus/harness';
 import { type MachineSnapshot, diffSnapshots, nodeServices } from '@kubus/launcher';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { OtlpCollector } from '../src/otlp-collector.ts';
 import { container, pod, shell } from '../src/pods.ts';
@@ -222,6 +224,43 @@ test('trace sends its spans to a collector of the machine', async () => {
   ]);
   const none = await node.kubus('trace', 'pod', 'nobody', '--otlp-endpoint', endpoint);
   expect([none.code, none.stderr]).toEqual([1, expect.stringMatching(/^kubus: .*nobody/)]);
+});
+
+test('get lists nodes and events, and prints what a template or a selector asks for', async () => {
+  expect((await node.kubus('get', 'nodes')).stdout).toMatch(
+    new RegExp(`^${node.name} +Ready +<none> +\\S+ +v1\\.`, 'm'),
+  );
+  expect((await node.kubus('get', 'pod/hello', '-o', 'name')).stdout).toBe(`pod/hello-${node.name}\n`);
+  const template = 'jsonpath={range .items[*]}{.metadata.name};{end}';
+  const phase = ['--field-selector', 'status.phase=Succeeded'];
+  expect((await node.kubus('get', 'pods', ...phase, '-o', template)).stdout).toBe(`once-${node.name};`);
+  const started = ['--field-selector', `reason=Started,involvedObject.name=hello-${node.name}`];
+  expect((await node.kubus('get', 'events', ...started)).stdout).toMatch(/^\S+ +Normal +Started +pod\/hello-/m);
+  expect((await node.kubus('describe', 'node')).stdout).toMatch(/^ {2}Ready +True +KubeletReady /m);
+  expect((await node.kubus('complete', '--', 'logs', 'he')).stdout).toBe(`hello-${node.name}\n`);
+});
+
+// The container of web was ended by the test of --watch.
+test('why and trace explain a pod that was restarted', async () => {
+  const why = await node.kubus('why', 'web');
+  expect([why.code, why.stderr]).toEqual([0, '']);
+  expect(why.stdout).toMatch(
+    new RegExp(
+      `^web-${node.name} runs and is ready since \\S+\\. Its container client was restarted once; .*` +
+        String.raw` \(worker\.fact\.status of pod-workers-0 at \d\d:\d\d:\d\d\.\d{3}, message pod-workers-0\.\d+\.\d+\)\n$`,
+    ),
+  );
+  const restart = await node.kubus('trace', 'pod', 'web', '--of', 'restart', '--critical');
+  expect(restart.stdout).toMatch(/runtime\.cmd\.StartContainer .*\n(.*\n)* +total restart /);
+});
+
+test('a bug report has versions, status, messages and logs, for its owner alone', async () => {
+  const file = join(node.dir.root, 'report.tar.gz');
+  expect(await node.kubus('bug-report', file)).toMatchObject({ code: 0, stderr: '' });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const { stdout } = await promisify(execFile)('tar', ['-tzf', file]);
+  for (const part of ['versions', 'status', 'doctor', 'settings', 'node']) expect(stdout).toContain(`/${part}.json\n`);
+  for (const part of ['messages.jsonl', 'log-sync-loop.log']) expect(stdout).toContain(`/${part}\n`);
 });
 
 test('restart ends a service and waits until it is ready again; pods keep running', async () => {

@@ -4,10 +4,12 @@ import { endProcess, version } from '@kubus/service-kit';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addApiResources } from './commands/api-resources.ts';
 import { addAttach } from './commands/attach.ts';
+import { addBugReport } from './commands/bug-report.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDebug } from './commands/debug.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addDiff } from './commands/diff.ts';
+import { addDoctor } from './commands/doctor.ts';
 import { addDown } from './commands/down.ts';
 import { addEvents } from './commands/events.ts';
 import { addExec } from './commands/exec.ts';
@@ -40,7 +42,7 @@ import { printError } from './output/output.ts';
 
 /** The commands as the help lists them. */
 const groups: readonly (readonly [heading: string, adders: readonly ((program: Command) => void)[]])[] = [
-  ['Node', [addUp, addDown, addLs, addStatus]],
+  ['Node', [addUp, addDown, addLs, addStatus, addDoctor, addBugReport]],
   [
     'Pods',
     [addGet, addDescribe, addWhy, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources],

@@ -45,7 +45,8 @@ export function addStatus(program: Command): void {
     });
 }
 
-async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
+/** The health of a node's services, its runtime and its network. */
+export async function healthOf(link: NodeLink) {
   const [runtimes, networks, read, ended] = await Promise.all([
     link.facts(runtimeCondition),
     link.facts(networkCondition),
@@ -70,8 +71,13 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     services.push({ ...(await ask(link, instance)), pods: pods(instance), ...(stuck !== undefined && { stuck }) });
   }
   const healthy = services.every(({ state }) => state === 'Ready');
-  if (output !== undefined)
-    printKubusDocument('NodeHealth', { node: link.bus.node, healthy, services, runtime, network, manifests }, output);
+  return { node: link.bus.node, healthy, services, runtime, network, manifests };
+}
+
+async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
+  const health = await healthOf(link);
+  const { healthy, services, runtime, network, manifests } = health;
+  if (output !== undefined) printKubusDocument('NodeHealth', health, output);
   else {
     const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems, stuck }) => [
       instance,
@@ -93,7 +99,7 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
     for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
     if (manifests.faulty > 0) {
       print(`manifests  ${manifests.faulty} of ${manifests.count} have errors: see "kubus get manifests"`);
-      for (const { path, message } of faults.slice(0, SHOWN_FAULTS)) print(`           ${path}: ${message}`);
+      for (const { path, message } of manifests.faults.slice(0, SHOWN_FAULTS)) print(`           ${path}: ${message}`);
     }
   }
   if (!healthy) process.exitCode = 1;

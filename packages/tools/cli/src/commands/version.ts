@@ -20,7 +20,7 @@ export function addVersion(program: Command): void {
     .option('--client', 'print the versions of this program only')
     .addOption(outputOption())
     .action(async ({ client, output }: { client?: boolean; output?: 'json' | 'yaml' }, command: Command) => {
-      const own = { kubus: version, kubernetes: nodeVersion(version), nodeJs: process.versions.node };
+      const own = ownVersions();
       const { node: name } = command.optsWithGlobals<{ node: string }>();
       const node = client === true ? undefined : await versionsOf(name);
       if (output !== undefined) {
@@ -36,8 +36,13 @@ export function addVersion(program: Command): void {
     });
 }
 
-/** Undefined when the node cannot be reached. */
-async function versionsOf(name: string): Promise<NodeVersions | undefined> {
+/** The versions of this program. */
+export function ownVersions(): { kubus: string; kubernetes: string; nodeJs: string } {
+  return { kubus: version, kubernetes: nodeVersion(version), nodeJs: process.versions.node };
+}
+
+/** The versions of a node; undefined when it cannot be reached. */
+export async function versionsOf(name: string): Promise<NodeVersions | undefined> {
   const link = await connectNode(name).catch(() => undefined);
   if (link === undefined) return undefined;
   const [runtime] = [...(await link.facts(runtimeCondition))].map(({ value }) => value);

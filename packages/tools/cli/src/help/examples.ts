@@ -4,6 +4,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   down: ['kubus down', 'kubus --node second down --grace 30'],
   ls: ['kubus ls'],
   status: ['kubus status', 'kubus status -o json'],
+  doctor: ['kubus doctor'],
+  'bug-report': ['kubus bug-report', 'kubus bug-report report.tar.gz --since 30m'],
   get: ['kubus get pods -A', 'kubus get pod/web -o yaml', 'kubus get nodes -o wide'],
   'get pods': [
     'kubus get pods -l app=web --field-selector status.phase=Running',

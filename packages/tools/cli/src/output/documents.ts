@@ -117,6 +117,14 @@ export const documents = {
     command: 'fault pause, kill, restart',
     fields: { what: 'was done', instances: 'to which it was done' },
   },
+  MachineReport: {
+    command: 'doctor',
+    fields: {
+      isHealthy: 'whether there is no problem; else the exit code is 1',
+      items: 'check, verdict (ok, warning, problem), message, fix',
+    },
+  },
+  BugReport: { command: 'bug-report', fields: { file: 'that was written', notes: 'what could not be collected' } },
   Version: {
     command: 'version',
     fields: { client: 'kubus, kubernetes, nodeJs', node: 'services, nats, runtime; missing when it is not running' },

@@ -166,8 +166,8 @@ function explainNotReady(input: {
 function explainReady({ name, status, now }: ContainersInput): Explanation {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   const restarted = (status.containerStatuses ?? []).filter(({ restartCount }) => restartCount > 0);
-  const since =
-    ready?.lastTransitionTime == null ? '' : ` since ${formatAge(now - Date.parse(ready.lastTransitionTime))}`;
+  const time = ready?.lastTransitionTime;
+  const since = typeof time === 'string' ? ` since ${formatAge(now - Date.parse(time))}` : '';
   const again = restarted.map((one) => {
     const times = one.restartCount === 1 ? 'once' : `${one.restartCount} times`;
     return ` Its container ${one.name} was restarted ${times}; before the last restart it ${endText(one.lastState?.terminated, now)}.`;
