@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Outcome,
@@ -12,7 +13,16 @@ import {
   takeNodeSnapshot,
   testNode,
 } from '@kubus/harness';
-import { type MachineSnapshot, type NodeDir, isRunning, readRecords, takeSnapshot } from '@kubus/launcher';
+import { unmountBelow } from '@kubus/filesystem';
+import {
+  type MachineSnapshot,
+  type NodeDir,
+  findProcesses,
+  isRunning,
+  readRecords,
+  removeCgroupRoot,
+  takeSnapshot,
+} from '@kubus/launcher';
 import { callCriOnce } from '@kubus/node-images';
 
 /** A node as a user has it: controlled by `./kubus` only. It exists from `up` on. */
@@ -90,6 +100,21 @@ export class UserNode {
     for (const record of records) {
       await poll(`end of ${record.what}`, async () => ((await isRunning(record)) ? undefined : true));
     }
+  }
+
+  /** As a restart of the machine does: ends every process of the node and its pods at once, and removes what lies in memory. */
+  async loseRun(): Promise<void> {
+    // They would be gone with the machine.
+    await this.runningContainers();
+    const { root, run, processes, cgroupRoot } = this.dir;
+    for (const { pid } of await findProcesses(root, processes)) process.kill(pid, 'SIGKILL');
+    await poll('the end of the processes', async () =>
+      (await findProcesses(root, processes)).length > 0 ? undefined : true,
+    );
+    await removeCgroupRoot(cgroupRoot);
+    await unmountBelow(root);
+    await unmountBelow(run);
+    await rm(run, { recursive: true });
   }
 
   /** What is on the machine: all its links and firewall rules, and everything else of this node. */

@@ -301,6 +301,19 @@ test('up with other options says what differs; with --restart the node has them,
   ]);
 });
 
+test('after a restart of the machine, up starts the node again with its settings, manifests and recordings', async () => {
+  expect((await node.kubus('record', 'start', 'kept')).code).toBe(0);
+  await node.loseRun();
+  expect((await node.kubus('ls')).stdout).toMatch(new RegExp(`^${node.name} +Stopped `, 'm'));
+  const { code, stdout, stderr } = await node.up().outcome;
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(new RegExp(`^node ${node.name} is not running any more: it starts again`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^default +hello-${node.name} +1/1 +Running`, 'm'));
+  const status = await node.kubus('status');
+  expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^prober-1 +Ready/m)]);
+  expect((await node.kubus('record', 'list')).stdout).toMatch(/^kept /m);
+});
+
 test('down leaves the machine as it was; down again changes nothing', async () => {
   await node.runningContainers();
   await downAndClean();

@@ -31,6 +31,7 @@ export {
   recordOf,
   writeRecord,
 } from './processes/process-record.ts';
+export { cleanStopped } from './node/clean-stopped.ts';
 export { type ListedNode, listNodes, nodeNames } from './node/list-nodes.ts';
 export { removeNode } from './node/remove-node.ts';
 export { shimSocket } from './runtime/runtime-removal.ts';

@@ -1,4 +1,4 @@
-import { type NodeDir, findProcesses, nodeDir, readSettings } from '@kubus/launcher';
+import { type NodeDir, type NodeSettings, cleanStopped, findProcesses, nodeDir, readSettings } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { programInNode } from '../node/program-in-node.ts';
 import { requireRoot } from '../node/require-root.ts';
 import { type GivenSettings, type SettingChange, changesOf, explicitSettings } from '../node/given-settings.ts';
 import { restartNode, startNode } from '../node/start-node.ts';
-import { Progress } from '../node/start-steps.ts';
+import { Progress, step } from '../node/start-steps.ts';
 import { print, printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 import { addAwaitPods } from './await-pods.ts';
@@ -31,13 +31,20 @@ export function addUp(program: Command): void {
 async function up(node: string, options: UpOptions, given: GivenSettings): Promise<void> {
   requireRoot('up');
   const dir = nodeDir(node);
-  const running = (await findProcesses(dir.root, dir.processes)).some(({ what }) => what === 'launcher');
+  const processes = await findProcesses(dir.root, dir.processes);
+  const running = processes.some(({ what }) => what === 'launcher');
   // With --output, standard output is for the document alone and progress goes to standard error.
   const stream = options.output === undefined ? process.stdout : process.stderr;
   const progress = new Progress(options.quiet === true ? undefined : stream, options.verbose);
   const signal = abortedBySignal();
   const existed = existsSync(dir.root) || existsSync(dir.run);
-  const begin = running ? await startAgain(dir, { options, given }, progress) : startNode;
+  const kept = await readSettings(dir);
+  const begin =
+    kept === undefined
+      ? startNode
+      : running
+        ? startAgain(dir, { kept, options, given }, progress)
+        : await startStopped(dir, { kept, options, given }, { progress, isLeft: processes.length > 0 });
   await begin?.(dir, options, { progress, signal }).catch(async (thrown: unknown) => {
     throw await undoStart(dir, { existed, signal, thrown });
   });
@@ -61,21 +68,23 @@ function abortedBySignal(): AbortSignal {
   return ending.signal;
 }
 
+/** What a node has, and what it is asked to have. */
+interface Wanted {
+  readonly kept: NodeSettings;
+  readonly options: UpOptions;
+  readonly given: GivenSettings;
+}
+
 /** How the services of a running node start again with what is given; undefined when the node stays as it is. */
-async function startAgain(
-  dir: NodeDir,
-  { options, given }: { options: UpOptions; given: GivenSettings },
-  progress: Progress,
-): Promise<typeof startNode | undefined> {
-  const kept = await readSettings(dir);
-  const changes = kept === undefined ? [] : changesOf(kept, given);
-  const fixed = changes.filter(({ needsNewNode }) => needsNewNode);
-  if (options.restart === true && kept !== undefined) {
-    if (fixed.length === 0) return (dir, options, start) => restartNode(dir, { kept, given, options }, start);
-    throw new UserError(`only a new node can have ${flagsOf(fixed)}: run "kubus down", then "kubus up"`);
+function startAgain(dir: NodeDir, { kept, options, given }: Wanted, progress: Progress): typeof startNode | undefined {
+  const changes = changesOf(kept, given);
+  if (options.restart === true) {
+    refuseFixed(changes);
+    return (dir, options, start) => restartNode(dir, { kept, given, options }, start);
   }
   progress.line(`node ${dir.node} is already running`);
   if (changes.length === 0) return undefined;
+  const fixed = changes.filter(({ needsNewNode }) => needsNewNode);
   const how =
     fixed.length === 0
       ? 'the same command with --restart starts its services again with them; pods keep running'
@@ -83,6 +92,33 @@ async function startAgain(
   const has = changes.map((change) => `${change.flag} is ${change.has}`).join(', ');
   printError(`kubus: the node was started with other options (${has}): ${how}`);
   return undefined;
+}
+
+/**
+ * How a node that exists but does not run starts: with its own settings and those that are given.
+ *
+ * @param isLeft whether processes other than the launcher still run; they, and containers, go on
+ */
+async function startStopped(
+  dir: NodeDir,
+  { kept, given }: Wanted,
+  { progress, isLeft }: { progress: Progress; isLeft: boolean },
+): Promise<typeof startNode> {
+  refuseFixed(changesOf(kept, given));
+  if (!isLeft) {
+    progress.line(
+      `node ${dir.node} is not running any more: it starts again with its settings, manifests and recordings`,
+    );
+    await step(progress, 'removing what is left of its last run', () => cleanStopped(dir));
+  }
+  return (dir, options, start) => restartNode(dir, { kept, given, options }, start);
+}
+
+/** Throws a {@link UserError} for changes that only a new node can have. */
+function refuseFixed(changes: readonly SettingChange[]): void {
+  const fixed = changes.filter(({ needsNewNode }) => needsNewNode);
+  if (fixed.length === 0) return;
+  throw new UserError(`only a new node can have ${flagsOf(fixed)}: run "kubus down", then "kubus up"`);
 }
 
 function flagsOf(changes: readonly SettingChange[]): string {

@@ -104,7 +104,9 @@ async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: 
   signal.throwIfAborted();
   await createNodeDir(dir);
   await createNetworkNamespace(dir.networkNamespace);
-  if (given.kubeconfig !== undefined) await keepNetworkNamespace(dir.machineNamespace);
+  const { kubeconfig, nats, hub } = given;
+  // A restart of the machine takes it away from a node that has used it.
+  if ([kubeconfig, nats, hub].some((server) => server !== undefined)) await keepNetworkNamespace(dir.machineNamespace);
   const settings = nodeSettingsSchema.parse({
     ...given,
     page: observatoryPage,
