@@ -104,16 +104,15 @@ export function addTrace(program: Command): void {
 async function tracePod(record: PodRecord, options: TraceOptions): Promise<void> {
   const { critical, format, output, otlpEndpoint, of, since } = options;
   const { uid } = record;
-  if (critical === true) {
-    printPaths(pathsOf(record).filter(({ what, from }) => (of ?? what) === what && isSince(from.at, since)));
-    return;
-  }
-  const messages = partOf(record, { of, since });
+  // The paths need the whole record.
+  const messages = critical === true ? record.messages : partOf(record, { of, since });
   if (otlpEndpoint !== undefined) await sendSpans(otlpOf(messages), otlpEndpoint);
   if (format !== undefined) await writeTrace(formats[format]?.(messages) ?? [], output);
   else if (output === 'json') printKubusDocument('PodTimeline', podTimeline(uid, messages), output);
   else if (output !== undefined) throw new UserError('--output FILE needs --format otlp, chrome or jsonl');
-  else if (otlpEndpoint === undefined) printTree({ uid, messages });
+  else if (critical === true) {
+    printPaths(pathsOf(record).filter(({ what, from }) => (of ?? what) === what && isSince(from.at, since)));
+  } else if (otlpEndpoint === undefined) printTree({ uid, messages });
 }
 
 /** In the order in which they began. */
@@ -126,7 +125,7 @@ function pathsOf({ uid, messages }: PodRecord): Path[] {
  *
  * @throws UserError when there are none.
  */
-export function partOf(record: PodRecord, { of, since }: Pick<TraceOptions, 'of' | 'since'>): readonly StoredMessage[] {
+function partOf(record: PodRecord, { of, since }: Pick<TraceOptions, 'of' | 'since'>): readonly StoredMessage[] {
   if (of === undefined && since === undefined) return record.messages;
   const path = of === undefined ? undefined : pathsOf(record).findLast(({ what }) => what === of);
   if (of !== undefined && path === undefined) throw new UserError(`the record has no complete ${of} of this pod`);
@@ -153,14 +152,18 @@ async function writeTrace(chunks: Iterable<string>, file: string | undefined): P
  * The other outputs are printed by a second one. The exit code is the first failed one's; a failed program has said why.
  */
 async function sendFromMachine(dir: NodeDir, name: string, options: TraceOptions, endpoint: string): Promise<void> {
-  const pod = ['trace', 'pod', name, '--namespace', options.namespace];
+  const { critical, format, output, of, since } = options;
+  const pod = [
+    ...['trace', 'pod', name, '--namespace', options.namespace],
+    ...(of === undefined ? [] : ['--of', of]),
+    ...(since === undefined ? [] : ['--since', `${since}ms`]),
+  ];
   const [program, ...args] = programInNode(dir, [...pod, '--format', 'otlp']);
   const spans = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(spans, 'exit') as Promise<[number | null]>;
   // Ends the program also when the collector has failed.
   await sendSpans(createInterface({ input: spans.stdout }), endpoint).finally(() => spans.stdout.destroy());
   const [code] = await ended;
-  const { critical, format, output } = options;
   const others = [
     ...(critical === true ? ['--critical'] : []),
     ...(format === undefined ? [] : ['--format', format]),

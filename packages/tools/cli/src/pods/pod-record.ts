@@ -1,4 +1,5 @@
-import { HEADER, type StoredMessage } from '@kubus/bus';
+import type { StoredMessage } from '@kubus/bus';
+import { payloadOf } from '@kubus/causality';
 import { podPatterns, podWorkSchema } from '@kubus/contracts';
 import type { PodSummary } from '@kubus/contracts/observatory';
 import type { RecordingReader } from '@kubus/recording';
@@ -75,9 +76,9 @@ export function lastOfName(
   namespace: string,
   node: string,
 ): string | undefined {
-  const found = messages.findLast(({ message: { data } }) => {
-    const { ref } = (data === '' ? undefined : workSchema.safeParse(JSON.parse(data)).data) ?? {};
-    return ref?.namespace === namespace && matchesName(name, ref, node);
-  });
-  return found?.message.headers[HEADER.pod];
+  for (const { message } of messages.toReversed()) {
+    const { ref } = workSchema.safeParse(payloadOf(message)).data ?? {};
+    if (ref?.namespace === namespace && matchesName(name, ref, node)) return ref.uid;
+  }
+  return undefined;
 }

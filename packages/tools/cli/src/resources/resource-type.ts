@@ -12,7 +12,7 @@ export interface ApiObject {
 }
 
 /** A column of the table of a type. */
-export interface Column {
+interface Column {
   readonly title: string;
   /** Only with `-o wide`. */
   readonly isWide?: boolean;
@@ -32,7 +32,7 @@ export interface Item {
 }
 
 /** The objects of one type; it follows their changes. */
-export interface Collection {
+interface Collection {
   /** In the order in which they are printed. */
   readonly items: () => readonly Item[];
 }

@@ -44,7 +44,7 @@ export function itemSelector(type: ResourceType, selection: Selection): (items: 
   };
 }
 
-export function isNamed({ object, isNamed }: Item, name: string): boolean {
+function isNamed({ object, isNamed }: Item, name: string): boolean {
   return isNamed === undefined ? object.metadata.name === name : isNamed(name);
 }
 

@@ -9,7 +9,7 @@ import { type ResourceType, isType } from './resource-type.ts';
 export const resourceTypes: readonly ResourceType[] = [pods, nodes, events, manifests];
 
 /** The type that a word means. Throws a {@link UserError} that lists the types. */
-export function typeOf(word: string): ResourceType {
+function typeOf(word: string): ResourceType {
   const found = resourceTypes.find((type) => isType(type, word));
   if (found !== undefined) return found;
   const names = resourceTypes.map(({ name }) => name).join(', ');

@@ -12,7 +12,7 @@ import type { RecordedEvent } from '../pods/recorded-events.ts';
 import type { Explanation } from './explanation.ts';
 
 /** The types of the messages that explain most. */
-export const STATUS = bareType(typeOf(podStatus));
+const STATUS = bareType(typeOf(podStatus));
 /** Kubernetes events come from several services: only the last two parts are compared. */
 export const EVENT = 'event.recorded';
 
