@@ -4,6 +4,9 @@ import type { MessageBrief, MessageDocument, MessagePage, PodTimeline } from '@k
 import type { MessageFilter, RecordingReader } from '@kubus/recording';
 import { RequestError } from './recordings.ts';
 
+/** How many starts of other pods one is compared with. */
+const COMPARED_STARTS = 100;
+
 /** How many effects of one message are shown. */
 const MAX_EFFECTS = 1_000;
 
@@ -35,7 +38,7 @@ export function messageOf(reader: RecordingReader, seq: number): MessageDocument
 export function timelineOf(reader: RecordingReader, uid: string): PodTimeline {
   const messages = reader.podMessages(uid);
   if (messages.length === 0) throw new RequestError(404, 'no-pod', `there is no message about the pod ${uid}`);
-  return podTimeline(uid, messages);
+  return podTimeline(uid, messages, reader.starts(COMPARED_STARTS, uid));
 }
 
 /** One side of a comparison: all pods, or one of them. */

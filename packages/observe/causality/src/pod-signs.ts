@@ -1,4 +1,5 @@
 import { bareType, podStatus, podWorker, typeOf } from '@kubus/contracts';
+import { troubleOf } from './pod-trouble.ts';
 import { textAt, valueAt } from './summary.ts';
 
 /** The parts of a message that a pod's summary and its paths are made of. */
@@ -10,6 +11,10 @@ export interface PodSigns {
   readonly phase?: string;
   readonly ready?: boolean;
   readonly worker?: string;
+  /** The reason of {@link troubleOf}; empty where nothing is wrong. */
+  readonly trouble?: string;
+  /** Its worker's last sync failed, and is tried again. */
+  readonly retried?: boolean;
 }
 
 const status = bareType(typeOf(podStatus));
@@ -31,9 +36,12 @@ export function signsOf(type: string, removed: boolean, payload: unknown): PodSi
   }
   if (removed) return undefined;
   const ref = named(valueAt(payload, 'ref'));
-  if (type === worker) return { ...ref, ...optional('worker', textAt(payload, 'state')) };
+  if (type === worker) {
+    return { ...ref, ...optional('worker', textAt(payload, 'state')), retried: textAt(payload, 'error') !== undefined };
+  }
   if (type !== status) return 'name' in ref ? ref : undefined;
-  return { ...ref, ...optional('phase', textAt(payload, 'status.phase')), ready: isReady(payload) };
+  const trouble = troubleOf(valueAt(payload, 'status'))?.reason ?? '';
+  return { ...ref, ...optional('phase', textAt(payload, 'status.phase')), ready: isReady(payload), trouble };
 }
 
 function isReady(payload: unknown): boolean {

@@ -2,8 +2,11 @@ import { HEADER, type StoredMessage } from '@kubus/bus';
 import { bareType } from '@kubus/contracts';
 import type { CriticalPath, MessageBrief, PodSummary, PodTimeline } from '@kubus/contracts/observatory';
 import { type ReadMessage, readMessage } from './brief.ts';
+import { type AskedPod, podAnswer } from './pod-answer.ts';
 import { type PodLife, type Way, nextLife } from './pod-life.ts';
+import { type PodNote, noteOf } from './pod-notes.ts';
 import { type PodSigns, signsOf } from './pod-signs.ts';
+import { saidOf } from './pod-state.ts';
 import { criticalPath } from './segments.ts';
 import { WorkSpans } from './work-spans.ts';
 
@@ -11,21 +14,29 @@ import { WorkSpans } from './work-spans.ts';
 interface StoryMessage {
   readonly brief: MessageBrief;
   readonly signs: PodSigns | undefined;
+  readonly note: PodNote | undefined;
 }
 
 /**
  * The timeline of one pod. `messages`: those with its UID, and their direct and indirect causes that belong to no pod;
- * in any order, with duplicates. Messages of other pods are ignored.
+ * in any order, with duplicates. Messages of other pods are ignored. `starts`: how long the last starts of other pods took, in
+ * milliseconds, for the answer to compare with.
  */
-export function podTimeline(uid: string, messages: Iterable<StoredMessage>): PodTimeline {
+export function podTimeline(
+  uid: string,
+  messages: Iterable<StoredMessage>,
+  starts: readonly number[] = [],
+): PodTimeline {
   const story = readStory(uid, messages);
   const shown = story.messages.map(({ brief }) => brief);
   const own = shown.filter(({ pod }) => pod === uid);
+  const notes = story.own.flatMap(({ brief, note }): AskedPod['notes'] =>
+    note === undefined ? [] : [{ brief, note }],
+  );
+  const told = { pod: summaryOf(uid, story), messages: shown, spans: story.spans, paths: pathsOf(story) };
   return {
-    pod: summaryOf(uid, story),
-    messages: shown,
-    spans: story.spans,
-    paths: pathsOf(story),
+    ...told,
+    answer: podAnswer({ ...told, notes, starts }),
     // Messages that only led to the pod do not count as services of the pod.
     services: [...new Set([...own, ...shown].map(({ service }) => service))],
   };
@@ -60,8 +71,9 @@ function readStory(uid: string, messages: Iterable<StoredMessage>): Story {
     // A fact is stored again after a lost connection; the first time is that of its publication.
     const before = known.get(brief.id);
     if (before !== undefined && before.brief.seq <= brief.seq) continue;
-    known.set(brief.id, { brief, signs: brief.pod === uid ? factSigns(read) : undefined });
-    if (brief.pod === uid && before === undefined) spans.add(read);
+    const ofPod = brief.pod === uid;
+    known.set(brief.id, { brief, signs: ofPod ? factSigns(read) : undefined, note: ofPod ? noteOf(read) : undefined });
+    if (ofPod && before === undefined) spans.add(read);
   }
   const shown = ledTo(uid, known).sort((a, b) => a.brief.at - b.brief.at || a.brief.seq - b.brief.seq);
   return { messages: shown, own: shown.filter(({ brief }) => brief.pod === uid), spans: spans.all() };
@@ -86,7 +98,6 @@ function summaryOf(uid: string, story: Story): PodSummary {
   const { own } = story;
   const last = <Name extends keyof PodSigns>(name: Name): PodSigns[Name] =>
     own.findLast(({ signs }) => signs?.[name] !== undefined)?.signs?.[name];
-  const [phase, ready, worker] = [last('phase'), last('ready'), last('worker')];
   const paths = pathsOf(story);
   const ms = (what: CriticalPath['what']) => paths.find((path) => path.what === what)?.ms;
   const [startMs, stopMs] = [ms('start'), ms('stop')];
@@ -97,9 +108,10 @@ function summaryOf(uid: string, story: Story): PodSummary {
     firstAt: own[0]?.brief.at ?? 0,
     lastAt: own.at(-1)?.brief.at ?? 0,
     messages: own.length,
-    ...(phase !== undefined && { phase }),
-    ...(ready !== undefined && { ready }),
-    ...(worker !== undefined && { worker }),
+    ...saidOf({
+      ...{ phase: last('phase'), ready: last('ready'), worker: last('worker') },
+      ...{ trouble: last('trouble'), retried: last('retried') },
+    }),
     ...(startMs !== undefined && { startMs }),
     ...(stopMs !== undefined && { stopMs }),
   };

@@ -57,7 +57,7 @@ describe('the story of a pod', () => {
     const { pod } = timeline;
     expect(pod).toEqual({
       ...{ uid: 'u1', namespace: 'default', name: 'web-u1', firstAt: 1, lastAt: 1050, messages: 8 },
-      ...{ phase: 'Running', ready: true, worker: 'finished', startMs: 34, stopMs: 50 },
+      ...{ phase: 'Running', ready: true, worker: 'finished', state: 'deleted', startMs: 34, stopMs: 50 },
     });
     expect(podSummary(REF.uid, story.messages)).toEqual(pod);
   });

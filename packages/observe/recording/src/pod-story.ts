@@ -1,15 +1,12 @@
 import { HEADER } from '@kubus/bus';
-import { type PodLife, hasSigns, nextLife, payloadOf, signsOf } from '@kubus/causality';
+import { type PodLife, type PodSigns, hasSigns, nextLife, payloadOf, saidOf, signsOf } from '@kubus/causality';
 import { bareType } from '@kubus/contracts';
 import type { PodSummary } from '@kubus/contracts/observatory';
 
 /** The data of a pod in lists, updated with each message, so that lists need not read all messages. */
-export interface PodStory extends PodLife<Moment> {
+export interface PodStory extends PodLife<Moment>, Omit<PodSigns, 'wanted'> {
   readonly namespace: string;
   readonly name: string;
-  readonly phase?: string;
-  readonly ready?: boolean;
-  readonly worker?: string;
   /** Its last start and its last stop. */
   readonly start?: Way;
   readonly stop?: Way;
@@ -58,14 +55,12 @@ function way(from: Moment, to: Moment): Way {
 
 /** The story as a list of pods shows it. */
 export function summaryOf(
-  { namespace, name, phase, ready, worker, start, stop }: PodStory,
+  { namespace, name, start, stop, ...said }: PodStory,
   counted: Pick<PodSummary, 'uid' | 'firstAt' | 'lastAt' | 'messages'>,
 ): PodSummary {
   return {
     ...{ ...counted, namespace, name },
-    ...(phase !== undefined && { phase }),
-    ...(ready !== undefined && { ready }),
-    ...(worker !== undefined && { worker }),
+    ...saidOf(said),
     ...(start !== undefined && { startMs: start.ms }),
     ...(stop !== undefined && { stopMs: stop.ms }),
   };

@@ -207,6 +207,13 @@ export class RecordingReader {
     return readPaths(this.#database, what, this.pods());
   }
 
+  /** How long the last starts of pods took, in milliseconds: up to `limit` of them, without that of the pod `uid`. */
+  starts(limit: number, uid: string): number[] {
+    const sql = `SELECT w.ms FROM paths w JOIN pods p ON p.id = w.pod WHERE w.what = 'start' AND p.uid <> ?
+       ORDER BY p.id DESC LIMIT ?`;
+    return this.#rows(sql, uid, limit).map(({ ms }) => Number(ms));
+  }
+
   /** Which service publishes what for which other one. */
   serviceMap(contracts: Parameters<typeof serviceMap>[0]): ServiceMap {
     return serviceMap(contracts, readCounts(this.#database));

@@ -98,6 +98,10 @@ test('latency and map follow from all messages, in the recording, in its file, a
       }
       const own = read(writer.path, fromTables);
       expect(comparable(own)).toEqual(expected);
+      const [starts] = own.latency;
+      const uid = starts?.pods[0]?.uid ?? '';
+      const others = starts?.ms.filter((_, index) => starts.pods[index]?.uid !== uid) ?? [];
+      expect(read(writer.path, (reader) => reader.starts(100, uid)).sort()).toEqual([...others].sort());
       const file = join(folder, `file${run}.kubus`);
       exportRecording(writer.path, file, { name: 'file', at: LIVES_BEGAN });
       expect(read(file, fromTables)).toEqual(own);

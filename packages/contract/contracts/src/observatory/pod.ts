@@ -1,5 +1,11 @@
 import type { MessageBrief } from './message.ts';
 
+/**
+ * How a pod is doing. `failing`: something is wrong and is tried again; `unready`: it runs and nothing is known to be wrong;
+ * `deleted`: nothing of it is left on the node.
+ */
+export type PodState = 'starting' | 'ready' | 'unready' | 'failing' | 'failed' | 'succeeded' | 'stopping' | 'deleted';
+
 export interface PodSummary {
   readonly uid: string;
   readonly namespace: string;
@@ -12,6 +18,9 @@ export interface PodSummary {
   readonly ready?: boolean;
   /** The worker's last state: `syncing`, `terminating`, `terminated`, `finished`. */
   readonly worker?: string;
+  readonly state: PodState;
+  /** Of `failing` and `failed`: the API's reason, such as `CrashLoopBackOff`, where it gives one. */
+  readonly reason?: string;
   /** From the source's first message about the pod to the status Ready (or Succeeded), if it was reached. */
   readonly startMs?: number;
   /** From the source's message that the pod is no longer desired to the worker's message that nothing of it is left. */
@@ -58,9 +67,41 @@ export interface WorkSpan {
   readonly failed?: string;
 }
 
+/** The answer to the questions that a pod is opened with. */
+export interface PodAnswer {
+  readonly state: PodState;
+  /** One sentence: how it is, how long that took or why, and what to make of it. */
+  readonly sentence: string;
+  /** Of a pod that failed or is not ready for a known reason. */
+  readonly why?: PodFailure;
+  /** What to look at next, the most useful first. */
+  readonly next: readonly NextLook[];
+}
+
+/** Why a pod failed or is not ready. */
+export interface PodFailure {
+  /** The message that says so. */
+  readonly said: MessageBrief;
+  /** The messages that led to it, from the first cause to the message itself. */
+  readonly chain: readonly MessageBrief[];
+  /** The Kubernetes event about it, where there is one. */
+  readonly event?: {
+    readonly message: MessageBrief;
+    readonly reason: string;
+    readonly text: string;
+    readonly count: number;
+  };
+}
+
+/** Something to look at: a message by its sequence, the latencies of the recording, or what a command prints. */
+export type NextLook = { readonly text: string } & (
+  { readonly message: number } | { readonly view: 'latency' } | { readonly command: string }
+);
+
 /** Everything about one pod, from which its swimlanes are drawn. */
 export interface PodTimeline {
   readonly pod: PodSummary;
+  readonly answer: PodAnswer;
   /** Its own messages, and messages of no pod that led to one of them; in the order of their publication. */
   readonly messages: readonly MessageBrief[];
   readonly spans: readonly WorkSpan[];

@@ -15,7 +15,10 @@ function latencyOf(rows: readonly (readonly [number, number | null])[]): Latency
   });
   return {
     what: 'start',
-    pods: rows.map((_, index) => ({ uid: `u${index}`, namespace: 'n', name: 'p', firstAt: 0, lastAt: 1, messages: 1 })),
+    pods: rows.map((_, index) => ({
+      ...{ uid: `u${index}`, namespace: 'n', name: 'p', firstAt: 0, lastAt: 1, messages: 1 },
+      state: 'ready' as const,
+    })),
     ms: rows.map(([first, second]) => first + (second ?? 0)),
     segments: [
       segment(

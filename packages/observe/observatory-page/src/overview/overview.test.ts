@@ -88,6 +88,7 @@ test('pods match by all words and by the range', () => {
     lastAt: firstAt + 10,
     messages: 1,
     phase,
+    state: phase === 'Running' ? 'ready' : 'starting',
   });
   const pods = [pod('web-1', 0, 'Running'), pod('web-2', 100, 'Pending')];
   const names = (text: string, range?: { from: number; to: number }): string[] =>

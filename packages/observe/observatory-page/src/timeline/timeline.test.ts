@@ -28,7 +28,8 @@ const span = (service: string, from: number, to: number): WorkSpan => ({
 });
 
 const timeline: PodTimeline = {
-  pod: { uid: 'u', namespace: 'n', name: 'p', firstAt: 1000, lastAt: 1100, messages: 4 },
+  pod: { uid: 'u', namespace: 'n', name: 'p', firstAt: 1000, lastAt: 1100, messages: 4, state: 'ready' },
+  answer: { state: 'ready', sentence: 'Ready.', next: [] },
   messages: [
     message('a.1.1', 'a', 0),
     message('c.1.1', 'c', 40, ['b.1.1', 'gone.1.1']),

@@ -1,3 +1,4 @@
+import { type AskedPod, podAnswer, saidOf } from '@kubus/causality';
 import type {
   CriticalPath,
   MessageBrief,
@@ -21,6 +22,8 @@ export function summaryOf(story: Story, until: number): PodSummary {
   const stopMs = lasted(measured.stop);
   const phase = said('succeeded') ? 'Succeeded' : said('running') ? 'Running' : said('pending') ? 'Pending' : undefined;
   const workers = told.filter(({ type }) => type === 'worker.fact.state/1');
+  const worker = workers.length === 0 ? undefined : (workers.at(-1)?.summary ?? 'syncing');
+  const end = said('ready') ? endOf(story) : undefined;
   return {
     uid: story.uid,
     namespace: story.namespace,
@@ -28,12 +31,17 @@ export function summaryOf(story: Story, until: number): PodSummary {
     firstAt: story.told[0]?.at ?? 0,
     lastAt: Math.max(...told.map(({ at }) => at)),
     messages: told.length,
-    ready: said('ready') && !said('stop.worker'),
-    ...(phase !== undefined && { phase }),
-    ...(workers.length > 0 && { worker: workers.at(-1)?.summary ?? 'syncing' }),
+    ...saidOf(end ?? { phase, worker, ready: said('ready') && !said('stop.worker') }),
     ...(startMs !== undefined && { startMs }),
     ...(stopMs !== undefined && { stopMs }),
   };
+}
+
+/** Some pods fail after their start. */
+function endOf({ index }: Story) {
+  if (index % 11 === 5) return { phase: 'Failed', ready: false, worker: 'terminated', trouble: 'Error' };
+  if (index % 11 === 8) return { phase: 'Running', ready: false, worker: 'syncing', trouble: 'CrashLoopBackOff' };
+  return undefined;
 }
 
 export function pathOf(story: Story, what: 'start' | 'stop', brief: Numbered): CriticalPath {
@@ -79,7 +87,7 @@ export function timelineOf(story: Story, until: number, brief: Numbered): PodTim
     .map(brief)
     .sort((a, b) => a.at - b.at);
   const pod = summaryOf(story, until);
-  return {
+  const document = {
     pod,
     messages,
     spans: spansOf(story, until),
@@ -87,9 +95,30 @@ export function timelineOf(story: Story, until: number, brief: Numbered): PodTim
       ...(pod.startMs === undefined ? [] : [pathOf(story, 'start', brief)]),
       ...(pod.stopMs === undefined ? [] : [pathOf(story, 'stop', brief)]),
     ],
+  };
+  return {
+    ...document,
+    answer: podAnswer({ ...document, notes: pod.reason === undefined ? [] : notesOf(messages, pod.reason), starts }),
     services: [...new Set(messages.map(({ service }) => service))],
   };
 }
+
+/** What a failed pod's last status and its warning say. */
+function notesOf(messages: readonly MessageBrief[], reason: string): AskedPod['notes'] {
+  const text = 'container web exited with code 3 (Error): the database does not answer';
+  const warning = {
+    reason: 'Unhealthy',
+    text: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
+    count: 3,
+  };
+  return messages.flatMap((brief): AskedPod['notes'] => {
+    if (brief.summary === 'Running, Ready') return [{ brief, note: { trouble: { reason, text, container: 'web' } } }];
+    return brief.type === 'probe.event.recorded/1' ? [{ brief, note: { warning } }] : [];
+  });
+}
+
+/** The starts of other pods that one is compared with, in milliseconds. */
+const starts = Array.from({ length: 100 }, (_, index) => 300 + index * 2);
 
 /** How long each plugin runs, in milliseconds. */
 const PLUGIN_MS = 7;
