@@ -69,7 +69,7 @@ function failureOf({ notes, messages }: AskedPod, { said }: FoundTrouble): PodFa
 }
 
 /** How long a chain of causes may be: a pod that is tried again for days has thousands. */
-const LONGEST_CHAIN = 12;
+const LONGEST_CHAIN = 8;
 
 /** From the first cause to a message, each time by the cause that was awaited last; of a long chain, its end. */
 function chainTo(message: MessageBrief, messages: readonly MessageBrief[]): MessageBrief[] {

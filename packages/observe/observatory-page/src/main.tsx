@@ -4,13 +4,16 @@ import { createRoot } from 'react-dom/client';
 import { Api } from './api/api.ts';
 import { ApiContext } from './api/api-context.ts';
 import { splitFragment, takeToken } from './api/token.ts';
+import { startZone } from './format/zone.ts';
 import { startTheme } from './theme/theme.ts';
 import { Start } from './shell/Start.tsx';
 import './theme/tokens.css';
 import './theme/base.css';
 import './shell/shell.css';
+import './shell/narrow.css';
 
 startTheme();
+startZone();
 const api = new Api(takeToken());
 // The address of a restarted observatory, with another token, may be pasted into the same tab.
 window.addEventListener('hashchange', () => {

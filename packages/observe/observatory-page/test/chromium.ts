@@ -52,13 +52,11 @@ export async function visit(context: BrowserContext, address: string): Promise<V
   return { page, complaints, abroad };
 }
 
-/** The serious and critical findings of axe-core, one per line. */
-export async function seriousViolations(page: Page): Promise<string[]> {
+/** Everything that axe-core finds, one per line. */
+export async function violations(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const { axe: checker } = globalThis as unknown as { axe: typeof axe };
-    const { violations } = await checker.run(document, { resultTypes: ['violations'] });
-    return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+    const { violations: found } = await checker.run(document, { resultTypes: ['violations'] });
+    return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
   });
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { seriousViolations, visit } from './chromium.ts';
+import { violations, visit } from './chromium.ts';
 import { goTo, inChromium, rows } from './page-rig.ts';
 
 inChromium('faults on the page in Chromium', (rig) => {
@@ -10,7 +10,7 @@ inChromium('faults on the page in Chromium', (rig) => {
   test.each(['light', 'dark'] as const)('that are active are listed and counted, accessibly in %s', async (theme) => {
     const { page, complaints } = await rig.open('/before/faults', theme);
     await page.getByText('No fault is active.').waitFor();
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     expect(await mark(page).count()).toBe(0);
     for (const [action, label] of [
       ['drop', undefined],
@@ -31,7 +31,7 @@ inChromium('faults on the page in Chromium', (rig) => {
       await acted.elementHandle(),
       before,
     ] as const);
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ inChromium('faults on the page in Chromium', (rig) => {
     const { page, complaints } = await visit(context, `${address}/before/faults`);
     await page.getByRole('heading', { name: title }).waitFor();
     await page.getByText('./kubus up --observatory --faults').waitFor();
-    expect(await seriousViolations(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     expect(complaints).toEqual([]);
     expect(asked).not.toContain('/api/v1/faults');
   });

@@ -48,7 +48,7 @@ export class PageRig {
   async start(): Promise<void> {
     this.#folder = await mkdtemp(join(tmpdir(), 'observatory-page-'));
     await buildPage(this.#folder);
-    this.#address = await this.serve({ millionPods: 10_000 });
+    this.#address = await this.serve({ millionPods: 12_500 });
     this.#browser = await startChromium();
   }
 
@@ -70,9 +70,12 @@ export class PageRig {
   }
 
   /** Starts a browser that is closed after the test. */
-  async context(theme: 'light' | 'dark' = 'light'): Promise<BrowserContext> {
+  async context(theme: 'light' | 'dark' = 'light', timezoneId?: string): Promise<BrowserContext> {
     if (this.#browser === undefined) throw new Error('the browser was not started');
-    const context = await this.#browser.newContext({ colorScheme: theme, viewport: { width: 1280, height: 800 } });
+    const context = await this.#browser.newContext({
+      ...{ colorScheme: theme, viewport: { width: 1280, height: 800 } },
+      ...(timezoneId !== undefined && { timezoneId }),
+    });
     context.setDefaultTimeout(hangs / 2);
     this.#contexts.push(context);
     return context;

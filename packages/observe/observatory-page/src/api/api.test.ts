@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { address } from './address.ts';
 import { ApiError, adviceFor, errorOfResponse } from './api-error.ts';
 import { readEvents } from './event-stream.ts';
-import { splitFragment } from './token.ts';
+import { splitFragment, tokenIn } from './token.ts';
 
 async function eventsOf(chunks: readonly string[]): Promise<string[]> {
   const stream = async function* (): AsyncGenerator<string> {
@@ -74,4 +74,15 @@ test('addresses escape their parts and omit absent ones', () => {
   expect(address(['recordings', 'a b/c'], { from: 1.5, type: undefined, pod: 'x&y' })).toBe(
     '/recordings/a%20b%2Fc?from=1.5&pod=x%26y',
   );
+});
+
+test.each([
+  ['http://127.0.0.1:8470/#token=abc', 'abc'],
+  [' http://127.0.0.1:8470/#token=abc&/~live/map\n', 'abc'],
+  ['0123456789abcdef0123_-', '0123456789abcdef0123_-'],
+  ['http://127.0.0.1:8470/', undefined],
+  ['http://127.0.0.1:8470/#/~live/map', undefined],
+  ['', undefined],
+])('what is pasted as %p has the token %p', (pasted, token) => {
+  expect(tokenIn(pasted)).toBe(token);
 });

@@ -15,7 +15,7 @@ export function ComparedSteps({ comparison }: { readonly comparison: Comparison 
     [steps, onlyDifferent],
   );
   const columns = useMemo(() => stepColumns(steps), [steps]);
-  const { sorted, sort, setSort } = useSorted(shown, columns);
+  const { sorted, sort, setSort } = useSorted(shown, columns, 'sort');
   const counts = countVerdicts(steps);
   return (
     <>
@@ -43,7 +43,11 @@ export function ComparedSteps({ comparison }: { readonly comparison: Comparison 
         keyOf={({ step }) => step}
         sort={sort}
         onSort={setSort}
-        empty={steps.length === 0 ? 'No pod on either side has completed a step.' : 'Nothing differs.'}
+        empty={
+          steps.length === 0
+            ? 'No pod on either side has completed a step. Choose other recordings, or the other path.'
+            : 'Nothing differs. Untick “only what differs” to see all steps.'
+        }
       />
     </>
   );

@@ -74,7 +74,7 @@ function ContractOf({ document }: { readonly document: unknown }): ReactNode {
           keyOf={({ type }) => type}
           selected={chosen?.type}
           onOpen={({ type }) => goQuery(route, { type })}
-          empty="No type matches the filter."
+          empty="No type matches the filter. Clear it to see all: a type has the form area.kind.name."
         />
       </section>
       <section className="contract-type" aria-label="The chosen type" tabIndex={0}>

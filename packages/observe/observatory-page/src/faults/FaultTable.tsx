@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { live } from '../api/documents.ts';
 import { clock, clockSeconds } from '../format/moment.ts';
 import { count } from '../format/quantity.ts';
+import { walkRows } from '../grid/walk-rows.ts';
 import { formatRoute } from '../route/route.ts';
 
 interface Props {
@@ -15,8 +16,8 @@ interface Props {
 /** The active faults, how often each was applied, and a button to end it. */
 export function FaultTable({ faults: { rules, pauses }, pods, busy, onEnd }: Props): ReactNode {
   return (
-    <div className="recordings" tabIndex={0} role="group" aria-label="Active faults">
-      <table>
+    <div className="recordings" tabIndex={0} role="group" aria-label="Active faults" data-list="">
+      <table onKeyDown={walkRows}>
         <thead>
           <tr>
             <th scope="col">Name</th>
@@ -71,7 +72,9 @@ export function FaultTable({ faults: { rules, pauses }, pods, busy, onEnd }: Pro
           ))}
         </tbody>
       </table>
-      {rules.length + pauses.length === 0 ? <p className="grid-empty">No fault is active.</p> : null}
+      {rules.length + pauses.length === 0 ? (
+        <p className="grid-empty">No fault is active. Inject one with the forms below.</p>
+      ) : null}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { zoneName } from './zone.ts';
 import { age, clock, dateAndTime } from './moment.ts';
 import { bytes, count, counted, difference, duration, rate } from './quantity.ts';
 
@@ -52,4 +53,14 @@ test('times are shown in the user’s time zone', () => {
   expect(age(at, at + 12_300)).toBe('12 s');
   expect(age(at, at + 7_260_000)).toBe('2 h');
   expect(age(at, at - 5)).toBe('0 s');
+});
+
+test.each([
+  [0, 'UTC', 'UTC'],
+  [0, undefined, 'UTC'],
+  [60, 'Europe/Berlin', 'UTC+01:00 Europe/Berlin'],
+  [-210, 'America/St_Johns', 'UTC−03:30 America/St_Johns'],
+  [345, undefined, 'UTC+05:45'],
+])('a zone %d minutes ahead of UTC, %p, is named %s', (offset, name, text) => {
+  expect(zoneName(offset, name)).toBe(text);
 });

@@ -1,22 +1,29 @@
+import { zoneChoice } from './zone.ts';
+
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** `14:03:09.250`, in the user's time zone. */
-export function clock(at: number): string {
+/** The date whose fields in UTC are those of the zone that is shown. */
+function shown(at: number): Date {
   const date = new Date(at);
-  return `${clockSeconds(at)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
+  return zoneChoice() === 'UTC' ? date : new Date(at - date.getTimezoneOffset() * 60_000);
+}
+
+/** `14:03:09.250`, in the zone that the header names, as all times here. */
+export function clock(at: number): string {
+  return `${clockSeconds(at)}.${String(shown(at).getUTCMilliseconds()).padStart(3, '0')}`;
 }
 
 /** `14:03:09` */
 export function clockSeconds(at: number): string {
-  const date = new Date(at);
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const date = shown(at);
+  return `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
 }
 
 /** `2026-03-01 14:03` */
 export function dateAndTime(at: number): string {
-  const date = new Date(at);
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+  const date = shown(at);
+  const day = `${date.getUTCFullYear()}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
+  return `${day} ${two(date.getUTCHours())}:${two(date.getUTCMinutes())}`;
 }
 
 /** `12 s`, `5 min`, `3 h`, `2 d`: how long ago, in one unit. */

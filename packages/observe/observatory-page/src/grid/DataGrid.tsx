@@ -33,8 +33,10 @@ interface Props<T> {
   readonly onSort?: (sort: Sort) => void;
   /** Called with the visible rows, so that they can be loaded. */
   readonly onSight?: (first: number, last: number) => void;
-  /** Shown instead of rows if there are none. */
-  readonly empty?: ReactNode;
+  /** More rows are being read. */
+  readonly busy?: boolean;
+  /** Shown instead of rows if there are none: why, and what to do. */
+  readonly empty: ReactNode;
 }
 
 const rowHeight = 26;
@@ -82,6 +84,7 @@ export function DataGrid<T>(props: Props<T>): ReactNode {
       className={onOpen === undefined ? 'grid' : 'grid grid-opens'}
       role="grid"
       aria-label={props.label}
+      aria-busy={props.busy}
       aria-rowcount={count + 1}
       aria-colcount={columns.length}
       aria-activedescendant={activeInSight ? rowId(current) : undefined}
@@ -128,7 +131,7 @@ function EmptyRows({ columns, children }: { readonly columns: number; readonly c
     <div role="rowgroup">
       <div role="row">
         <div role="gridcell" aria-colspan={columns} className="grid-empty">
-          {children ?? 'Nothing here.'}
+          {children}
         </div>
       </div>
     </div>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { compareValues, nextSort, rowAfterKey } from './sorting.ts';
+import { compareValues, formatSort, nextSort, parseSort, rowAfterKey } from './sorting.ts';
 import { narrowestOf } from './tracks.ts';
 
 test('values are sorted in natural order, and missing ones come last in both directions', () => {
@@ -36,4 +36,16 @@ test('no key moves in an empty list', () => {
 
 test('the minimum width of a list is the sum of its columns', () => {
   expect(narrowestOf(['84px', 'minmax(150px, 2fr)', '1fr'])).toBe(234);
+});
+
+test.each([
+  ['start', { column: 'start', descending: false }],
+  ['-start', { column: 'start', descending: true }],
+  ['-other', undefined],
+  ['', undefined],
+  [undefined, undefined],
+])('an address with the sort %p has %j', (text, sort) => {
+  const columns = [{ id: 'start' }, { id: 'name' }];
+  expect(parseSort(text, columns)).toEqual(sort);
+  if (sort !== undefined) expect(formatSort(sort)).toBe(text);
 });

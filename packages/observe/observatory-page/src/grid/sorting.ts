@@ -17,6 +17,17 @@ export function compareValues(
   return descending ? -order : order;
 }
 
+/** A sort in an address: `-start` is by `start`, descending. Undefined for none, or one by an unknown column. */
+export function parseSort(text: string | undefined, columns: readonly { readonly id: string }[]): Sort | undefined {
+  const descending = text?.startsWith('-') === true;
+  const column = columns.find(({ id }) => id === text?.slice(Number(descending)));
+  return column && { column: column.id, descending };
+}
+
+export function formatSort({ column, descending }: Sort): string {
+  return `${descending ? '-' : ''}${column}`;
+}
+
 /** The other direction of the same column; a new column starts with its own. */
 export function nextSort(sort: Sort | undefined, column: string, descendingFirst: boolean): Sort {
   if (sort?.column !== column) return { column, descending: descendingFirst };
@@ -27,7 +38,9 @@ export function nextSort(sort: Sort | undefined, column: string, descendingFirst
 export function rowAfterKey(key: string, row: number, rows: number, page: number): number | undefined {
   const moves: Readonly<Record<string, number>> = {
     ArrowDown: row + 1,
+    j: row + 1,
     ArrowUp: row - 1,
+    k: row - 1,
     PageDown: row + page,
     PageUp: row - page,
     Home: 0,

@@ -1,8 +1,10 @@
 import type { MessageBrief, MessageDocument } from '@kubus/contracts/observatory';
 import { type ReactNode, useState } from 'react';
 import { useMessage } from '../api/documents.ts';
-import { clock } from '../format/moment.ts';
+import { clock, dateAndTime } from '../format/moment.ts';
+import { useZoneChoice, zoneAt } from '../format/zone.ts';
 import { bytes, count, counted, duration } from '../format/quantity.ts';
+import { walkRows } from '../grid/walk-rows.ts';
 import { KindMark } from '../theme/KindMark.tsx';
 import { kindNames } from '../theme/kind-shape.ts';
 import { colorOf } from '../theme/services.ts';
@@ -46,6 +48,7 @@ export function MessageInspector({ recording, seq }: Props): ReactNode {
 
 function Whole({ message }: { readonly message: MessageDocument }): ReactNode {
   const { recording } = useRoute();
+  const zone = useZoneChoice();
   return (
     <>
       <h3 className="inspector-type">
@@ -55,7 +58,9 @@ function Whole({ message }: { readonly message: MessageDocument }): ReactNode {
       <dl className="facts">
         <Fact name="Kind">{kindNames[message.kind]}</Fact>
         <Fact name="From">{message.source}</Fact>
-        <Fact name="Published">{clock(message.at)}</Fact>
+        <Fact name="Published">
+          {dateAndTime(message.at).slice(0, 10)} {clock(message.at)} {zoneAt(message.at, zone)}
+        </Fact>
         <Fact name="Stored">{duration(message.stored - message.at)} later</Fact>
         {message.heard === undefined ? null : (
           <Fact name="Cause received">{duration(message.at - message.heard)} before</Fact>
@@ -121,7 +126,7 @@ function Neighbours({ title, of, messages, none }: NeighboursProps): ReactNode {
         {title} <span className="dim">{messages.length === 0 ? '' : count(messages.length)}</span>
       </h3>
       {messages.length === 0 ? <p className="dim">{none}</p> : null}
-      <ul className="neighbours">
+      <ul className="neighbours" onKeyDown={walkRows}>
         {messages.map((message) => (
           <li key={message.seq}>
             <button type="button" onClick={() => inspect(route, message.seq)}>

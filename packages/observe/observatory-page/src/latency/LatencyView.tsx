@@ -1,5 +1,5 @@
 import type { LatencyDocument, PodSummary } from '@kubus/contracts/observatory';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { useLatency } from '../api/documents.ts';
 import { counted, duration } from '../format/quantity.ts';
 import { type Column, DataGrid } from '../grid/DataGrid.tsx';
@@ -33,23 +33,25 @@ const barsWanted = 36;
 
 function Latency({ document }: { readonly document: LatencyDocument }): ReactNode {
   const route = useRoute();
-  const [step, setStep] = useState<string>();
-  const [bar, setBar] = useState<number>();
+  const known = document.segments.some(({ step: one }) => one === route.query['step']);
+  const step = known ? route.query['step'] : undefined;
+  const bar = route.query['bar'] === undefined ? undefined : Number(route.query['bar']);
+  const setBar = (index: number | undefined): void => goQuery(route, { bar: index?.toString() });
   const bars = useMemo(() => histogramOf(document, step, barsWanted), [document, step]);
   const spread = useMemo(() => spreadOf(valuesOf(document, step)), [document, step]);
   const services = useMemo(
     () => [...new Set(document.segments.map(({ service }) => service))].sort(byPlace),
     [document],
   );
-  const chooseStep = (chosen: string | undefined): void => {
-    setStep(chosen);
-    setBar(undefined);
-  };
+  const chooseStep = (chosen: string | undefined): void => goQuery(route, { step: chosen, bar: undefined });
   const chosen = bar === undefined ? undefined : bars[bar];
   return (
     <>
       <div className="toolbar">
-        <StartOrStop what={document.what} onChoose={(what) => goQuery(route, { what })} />
+        <StartOrStop
+          what={document.what}
+          onChoose={(what) => goQuery(route, { what, step: undefined, bar: undefined })}
+        />
         <span role="status">
           {counted(spread.pods, 'pod')}: median <strong>{duration(spread.p50)}</strong>, 95 %{' '}
           <strong>{duration(spread.p95)}</strong>, longest <strong>{duration(spread.max)}</strong>
@@ -119,6 +121,8 @@ const columns: readonly Column<PodRow>[] = [
   },
 ];
 
+const longestFirst = { column: 'ms', descending: true };
+
 interface PodsOfBarProps {
   readonly title: string;
   readonly rows: readonly PodRow[];
@@ -127,7 +131,7 @@ interface PodsOfBarProps {
 
 function PodsOfBar({ title, rows, onClose }: PodsOfBarProps): ReactNode {
   const { recording } = useRoute();
-  const { sorted, sort, setSort } = useSorted(rows, columns, { column: 'ms', descending: true });
+  const { sorted, sort, setSort } = useSorted(rows, columns, 'pods', longestFirst);
   return (
     <section className="panel" aria-label="Pods of the bar">
       <div className="panel-head">
@@ -145,6 +149,7 @@ function PodsOfBar({ title, rows, onClose }: PodsOfBarProps): ReactNode {
         sort={sort}
         onSort={setSort}
         onOpen={({ pod }) => go({ recording, view: 'pods', pod: pod.uid, query: {} })}
+        empty="No pod is in this bar any more: the recording has grown. Go back to the steps."
       />
     </section>
   );

@@ -16,7 +16,7 @@ interface Props {
 /** Each step of the path over all pods; the histogram shows the chosen one. */
 export function SegmentTable({ segments, chosen, onChoose }: Props): ReactNode {
   const columns = useMemo(() => segmentColumns(segments), [segments]);
-  const { sorted, sort, setSort } = useSorted(segments, columns);
+  const { sorted, sort, setSort } = useSorted(segments, columns, 'sort');
   return (
     <section className="panel" aria-label="Steps">
       <div className="panel-head">
@@ -33,7 +33,7 @@ export function SegmentTable({ segments, chosen, onChoose }: Props): ReactNode {
         sort={sort}
         onSort={setSort}
         onOpen={({ step }) => onChoose(step === chosen ? undefined : step)}
-        empty="No pod has taken this path yet."
+        empty="No pod has taken this path yet. Start one, or choose the other path above."
       />
     </section>
   );

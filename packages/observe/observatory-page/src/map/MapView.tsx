@@ -1,5 +1,5 @@
 import type { MapEdge, ServiceMap } from '@kubus/contracts/observatory';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { live, useServiceMap } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { count, duration, rate } from '../format/quantity.ts';
@@ -11,7 +11,7 @@ import { go, goQuery, useRoute } from '../route/use-route.ts';
 import { Reading } from '../shell/Reading.tsx';
 import { ServiceName } from '../shell/ServiceName.tsx';
 import { ServiceGraph } from './ServiceGraph.tsx';
-import { isAnnouncement } from './map-layout.ts';
+import { foldIdle, linesOf } from './map-fold.ts';
 
 /** Which service sends which messages to which other one, how often, and their bus time. */
 export function MapView(): ReactNode {
@@ -30,29 +30,35 @@ export function MapView(): ReactNode {
 function MapOf({ map }: { readonly map: ServiceMap }): ReactNode {
   const route = useRoute();
   const { tick } = useLive();
-  const [announcements, setAnnouncements] = useState(false);
-  const [unused, setUnused] = useState(false);
+  const announcements = route.query['announcements'] === 'yes';
+  const all = route.query['idle'] === 'yes';
   const chosen = route.query['service'];
-  const edges = useMemo(
-    () =>
-      map.edges.filter(
-        (edge) => (announcements || !isAnnouncement(edge)) && (unused || edge.messages > 0) && edge.from !== edge.to,
-      ),
-    [map, announcements, unused],
+  const { map: folded, idle } = useMemo(() => foldIdle(map, announcements), [map, announcements]);
+  const shown = useMemo(
+    () => (all ? { services: map.services, edges: linesOf(map.edges, announcements) } : folded),
+    [all, map, announcements, folded],
   );
-  const shown = useMemo(() => ({ services: map.services, edges }), [map, edges]);
+  const { edges } = shown;
   const listed = chosen === undefined ? edges : edges.filter(({ from, to }) => from === chosen || to === chosen);
   const about = map.services.find(({ service }) => service === chosen)?.about;
   return (
     <>
       <div className="toolbar">
         <label className="inline">
-          <input type="checkbox" checked={announcements} onChange={(event) => setAnnouncements(event.target.checked)} />
+          <input
+            type="checkbox"
+            checked={announcements}
+            onChange={({ target }) => goQuery(route, { announcements: target.checked ? 'yes' : undefined })}
+          />
           announcements of instances
         </label>
         <label className="inline">
-          <input type="checkbox" checked={unused} onChange={(event) => setUnused(event.target.checked)} />
-          unused lines
+          <input
+            type="checkbox"
+            checked={all}
+            onChange={({ target }) => goQuery(route, { idle: target.checked ? 'yes' : undefined })}
+          />
+          what is idle
         </label>
         {chosen === undefined ? null : (
           <button type="button" onClick={() => goQuery(route, { service: undefined })}>
@@ -61,7 +67,9 @@ function MapOf({ map }: { readonly map: ServiceMap }): ReactNode {
         )}
         <span className="dim" role="status">
           {chosen === undefined
-            ? 'Point at a service to highlight its edges; choose it to list only them.'
+            ? all || idle.length === 0
+              ? 'Point at a service to highlight its lines; choose it to list only them.'
+              : `Idle here, and left out: ${idle.join(', ')}.`
             : `${chosen}: ${about ?? ''}`}
         </span>
       </div>
@@ -83,11 +91,11 @@ const columns: readonly Column<MapEdge>[] = [
   {
     id: 'from',
     title: 'From',
-    width: '150px',
+    width: '148px',
     value: ({ from }) => from,
     cell: ({ from }) => <ServiceName service={from} />,
   },
-  { id: 'to', title: 'To', width: '150px', value: ({ to }) => to, cell: ({ to }) => <ServiceName service={to} /> },
+  { id: 'to', title: 'To', width: '148px', value: ({ to }) => to, cell: ({ to }) => <ServiceName service={to} /> },
   {
     id: 'type',
     title: 'Type',
@@ -138,13 +146,15 @@ const columns: readonly Column<MapEdge>[] = [
   },
 ];
 
+const mostFirst = { column: 'messages', descending: true };
+
 interface EdgeTableProps {
   readonly edges: readonly MapEdge[];
   readonly onOpen: (edge: MapEdge) => void;
 }
 
 function EdgeTable({ edges, onOpen }: EdgeTableProps): ReactNode {
-  const { sorted, sort, setSort } = useSorted(edges, columns, { column: 'messages', descending: true });
+  const { sorted, sort, setSort } = useSorted(edges, columns, 'sort', mostFirst);
   return (
     <DataGrid
       label="Messages between services"
@@ -155,7 +165,12 @@ function EdgeTable({ edges, onOpen }: EdgeTableProps): ReactNode {
       sort={sort}
       onSort={setSort}
       onOpen={onOpen}
-      empty="No service has sent a message to another yet. Start a pod."
+      empty={
+        <>
+          No service has sent a message to another in this recording. Start a pod: put a manifest into the folder that{' '}
+          <code>./kubus up --manifests PATH</code> named.
+        </>
+      }
     />
   );
 }

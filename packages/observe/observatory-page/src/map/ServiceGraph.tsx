@@ -1,9 +1,11 @@
 import type { MapService, ServiceMap } from '@kubus/contracts/observatory';
 import { type ReactNode, useRef, useState } from 'react';
-import { rate } from '../format/quantity.ts';
+import { count, rate } from '../format/quantity.ts';
 import { useSize } from '../theme/canvas.ts';
 import { colorOf } from '../theme/services.ts';
-import { type MapLink, type MapNode, layoutMap, nodeHeight, nodeWidth } from './map-layout.ts';
+import { labelHeight, labelWidth } from './map-labels.ts';
+import { type MapLink, layoutMap } from './map-layout.ts';
+import { type MapNode, nodeHeight, nodeWidth } from './map-node.ts';
 import './map.css';
 
 interface Props {
@@ -19,13 +21,14 @@ export function ServiceGraph({ map, rates, chosen, onChoose }: Props): ReactNode
   const frame = useRef<HTMLDivElement>(null);
   const { width, height } = useSize(frame);
   const [pointed, setPointed] = useState<string>();
-  const layout = layoutMap(map, width, height);
+  const layout = layoutMap(map, width, height, rates === undefined ? messagesOf : rateOf);
+  const most = Math.max(1, ...layout.links.map(({ messages }) => messages));
   const marked = pointed ?? chosen;
   const services = new Map(map.services.map((service) => [service.service, service]));
   return (
     <div ref={frame} className="service-graph">
       {width === 0 ? null : (
-        <svg width={width} height={height} role="group" aria-label="Map of the services">
+        <svg width={layout.width} height={layout.height} role="group" aria-label="Map of the services">
           <defs>
             <marker
               id="arrow"
@@ -43,8 +46,11 @@ export function ServiceGraph({ map, rates, chosen, onChoose }: Props): ReactNode
           {[...layout.links]
             .sort((a, b) => Number(touches(a, marked)) - Number(touches(b, marked)))
             .map((link) => (
-              <Link key={`${link.from} ${link.to}`} link={link} marked={marked} />
+              <Link key={`${link.from} ${link.to}`} link={link} share={link.messages / most} marked={marked} />
             ))}
+          {layout.links.map((link) => (
+            <LinkLabel key={`${link.from} ${link.to}`} link={link} marked={marked} />
+          ))}
           {layout.nodes.map((node) => (
             <Node
               key={node.service}
@@ -71,19 +77,47 @@ function near(links: readonly MapLink[], service: string, marked: string): boole
   return service === marked || links.some((link) => touches(link, marked) && touches(link, service));
 }
 
-function Link({ link, marked }: { readonly link: MapLink; readonly marked: string | undefined }): ReactNode {
-  const { from, to, path, rate: perSecond, edges } = link;
+/** What is written at a line: messages per second just now where the recording grows, or else all that it carried. */
+function rateOf({ rate: perSecond }: Pick<MapLink, 'rate'>): string {
+  return perSecond === 0 ? '' : `${rate(perSecond)}/s`;
+}
+
+function messagesOf({ messages }: Pick<MapLink, 'messages'>): string {
+  return messages === 0 ? '' : count(messages);
+}
+
+interface LinkProps {
+  readonly link: MapLink;
+  /** Of the messages of the busiest line. */
+  readonly share: number;
+  readonly marked: string | undefined;
+}
+
+function Link({ link, share, marked }: LinkProps): ReactNode {
+  const { from, to, path, rate: perSecond, messages, edges } = link;
   const state = marked === undefined ? '' : touches(link, marked) ? ' link-marked' : ' link-dimmed';
   return (
     <path
       className={`link${state}`}
       d={path}
       stroke={colorOf(from)}
-      strokeWidth={Math.min(5, 1 + Math.sqrt(perSecond) / 2.5)}
+      strokeWidth={1 + 3 * Math.sqrt(share)}
       markerEnd="url(#arrow)"
     >
-      <title>{`${from} to ${to}: ${rate(perSecond)} messages/s\n${edges.map(({ type }) => type).join('\n')}`}</title>
+      <title>{`${from} to ${to}: ${rate(perSecond)} messages/s, ${count(messages)} in all\n${edges.map(({ type }) => type).join('\n')}`}</title>
     </path>
+  );
+}
+
+function LinkLabel({ link, marked }: Omit<LinkProps, 'share'>): ReactNode {
+  const { label, text, from } = link;
+  if (label === undefined || (marked !== undefined && !touches(link, marked))) return null;
+  const width = labelWidth(text);
+  return (
+    <g className="link-label" aria-hidden="true" transform={`translate(${label.x.toFixed(1)},${label.y.toFixed(1)})`}>
+      <rect x={-width / 2} y={-labelHeight / 2} width={width} height={labelHeight} rx="3" stroke={colorOf(from)} />
+      <text y="3.5">{text}</text>
+    </g>
   );
 }
 

@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
 import type { MapEdge, MapService } from '@kubus/contracts/observatory';
-import { isAnnouncement, layoutMap, nodeHeight, nodeWidth } from './map-layout.ts';
+import { foldIdle, isAnnouncement } from './map-fold.ts';
+import { labelHeight, labelWidth } from './map-labels.ts';
+import { layoutMap } from './map-layout.ts';
+import { nodeHeight, nodeWidth } from './map-node.ts';
 
 const service = (name: string): MapService => ({ service: name, about: '', instances: [], messages: 1, rate: 1 });
 const edge = (from: string, to: string, type = 'x.fact.y/1'): MapEdge => ({
@@ -67,4 +70,64 @@ test('all messages between two services are one line; those without a reader hav
 test('announcements are distinguished', () => {
   expect(isAnnouncement(edge('a', 'b', 'service.fact.instance/1'))).toBe(true);
   expect(isAnnouncement(edge('a', 'b', 'worker.fact.status/1'))).toBe(false);
+});
+
+const allPairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => edge(from, to)));
+
+test('lines pass between the services, and no label lies over a service or another label', () => {
+  const { nodes, links } = layoutMap({ ...map, edges: allPairs }, 1100, 480, ({ messages }) => `${messages} messages`);
+  for (const { from, to, path } of links) {
+    const [fromX, toX] = [from, to].map((name) => nodes.find(({ service: one }) => one === name)?.x ?? NaN);
+    if (fromX === undefined || toX === undefined) throw new Error('a line without an end');
+    // A level part of a line, from one side of a column to the other, is beside the services of that column.
+    const points = [...path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)].map(([, x, y]) => [Number(x), Number(y)] as const);
+    points.forEach(([x, y], index) => {
+      const [nextX = NaN, nextY = NaN] = points[index + 3] ?? [];
+      if (index % 3 !== 0 || y !== nextY || Math.abs(Math.abs(x - nextX) - nodeWidth) > 0.2) return;
+      const passed = nodes.filter((node) => Math.abs(node.x - Math.min(x, nextX)) < 0.2);
+      for (const node of passed) expect(y > node.y && y < node.y + nodeHeight).toBe(false);
+    });
+  }
+  const boxes = links.flatMap(({ label, text }) =>
+    label === undefined ? [] : [{ ...label, width: labelWidth(text), height: labelHeight }],
+  );
+  expect(boxes.length).toBeGreaterThan(10);
+  const taken = nodes.map(({ x, y }) => ({
+    x: x + nodeWidth / 2,
+    y: y + nodeHeight / 2,
+    ...{ width: nodeWidth, height: nodeHeight },
+  }));
+  boxes.forEach((a, index) => {
+    for (const b of [...boxes.slice(index + 1), ...taken]) {
+      const apart = Math.abs(a.x - b.x) >= (a.width + b.width) / 2 || Math.abs(a.y - b.y) >= (a.height + b.height) / 2;
+      expect([a, b, apart]).toEqual([a, b, true]);
+    }
+  });
+});
+
+test('a map that is larger than its frame is as large as it needs to be', () => {
+  const { width, height, nodes } = layoutMap(map, 300, 60);
+  for (const { x, y } of nodes) {
+    expect(x + nodeWidth).toBeLessThanOrEqual(width);
+    expect(y + nodeHeight).toBeLessThanOrEqual(height);
+  }
+});
+
+test('what is idle is folded: services that published nothing, messages that nobody sent, and readers without a line', () => {
+  const silent = { ...service('cli'), messages: 0 };
+  const { map: folded, idle } = foldIdle(
+    {
+      services: [...['config-sources', 'sync-loop', 'launcher', 'observatory'].map(service), silent],
+      edges: [
+        edge('config-sources', 'sync-loop'),
+        edge('config-sources', 'cli'),
+        { ...edge('sync-loop', 'launcher'), messages: 0 },
+        edge('launcher', 'sync-loop', 'service.fact.instance'),
+      ],
+    },
+    false,
+  );
+  expect(folded.services.map(({ service: name }) => name)).toEqual(['config-sources', 'sync-loop']);
+  expect(folded.edges).toEqual([edge('config-sources', 'sync-loop')]);
+  expect(idle).toEqual(['launcher', 'observatory', 'cli']);
 });

@@ -1,10 +1,7 @@
 import type { MapEdge, ServiceMap } from '@kubus/contracts/observatory';
-
-export interface MapNode {
-  readonly service: string;
-  readonly x: number;
-  readonly y: number;
-}
+import { placeLabels } from './map-labels.ts';
+import { type MapNode, nodeHeight, nodeWidth } from './map-node.ts';
+import { type Pair, type Point, type Route, routesOf } from './map-routes.ts';
 
 /** All messages from one service to another, as one line. */
 export interface MapLink {
@@ -15,6 +12,9 @@ export interface MapLink {
   readonly messages: number;
   /** Path data of SVG. */
   readonly path: string;
+  readonly text: string;
+  /** The middle of its text; missing where there is no room for it. */
+  readonly label?: Point;
 }
 
 export interface MapLayout {
@@ -24,8 +24,10 @@ export interface MapLayout {
   readonly height: number;
 }
 
-export const nodeWidth = 138;
-export const nodeHeight = 46;
+const margin = 8;
+/** The least distance between two columns, and between two services of one. */
+const leastAcross = nodeWidth + 38;
+const leastDown = nodeHeight + 34;
 
 /** From the sources of pods on the left to the runtime on the right; reporting services are last. */
 const columns: readonly (readonly string[])[] = [
@@ -36,45 +38,49 @@ const columns: readonly (readonly string[])[] = [
   ['status-manager', 'node-api', 'cli', 'observatory'],
 ];
 
-/** Announcements go from every service to every other one and would hide the rest. */
-export function isAnnouncement({ type }: MapEdge): boolean {
-  return type.startsWith('service.');
-}
-
-/** Each service has a fixed place, so that two maps can be compared visually. */
-export function layoutMap(map: ServiceMap, width: number, height: number): MapLayout {
-  const names = map.services.map(({ service }) => service);
-  const known = new Set(columns.flat());
-  const placed = columns.map((column) => column.filter((service) => names.includes(service)));
-  placed.at(-1)?.push(...names.filter((service) => !known.has(service)).sort());
-  const used = placed.filter((column) => column.length > 0);
-  const gap = used.length > 1 ? (width - nodeWidth - 16) / (used.length - 1) : 0;
+/**
+ * The services in columns in the order of a pod's way through them, each with a fixed place, so that two maps can be compared
+ * visually. Lines go around the services between their ends. Larger than the frame where that is too small.
+ *
+ * @param textOf what is written at a line.
+ */
+export function layoutMap(
+  map: ServiceMap,
+  frameWidth: number,
+  frameHeight: number,
+  textOf: (link: Pick<MapLink, 'rate' | 'messages'>) => string = () => '',
+): MapLayout {
+  const used = columnsOf(map.services.map(({ service }) => service));
+  const width = Math.max(frameWidth, 2 * margin + nodeWidth + leastAcross * (used.length - 1));
+  const height = Math.max(frameHeight, leastDown * Math.max(1, ...used.map((column) => column.length)));
+  const gap = used.length > 1 ? (width - nodeWidth - 2 * margin) / (used.length - 1) : 0;
   const nodes = used.flatMap((column, index) =>
     column.map((service, row): MapNode => ({
       service,
-      x: 8 + index * gap,
+      x: margin + index * gap,
       y: ((row + 0.5) / column.length) * height - nodeHeight / 2,
     })),
   );
-  return { nodes, links: linksOf(map.edges, nodes), width, height };
+  const routes = routesOf(pairsOf(map.edges, nodes), nodes, height);
+  const links = routes.map(({ pair, path }): Omit<MapLink, 'label'> => {
+    const rate = pair.edges.reduce((sum, edge) => sum + edge.rate, 0);
+    const messages = pair.edges.reduce((sum, edge) => sum + edge.messages, 0);
+    const [from, to] = [pair.from.service, pair.to.service];
+    return { from, to, edges: pair.edges, rate, messages, path, text: textOf({ rate, messages }) };
+  });
+  return { nodes, links: labelled(links, routes, nodes), width, height };
 }
 
-interface Pair {
-  readonly from: MapNode;
-  readonly to: MapNode;
-  readonly edges: MapEdge[];
+function columnsOf(services: readonly string[]): string[][] {
+  const known = new Set(columns.flat());
+  const placed = columns.map((column) => column.filter((service) => services.includes(service)));
+  placed.at(-1)?.push(...services.filter((service) => !known.has(service)).sort());
+  return placed.filter((column) => column.length > 0);
 }
 
-interface Port {
-  readonly pair: Pair;
-  readonly end: 'out' | 'in';
-  /** The position of the other end: lines of one side are sorted by it, so that they do not cross at their start. */
-  readonly other: number;
-}
-
-function linksOf(edges: readonly MapEdge[], nodes: readonly MapNode[]): MapLink[] {
+function pairsOf(edges: readonly MapEdge[], nodes: readonly MapNode[]): Pair[] {
   const places = new Map(nodes.map((node) => [node.service, node]));
-  const pairs = new Map<string, Pair>();
+  const pairs = new Map<string, Pair & { readonly edges: MapEdge[] }>();
   for (const edge of edges) {
     const from = places.get(edge.from);
     const to = places.get(edge.to);
@@ -84,56 +90,21 @@ function linksOf(edges: readonly MapEdge[], nodes: readonly MapNode[]): MapLink[
     pair.edges.push(edge);
     pairs.set(key, pair);
   }
-  const ports = portsOf([...pairs.values()]);
-  return [...pairs.values()].map((pair) => ({
-    from: pair.from.service,
-    to: pair.to.service,
-    edges: pair.edges,
-    rate: pair.edges.reduce((sum, { rate }) => sum + rate, 0),
-    messages: pair.edges.reduce((sum, { messages }) => sum + messages, 0),
-    path: curveOf(pair, ports),
-  }));
+  return [...pairs.values()];
 }
 
-/** Height at which each end of each line touches its service. */
-function portsOf(pairs: readonly Pair[]): Map<Port['pair'], { out: number; in: number }> {
-  const sides = new Map<string, Port[]>();
-  const add = (node: MapNode, side: string, port: Port): void => {
-    const key = `${node.service} ${side}`;
-    sides.set(key, [...(sides.get(key) ?? []), port]);
-  };
-  for (const pair of pairs) {
-    const { out, into } = sidesOf(pair);
-    add(pair.from, out, { pair, end: 'out', other: pair.to.y });
-    add(pair.to, into, { pair, end: 'in', other: pair.from.y });
-  }
-  const places = new Map<Pair, { out: number; in: number }>(pairs.map((pair) => [pair, { out: 0, in: 0 }]));
-  for (const ports of sides.values()) {
-    ports.sort((a, b) => a.other - b.other || a.end.localeCompare(b.end));
-    ports.forEach(({ pair, end }, index) => {
-      const place = places.get(pair);
-      const node = end === 'out' ? pair.from : pair.to;
-      if (place !== undefined) place[end] = node.y + ((index + 1) / (ports.length + 1)) * nodeHeight;
-    });
-  }
-  return places;
-}
-
-function sidesOf({ from, to }: Pair): { out: 'left' | 'right'; into: 'left' | 'right' } {
-  if (from.x < to.x) return { out: 'right', into: 'left' };
-  if (from.x > to.x) return { out: 'left', into: 'right' };
-  return { out: 'right', into: 'right' };
-}
-
-function curveOf(pair: Pair, ports: ReadonlyMap<Pair, { out: number; in: number }>): string {
-  const { out, into } = sidesOf(pair);
-  const place = ports.get(pair) ?? { out: 0, in: 0 };
-  const x1 = pair.from.x + (out === 'right' ? nodeWidth : 0);
-  // The head of the arrow lies before the box.
-  const x2 = pair.to.x + (into === 'right' ? nodeWidth + 6 : -6);
-  const bend = Math.max(34, Math.abs(x2 - x1) * 0.42);
-  const c1 = x1 + (out === 'right' ? bend : -bend);
-  const c2 = x2 + (into === 'right' ? bend : -bend);
-  const [a, b] = [place.out.toFixed(1), place.in.toFixed(1)];
-  return `M${x1.toFixed(1)},${a} C${c1.toFixed(1)},${a} ${c2.toFixed(1)},${b} ${x2.toFixed(1)},${b}`;
+/** The busiest lines get their places first. */
+function labelled(
+  links: readonly Omit<MapLink, 'label'>[],
+  routes: readonly Route[],
+  nodes: readonly MapNode[],
+): MapLink[] {
+  const order = links.map((_, index) => index).sort((a, b) => (links[b]?.messages ?? 0) - (links[a]?.messages ?? 0));
+  const wanted = order.map((index) => ({ text: links[index]?.text ?? '', curves: routes[index]?.curves ?? [] }));
+  const places = placeLabels(wanted, nodes);
+  const placeOf = new Map(order.map((index, place) => [index, places[place]]));
+  return links.map((link, index) => {
+    const label = placeOf.get(index);
+    return label === undefined ? link : { ...link, label };
+  });
 }

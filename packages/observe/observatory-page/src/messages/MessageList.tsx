@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useMemo } from 'react';
 import { live } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { clock } from '../format/moment.ts';
+import { zoneAt, zoneChoice } from '../format/zone.ts';
 import { bytes, count, counted } from '../format/quantity.ts';
 import { type Column, DataGrid } from '../grid/DataGrid.tsx';
 import { KindMark } from '../theme/KindMark.tsx';
@@ -10,15 +11,17 @@ import { colorOf } from '../theme/services.ts';
 import { inspect, useRoute } from '../route/use-route.ts';
 import { Failure } from '../shell/Failure.tsx';
 import { type MessageFilter, isFiltered } from './message-filter.ts';
-import { useMessageRows } from './use-message-rows.ts';
+import { type MessageRows, useMessageRows } from './use-message-rows.ts';
 
 interface Props {
   readonly filter: MessageFilter;
   readonly pods: readonly PodSummary[];
+  /** About how many there are; undefined where only reading them would tell. */
+  readonly expected: number | undefined;
 }
 
 /** The messages that match a filter, in the order of the broker. */
-export function MessageList({ filter, pods }: Props): ReactNode {
+export function MessageList({ filter, pods, expected }: Props): ReactNode {
   const route = useRoute();
   const rows = useMessageRows(route.recording, filter);
   const columns = useMemo(() => messageColumns(pods), [pods]);
@@ -33,21 +36,31 @@ export function MessageList({ filter, pods }: Props): ReactNode {
         rowAt={rows.rowAt}
         keyOf={({ seq }) => String(seq)}
         selected={route.query['message']}
+        busy={rows.reading}
         onSight={rows.onSight}
         onOpen={({ seq }) => inspect(route, seq)}
         empty={
           isFiltered(filter)
-            ? 'No message matches the filters. Clear them, or choose a longer range.'
+            ? 'No message matches the filters. Press Clear above, or choose a longer range.'
             : 'Nothing has been recorded yet. Messages appear here as soon as the node publishes them.'
         }
       />
-      <p className="list-foot dim" role="status">
-        {rows.whole
-          ? `${counted(rows.count, 'message')}, all of them`
-          : `${count(rows.count - 1)} loaded so far; scroll down for more`}
-      </p>
+      <div className="list-foot dim">
+        {rows.whole || expected === undefined ? null : (
+          <progress aria-label="Read so far" value={Math.min(rows.count - 1, expected)} max={Math.max(1, expected)} />
+        )}
+        <span role="status">{footOf(rows, expected)}</span>
+        {rows.reading ? <span className="reading-mark">reading …</span> : null}
+      </div>
     </>
   );
+}
+
+/** How much of the list has been read, and how to get the rest. */
+function footOf({ whole, count: rows }: Pick<MessageRows, 'whole' | 'count'>, expected: number | undefined): string {
+  if (whole) return `${counted(rows, 'message')}, all of them`;
+  const of = expected === undefined ? '' : ` of about ${count(Math.max(expected, rows - 1))}`;
+  return `${count(rows - 1)} loaded so far${of}; scroll down for more`;
 }
 
 /** At the end of a growing recording, load more when the node has published something. */
@@ -71,7 +84,13 @@ function messageColumns(pods: readonly PodSummary[]): readonly Column<MessageBri
       align: 'right',
       cell: ({ seq }) => <span className="dim">{count(seq)}</span>,
     },
-    { id: 'at', title: 'Published', width: '104px', cell: ({ at }) => clock(at) },
+    {
+      id: 'at',
+      title: 'Published',
+      hint: `In ${zoneAt(Date.now(), zoneChoice())}`,
+      width: '104px',
+      cell: ({ at }) => clock(at),
+    },
     {
       id: 'source',
       title: 'Source',

@@ -8,7 +8,7 @@ import { goQuery, useRoute } from '../route/use-route.ts';
 import { Reading } from '../shell/Reading.tsx';
 import { MessageFilters } from './MessageFilters.tsx';
 import { MessageList } from './MessageList.tsx';
-import { filterKey, filterOf } from './message-filter.ts';
+import { expectedMessages, filterKey, filterOf } from './message-filter.ts';
 
 const buckets = 300;
 
@@ -40,7 +40,12 @@ export function MessagesView(): ReactNode {
           </>
         )}
       </Reading>
-      <MessageList key={`${route.recording} ${filterKey(filter)}`} filter={filter} pods={pods} />
+      <MessageList
+        key={`${route.recording} ${filterKey(filter)}`}
+        filter={filter}
+        pods={pods}
+        expected={expectedMessages(filter, density.data)}
+      />
     </div>
   );
 }

@@ -1,4 +1,5 @@
-import type { MessageKind } from '@kubus/contracts/observatory';
+import type { DensityDocument, MessageKind } from '@kubus/contracts/observatory';
+import { messagesIn } from '../overview/density-layout.ts';
 
 /** The filter of a recording's messages, as in the address of the view. */
 export interface MessageFilter {
@@ -24,4 +25,15 @@ export function filterKey({ pod, type, source, kind, from, to }: MessageFilter):
 
 export function isFiltered(filter: MessageFilter): boolean {
   return Object.values(filter).some((value) => value !== undefined);
+}
+
+/** About how many messages match, as far as their numbers over time tell; undefined where they do not. */
+export function expectedMessages(filter: MessageFilter, density: DensityDocument | undefined): number | undefined {
+  const { pod, type, kind, source, from, to } = filter;
+  if (density === undefined || pod !== undefined || type !== undefined || kind !== undefined) return undefined;
+  const services = density.services.filter(({ service }) => source === undefined || service === source);
+  // A source can be one instance of a service, which has no numbers of its own.
+  if (source !== undefined && services.length === 0) return undefined;
+  const range = { from: Number(from ?? density.from), to: Number(to ?? density.to) };
+  return messagesIn({ ...density, services }, range);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { MessageBrief } from '@kubus/contracts/observatory';
 import fc from 'fast-check';
-import { filterKey, filterOf, isFiltered } from './message-filter.ts';
+import { expectedMessages, filterKey, filterOf, isFiltered } from './message-filter.ts';
 import { type KnownPage, firstPage, isWhole, pageOfRow, pagesInSight, rowsOf, withPage } from './page-window.ts';
 
 const messages = (rows: number): MessageBrief[] => Array.from({ length: rows }, (_, seq) => ({ seq }) as MessageBrief);
@@ -66,4 +66,22 @@ test('the filter is read from the address', () => {
   expect(isFiltered(filterOf({ message: '7', kind: 'nonsense' }))).toBe(false);
   expect(filterKey(filterOf({ message: '7' }))).toBe(filterKey(filterOf({})));
   expect(filterKey(filterOf({ pod: 'a' }))).not.toBe(filterKey(filterOf({ type: 'a' })));
+});
+
+test.each([
+  [{}, 100],
+  [{ source: 'sync-loop' }, 40],
+  [{ from: '10', to: '20' }, 60],
+  [{ from: '10', to: '20', source: 'sync-loop' }, 10],
+  [{ source: 'sync-loop-0' }, undefined],
+  [{ kind: 'cmd' }, undefined],
+  [{ pod: 'u' }, undefined],
+  [{ type: 'worker.fact.status/1' }, undefined],
+])('with the filter %j about %p messages are expected', (query, messages) => {
+  const services = [
+    { service: 'sync-loop', counts: [30, 10] },
+    { service: 'pod-workers', counts: [10, 50] },
+  ];
+  expect(expectedMessages(filterOf(query), { from: 0, to: 20, bucketMs: 10, services })).toBe(messages);
+  expect(expectedMessages(filterOf(query), undefined)).toBeUndefined();
 });

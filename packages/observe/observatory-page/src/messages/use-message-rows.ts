@@ -15,6 +15,8 @@ export interface MessageRows {
   /** No more will come unless the recording grows. */
   readonly whole: boolean;
   readonly error: unknown;
+  /** A visible page is being read. */
+  readonly reading: boolean;
   readonly rowAt: (index: number) => MessageBrief | undefined;
   readonly onSight: (first: number, last: number) => void;
   /** Retries failed pages, and checks for new messages at the end. */
@@ -52,6 +54,7 @@ export function useMessageRows(recording: string, filter: MessageFilter): Messag
   return {
     count: rowsOf(pages),
     whole: isWhole(pages),
+    reading: read.some(({ isFetching }) => isFetching),
     error: read.find(({ isError }) => isError)?.error,
     rowAt: (index) => {
       const page = pageOfRow(pages, index);

@@ -2,6 +2,7 @@ import type { DensityDocument } from '@kubus/contracts/observatory';
 import { scaleLinear, scaleTime } from 'd3-scale';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
 import { clockSeconds } from '../format/moment.ts';
+import { zoneAt, zoneChoice } from '../format/zone.ts';
 import { count, duration } from '../format/quantity.ts';
 import { blank, readPalette, useSize } from '../theme/canvas.ts';
 import { useTheme } from '../theme/theme.ts';
@@ -139,7 +140,8 @@ function BucketTip({ density, at, place, width }: TipProps): ReactNode {
   const total = messagesIn(density, { from, to: from + density.bucketMs });
   return (
     <div className="tip" style={place > width / 2 ? { right: width - place + 12 } : { left: place + 12 }}>
-      <strong>{clockSeconds(from)}</strong> <span className="dim">{duration(density.bucketMs)}</span>
+      <strong>{clockSeconds(from)}</strong> <span className="dim">{zoneAt(from, zoneChoice())},</span>{' '}
+      <span className="dim">{duration(density.bucketMs)}</span>
       <div>{count(total)} messages</div>
       {rows.slice(0, 5).map(({ service, messages }) => (
         <div key={service} className="dim">

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { live, useDensity, usePods, useRecording } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { clockSeconds, dateAndTime } from '../format/moment.ts';
+import { zoneAt, zoneChoice } from '../format/zone.ts';
 import { count, duration } from '../format/quantity.ts';
 import { CompletenessMark } from '../recordings/CompletenessMark.tsx';
 import { formatRoute } from '../route/route.ts';
@@ -86,7 +87,7 @@ function Figures({
       <Figure
         name="Covers"
         value={firstAt === undefined || lastAt === undefined ? '–' : duration(lastAt - firstAt)}
-        hint={firstAt === undefined ? '' : `from ${dateAndTime(firstAt)}`}
+        hint={firstAt === undefined ? '' : `from ${dateAndTime(firstAt)} ${zoneAt(firstAt, zoneChoice())}`}
       />
       <Figure name="Completeness" value={<CompletenessMark completeness={completeness} />} />
     </dl>

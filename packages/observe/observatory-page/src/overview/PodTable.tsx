@@ -1,10 +1,11 @@
 import type { PodSummary } from '@kubus/contracts/observatory';
-import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { type ReactNode, useDeferredValue, useMemo } from 'react';
 import { counted } from '../format/quantity.ts';
 import { DataGrid } from '../grid/DataGrid.tsx';
 import { useSorted } from '../grid/use-sorted.ts';
-import { go, useRoute } from '../route/use-route.ts';
+import { go, goQuery, useRoute } from '../route/use-route.ts';
 import type { TimeRange } from './density-layout.ts';
+import { StateLegend } from './StateLegend.tsx';
 import { podColumns } from './pod-columns.tsx';
 import { podsMatching } from './pods-matching.ts';
 
@@ -16,14 +17,23 @@ interface Props {
   readonly now: number;
 }
 
+const latestFirst = { column: 'last', descending: true };
+const nothingChosen = { q: undefined, state: undefined, from: undefined, to: undefined };
+
 /** The pods of a recording: sorted by any column, filtered by text. */
 export function PodTable({ pods, range, now }: Props): ReactNode {
-  const { recording } = useRoute();
-  const [text, setText] = useState('');
+  const route = useRoute();
+  const { recording } = route;
+  const text = route.query['q'] ?? '';
+  const state = route.query['state'];
   const wanted = useDeferredValue(text);
   const columns = useMemo(() => podColumns(recording, now), [recording, now]);
-  const matching = useMemo(() => podsMatching(pods, wanted, range), [pods, wanted, range]);
-  const { sorted, sort, setSort } = useSorted(matching, columns, { column: 'last', descending: true });
+  const found = useMemo(() => podsMatching(pods, wanted, range), [pods, wanted, range]);
+  const matching = useMemo(
+    () => (state === undefined ? found : found.filter((pod) => pod.state === state)),
+    [found, state],
+  );
+  const { sorted, sort, setSort } = useSorted(matching, columns, 'pods', latestFirst);
   return (
     <section className="panel" aria-label="Pods">
       <div className="panel-head">
@@ -32,9 +42,9 @@ export function PodTable({ pods, range, now }: Props): ReactNode {
           type="search"
           data-filter=""
           aria-label="Filter the pods"
-          placeholder="Filter by name, phase, UID"
+          placeholder="Filter by name, state, UID"
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => goQuery(route, { q: event.target.value })}
         />
         <span className="dim" role="status">
           {sorted.length === pods.length
@@ -42,6 +52,7 @@ export function PodTable({ pods, range, now }: Props): ReactNode {
             : `${sorted.length} of ${counted(pods.length, 'pod')}`}
         </span>
       </div>
+      <StateLegend pods={found} chosen={state} onChoose={(chosen) => goQuery(route, { state: chosen })} />
       <DataGrid
         label="Pods"
         columns={columns}
@@ -58,7 +69,12 @@ export function PodTable({ pods, range, now }: Props): ReactNode {
               named.
             </>
           ) : (
-            'No pod matches. Clear the filter, or choose a longer range.'
+            <>
+              No pod matches. Clear the filter, or choose a longer range.{' '}
+              <button type="button" onClick={() => goQuery(route, nothingChosen)}>
+                Show all pods
+              </button>
+            </>
           )
         }
       />

@@ -49,7 +49,7 @@ export function ServiceTable({ density, rates }: Props): ReactNode {
       },
     ];
   }, [rates]);
-  const { sorted, sort, setSort } = useSorted(services, columns);
+  const { sorted, sort, setSort } = useSorted(services, columns, 'services');
   return (
     <section className="panel" aria-label="Services">
       <div className="panel-head">
@@ -64,7 +64,7 @@ export function ServiceTable({ density, rates }: Props): ReactNode {
         sort={sort}
         onSort={setSort}
         onOpen={({ service }) => go({ recording: route.recording, view: 'messages', query: { source: service } })}
-        empty="No service has published anything yet."
+        empty="No service has published anything yet. Is the node running? ./kubus status shows its services."
       />
     </section>
   );

@@ -3,6 +3,8 @@ import { age } from '../format/moment.ts';
 import { count, duration } from '../format/quantity.ts';
 import type { Column } from '../grid/DataGrid.tsx';
 import { formatRoute } from '../route/route.ts';
+import { PodStateMark } from '../theme/PodStateMark.tsx';
+import { stateWords } from '../theme/pod-states.ts';
 
 /** Columns of a list of pods. */
 export function podColumns(recording: string, now: number): readonly Column<PodSummary>[] {
@@ -19,26 +21,18 @@ export function podColumns(recording: string, now: number): readonly Column<PodS
       ),
     },
     {
+      id: 'state',
+      title: 'State',
+      width: 'minmax(150px, 1.3fr)',
+      value: ({ state, reason }) => stateWords(state, reason),
+      cell: ({ state, reason }) => <PodStateMark state={state} reason={reason} />,
+    },
+    {
       id: 'namespace',
       title: 'Namespace',
       width: 'minmax(84px, 1fr)',
       value: ({ namespace }) => namespace,
       cell: ({ namespace }) => namespace,
-    },
-    {
-      id: 'phase',
-      title: 'Phase',
-      width: 'minmax(108px, 0.8fr)',
-      value: ({ phase }) => phase,
-      cell: (pod) => <Phase pod={pod} />,
-    },
-    {
-      id: 'ready',
-      title: 'Ready',
-      width: '64px',
-      value: ({ ready }) => Number(ready === true),
-      descendingFirst: true,
-      cell: ({ ready }) => (ready === true ? <span className="good">✓ yes</span> : <span className="dim">no</span>),
     },
     {
       id: 'start',
@@ -80,18 +74,4 @@ export function podColumns(recording: string, now: number): readonly Column<PodS
       cell: ({ lastAt }) => age(lastAt, now),
     },
   ];
-}
-
-const marks: Readonly<Record<string, string>> = { Running: '●', Pending: '◐', Succeeded: '✓', Failed: '✕' };
-
-function Phase({ pod: { phase, worker } }: { readonly pod: PodSummary }): React.ReactNode {
-  const shown = phase ?? 'unknown';
-  return (
-    <span
-      className={`phase phase-${shown.toLowerCase()}`}
-      title={worker === undefined ? undefined : `worker: ${worker}`}
-    >
-      <span aria-hidden="true">{marks[shown] ?? '○'}</span> {shown}
-    </span>
-  );
 }

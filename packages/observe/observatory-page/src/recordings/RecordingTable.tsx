@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { live } from '../api/documents.ts';
 import { dateAndTime } from '../format/moment.ts';
 import { bytes, count, duration } from '../format/quantity.ts';
+import { walkRows } from '../grid/walk-rows.ts';
 import { formatRoute } from '../route/route.ts';
 import { useRoute } from '../route/use-route.ts';
 import { CompletenessMark } from './CompletenessMark.tsx';
@@ -27,8 +28,8 @@ const states: Readonly<Record<RecordingDocument['state'], string>> = {
 /** The recordings with their size, completeness and actions. */
 export function RecordingTable({ recordings, node, busy, onAction, onDelete }: Props): ReactNode {
   return (
-    <div className="recordings" tabIndex={0} role="group" aria-label="Recordings">
-      <table>
+    <div className="recordings" tabIndex={0} role="group" aria-label="Recordings" data-list="">
+      <table onKeyDown={walkRows}>
         <thead>
           <tr>
             <th scope="col">Name</th>
@@ -56,7 +57,8 @@ export function RecordingTable({ recordings, node, busy, onAction, onDelete }: P
       </table>
       {recordings.length === 0 ? (
         <p className="grid-empty">
-          No recordings. Import a file, or run <code>./kubus observatory FILE</code>.
+          No recordings. Import a file above, open one with <code>./kubus observatory FILE</code>, or start a node that
+          records itself with <code>./kubus up --observatory</code>.
         </p>
       ) : null}
     </div>

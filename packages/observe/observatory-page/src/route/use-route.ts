@@ -1,4 +1,4 @@
-import { createContext, useContext, useMemo, useSyncExternalStore } from 'react';
+import { createContext, useContext, useEffect, useMemo, useSyncExternalStore } from 'react';
 import { type Route, formatRoute, parseRoute, withQuery } from './route.ts';
 
 const RouteContext = createContext<Route>({ recording: '', view: 'overview', query: {} });
@@ -14,11 +14,17 @@ export function useRoute(): Route {
 /**
  * Follows the address bar.
  *
- * @param home the recording that is shown when the address names none.
+ * @param home the recording that is shown when the address names none; undefined while it is not known.
  */
-export function useAddress(home: string): Route {
+export function useAddress(home: string | undefined): Route {
   const hash = useSyncExternalStore(subscribe, () => window.location.hash);
-  return useMemo(() => parseRoute(hash, home), [hash, home]);
+  const route = useMemo(() => parseRoute(hash, home ?? ''), [hash, home]);
+  // An address that was not complete, such as the one that the command line prints, names what it shows, so that it can be copied.
+  useEffect(() => {
+    if (home !== undefined && window.location.hash !== formatRoute(route))
+      history.replaceState(null, '', formatRoute(route));
+  }, [home, route]);
+  return route;
 }
 
 export function go(route: Route): void {

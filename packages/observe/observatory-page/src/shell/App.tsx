@@ -5,6 +5,7 @@ import { ContractView } from '../contract/ContractView.tsx';
 import { FaultsView } from '../faults/FaultsView.tsx';
 import { MessageInspector } from '../inspector/MessageInspector.tsx';
 import { LatencyView } from '../latency/LatencyView.tsx';
+import { useZoneChoice } from '../format/zone.ts';
 import { chooseTheme, themeChoices, useThemeChoice } from '../theme/theme.ts';
 import { MapView } from '../map/MapView.tsx';
 import { MessagesView } from '../messages/MessagesView.tsx';
@@ -25,6 +26,7 @@ import { useShortcuts } from './use-shortcuts.ts';
 export function App(): ReactNode {
   const route = useRoute();
   const theme = useThemeChoice();
+  const zone = useZoneChoice();
   const [help, setHelp] = useState(false);
   const message = Number(route.query['message']);
   const inspecting = Number.isSafeInteger(message) && message > 0;
@@ -33,6 +35,7 @@ export function App(): ReactNode {
     if (shortcut.do === 'go') go({ recording: route.recording, view: shortcut.view, query: {} });
     if (shortcut.do === 'help') setHelp(true);
     if (shortcut.do === 'filter') document.querySelector<HTMLElement>('[data-filter]')?.focus();
+    if (shortcut.do === 'list') document.querySelector<HTMLElement>('.main [role=grid], .main [data-list] a')?.focus();
     if (shortcut.do === 'theme') {
       chooseTheme(themeChoices[(themeChoices.indexOf(theme) + 1) % themeChoices.length] ?? 'system');
     }
@@ -43,7 +46,7 @@ export function App(): ReactNode {
     <div className={inspecting ? 'app app-inspecting' : 'app'}>
       <Header onHelp={() => setHelp(true)} />
       <Navigation />
-      <main className="main" key={`${route.recording} ${route.view} ${route.pod ?? ''}`}>
+      <main className="main" key={`${route.recording} ${route.view} ${route.pod ?? ''} ${zone}`}>
         <ViewOf route={route} />
       </main>
       {inspecting ? <MessageInspector recording={route.recording} seq={message} /> : null}

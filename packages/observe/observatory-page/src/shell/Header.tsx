@@ -4,6 +4,7 @@ import { live, useObservatory, useRecordings } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { FaultMark } from '../faults/FaultMark.tsx';
 import { count, rate } from '../format/quantity.ts';
+import { type ZoneChoice, chooseZone, useZoneChoice, zoneAt, zoneChoices } from '../format/zone.ts';
 import { type ThemeChoice, chooseTheme, themeChoices, useThemeChoice } from '../theme/theme.ts';
 import { go, useRoute } from '../route/use-route.ts';
 
@@ -11,10 +12,11 @@ import { go, useRoute } from '../route/use-route.ts';
 export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
   const observatory = useObservatory().data;
   const theme = useThemeChoice();
+  const zone = useZoneChoice();
   return (
     <header className="header">
       <span className="brand">
-        <img src="./icon.svg" alt="" width="18" height="18" /> Kubus observatory
+        <img src="./icon.svg" alt="" width="18" height="18" /> <span className="brand-name">Kubus observatory</span>
       </span>
       <RecordingChooser />
       {observatory?.node === undefined ? (
@@ -27,6 +29,16 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
       {observatory?.node === undefined ? null : <LiveMark />}
       <FaultMark />
       <span className="spacer" />
+      <label className="inline">
+        <span className="dim">Times in</span>
+        <select value={zone} onChange={(event) => chooseZone(event.target.value as ZoneChoice)}>
+          {zoneChoices.map((choice) => (
+            <option key={choice} value={choice}>
+              {zoneAt(Date.now(), choice)}
+            </option>
+          ))}
+        </select>
+      </label>
       <label className="inline">
         <span className="dim">Theme</span>
         <select value={theme} onChange={(event) => chooseTheme(event.target.value as ThemeChoice)}>

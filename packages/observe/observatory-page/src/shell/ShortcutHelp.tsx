@@ -3,7 +3,9 @@ import { viewList } from './view-list.ts';
 
 const everywhere: readonly (readonly [string, string])[] = [
   ['/', 'focus the filter of the view'],
-  ['↑ ↓ Home End', 'move in a list'],
+  ['↓ or j', 'go to the list of the view'],
+  ['↑ ↓ or k j', 'move in a list'],
+  ['Home End', 'first, last row; Page ↑ ↓ by pages'],
   ['Enter', 'open the selected item'],
   ['Esc', 'close the inspector'],
   ['t', 'switch between light, dark and system theme'],

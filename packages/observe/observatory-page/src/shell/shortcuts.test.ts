@@ -13,6 +13,10 @@ test.each(viewList.map(({ key, view }) => [key, view] as const))('g %s opens %s'
   expect(shortcutOf(key, true)).toEqual({ do: 'go', view });
 });
 
+test.each(['ArrowDown', 'j'])('%s goes to the list of the view', (key) => {
+  expect(shortcutOf(key, false)).toEqual({ do: 'list' });
+});
+
 test('other keys have no effect', () => {
   expect(shortcutOf('x', false)).toBeUndefined();
   expect(shortcutOf('x', true)).toBeUndefined();

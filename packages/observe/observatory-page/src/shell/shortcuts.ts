@@ -2,7 +2,7 @@ import { viewList } from './view-list.ts';
 import type { View } from '../route/route.ts';
 
 export type Shortcut =
-  { readonly do: 'go'; readonly view: View } | { readonly do: 'wait' | 'help' | 'filter' | 'theme' | 'close' };
+  { readonly do: 'go'; readonly view: View } | { readonly do: 'wait' | 'help' | 'filter' | 'list' | 'theme' | 'close' };
 
 /**
  * The action of a key outside of fields; undefined if it has none.
@@ -21,6 +21,9 @@ export function shortcutOf(key: string, waiting: boolean): Shortcut | undefined 
       return { do: 'help' };
     case '/':
       return { do: 'filter' };
+    case 'ArrowDown':
+    case 'j':
+      return { do: 'list' };
     case 't':
       return { do: 'theme' };
     case 'Escape':

@@ -12,6 +12,8 @@ export function useShortcuts(pressed: (shortcut: Shortcut) => void): void {
     const onKey = (event: KeyboardEvent): void => {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (isField(event.target) && event.key !== 'Escape') return;
+      // Arrow keys belong to whatever has the focus.
+      if (event.key.startsWith('Arrow') && event.target !== document.body) return;
       const shortcut = shortcutOf(event.key, event.timeStamp - waitingSince < followMs);
       waitingSince = shortcut?.do === 'wait' ? event.timeStamp : -Infinity;
       if (shortcut === undefined || shortcut.do === 'wait') return;

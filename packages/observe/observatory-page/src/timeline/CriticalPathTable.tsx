@@ -35,7 +35,7 @@ export function CriticalPathTable({ path, zero, selected, onOpen }: Props): Reac
         keyOf={({ effect }) => effect.id}
         selected={chosen?.effect.id}
         onOpen={onOpen}
-        empty="The path has only one message, so there is no time to break down."
+        empty="The path has only one message, so there is no time to break down. The timeline above has all messages."
       />
     </section>
   );

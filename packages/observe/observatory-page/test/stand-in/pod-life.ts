@@ -136,7 +136,7 @@ const stop: readonly Step[] = [
 /** A step without a cause, a number of milliseconds after another one: started by the runtime itself. */
 export const begins: Readonly<Record<string, readonly [string, number]>> = {
   'plugin.bridge': ['RunPodSandbox', 36],
-  'plugin.del': ['StopPodSandbox', 22],
+  'plugin.del': ['StopPodSandbox', 5],
   'hint#1': ['StartContainer#1', 32],
   'hint#2': ['StartContainer#2', 32],
   'hint#3': ['StartContainer#3', 32],
