@@ -52,7 +52,7 @@ export function DataGrid<T>(props: Props<T>): ReactNode {
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 12,
+    overscan: 6,
     scrollPaddingStart: rowHeight + 4,
   });
   const items = virtualizer.getVirtualItems();
@@ -101,7 +101,8 @@ export function DataGrid<T>(props: Props<T>): ReactNode {
           const selected = row !== undefined && props.selected !== undefined && keyOf(row) === props.selected;
           return (
             <div
-              key={index}
+              // A row that comes into sight takes over the elements of one that left: making them is what scrolling costs.
+              key={index % items.length}
               id={rowId(index)}
               role="row"
               aria-rowindex={index + 2}

@@ -7,6 +7,8 @@ import type { MessageFilter } from './message-filter.ts';
 import { type KnownPage, firstPage, isWhole, pageOfRow, pagesInSight, rowsOf, withPage } from './page-window.ts';
 
 const pageSize = 500;
+/** Pages are looked for once in so many rows: not with every frame of scrolling. */
+const sightStep = 100;
 /** Invisible pages are dropped after this time and read again when needed, to bound the memory. */
 const keepMs = 60_000;
 
@@ -50,7 +52,10 @@ export function useMessageRows(recording: string, filter: MessageFilter): Messag
   });
   useEffect(() => setPages(known), [known]);
 
-  const onSight = useCallback((first: number, last: number) => setSight({ first, last }), []);
+  const onSight = useCallback((first: number, last: number) => {
+    const rounded = { first: Math.floor(first / sightStep) * sightStep, last: Math.ceil(last / sightStep) * sightStep };
+    setSight((old) => (old.first === rounded.first && old.last === rounded.last ? old : rounded));
+  }, []);
   return {
     count: rowsOf(pages),
     whole: isWhole(pages),

@@ -1,5 +1,5 @@
 import type { RecordingDocument } from '@kubus/contracts/observatory';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { live, useObservatory, useRecordings } from '../api/documents.ts';
 import { useLive } from '../api/live.tsx';
 import { FaultMark } from '../faults/FaultMark.tsx';
@@ -13,6 +13,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
   const observatory = useObservatory().data;
   const theme = useThemeChoice();
   const zone = useZoneChoice();
+  const [opened] = useState(() => Date.now());
   return (
     <header className="header">
       <span className="brand">
@@ -34,7 +35,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
         <select value={zone} onChange={(event) => chooseZone(event.target.value as ZoneChoice)}>
           {zoneChoices.map((choice) => (
             <option key={choice} value={choice}>
-              {zoneAt(Date.now(), choice)}
+              {zoneAt(opened, choice)}
             </option>
           ))}
         </select>

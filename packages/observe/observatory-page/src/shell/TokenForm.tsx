@@ -1,12 +1,11 @@
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { keepToken, tokenIn } from '../api/token.ts';
 
 /** Asks for the token that a copied address does not have, and opens that address with it. */
 export function TokenForm(): ReactNode {
   const [pasted, setPasted] = useState('');
   const [wrong, setWrong] = useState(false);
-  const open = (event: FormEvent): void => {
-    event.preventDefault();
+  const open = (): void => {
     const token = tokenIn(pasted);
     setWrong(token === undefined);
     if (token === undefined) return;
@@ -14,7 +13,13 @@ export function TokenForm(): ReactNode {
     window.location.reload();
   };
   return (
-    <form className="token-form" onSubmit={open}>
+    <form
+      className="token-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        open();
+      }}
+    >
       <label htmlFor="token">
         A copied address has no token. Paste here what <code>./kubus observatory</code> printed, to see what this
         address shows:

@@ -1,4 +1,4 @@
-// node test/measure/main.ts: scrolls 100,000 messages in Chromium and prints the frames a second.
+// node test/measure/main.ts [MESSAGES]: scrolls 100,000 messages, or as many as said, in Chromium and prints the frames a second.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { StandIn } from '../stand-in/server.ts';
 const missing = noChromium();
 if (missing !== undefined) throw new Error(missing);
 
-const wanted = 100_000;
+const wanted = Number(process.argv[2] ?? 100_000);
 /** How far each frame scrolls, in pixels: 23 rows. */
 const stepPixels = 600;
 
