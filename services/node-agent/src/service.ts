@@ -1,6 +1,8 @@
 import { clusterNode, nodeAgentEvent, nodeShutdown, shutdownProgress } from '@kubus/contracts';
+import { parseThresholds } from '@kubus/eviction';
 import { ClientCertificates, KubeLink } from '@kubus/kube';
 import { nodeVersion } from '@kubus/node-status';
+import { NodeSignals } from '@kubus/node-usage';
 import {
   EventRecorder,
   type NodeConfig,
@@ -14,8 +16,9 @@ import {
 import { uptime } from 'node:os';
 import { DeviceService } from './devices/device-service.ts';
 import { AddressFinder } from './node/machine.ts';
-import { NodeAgent } from './node/node-agent.ts';
+import { NodeAgent, type NodeAgentOptions } from './node/node-agent.ts';
 import { NodeStartup } from './node/node-startup.ts';
+import { PressureWatch } from './pressure/pressure-watch.ts';
 import { systemLogind } from './shutdown/logind.ts';
 import { ShutdownManager } from './shutdown/shutdown-manager.ts';
 import { ShutdownTimes } from './shutdown/shutdown-times.ts';
@@ -30,11 +33,18 @@ export const nodeAgent: ServiceDefinition = {
     let member: Member | undefined;
     const devices = await DeviceService.start(context, () => member?.changed());
     const shutdown = startShutdown(context, () => member?.changed());
+    const pressure = await startPressure(context, () => member?.changed());
     if (apiServer === undefined) standAlone(context);
-    else member = startMember(context, apiServer, devices, () => shutdown?.problem);
+    else {
+      member = startMember(context, apiServer, devices, {
+        problem: () => shutdown?.problem,
+        pressure: () => pressure.pressure,
+      });
+    }
     return {
       stop: async () => {
         shutdown?.stop();
+        pressure.stop();
         await Promise.all([devices.stop(), member?.stop()]);
       },
     };
@@ -68,12 +78,29 @@ function startShutdown(
   });
 }
 
+async function startPressure(
+  { config, bus, clock, logger }: ServiceContext,
+  changed: () => void,
+): Promise<PressureWatch> {
+  const { hard, soft, softGracePeriod, minimumReclaim, ofAllocatable, transitionMs } = config.eviction;
+  const settings = {
+    ...{ evictionHard: hard, evictionSoft: soft },
+    ...{ evictionSoftGracePeriod: softGracePeriod, evictionMinimumReclaim: minimumReclaim },
+  };
+  const thresholds = parseThresholds(settings, { enforcesPods: ofAllocatable });
+  const signals = await NodeSignals.start({ config, bus, clock, logger });
+  return new PressureWatch({
+    ...{ bus, clock, logger, thresholds, transitionMs, changed },
+    read: () => signals.read(),
+  });
+}
+
 /** The part of a node in a cluster: its object, and its credentials. */
 function startMember(
   { config, bus, clock, ids, logger, health, metrics }: ServiceContext,
   apiServer: NonNullable<NodeConfig['apiServer']>,
   devices: DeviceService,
-  problem: () => string | undefined,
+  conditions: Pick<NodeAgentOptions, 'problem' | 'pressure'>,
 ): Member {
   const { node: name, nodeIps, nodeObject, labels, taints, reserved, server, events } = config;
   const hostname = nodeObject.hostname ?? name;
@@ -98,7 +125,7 @@ function startMember(
   const client = new KubeLink({ ...config, apiServer }, 'node-agent', { clock, logger, metrics });
   const startup = new NodeStartup({ now: () => clock.now(), uptimeSeconds: uptime() });
   startup.show(metrics);
-  const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, problem, ...settings });
+  const agent = new NodeAgent({ client, bus, clock, ids, logger, startup, ...conditions, ...settings });
   health.ready('API server', () => agent.problem);
   agent.start();
   return {

@@ -113,6 +113,11 @@ export class Member {
     this.network.put('network', { ready: true, broken: [] });
   }
 
+  /** Its machine has changed. */
+  changed(): void {
+    this.#running?.agent.changed();
+  }
+
   /** Stops the agent. */
   async stop(): Promise<void> {
     this.#running?.agent.stop();

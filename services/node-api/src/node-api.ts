@@ -1,3 +1,4 @@
+import { NodeStatistics } from '@kubus/node-usage';
 import type { FastifyInstance } from 'fastify';
 import { join } from 'node:path';
 import { type Guard, createApp } from './server/app.ts';
@@ -11,7 +12,6 @@ import type { NodeApiContext, ServerConfig } from './api-context.ts';
 import { NodeFacts } from './node-facts.ts';
 import { listenPodResources } from './pod-resources/pod-resources-socket.ts';
 import { NodeMetrics } from './metrics/node-metrics.ts';
-import { NodeStatistics } from './stats/node-statistics.ts';
 import { listenOwners, ownersGuard } from './server/owner-socket.ts';
 import { listenHttps } from './server/secure-api.ts';
 import { type Listening, listenPlain } from './server/servers.ts';
@@ -58,7 +58,7 @@ export class NodeApi {
     const facts = await NodeFacts.read(bus);
     const checks = nodeHealthChecks(facts);
     const metrics = new NodeMetrics({ bus, facts, own: context.metrics, clock, logger });
-    const statistics = await NodeStatistics.start({ config, bus, facts, clock, logger });
+    const statistics = await NodeStatistics.start({ config, bus, pods: () => facts.runtimePods(), clock, logger });
     const logs = new ContainerLogs({ facts, bus, clock, ids, logger });
     const { streamIdleMs: idleMs, streamLingerMs: lingerMs, streamRelay: relay } = server;
     const streams = new ContainerStreams({ facts, bus, ids, logger, idleMs, lingerMs, relay });

@@ -9,6 +9,7 @@ import {
   configuredSources,
   desiredPods,
   deviceResource,
+  nodePressure,
   podStatus,
   podWork,
   podWorker,
@@ -112,6 +113,7 @@ export class SyncLoop {
       },
     });
     bus.reader(deviceResource, { changed: ({ value }) => this.#state.deviceResource(value) });
+    bus.reader(nodePressure, { changed: ({ value }) => this.#state.pressure(value.conditions) });
     followShare(bus, 'pod-workers', options.workers, (share, causes) => {
       this.#state.shared(share);
       this.#decideAll(causes);

@@ -21,11 +21,12 @@ export async function startLoop(
   clock: Clock,
   pods: readonly Pod[],
   more: Pick<SyncLoopOptions, 'shutdown'> = {},
-): Promise<{ loop: SyncLoop; states: FactOwner<RuntimePod> }> {
+): Promise<{ loop: SyncLoop; states: FactOwner<RuntimePod>; add: (pod: Pod) => void }> {
   const sources = broker.join('config-sources', clock).bus;
   sources.owner(configuredSources).put(NODE, { sources: ['file'] });
   const files = sources.owner(desiredPods.file);
-  for (const pod of pods) files.put(pod.metadata.uid, { operation: 'ADD', source: 'file', pod });
+  const add = (pod: Pod) => void files.put(pod.metadata.uid, { operation: 'ADD', source: 'file', pod });
+  for (const pod of pods) add(pod);
   files.complete();
   const bridge = broker.join('cri-bridge', clock).bus;
   const states = bridge.owner(runtimePod);
@@ -43,5 +44,5 @@ export async function startLoop(
     ...more,
   });
   await settled();
-  return { loop, states };
+  return { loop, states, add };
 }

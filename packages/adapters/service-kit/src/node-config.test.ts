@@ -52,6 +52,10 @@ describe('the node’s configuration', () => {
       labels: {},
       taints: [],
       reserved: { system: {}, kube: {}, evictionHard: {}, enforce: ['pods'], systemCgroup: '', kubeCgroup: '' },
+      eviction: {
+        ...{ hard: {}, soft: {}, softGracePeriod: {}, minimumReclaim: {} },
+        ...{ ofAllocatable: false, transitionMs: 300_000 },
+      },
       logLevel: 'info',
       journal: false,
       httpPorts: {},

@@ -251,6 +251,21 @@ export const nodeConfigSchema = z.strictObject({
       qosMemoryPercent: z.int().min(0).max(100).optional(),
     })
     .prefault({}),
+  /** When pods are refused or evicted because the node is short of something. Texts by signal. */
+  eviction: z
+    .strictObject({
+      /** evictionHard; that of `reserved` is without effect here. */
+      hard: z.record(z.string(), z.string()).default({}),
+      /** evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim */
+      soft: z.record(z.string(), z.string()).default({}),
+      softGracePeriod: z.record(z.string(), z.string()).default({}),
+      minimumReclaim: z.record(z.string(), z.string()).default({}),
+      /** The hard threshold of memory also counts within the limit of all pods (enforceNodeAllocatable: pods). */
+      ofAllocatable: z.boolean().default(false),
+      /** How long a condition lasts after its reason has ended, in milliseconds (evictionPressureTransitionPeriod). */
+      transitionMs: z.number().nonnegative().default(300_000),
+    })
+    .prefault({}),
   /** Cgroups of other programs than pods, whose use is reported. Empty: none is. */
   systemCgroups: z
     .strictObject({

@@ -1,5 +1,5 @@
 import type { AnyCommand, AnyDeclaration, ServiceName } from './declare.ts';
-import { clusterNode } from './messages/cluster-node.ts';
+import { clusterNode, nodePressure } from './messages/cluster-node.ts';
 import { configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { deviceAllocation, deviceResource } from './messages/device.ts';
 import { clearFault, disturbService, faultRule, faulted, injectFault, serviceFaulted } from './messages/fault.ts';
@@ -82,6 +82,7 @@ export const possibleRoots: readonly PossibleRoot[] = [
   },
   { type: csiPlugin, because: 'a CSI plugin has registered on its socket' },
   { type: volumesInUse, because: 'volumes left by an earlier process were found on disk' },
+  { type: nodePressure, because: 'what the node has left was read on a timer' },
   { type: deviceResource, because: 'a device plugin has registered or reported its devices' },
   { type: deviceAllocation, because: 'read from the record of an earlier process' },
   { type: instanceJournal, because: 'what came in through the ports of an instance' },
@@ -91,10 +92,13 @@ export const possibleRoots: readonly PossibleRoot[] = [
   })),
   ...[faultRule, faulted, serviceFaulted].map((type) => ({ type, because: 'injected faults are reported' })),
   { type: streamEvent, because: 'a request to the node’s API' },
-  ...[
-    ...(['Exec', 'Attach', 'PortForward', 'CheckpointContainer'] as const),
-    ...(['ListContainerStats', 'ImageFsInfo'] as const),
-  ].map((method) => ({ type: criCommands[method], because: 'a request to the node’s API' })),
+  ...[...(['Exec', 'Attach', 'PortForward', 'CheckpointContainer'] as const), ...(['ListContainerStats'] as const)].map(
+    (method) => ({ type: criCommands[method], because: 'a request to the node’s API' }),
+  ),
+  {
+    type: criCommands.ImageFsInfo,
+    because: 'a request to the node’s API, or what the node has left was read on a timer',
+  },
 ];
 
 /** A cause that reaches a service not as a message but with something that bypasses the bus. */

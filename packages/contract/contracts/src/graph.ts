@@ -1,5 +1,5 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
-import { clusterNode, nodeAgentEvent, nodeShutdown } from './messages/cluster-node.ts';
+import { clusterNode, nodeAgentEvent, nodePressure, nodeShutdown } from './messages/cluster-node.ts';
 import { configEvent, configNodeEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
 import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
@@ -77,6 +77,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceShare,
       deviceResource,
       nodeShutdown,
+      nodePressure,
     ],
     serves: [],
     calls: [allocateDevices],
@@ -195,8 +196,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'node-agent': {
     about:
-      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation; delays a shutdown of the machine.',
-    owns: [clusterNode, deviceResource, deviceAllocation, nodeShutdown],
+      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation; delays a shutdown of the machine; watches what the node is short of.',
+    owns: [clusterNode, deviceResource, deviceAllocation, nodeShutdown, nodePressure],
     reads: [
       ...everyDesiredPod,
       configuredSources,
@@ -210,7 +211,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       shutdownProgress,
     ],
     serves: [allocateDevices],
-    calls: [],
+    calls: [criCommands.ImageFsInfo],
     publishes: [nodeAgentEvent],
     hears: [],
   },

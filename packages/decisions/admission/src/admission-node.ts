@@ -1,4 +1,4 @@
-import type { ResourceList } from '@kubus/contracts';
+import type { PressureCondition, ResourceList } from '@kubus/contracts';
 
 export interface Taint {
   readonly key: string;
@@ -25,4 +25,6 @@ export interface AdmissionNode {
   readonly strictSupplementalGroups: boolean;
   /** Containers of burstable pods may use swap (memorySwap.swapBehavior `LimitedSwap`). Default: false. */
   readonly limitedSwap?: boolean;
+  /** What the node is short of. Default: nothing. */
+  readonly pressure?: readonly PressureCondition[];
 }

@@ -323,3 +323,24 @@ test('refuses a pod whose log folder cannot exist', () => {
     "NameTooLong: The pod's log folder <namespace>_<name>_<uid> would have a name of 258 characters, 3 more than can exist",
   );
 });
+
+describe('admission under pressure', () => {
+  const memory = ['MemoryPressure'] as const;
+  const both = ['MemoryPressure', 'DiskPressure'] as const;
+  const burstable = asking({ memory: '1Mi' });
+  const tolerant = pod({ tolerations: [{ key: 'node.kubernetes.io/memory-pressure', operator: 'Exists' }] });
+  const critical = pod({ priority: 2_000_000_000 });
+
+  test.each([
+    ['nothing is short', pod(), [], 'admitted'],
+    ['memory, no requests', pod(), memory, 'Evicted: The node had condition: [MemoryPressure]. '],
+    ['memory, with requests', burstable, memory, 'admitted'],
+    ['memory, no requests but a toleration', tolerant, memory, 'admitted'],
+    ['the disk, with requests', burstable, ['DiskPressure'], 'Evicted: The node had condition: [DiskPressure]. '],
+    ['processes', burstable, ['PIDPressure'], 'Evicted: The node had condition: [PIDPressure]. '],
+    ['memory and disk', tolerant, both, 'Evicted: The node had condition: [MemoryPressure DiskPressure]. '],
+    ['memory and disk, critical', critical, both, 'admitted'],
+  ] as const)('%s', (_what, one, pressure, expected) => {
+    expect(verdict(one, [], { pressure })).toBe(expected);
+  });
+});

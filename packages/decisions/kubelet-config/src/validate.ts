@@ -1,4 +1,5 @@
 import { parseQuantity, quantityUnits } from '@kubus/contracts';
+import { ThresholdError, parseThresholds } from '@kubus/eviction';
 import { formatGoDuration } from '@kubus/pod';
 import type { KubeletConfiguration } from './field-table.ts';
 import type { GateSettings } from './gates.ts';
@@ -16,6 +17,7 @@ export function validate(config: KubeletConfiguration, gates: GateSettings): str
   policies(config, gates, problems);
   reservedMemory(config, problems);
   logs(config, gates, problems);
+  eviction(config, problems);
   return problems.found;
 }
 
@@ -167,6 +169,16 @@ function logs(config: KubeletConfiguration, gates: GateSettings, problems: Probl
     vmodule.length === 0 || format === 'text',
     () => 'logging.vmodule: Forbidden: Only supported for text log format',
   );
+}
+
+/** The reference finds the first of these only when it starts its eviction manager (pkg/kubelet/eviction). */
+function eviction(config: KubeletConfiguration, problems: Problems): void {
+  try {
+    parseThresholds(config, { enforcesPods: false });
+  } catch (error) {
+    if (!(error instanceof ThresholdError)) throw error;
+    problems.check(false, () => error.message);
+  }
 }
 
 /** Without `.`, `..`, repeated or trailing slashes. */

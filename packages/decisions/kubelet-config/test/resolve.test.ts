@@ -254,6 +254,10 @@ describe('a refused configuration', () => {
     ['healthzPort: 70000', 'healthzPort (--healthz-port) 70000 must be between 1 and 65535, inclusive'],
     ['cpuCFSQuotaPeriod: 2s', 'cpuCFSQuotaPeriod (--cpu-cfs-quota-period) 2s must be between 1ms and 1sec, inclusive'],
     [
+      'evictionSoft: {memory.available: 1Gi}',
+      'grace period must be specified for the soft eviction threshold memory.available',
+    ],
+    [
       'imageGCLowThresholdPercent: 90',
       'imageGCLowThresholdPercent (--image-gc-low-threshold) 90 must be less than imageGCHighThresholdPercent (--image-gc-high-threshold) 85',
     ],

@@ -42,6 +42,8 @@ import { VolumeFacts } from './volume-facts.ts';
  */
 const FIRST_STATUS_MS = 3_000;
 
+const NO_PRESSURE = { memory: false, disk: false, pid: false };
+
 export interface NodeAgentOptions {
   readonly client: KubeWatcher;
   readonly bus: Bus;
@@ -72,6 +74,8 @@ export interface NodeAgentOptions {
   readonly startup?: NodeStartup | undefined;
   /** Why the node is not ready, besides its runtime and network; undefined: nothing else. */
   readonly problem?: (() => string | undefined) | undefined;
+  /** What the node is short of; default: nothing. */
+  readonly pressure?: (() => StatusInput['pressure']) | undefined;
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
@@ -285,7 +289,7 @@ export class NodeAgent {
   }
 
   async #input(existing: readonly NodeAddress[]): Promise<StatusInput> {
-    const { clock, initial, machine, nodeIps, problem } = this.#options;
+    const { clock, initial, machine, nodeIps, problem, pressure = () => NO_PRESSURE } = this.#options;
     const now = clock.now();
     const found = await machine.addresses(existing);
     // Addresses that were found before are kept. Without any, nothing reaches the node: no logs, no exec, no pod's host address.
@@ -304,8 +308,7 @@ export class NodeAgent {
       csi: this.#volumes.known,
       volumesInUse: this.#volumes.inUse,
       declaredFeatures: DECLARED_FEATURES,
-      // The node measures no resource pressure yet.
-      pressure: { memory: false, disk: false, pid: false },
+      pressure: pressure(),
       problems: [...readinessProblems(this.#facts.view, now), ...others],
       now: timeOfMs(now),
     };

@@ -1,3 +1,4 @@
+import type { NodeStatistics } from '@kubus/node-usage';
 import { type RequestAttributes, type User, podList, requestAttributes, runningPodList } from '@kubus/node-requests';
 import { type Logger, toError } from '@kubus/ports';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,7 +16,6 @@ import type { HealthCheck } from '../health/health-checks.ts';
 import { addMetricsRoutes } from '../metrics/metrics-routes.ts';
 import type { NodeFacts } from '../node-facts.ts';
 import type { NodeMetrics } from '../metrics/node-metrics.ts';
-import type { NodeStatistics } from '../stats/node-statistics.ts';
 import { addStatsRoutes } from '../stats/stats-routes.ts';
 import { observeRequests } from '../metrics/request-metrics.ts';
 import { get, hasLongBody, hasLongQuery, queryOf, sendJson, sendText, serveFor } from './routes.ts';

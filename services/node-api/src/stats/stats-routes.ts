@@ -1,6 +1,6 @@
+import type { NodeStatistics } from '@kubus/node-usage';
 import type { FastifyInstance } from 'fastify';
 import { serveFamilies } from '../metrics/metrics-routes.ts';
-import type { NodeStatistics } from './node-statistics.ts';
 import { get, queryOf, sendJson } from '../server/routes.ts';
 
 /** Serves what the node and its pods use (behaviour:http-api and behaviour:metrics). */

@@ -60,6 +60,26 @@ export const nodeShutdown = fact({
   about: 'Whether the machine is shutting down, keyed by the node’s name.',
 });
 
+/** The conditions of a node that is short of something (behaviour:eviction), in the order of the Node object. */
+export const pressureConditions = ['MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
+export type PressureCondition = (typeof pressureConditions)[number];
+
+export const nodePressureSchema = z.object({
+  /** Which apply, the one that began first first. Empty: the node is short of nothing. */
+  conditions: z.array(z.enum(pressureConditions)),
+});
+export type NodePressure = z.infer<typeof nodePressureSchema>;
+
+export const nodePressure = fact({
+  area: 'node',
+  name: 'pressure',
+  key: 'name',
+  owner: 'node-agent',
+  payload: nodePressureSchema,
+  about:
+    'What the node is short of, keyed by the node’s name: pods that would use more of it are not admitted (evictionHard, evictionSoft).',
+});
+
 export const nodeAgentEvent = event({
   area: 'node',
   name: 'recorded',

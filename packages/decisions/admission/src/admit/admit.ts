@@ -5,6 +5,7 @@ import type { AdmissionNode } from '../admission-node.ts';
 import { predicateFailures, refusePlatform } from './predicates.ts';
 import { type Neighbour, preemptionVictims } from './preemption.ts';
 import { type Shortage, shortageRefusal } from './resources-fit.ts';
+import { refusePressure } from './pressure.ts';
 import { refuseSysctls } from './sysctls.ts';
 
 export type { Neighbour } from './preemption.ts';
@@ -17,11 +18,11 @@ export type Admission =
 type Answer = Refusal | { readonly victims: readonly string[] } | undefined;
 
 /**
- * The checks in the order of behaviour:admission; the first refusal counts. Pressure on the node (row 1) comes before
- * all of these, the resource managers (row 3) after the sysctls, and the node's shutdown (row 8) last. Names that cannot exist on the node
+ * The checks in the order of behaviour:admission; the first refusal counts. The resource managers (row 3) come after the sysctls, and the node's shutdown (row 8) last. Names that cannot exist on the node
  * are ours; those of manifests were refused with them.
  */
 const handlers: readonly ((pod: Pod, neighbours: readonly Neighbour[], node: AdmissionNode) => Answer)[] = [
+  (pod, _neighbours, node) => refusePressure(pod, node.pressure),
   refuseName,
   (pod, _neighbours, node) => refuseSysctls(pod, node.sysctls),
   (pod, _neighbours, node) => refusePlatform(pod, node),

@@ -8,8 +8,8 @@ export function isRepelled(taints: readonly Taint[], tolerations: readonly Toler
   );
 }
 
-/** An empty key or effect matches all. */
-function tolerates({ key = '', operator = '', value = '', effect = '' }: Toleration, taint: Taint): boolean {
+/** Whether a toleration is for the taint. An empty key or effect matches all. */
+export function tolerates({ key = '', operator = '', value = '', effect = '' }: Toleration, taint: Taint): boolean {
   if (effect !== '' && effect !== taint.effect) return false;
   if (key !== '' && key !== taint.key) return false;
   if (operator === 'Exists') return true;

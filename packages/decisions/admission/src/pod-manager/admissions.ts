@@ -10,6 +10,7 @@ import {
   type Pod,
   type PodStatus,
   type PodWork,
+  type PressureCondition,
   type Refusal,
   type ResourceList,
   podRefOf,
@@ -89,6 +90,11 @@ export class Admissions {
   /** Sets the node's properties. Admitted pods stay admitted (behaviour:node-object, Taints). */
   node(said: Pick<AdmissionNode, 'labels' | 'taints' | 'allocatable'>): void {
     this.#node = { ...this.#node, ...said };
+  }
+
+  /** Sets what the node is short of. Admitted pods stay admitted. */
+  pressure(conditions: readonly PressureCondition[]): void {
+    this.#node = { ...this.#node, pressure: conditions };
   }
 
   /** Sets what is known about a device plugin's resource. Allocated devices stay allocated. */

@@ -10,6 +10,7 @@ import {
   type PodUpdate,
   type PodWork,
   type PodWorkerReport,
+  type PressureCondition,
   type Refusal,
   type ResourceList,
   type RuntimePod,
@@ -171,6 +172,11 @@ export class NodeState {
     this.#nodeSaid = text;
     this.#admissions.node(said);
     return true;
+  }
+
+  /** See {@link Admissions.pressure}. */
+  pressure(conditions: readonly PressureCondition[]): void {
+    this.#admissions.pressure(conditions);
   }
 
   /** See {@link Admissions.deviceResource}. */

@@ -126,6 +126,7 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
       kubeCgroup: config.kubeReservedCgroup,
       qosMemoryPercent: settings.podMemory.reservedPercent,
     },
+    eviction: eviction(config, flags),
     systemCgroups: {
       kubelet: parts.agentCgroup,
       kubeletStartedAtMs: parts.startedAtMs,
@@ -144,6 +145,17 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
     },
     dns: { servers: config.clusterDNS, domain: config.clusterDomain, resolvConf: config.resolvConf },
   });
+}
+
+function eviction(config: KubeletConfiguration, flags: KubeletFlags): object {
+  return {
+    hard: config.evictionHard,
+    soft: config.evictionSoft,
+    softGracePeriod: config.evictionSoftGracePeriod,
+    minimumReclaim: config.evictionMinimumReclaim,
+    ofAllocatable: config.enforceNodeAllocatable.includes('pods') && !flags['experimental-allocatable-ignore-eviction'],
+    transitionMs: config.evictionPressureTransitionPeriod,
+  };
 }
 
 function bytes(quantity: string): number {

@@ -144,6 +144,11 @@ export async function writeNodeConfig(
     labels: {},
     taints: [],
     reserved: { system: {}, kube: {}, evictionHard: {}, enforce: ['pods'], systemCgroup: '', kubeCgroup: '' },
+    // Its machine is shared with other programs, whose disks and memory may be full for good.
+    eviction: {
+      ...{ hard: {}, soft: {}, softGracePeriod: {}, minimumReclaim: {} },
+      ...{ ofAllocatable: false, transitionMs: 300_000 },
+    },
     systemCgroups: nodeConfigSchema.shape.systemCgroups.parse({}),
     devices: { topologyPolicy: 'none', topologyScope: 'container' },
     userNamespaces: { idsPerPod: ID_UNIT },

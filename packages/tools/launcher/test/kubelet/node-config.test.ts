@@ -55,6 +55,7 @@ describe('the configuration of the services', () => {
       logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5 },
       dns: { servers: [], domain: '', resolvConf: '/etc/resolv.conf' },
       reserved: { evictionHard: { 'memory.available': '100Mi' } },
+      eviction: { hard: { 'memory.available': '100Mi' }, ofAllocatable: true, transitionMs: 300_000 },
     });
     for (const part of ['apiServer', 'objects', 'manifests', 'manifestUrl']) expect(config).not.toHaveProperty(part);
     expect(config.server).not.toHaveProperty('port');
@@ -106,7 +107,22 @@ describe('the configuration of the services', () => {
       [],
       { pods: { cpuQuota: false, cpuPeriodUs: 10_000, singleProcessOomKill: true } },
     ],
-    ['', ['--experimental-allocatable-ignore-eviction'], { reserved: { evictionHard: {} } }],
+    [
+      '',
+      ['--experimental-allocatable-ignore-eviction'],
+      { reserved: { evictionHard: {} }, eviction: { hard: { 'memory.available': '100Mi' }, ofAllocatable: false } },
+    ],
+    [
+      'evictionHard: {nodefs.available: 5%}\nevictionSoft: {pid.available: "100"}\nevictionSoftGracePeriod: {pid.available: 1m}\nevictionPressureTransitionPeriod: 30s',
+      ['--eviction-minimum-reclaim=nodefs.available=1Gi'],
+      {
+        eviction: {
+          ...{ hard: { 'nodefs.available': '5%' }, soft: { 'pid.available': '100' } },
+          ...{ softGracePeriod: { 'pid.available': '1m' }, minimumReclaim: { 'nodefs.available': '1Gi' } },
+          transitionMs: 30_000,
+        },
+      },
+    ],
     [
       'maxParallelImagePulls: 3\nregistryPullQPS: 0\nregistryBurst: 1',
       [],

@@ -6,9 +6,9 @@ import { ManualClock } from '@kubus/ports/testing';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HostFigures } from '../src/stats/host-figures.ts';
-import { NodeSampler } from '../src/stats/node-sampler.ts';
-import { runOf } from './api-node.ts';
+import { HostFigures } from '../src/host-figures.ts';
+import { NodeSampler } from '../src/node-sampler.ts';
+import { runOf } from './run-of.ts';
 
 const pod: RuntimePod = {
   ref: { namespace: 'default', name: 'web', uid: 'u' },

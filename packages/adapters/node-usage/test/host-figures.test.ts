@@ -6,7 +6,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeFileSync } f
 import { cpus, tmpdir, totalmem, uptime } from 'node:os';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { HostFigures } from '../src/stats/host-figures.ts';
+import { HostFigures } from '../src/host-figures.ts';
 
 const host = new HostFigures({ proc: '/proc', root: '' }, systemClock);
 let folder: string;

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { ManualClock } from '@kubus/ports/testing';
-import { Cached } from '../src/stats/cached.ts';
+import { Cached } from '../src/cached.ts';
 
 let clock: ManualClock;
 let asked: { resolve: (answer: string) => void; reject: (error: Error) => void }[];

@@ -1,5 +1,6 @@
 import type { Bus } from '@kubus/bus';
 import { CgroupReader, cgroupMounts } from '@kubus/cgroup';
+import type { RuntimePod } from '@kubus/contracts';
 import type { MetricFamily } from '@kubus/metrics';
 import {
   type ContainerReading,
@@ -16,7 +17,6 @@ import type { NodeConfig } from '@kubus/service-kit';
 import { dirname } from 'node:path';
 import { Cached } from './cached.ts';
 import { HostFigures, type HostPlaces } from './host-figures.ts';
-import type { NodeFacts } from '../node-facts.ts';
 import { type NodeSample, NodeSampler, type SystemCgroup } from './node-sampler.ts';
 import {
   type LayerUses,
@@ -31,7 +31,8 @@ import {
 export interface NodeStatisticsOptions {
   readonly config: Pick<NodeConfig, 'node' | 'pods' | 'runtime' | 'systemCgroups'>;
   readonly bus: Bus;
-  readonly facts: NodeFacts;
+  /** The pods that the runtime has. */
+  readonly pods: () => Iterable<RuntimePod>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Omitted: this process sees the machine's files at the machine's paths. */
@@ -72,11 +73,11 @@ export class NodeStatistics {
   readonly #labels = new RowLabels();
 
   private constructor(options: NodeStatisticsOptions, cgroups: CgroupReader) {
-    const { bus, clock, config, facts, logger, places = machinePlaces } = options;
+    const { bus, clock, config, pods, logger, places = machinePlaces } = options;
     this.#options = options;
     this.#host = new HostFigures(places, clock);
     this.#sampler = new NodeSampler({
-      ...{ clock, cgroups, host: this.#host, pods: () => facts.runtimePods() },
+      ...{ clock, cgroups, host: this.#host, pods },
       system: systemCgroups(config.systemCgroups),
     });
     const failed = (what: string) => (error: unknown) => logger.warn({ err: toError(error) }, what);

@@ -1,0 +1,2 @@
+export { NodeSignals, type SignalReading } from './node-signals.ts';
+export { NodeStatistics } from './node-statistics.ts';

@@ -1,0 +1,115 @@
+import type { Bus } from '@kubus/bus';
+import { CgroupReader, cgroupMounts } from '@kubus/cgroup';
+import type { Disks, Observation, Observations } from '@kubus/eviction';
+import type { FileSystemReading } from '@kubus/node-metrics';
+import { type Clock, type Logger, toError } from '@kubus/ports';
+import type { NodeConfig } from '@kubus/service-kit';
+import { statSync } from 'node:fs';
+import { Cached } from './cached.ts';
+import { HostFigures } from './host-figures.ts';
+import { type RuntimeFileSystems, runtimeFileSystems } from './storage-figures.ts';
+
+export interface NodeSignalsOptions {
+  readonly config: Pick<NodeConfig, 'pods' | 'runtime'>;
+  readonly bus: Bus;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What the node has left of everything that pods can exhaust. */
+export interface SignalReading {
+  readonly observations: Observations;
+  /** Undefined until the runtime has reported where it keeps images. */
+  readonly disks: Disks | undefined;
+}
+
+/** How long the runtime's answer where its file systems are is valid, in milliseconds: they move only with its configuration. */
+const PLACES_MS = 60_000;
+
+/** How long its answer may take, in milliseconds. */
+const ANSWER_MS = 5_000;
+
+/**
+ * Reads the signals of behaviour:eviction: a few small files of the kernel and statfs(2), nothing of any pod, so that it can be
+ * done often.
+ */
+export class NodeSignals {
+  readonly #options: NodeSignalsOptions;
+  readonly #host: HostFigures;
+  readonly #cgroups: CgroupReader;
+  readonly #places: Cached<RuntimeFileSystems>;
+
+  private constructor(options: NodeSignalsOptions, cgroups: CgroupReader) {
+    const { bus, clock, logger } = options;
+    this.#options = options;
+    this.#cgroups = cgroups;
+    this.#host = new HostFigures({ proc: '/proc', root: '' }, clock);
+    this.#places = new Cached({
+      ...{ clock, countsMs: PLACES_MS, waitMs: ANSWER_MS, ask: () => runtimeFileSystems(bus, clock) },
+      failed: (error) => logger.warn({ err: toError(error) }, 'the runtime did not report its file systems'),
+    });
+  }
+
+  static async start(options: NodeSignalsOptions): Promise<NodeSignals> {
+    const { pods, runtime } = options.config;
+    const mounts = await cgroupMounts();
+    return new NodeSignals(options, new CgroupReader({ root: runtime.cgroupRoot, driver: pods.cgroupDriver, mounts }));
+  }
+
+  async read(): Promise<SignalReading> {
+    const { root } = this.#options.config.pods;
+    const { images, containers } = (await this.#places.get()) ?? {};
+    const observations = {
+      ...this.#memory(),
+      ...ofFileSystem('nodefs', this.#host.fileSystem(root)),
+      ...ofFileSystem('imagefs', images && this.#host.fileSystem(images.mountpoint)),
+      ...ofFileSystem('containerfs', containers && this.#host.fileSystem(containers.mountpoint)),
+      ...this.#processes(),
+    };
+    return { observations, disks: images && containers && disksOf(root, images.mountpoint, containers.mountpoint) };
+  }
+
+  /** Memory that is in use and cannot be reclaimed is not available: the working set, as the reference reports it. */
+  #memory(): Observations {
+    const atMs = this.#options.clock.now();
+    const { machine, usage } = this.#host.machine();
+    const all = this.#cgroups.read('/', 'usage', { machine: usage });
+    const [tier = '/'] = this.#cgroups.tiers();
+    this.#cgroups.forgetSettings(tier);
+    const { limitBytes, workingSetBytes = 0 } = this.#cgroups.read(tier, 'usage')?.memory ?? {};
+    const ofPods = limitBytes === undefined ? undefined : observed(limitBytes, workingSetBytes, atMs);
+    return {
+      ...(all && { 'memory.available': observed(machine.memoryBytes, all.memory.workingSetBytes, atMs) }),
+      ...(ofPods && { 'allocatableMemory.available': ofPods }),
+    };
+  }
+
+  #processes(): Observations {
+    const processes = this.#host.processes();
+    if (processes === undefined) return {};
+    const { most, now, atMs } = processes;
+    return { 'pid.available': { available: most - now, capacity: most, atMs } };
+  }
+}
+
+function observed(limit: number, used: number, atMs: number): Observation {
+  const available = Math.max(0, limit - used);
+  return { available, capacity: available + used, atMs };
+}
+
+function ofFileSystem(name: 'nodefs' | 'imagefs' | 'containerfs', fs: FileSystemReading | undefined): Observations {
+  if (fs === undefined) return {};
+  const { atMs } = fs;
+  return {
+    [`${name}.available`]: { available: fs.availableBytes, capacity: fs.capacityBytes, atMs },
+    [`${name}.inodesFree`]: { available: fs.inodesFree, capacity: fs.inodes, atMs },
+  };
+}
+
+function disksOf(root: string, images: string, containers: string): Disks {
+  const [node, image, container] = [root, images, containers].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.dev,
+  );
+  if (image !== container) return 'split';
+  return image === node ? 'one' : 'images';
+}
