@@ -1,5 +1,5 @@
 import type { Bus } from '@kubus/bus';
-import { clusterNode, runtimeNodeEvent } from '@kubus/contracts';
+import { clusterNode, freeImages, runtimeNodeEvent } from '@kubus/contracts';
 import { type ObjectReader, noObjects } from '@kubus/object-socket';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type EventRecorderOptions, SealKey } from '@kubus/service-kit';
@@ -68,6 +68,7 @@ export class CriBridge {
     const { pulled } = options.images;
     const collector = new ImageCollector({ runtime, nodeEvents, clock, logger, pulled, ...options.imageGc });
     this.#collector = collector;
+    bus.serve(freeImages, () => collector.free());
     this.#images = new Images({ ...shared, ...options.images, metrics, onGiven: (id) => collector.given(id) });
     this.#images.serve();
     bus.reader(clusterNode, {

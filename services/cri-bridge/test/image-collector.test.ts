@@ -189,3 +189,17 @@ test('the record of a pulled image is removed with the image', async () => {
   await settled();
   expect([...(await pulledStore.load()).values()]).toMatchObject([{ imageRef: 'id-web' }]);
 });
+
+test('all images that are not in use and old enough are removed when the node lacks space elsewhere', async () => {
+  await collector.free();
+  expect(left()).toHaveLength(4);
+  images.set('new', 10);
+  await clock.advance(120_000);
+  expect(await collector.free()).toEqual({ images: 2, bytes: 20 });
+  expect([left(), collector.removed.space]).toEqual([['pause', 'web', 'new'], 2]);
+  await clock.advance(120_000);
+  runtime.on('RemoveImage', () => {
+    throw failure('Unknown', 'busy');
+  });
+  await expect(collector.free()).rejects.toThrow('errors in image deletion: rpc error: code = Unknown desc = busy');
+});

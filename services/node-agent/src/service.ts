@@ -2,7 +2,7 @@ import { clusterNode, nodeAgentEvent, nodeShutdown, shutdownProgress } from '@ku
 import { parseThresholds } from '@kubus/eviction';
 import { ClientCertificates, KubeLink } from '@kubus/kube';
 import { nodeVersion } from '@kubus/node-status';
-import { NodeSignals } from '@kubus/node-usage';
+import { NodeSignals, NodeStatistics } from '@kubus/node-usage';
 import {
   EventRecorder,
   type NodeConfig,
@@ -18,6 +18,8 @@ import { DeviceService } from './devices/device-service.ts';
 import { AddressFinder } from './node/machine.ts';
 import { NodeAgent, type NodeAgentOptions } from './node/node-agent.ts';
 import { NodeStartup } from './node/node-startup.ts';
+import { ActivePods } from './pressure/active-pods.ts';
+import { Eviction } from './pressure/eviction.ts';
 import { PressureWatch } from './pressure/pressure-watch.ts';
 import { systemLogind } from './shutdown/logind.ts';
 import { ShutdownManager } from './shutdown/shutdown-manager.ts';
@@ -79,19 +81,28 @@ function startShutdown(
 }
 
 async function startPressure(
-  { config, bus, clock, logger }: ServiceContext,
+  { config, bus, clock, logger, metrics }: ServiceContext,
   changed: () => void,
 ): Promise<PressureWatch> {
-  const { hard, soft, softGracePeriod, minimumReclaim, ofAllocatable, transitionMs } = config.eviction;
+  const { hard, soft, softGracePeriod, minimumReclaim, ofAllocatable, transitionMs, maxPodGraceSeconds } =
+    config.eviction;
   const settings = {
     ...{ evictionHard: hard, evictionSoft: soft },
     ...{ evictionSoftGracePeriod: softGracePeriod, evictionMinimumReclaim: minimumReclaim },
   };
   const thresholds = parseThresholds(settings, { enforcesPods: ofAllocatable });
   const signals = await NodeSignals.start({ config, bus, clock, logger });
+  const pods = new ActivePods(bus);
+  const statistics = await NodeStatistics.start({ config, bus, clock, logger, pods: () => pods.runtimePods() });
+  const eviction = new Eviction({
+    ...{ bus, clock, logger, pods, maxPodGraceSeconds, usage: () => statistics.pods() },
+    events: new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent),
+  });
+  eviction.show(metrics);
   return new PressureWatch({
     ...{ bus, clock, logger, thresholds, transitionMs, changed },
     read: () => signals.read(),
+    relieve: (need) => eviction.relieve(need),
   });
 }
 

@@ -244,7 +244,7 @@ export class ApiNode {
 
   /** Starts sync-loop, which publishes all its pods; its health is requested by HTTP. */
   async startSyncLoop(): Promise<void> {
-    const contract = { ...serviceContracts['sync-loop'], owns: [podWork], reads: [] };
+    const contract = { ...serviceContracts['sync-loop'], owns: [podWork], reads: [], serves: [] };
     const bus = await this.#join('sync-loop', contract);
     this.#works = bus.owner(podWork);
     this.#syncLoop = createServer((_request, response) =>

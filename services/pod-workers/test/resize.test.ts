@@ -270,6 +270,28 @@ describe('a pod that is rejected', () => {
     expect(node.events('a')).toContain('Preempting: Preempted in order to admit critical pod');
   });
 
+  test('because the node lacks something has failed with what the node says of it', async () => {
+    await node.work(podOf('a'));
+    done();
+    const annotations = { starved_resource: 'memory' };
+    const failure = {
+      reason: 'Evicted',
+      message: 'The node was low on resource: memory. ',
+      disrupts: true,
+      annotations,
+    };
+    await node.work(podOf('a'), { work: 'evict', reason: 'Evicted', failure, graceSeconds: 1 });
+    // The least that a container gets.
+    expect(done()).toEqual(['StopContainer c2 2', 'StopPodSandbox s1']);
+    const status = node.status('a');
+    expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message: failure.message });
+    expect(status).not.toHaveProperty('annotations');
+    expect(status?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'DisruptionTarget', reason: 'TerminationByKubelet', message: failure.message }),
+    );
+    expect(node.events('a')).toContain('Evicted: The node was low on resource: memory. ');
+  });
+
   test('because the machine shuts down has its share of time, and a static pod begins anew after the boot', async () => {
     await node.work(podOf('a'));
     done();

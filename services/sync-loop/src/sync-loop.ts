@@ -9,6 +9,7 @@ import {
   configuredSources,
   desiredPods,
   deviceResource,
+  evictPod,
   nodePressure,
   podStatus,
   podWork,
@@ -167,6 +168,13 @@ export class SyncLoop {
         // Only a resize needs the status: the resources that the pod still has.
         if (this.#state.status(fact.key, () => fact.value.status)) this.#decide(fact.key, [fact.cause]);
       },
+    });
+    bus.serve(evictPod, async ({ key, request: { failure, graceSeconds }, cause }) => {
+      const evicted = this.#state.evict(key, { failure, graceSeconds });
+      if (evicted) this.#decide(key, [cause]);
+      // The answer promises that the record is written.
+      await this.#publishing;
+      return { evicted };
     });
     this.#housekeeping();
   }

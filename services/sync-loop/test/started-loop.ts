@@ -15,12 +15,17 @@ import { SyncLoop, type SyncLoopOptions } from '../src/sync-loop.ts';
 
 export const NODE = 'node0';
 
+export interface LoopOptions extends Partial<Pick<SyncLoopOptions, 'shutdown' | 'records'>> {
+  /** Of its process. Default: 1. */
+  readonly epoch?: number;
+}
+
 /** A sync loop with manifests of these pods and a runtime that is ready and has nothing yet. */
 export async function startLoop(
   broker: LocalBroker,
   clock: Clock,
   pods: readonly Pod[],
-  more: Pick<SyncLoopOptions, 'shutdown'> = {},
+  { epoch, records = new MemoryRecords(), ...more }: LoopOptions = {},
 ): Promise<{ loop: SyncLoop; states: FactOwner<RuntimePod>; add: (pod: Pod) => void }> {
   const sources = broker.join('config-sources', clock).bus;
   sources.owner(configuredSources).put(NODE, { sources: ['file'] });
@@ -34,7 +39,7 @@ export async function startLoop(
   const ready = { ready: true, name: 'containerd', networkReady: true };
   bridge.owner(runtimeCondition).put('runtime', { ...ready, network: 'runtime', events: 'containerd' });
   const loop = await SyncLoop.start({
-    ...{ bus: broker.join('sync-loop', clock).bus, clock, logger: silentLogger, records: new MemoryRecords() },
+    ...{ bus: broker.join('sync-loop', clock, epoch).bus, clock, logger: silentLogger, records },
     node: {
       ...{ name: NODE, labels: {}, taints: [], sysctls: [], appArmor: false, strictSupplementalGroups: false },
       allocatable: { cpu: '2', memory: '4Gi', pods: '10' },

@@ -104,6 +104,12 @@ export class NodeStatistics {
     );
   }
 
+  /** What every pod uses now, with layers, logs and volumes as far as those who have them answer in time. */
+  async pods(): Promise<readonly PodReading[]> {
+    const [sample, storage] = await Promise.all([this.#sampler.sample('pressure'), this.#storage()]);
+    return this.#withStorage(this.#reading(sample), storage).pods;
+  }
+
   /** The document of `/stats/summary`. */
   async summary(onlyCpuAndMemory: boolean): Promise<object> {
     const storage = onlyCpuAndMemory ? undefined : this.#storage();

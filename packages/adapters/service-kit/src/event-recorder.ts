@@ -24,7 +24,7 @@ type RecordEvent<Event> = (event: Event, causes: readonly Cause[]) => Cause | un
 
 /** Publishes events about pods. */
 export interface PodEvents {
-  readonly record: RecordEvent<Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath'>>;
+  readonly record: RecordEvent<Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath' | 'annotations'>>;
 }
 
 /** Publishes events about the node. */

@@ -2,6 +2,7 @@ import { ID_UNIT, type ServiceShare, type SharedService, parseQuantity, sharedSe
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { evictionSchema } from './eviction-config.ts';
 import { imagesSchema } from './images-config.ts';
 import { serverSchema } from './server-config.ts';
 
@@ -252,20 +253,7 @@ export const nodeConfigSchema = z.strictObject({
     })
     .prefault({}),
   /** When pods are refused or evicted because the node is short of something. Texts by signal. */
-  eviction: z
-    .strictObject({
-      /** evictionHard; that of `reserved` is without effect here. */
-      hard: z.record(z.string(), z.string()).default({}),
-      /** evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim */
-      soft: z.record(z.string(), z.string()).default({}),
-      softGracePeriod: z.record(z.string(), z.string()).default({}),
-      minimumReclaim: z.record(z.string(), z.string()).default({}),
-      /** The hard threshold of memory also counts within the limit of all pods (enforceNodeAllocatable: pods). */
-      ofAllocatable: z.boolean().default(false),
-      /** How long a condition lasts after its reason has ended, in milliseconds (evictionPressureTransitionPeriod). */
-      transitionMs: z.number().nonnegative().default(300_000),
-    })
-    .prefault({}),
+  eviction: evictionSchema.prefault({}),
   /** Cgroups of other programs than pods, whose use is reported. Empty: none is. */
   systemCgroups: z
     .strictObject({

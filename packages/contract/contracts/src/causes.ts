@@ -92,13 +92,14 @@ export const possibleRoots: readonly PossibleRoot[] = [
   })),
   ...[faultRule, faulted, serviceFaulted].map((type) => ({ type, because: 'injected faults are reported' })),
   { type: streamEvent, because: 'a request to the node’s API' },
-  ...[...(['Exec', 'Attach', 'PortForward', 'CheckpointContainer'] as const), ...(['ListContainerStats'] as const)].map(
-    (method) => ({ type: criCommands[method], because: 'a request to the node’s API' }),
-  ),
-  {
-    type: criCommands.ImageFsInfo,
+  ...(['Exec', 'Attach', 'PortForward', 'CheckpointContainer'] as const).map((method) => ({
+    type: criCommands[method],
+    because: 'a request to the node’s API',
+  })),
+  ...(['ListContainerStats', 'ImageFsInfo'] as const).map((method) => ({
+    type: criCommands[method],
     because: 'a request to the node’s API, or what the node has left was read on a timer',
-  },
+  })),
 ];
 
 /** A cause that reaches a service not as a message but with something that bypasses the bus. */

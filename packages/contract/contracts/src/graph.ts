@@ -2,7 +2,15 @@ import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent, nodePressure, nodeShutdown } from './messages/cluster-node.ts';
 import { configEvent, configNodeEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
 import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
-import { findImage, imagePull, imagePulled, pullImage, runtimeImages, runtimeNodeEvent } from './messages/image.ts';
+import {
+  findImage,
+  freeImages,
+  imagePull,
+  imagePulled,
+  pullImage,
+  runtimeImages,
+  runtimeNodeEvent,
+} from './messages/image.ts';
 import { networkCondition, pluginRun, podNetwork } from './messages/network.ts';
 import {
   launcherNodeEvent,
@@ -21,7 +29,7 @@ import { serviceInstance } from './messages/service.ts';
 import { mirrorPod, statusWrite } from './messages/status.ts';
 import { streamEvent } from './messages/stream.ts';
 import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
-import { podWake, podWork, shutdownProgress } from './messages/sync.ts';
+import { evictPod, podWake, podWork, shutdownProgress } from './messages/sync.ts';
 import {
   claimExpansion,
   csiPlugin,
@@ -79,7 +87,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       nodeShutdown,
       nodePressure,
     ],
-    serves: [],
+    serves: [evictPod],
     calls: [allocateDevices],
     publishes: [],
     hears: [],
@@ -132,7 +140,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     about: 'The only connection to the container runtime: runs commands in lanes, and contains the PLEG.',
     owns: [runtimePod, runtimeCondition, runtimeImages, imagePull],
     reads: [clusterNode],
-    serves: [fencePod, readPod, findImage, pullImage, ...Object.values(criCommands)],
+    serves: [fencePod, readPod, findImage, pullImage, freeImages, ...Object.values(criCommands)],
     calls: [],
     publishes: [runtimeHint, imagePulled, runtimeNodeEvent],
     hears: [],
@@ -196,7 +204,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'node-agent': {
     about:
-      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation; delays a shutdown of the machine; watches what the node is short of.',
+      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
     owns: [clusterNode, deviceResource, deviceAllocation, nodeShutdown, nodePressure],
     reads: [
       ...everyDesiredPod,
@@ -209,9 +217,10 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       csiPlugin,
       volumesInUse,
       shutdownProgress,
+      runtimePod,
     ],
     serves: [allocateDevices],
-    calls: [criCommands.ImageFsInfo],
+    calls: [criCommands.ImageFsInfo, criCommands.ListContainerStats, volumeStats, freeImages, evictPod],
     publishes: [nodeAgentEvent],
     hears: [],
   },

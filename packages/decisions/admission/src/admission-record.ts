@@ -1,4 +1,4 @@
-import { idRangeSchema, podAllocationSchema, podRefSchema, refusalSchema } from '@kubus/contracts';
+import { idRangeSchema, podAllocationSchema, podFailureSchema, podRefSchema, refusalSchema } from '@kubus/contracts';
 import * as z from 'zod';
 import { podClaimSchema } from './claim.ts';
 
@@ -29,7 +29,9 @@ export const admissionRecordSchema = z.discriminatedUnion('verdict', [
   z.object({
     ...common,
     verdict: z.literal('evicted'),
-    failure: refusalSchema,
+    failure: podFailureSchema,
+    /** Missing: the pod's own. */
+    graceSeconds: z.int().nonnegative().optional(),
     allocated: podAllocationSchema,
     userNamespace: idRangeSchema.optional(),
   }),

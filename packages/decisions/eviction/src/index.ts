@@ -1,4 +1,8 @@
 export { type Disks, withContainerFs } from './disks.ts';
-export { assess, noPressure } from './pressure.ts';
-export type { Observation, Observations } from './signals.ts';
+export type { Candidate, PodUse } from './pod-use.ts';
+export { assess, noPressure, thresholdsMet } from './pressure.ts';
+export { rank } from './rank.ts';
+export { type Reclaimable, reclaimableFor } from './reclaim.ts';
+export { type Observation, type Observations, SIGNALS } from './signals.ts';
 export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds } from './thresholds.ts';
+export { graceOf, pressureFailure } from './verdict.ts';

@@ -75,6 +75,24 @@ export class ImageCollector {
     this.#records = giveImage(this.#records, id, this.#options.clock.now());
   }
 
+  /** Removes all that no container uses and that are old enough, whatever space there is. Rejects when some could not be removed. */
+  async free(): Promise<{ readonly images: number; readonly bytes: number }> {
+    await this.#observe();
+    const { clock, policy } = this.#options;
+    const now = clock.now();
+    const errors: string[] = [];
+    const freed = { images: 0, bytes: 0 };
+    for (const { id, bytes } of forSpace(this.#records, policy, now)) {
+      if (!(await this.#remove(id, 'space', now, errors))) continue;
+      freed.images += 1;
+      freed.bytes += bytes;
+    }
+    if (errors.length === 0) return freed;
+    // The reference asks for the greatest number of bytes that there is.
+    const wanted = Number.MAX_SAFE_INTEGER;
+    throw new CollectionError('not-removed', notRemovedForSpace({ wanted, freed: freed.bytes }, errors));
+  }
+
   async #round(): Promise<void> {
     const { clock, logger } = this.#options;
     try {

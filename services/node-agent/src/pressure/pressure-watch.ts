@@ -1,8 +1,9 @@
-import type { Bus, FactOwner } from '@kubus/bus';
+import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { type NodePressure, type PressureCondition, nodePressure } from '@kubus/contracts';
-import { type Threshold, assess, noPressure, withContainerFs } from '@kubus/eviction';
+import { type Observations, type Threshold, assess, noPressure, thresholdsMet, withContainerFs } from '@kubus/eviction';
 import type { SignalReading } from '@kubus/node-usage';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
+import type { Need } from './eviction.ts';
 
 /** How often the signals are read, in milliseconds (behaviour:eviction, loop). */
 const EVERY_MS = 10_000;
@@ -16,9 +17,11 @@ export interface PressureWatchOptions {
   readonly read: () => Promise<SignalReading>;
   /** Called when the conditions have changed. */
   readonly changed: () => void;
+  /** Reclaims what is missing. Resolves with whether a pod was evicted, after which the signals are read again at once. */
+  readonly relieve: (need: Need) => Promise<boolean>;
 }
 
-/** Watches what the node is short of, and publishes it (behaviour:eviction). */
+/** Watches what the node is short of, publishes it, and has it relieved (behaviour:eviction). */
 export class PressureWatch {
   readonly #options: PressureWatchOptions;
   readonly #fact: FactOwner<NodePressure>;
@@ -26,6 +29,7 @@ export class PressureWatch {
   #thresholds: readonly Threshold[];
   #state = noPressure;
   #conditions: readonly PressureCondition[] | undefined;
+  #cause: Cause | undefined;
   /** Thresholds of which the signal could not be read. */
   #unread = '';
 
@@ -52,7 +56,7 @@ export class PressureWatch {
     if (thresholds.length === 0) this.#publish([]);
     while (thresholds.length > 0 && !signal.aborted) {
       try {
-        await this.#pass();
+        if (await this.#pass()) continue;
       } catch (error) {
         logger.error({ err: toError(error) }, 'Eviction manager: failed to synchronize');
       }
@@ -60,16 +64,27 @@ export class PressureWatch {
     }
   }
 
-  async #pass(): Promise<void> {
+  /** True when the next one is to follow at once. */
+  async #pass(): Promise<boolean> {
     const { clock, read, transitionMs } = this.#options;
     const { observations, disks } = await read();
     if (disks !== undefined) this.#fit(withContainerFs(this.#options.thresholds, disks));
     this.#noteUnread(this.#thresholds.filter((one) => observations[one.signal] === undefined));
-    const { state, conditions } = assess(this.#state, {
+    const { state, conditions, due } = assess(this.#state, {
       ...{ thresholds: this.#thresholds, observations, transitionMs, now: clock.now() },
     });
     this.#state = state;
     this.#publish(conditions);
+    if (due.length === 0 || this.#cause === undefined) return false;
+    return this.#options.relieve({
+      ...{ due, observations, disks: disks ?? 'one', cause: this.#cause, signal: this.#stopping.signal },
+      isMetStill: async () => this.#isMet((await read()).observations),
+    });
+  }
+
+  /** Without grace periods, so that what has just been removed is not followed by a pod. */
+  #isMet(observations: Observations): boolean {
+    return thresholdsMet(this.#thresholds, observations, true).length > 0;
   }
 
   #fit({ thresholds, ignored }: ReturnType<typeof withContainerFs>): void {
@@ -94,7 +109,7 @@ export class PressureWatch {
     if (before?.join() === conditions.join()) return;
     if (conditions.length > 0 || !isFirst) logger.info({ conditions }, 'what the node is short of has changed');
     this.#conditions = conditions;
-    this.#fact.put(bus.node, { conditions: [...conditions] });
+    this.#cause = this.#fact.put(bus.node, { conditions: [...conditions] });
     if (isFirst) this.#fact.complete();
     changed();
   }

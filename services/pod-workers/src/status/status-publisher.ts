@@ -2,6 +2,7 @@ import { actualOfPod, resizeConditions, resizeEvents, resizePlan, withAllocation
 import type { Cause } from '@kubus/bus';
 import {
   type Pod,
+  type PodFailure,
   type PodRef,
   type PodStatus,
   type PodWork,
@@ -172,7 +173,8 @@ export class StatusPublisher {
     // The reference has no event for the end by a shutdown.
     if (failure !== undefined && !isTerminal(previous?.phase) && !isShutdown(failure)) {
       const type = failure === DEADLINE_EXCEEDED ? 'Normal' : 'Warning';
-      events.record({ ref, type, ...failure }, why.causes);
+      const { reason, message, annotations } = failure;
+      events.record({ ref, type, reason, message, ...(annotations && { annotations }) }, why.causes);
       if (input.work.failure === undefined && isEviction(failure)) this.#deps.metrics.evicted(EMPTY_DIR_SIGNAL);
     }
     for (const event of resizeEvents({ ...input.work, pod: input.pod }, previous, status)) {
@@ -182,14 +184,14 @@ export class StatusPublisher {
   }
 
   /** The reason why the pod is finished, whatever its containers do. */
-  #failure({ work, pod, state }: StatusInput): StatusReason | undefined {
+  #failure({ work, pod, state }: StatusInput): PodFailure | undefined {
     if (work.failure !== undefined) return work.failure;
     if (state !== 'syncing' || isTerminal(this.#status?.phase)) return undefined;
     if (deadlineLeftMs(pod, this.#status, this.#deps.clock.now()) === 0) return DEADLINE_EXCEEDED;
     return evictionOf(pod, this.#deps.volumesOf(this.#ref.uid));
   }
 
-  #make(input: StatusInput, failure: StatusReason | undefined): PodStatus {
+  #make(input: StatusInput, failure: PodFailure | undefined): PodStatus {
     const { work, pod, state, resize } = input;
     const { clock, nodeIps, runtimeCondition } = this.#deps;
     const previous = this.#status;
@@ -251,8 +253,9 @@ function isShutdown({ reason }: StatusReason): boolean {
 }
 
 /** Whether the node has ended the pod for reasons of its own (KEP-3329). */
-function disruption(failure: StatusReason | undefined): { disruption?: StatusReason } {
+function disruption(failure: PodFailure | undefined): { disruption?: StatusReason } {
   if (failure?.reason === 'Preempting') return { disruption: PREEMPTION };
+  if (failure?.disrupts === true) return { disruption: { reason: PREEMPTION.reason, message: failure.message } };
   if (failure === undefined || !isShutdown(failure)) return {};
   return { disruption: { reason: PREEMPTION.reason, message: ENDED_BY_SHUTDOWN.message } };
 }

@@ -30,6 +30,8 @@ export const podEventSchema = z.object({
   message: z.string(),
   /** Such as `spec.containers{web}`. */
   fieldPath: z.string().optional(),
+  /** For programs: what the message says, by the reference’s keys. */
+  annotations: z.record(z.string(), z.string()).optional(),
   /** How often it has happened so far. */
   count: z.int().positive(),
   /** RFC 3339: when it happened the first and the last time. */
@@ -42,6 +44,6 @@ export type PodEvent = z.infer<typeof podEventSchema>;
 
 /** The same for the node’s operators: a Kubernetes event about the Node. */
 export const nodeEventSchema = podEventSchema
-  .omit({ ref: true, fieldPath: true })
+  .omit({ ref: true, fieldPath: true, annotations: true })
   .extend({ /** The node’s name. */ node: z.string() });
 export type NodeEvent = z.infer<typeof nodeEventSchema>;

@@ -47,6 +47,21 @@ export const findImage = command({
   about: 'Which of these images the runtime has, and whether this pod may use them without pulling them.',
 });
 
+export const freeImages = command({
+  area: 'runtime',
+  name: 'freeImages',
+  key: 'name',
+  server: 'cri-bridge',
+  fenced: false,
+  request: z.object({}),
+  result: z.object({
+    images: z.int().nonnegative(),
+    /** The bytes that the runtime reported for them. */
+    bytes: z.number().nonnegative(),
+  }),
+  about: 'Remove all images that no container uses, except for those that are younger than imageMinimumGCAge.',
+});
+
 const pullRequestSchema = imageRequestSchema.extend({
   /** The pod's annotations, which the runtime receives with the image's name. */
   annotations: z.record(z.string(), z.string()),

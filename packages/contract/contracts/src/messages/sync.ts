@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fact } from '../declare.ts';
+import { command, fact } from '../declare.ts';
 import { podSchema, resourceRequirementsSchema } from '../pod/index.ts';
 import { podRefSchema, stampSchema } from './common.ts';
 import { sourceNames } from './config.ts';
@@ -28,6 +28,15 @@ export type IdRange = z.infer<typeof idRangeSchema>;
 export const refusalSchema = z.object({ reason: z.string(), message: z.string() });
 export type Refusal = z.infer<typeof refusalSchema>;
 
+/** Why a pod has failed without its containers. */
+export const podFailureSchema = refusalSchema.extend({
+  /** The node ends the pod for its own sake: the condition DisruptionTarget has the same message (KEP-3329). */
+  disrupts: z.boolean().optional(),
+  /** Annotations of the Kubernetes event about it. */
+  annotations: z.record(z.string(), z.string()).optional(),
+});
+export type PodFailure = z.infer<typeof podFailureSchema>;
+
 export const podWorkSchema = z.object({
   ref: podRefSchema,
   /** The desired pod with the resources that are allocated to it. Missing for one that only the runtime knows. */
@@ -52,7 +61,7 @@ export const podWorkSchema = z.object({
   /** Grace period in seconds, which replaces the pod's own when it is shorter. */
   graceSeconds: z.int().nonnegative().optional(),
   /** Of `reject` and `evict`: why the pod has failed. */
-  failure: refusalSchema.optional(),
+  failure: podFailureSchema.optional(),
   /** The ids of a pod with a user namespace, until nothing of it is left. Missing: it uses the host's, or none are free. */
   userNamespace: idRangeSchema.optional(),
   /** `metadata.generation` of the pod whose resources have been allocated, where it has one. */
@@ -69,6 +78,26 @@ export const podWork = fact({
   owner: 'sync-loop',
   payload: podWorkSchema,
   about: 'What is to be done with a pod, and which worker instance owns it. Removed when the pod is finished.',
+});
+
+export const evictPod = command({
+  area: 'sync',
+  name: 'evict',
+  key: 'pod',
+  server: 'sync-loop',
+  fenced: false,
+  request: z.object({
+    ref: podRefSchema,
+    failure: podFailureSchema,
+    /** Seconds from SIGTERM to SIGKILL, if the pod’s own are not fewer. */
+    graceSeconds: z.int().nonnegative(),
+  }),
+  result: z.object({
+    /** It is being ended, or was before. False: it is not an admitted pod that is still active. */
+    evicted: z.boolean(),
+  }),
+  about:
+    'End an admitted pod that the node cannot afford any more: answered when that is recorded, so that no restart starts it again.',
 });
 
 export const shutdownProgress = fact({

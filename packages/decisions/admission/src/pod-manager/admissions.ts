@@ -8,6 +8,7 @@ import {
   type DeviceResource,
   type IdRange,
   type Pod,
+  type PodFailure,
   type PodStatus,
   type PodWork,
   type PressureCondition,
@@ -124,7 +125,7 @@ export class Admissions {
       return [];
     }
     this.take(pod, admission.victims, deviceRequests(pod).length > 0 ? 'awaited' : undefined);
-    for (const victim of admission.victims) this.#evict(victim);
+    for (const victim of admission.victims) this.evict(victim, { failure: PREEMPTED });
     return admission.victims;
   }
 
@@ -242,6 +243,16 @@ export class Admissions {
     this.#ends.set(uid, graceSeconds);
   }
 
+  /** An admitted pod ends and stays failed. False: it is not admitted. */
+  evict(uid: string, eviction: { readonly failure: PodFailure; readonly graceSeconds?: number }): boolean {
+    const record = this.#records.get(uid);
+    if (record?.verdict !== 'admitted') return record?.verdict === 'evicted';
+    const { ref, allocated, userNamespace } = record;
+    const ids = userNamespace !== undefined && { userNamespace };
+    this.#record(uid, { version: 1, ref, verdict: 'evicted', ...eviction, allocated, ...ids });
+    return true;
+  }
+
   terms(pod: Pod): Terms | undefined {
     const { uid } = pod.metadata;
     if (this.#refused.has(uid)) return { work: 'reject', pod, failure: REFUSED_BY_SHUTDOWN };
@@ -251,7 +262,7 @@ export class Admissions {
     const { allocated, userNamespace } = record;
     const pending = this.#pending.get(uid);
     return {
-      ...(record.verdict === 'evicted' ? { work: 'evict', failure: record.failure } : this.#kept(uid)),
+      ...(record.verdict === 'evicted' ? evictionOf(record) : this.#kept(uid)),
       pod: withAllocation(pod, allocated),
       ...(userNamespace !== undefined && { userNamespace }),
       ...(allocated.generation !== undefined && { allocatedGeneration: allocated.generation }),
@@ -310,14 +321,6 @@ export class Admissions {
     return { ...this.#node, allocatable: Object.fromEntries([...others, ...none]) as ResourceList };
   }
 
-  #evict(uid: string): void {
-    const record = this.#records.get(uid);
-    if (record?.verdict !== 'admitted') return;
-    const { ref, allocated, userNamespace } = record;
-    const ids = userNamespace !== undefined && { userNamespace };
-    this.#record(uid, { version: 1, ref, verdict: 'evicted', failure: PREEMPTED, allocated, ...ids });
-  }
-
   /** What is to be done with an admitted pod. */
   #kept(uid: string): Pick<Terms, 'work' | 'failure' | 'graceSeconds'> {
     const graceSeconds = this.#ends.get(uid);
@@ -356,6 +359,13 @@ export class Admissions {
     }
     return neighbours;
   }
+}
+
+function evictionOf({
+  failure,
+  graceSeconds,
+}: Extract<AdmissionRecord, { verdict: 'evicted' }>): Pick<Terms, 'work' | 'failure' | 'graceSeconds'> {
+  return { work: 'evict', failure, ...(graceSeconds !== undefined && { graceSeconds }) };
 }
 
 function idsOf(record: AdmissionRecord): IdRange | undefined {

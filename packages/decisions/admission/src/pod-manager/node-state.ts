@@ -5,6 +5,7 @@ import {
   type ClusterNode,
   type DeviceResource,
   type Pod,
+  type PodFailure,
   type PodRef,
   type PodStatus,
   type PodUpdate,
@@ -172,6 +173,14 @@ export class NodeState {
     this.#nodeSaid = text;
     this.#admissions.node(said);
     return true;
+  }
+
+  /**
+   * The node cannot afford a pod any more (behaviour:eviction). False when there is nothing to end: the pod is not admitted, or has ended.
+   */
+  evict(uid: string, eviction: { readonly failure: PodFailure; readonly graceSeconds: number }): boolean {
+    if (this.#admissions.record(uid)?.verdict === 'admitted' && this.#isInactive(uid)) return false;
+    return this.#admissions.evict(uid, eviction);
   }
 
   /** See {@link Admissions.pressure}. */

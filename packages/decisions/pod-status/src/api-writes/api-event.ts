@@ -36,7 +36,7 @@ export function apiEvent(event: PodEvent | NodeEvent, node: string, resourceVers
     object: {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { namespace, name },
+      metadata: { namespace, name, ...annotationsOf(event) },
       involvedObject: about,
       ...{ type: event.type, reason: event.reason, message: event.message, count: event.count },
       ...{ firstTimestamp, lastTimestamp },
@@ -56,6 +56,10 @@ function involved(event: PodEvent | NodeEvent, resourceVersion: string | undefin
     ...(resourceVersion !== undefined && { resourceVersion }),
     ...(fieldPath !== undefined && { fieldPath }),
   };
+}
+
+function annotationsOf(event: PodEvent | NodeEvent): { annotations?: PodEvent['annotations'] } {
+  return 'ref' in event && event.annotations !== undefined ? { annotations: event.annotations } : {};
 }
 
 function eventName(object: string, { firstTimestamp, series }: PodEvent | NodeEvent): string {

@@ -59,3 +59,9 @@ test('the name of an Event is valid and unique to its series', () => {
     }),
   );
 });
+
+test('an Event has the annotations of what it says', () => {
+  const annotations = { starved_resource: 'memory' };
+  const { name, namespace, object } = apiEvent({ ...ofPod, annotations }, 'n');
+  expect(object['metadata']).toEqual({ name, namespace, annotations });
+});

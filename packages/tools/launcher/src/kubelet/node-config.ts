@@ -155,6 +155,7 @@ function eviction(config: KubeletConfiguration, flags: KubeletFlags): object {
     minimumReclaim: config.evictionMinimumReclaim,
     ofAllocatable: config.enforceNodeAllocatable.includes('pods') && !flags['experimental-allocatable-ignore-eviction'],
     transitionMs: config.evictionPressureTransitionPeriod,
+    maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
   };
 }
 

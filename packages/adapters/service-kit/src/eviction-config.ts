@@ -1,0 +1,17 @@
+import * as z from 'zod';
+
+/** Thresholds of the node's signals, as in KubeletConfiguration; see docs/tasks/pressure.md. */
+export const evictionSchema = z.strictObject({
+  /** evictionHard; that of `reserved` is without effect here. */
+  hard: z.record(z.string(), z.string()).default({}),
+  /** evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim */
+  soft: z.record(z.string(), z.string()).default({}),
+  softGracePeriod: z.record(z.string(), z.string()).default({}),
+  minimumReclaim: z.record(z.string(), z.string()).default({}),
+  /** The hard threshold of memory also counts within the limit of all pods (enforceNodeAllocatable: pods). */
+  ofAllocatable: z.boolean().default(false),
+  /** How long a condition lasts after its reason has ended, in milliseconds (evictionPressureTransitionPeriod). */
+  transitionMs: z.number().nonnegative().default(300_000),
+  /** The longest grace period of a pod that is evicted by a soft threshold, in seconds (evictionMaxPodGracePeriod). */
+  maxPodGraceSeconds: z.int().nonnegative().default(0),
+});

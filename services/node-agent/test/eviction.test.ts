@@ -1,0 +1,213 @@
+// Evictions as the other services see them; pods, signals and figures are the test's, and no container runs.
+import { beforeEach, expect, test } from '@jest/globals';
+import type { FactOwner } from '@kubus/bus';
+import { LocalBroker } from '@kubus/bus/testing';
+import {
+  type NodeEvent,
+  type Pod,
+  type PodFailure,
+  type PodWork,
+  type PodWorkerReport,
+  evictPod,
+  freeImages,
+  nodeAgentEvent,
+  podRefOf,
+  podWork,
+  podWorker,
+} from '@kubus/contracts';
+import { type Observations, parseThresholds } from '@kubus/eviction';
+import type { PodReading } from '@kubus/node-metrics';
+import { pod as makePod } from '@kubus/pod-lifecycle/testing';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock, settled } from '@kubus/ports/testing';
+import { EventRecorder } from '@kubus/service-kit';
+import { ActivePods } from '../src/pressure/active-pods.ts';
+import { Eviction } from '../src/pressure/eviction.ts';
+import { PressureWatch } from '../src/pressure/pressure-watch.ts';
+import { NAME } from './member.ts';
+
+const MI = 1024 * 1024;
+const since = '2030-01-01T00:00:00.000Z';
+
+let clock: ManualClock;
+let broker: LocalBroker;
+let works: FactOwner<PodWork>;
+let workers: FactOwner<PodWorkerReport>;
+/** What sync-loop was asked to end. */
+let asked: { uid: string; graceSeconds: number; failure: PodFailure }[];
+let refused: Set<string>;
+/** MiB, and percent of the disk. */
+let left: { memory: number; disk: number };
+let removals: number;
+let usage: PodReading[];
+
+beforeEach(() => {
+  clock = new ManualClock(Date.UTC(2030, 0, 1));
+  broker = new LocalBroker(NAME);
+  [asked, refused, usage, removals] = [[], new Set(), [], 0];
+  left = { memory: 1000, disk: 50 };
+  const { bus } = broker.join('sync-loop', clock);
+  works = bus.owner(podWork);
+  bus.serve(evictPod, ({ key, request: { failure, graceSeconds } }) => {
+    const evicted = !refused.has(key);
+    if (evicted) asked.push({ uid: key, graceSeconds, failure });
+    return Promise.resolve({ evicted });
+  });
+  workers = broker.join('pod-workers', clock).bus.owner(podWorker);
+  broker.join('cri-bridge', clock).bus.serve(freeImages, () => {
+    removals += 1;
+    left.disk += 10;
+    return Promise.resolve({ images: 1, bytes: 10 });
+  });
+});
+
+/** A running pod that uses these MiB of memory. */
+function runs(uid: string, memory: number, spec: Partial<Pod['spec']> = {}): void {
+  const pod = makePod({ containers: [{ name: 'c' }], ...spec }, { uid, name: uid });
+  const ref = podRefOf(pod);
+  const work: PodWork = {
+    ref,
+    pod,
+    source: 'api',
+    work: 'sync',
+    reason: '',
+    worker: 'pod-workers-0',
+    firstSeen: since,
+  };
+  works.put(uid, work);
+  workers.put(uid, { ref, state: 'syncing', since });
+  const bytes = { usageBytes: 0, workingSetBytes: memory * MI, rssBytes: 0, faults: { all: 0, major: 0 } };
+  const cgroup = { path: `/${uid}`, atMs: 0, startedAtMs: 0, nanoCores: 0, usage: { cpuNs: 0, memory: bytes } };
+  const read = { ref, startedAtMs: 0, volumes: [], processes: 1, containers: [], cgroup };
+  usage.push(read as unknown as PodReading);
+}
+
+/** Its worker has stopped and cleaned up the pod. */
+function ends(uid: string): void {
+  workers.put(uid, { ref: { namespace: 'default', name: uid, uid }, state: 'terminated', cleaned: true, since });
+}
+
+function watch(evictionHard: Record<string, string>, soft: Record<string, string> = {}) {
+  const { bus } = broker.join('node-agent', clock);
+  const pods = new ActivePods(bus);
+  const eviction = new Eviction({
+    ...{ bus, clock, logger: silentLogger, pods, maxPodGraceSeconds: 7, usage: () => Promise.resolve(usage) },
+    events: new EventRecorder({ bus, clock }).ofNode(nodeAgentEvent),
+  });
+  const periods = Object.fromEntries(Object.keys(soft).map((signal) => [signal, '15s']));
+  const settings = { evictionHard, evictionSoft: soft, evictionSoftGracePeriod: periods, evictionMinimumReclaim: {} };
+  return new PressureWatch({
+    ...{ bus, clock, logger: silentLogger, transitionMs: 60_000, changed: () => undefined },
+    thresholds: parseThresholds(settings, { enforcesPods: false }),
+    relieve: (need) => eviction.relieve(need),
+    read: () => {
+      const atMs = clock.now();
+      const observations: Observations = {
+        'memory.available': { available: left.memory * MI, capacity: 1000 * MI, atMs },
+        'nodefs.available': { available: left.disk, capacity: 100, atMs },
+      };
+      return Promise.resolve({ observations, disks: 'one' });
+    },
+  });
+}
+
+const uids = () => asked.map(({ uid }) => uid);
+const pass = async (ms: number) => {
+  await clock.advance(ms);
+  await settled();
+};
+const nodeEvents = () =>
+  broker.said.flatMap(({ headers, data }) =>
+    Object.values(headers).includes('node.event.recorded/1') ? [(JSON.parse(data) as NodeEvent).message] : [],
+  );
+
+test('one pod goes, and the next only when it has ended and there still is too little', async () => {
+  runs('small', 10);
+  runs('large', 100);
+  left.memory = 50;
+  const watching = watch({ 'memory.available': '100Mi' });
+  await settled();
+  expect(asked).toEqual([
+    {
+      uid: 'large',
+      graceSeconds: 1,
+      failure: expect.objectContaining({
+        reason: 'Evicted',
+        message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ',
+      }),
+    },
+  ]);
+  expect(nodeEvents()).toEqual(['Attempting to reclaim memory']);
+  await pass(10_000);
+  expect(uids()).toEqual(['large']);
+
+  works.remove('large');
+  ends('large');
+  await settled();
+  expect(uids()).toEqual(['large', 'small']);
+  left.memory = 500;
+  ends('small');
+  await pass(60_000);
+  expect(uids()).toEqual(['large', 'small']);
+  watching.stop();
+});
+
+test('the end of a pod is not waited for longer than 30 s', async () => {
+  runs('first', 100);
+  runs('second', 10);
+  left.memory = 50;
+  const watching = watch({ 'memory.available': '100Mi' });
+  await pass(29_000);
+  expect(uids()).toEqual(['first']);
+  refused.add('first');
+  await pass(1_000);
+  expect(uids()).toEqual(['first', 'second']);
+  watching.stop();
+});
+
+test('critical pods and those that sync-loop no longer has are passed over', async () => {
+  runs('critical', 500, { priority: 2_000_000_000 });
+  runs('gone', 400);
+  runs('third', 1);
+  refused.add('gone');
+  left.memory = 50;
+  const watching = watch({ 'memory.available': '100Mi' });
+  await settled();
+  expect(uids()).toEqual(['third']);
+  watching.stop();
+});
+
+test('a node with critical pods alone evicts none, and tries again with the next pass', async () => {
+  runs('critical', 500, { priority: 2_000_000_000 });
+  left.memory = 50;
+  const watching = watch({ 'memory.available': '100Mi' });
+  await pass(10_000);
+  expect(asked).toEqual([]);
+  runs('plain', 1);
+  await pass(10_000);
+  expect(uids()).toEqual(['plain']);
+  watching.stop();
+});
+
+test('images go before pods, and pods stay when that was enough', async () => {
+  runs('web', 1);
+  left.disk = 9;
+  const watching = watch({ 'nodefs.available': '10%' });
+  await settled();
+  expect([removals, asked]).toEqual([1, []]);
+  left.disk = -5;
+  await pass(10_000);
+  expect([removals, uids()]).toEqual([2, ['web']]);
+  watching.stop();
+});
+
+test('a soft threshold evicts after its grace period, with the pod’s own or the longest grace period', async () => {
+  runs('web', 1, { terminationGracePeriodSeconds: 30 });
+  left.memory = 50;
+  const watching = watch({}, { 'memory.available': '100Mi' });
+  await pass(10_000);
+  expect(asked).toEqual([]);
+  await pass(10_000);
+  expect(asked).toMatchObject([{ uid: 'web', graceSeconds: 7 }]);
+  watching.stop();
+});
