@@ -35,6 +35,29 @@ const create = (manifest: object) => api.create(JSON.stringify(manifest)).metada
 const hasFailed = ({ status }: WatchedPod) => status?.phase === 'Failed';
 const runsOf = (one: WatchedPod) => containerStatus(one)?.containerID;
 
+test('a pod that writes more than its limit of ephemeral-storage is evicted, and one that writes less stays', async () => {
+  const writes = (name: string, mebibytes: number) =>
+    pod(name, {
+      containers: [
+        container({
+          ...{ name: 'main', command: shell(`dd if=/dev/zero of=/filled bs=1M count=${mebibytes}; sleep 3600`) },
+          resources: { limits: { 'ephemeral-storage': '10Mi' } },
+        }),
+      ],
+    });
+  const [within, above] = [create(writes('within', 5)), create(writes('above', 15))];
+  const evicted = await node.watch.waitForPod('above', hasFailed);
+  expect(evicted.status).toMatchObject({
+    reason: 'Evicted',
+    message: 'Pod ephemeral local storage usage exceeds the total limit of containers 10Mi. ',
+  });
+  expect(evicted.status?.conditions?.map(({ type }) => type)).not.toContain('DisruptionTarget');
+  expect(eventReasons(node, evicted)).toContain('Warning Evicted');
+  expect((await node.watch.waitForPod('within', isReady)).status?.phase).toBe('Running');
+  await Promise.all([within, above].map((uid) => api.delete(uid)));
+  await node.watch.until('no pods', () => (node.watch.pods.length === 0 ? true : undefined));
+}, 60_000);
+
 test('the pod that takes the memory is evicted, the others stay, and no restart brings it back', async () => {
   create(greedy('greedy', 300));
   create(pod('modest', { containers: [container({ name: 'main', resources: { requests: { memory: '100Mi' } } })] }));

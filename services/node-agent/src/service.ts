@@ -80,6 +80,9 @@ function startShutdown(
   });
 }
 
+/** How old what is known of the layers of containers may be when a pod is measured, in milliseconds. */
+const LAYERS_MS = 10_000;
+
 async function startPressure(
   { config, bus, clock, logger, metrics }: ServiceContext,
   changed: () => void,
@@ -93,7 +96,14 @@ async function startPressure(
   const thresholds = parseThresholds(settings, { enforcesPods: ofAllocatable });
   const signals = await NodeSignals.start({ config, bus, clock, logger });
   const pods = new ActivePods(bus);
-  const statistics = await NodeStatistics.start({ config, bus, clock, logger, pods: () => pods.runtimePods() });
+  const statistics = await NodeStatistics.start({
+    config,
+    bus,
+    clock,
+    logger,
+    pods: () => pods.runtimePods(),
+    layersMs: LAYERS_MS,
+  });
   const eviction = new Eviction({
     ...{ bus, clock, logger, pods, maxPodGraceSeconds, usage: () => statistics.pods() },
     events: new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent),
@@ -103,6 +113,9 @@ async function startPressure(
     ...{ bus, clock, logger, thresholds, transitionMs, changed },
     read: () => signals.read(),
     relieve: (need) => eviction.relieve(need),
+    ...(config.eviction.storageLimits && {
+      enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
+    }),
   });
 }
 

@@ -100,6 +100,7 @@ function watch(evictionHard: Record<string, string>, soft: Record<string, string
     ...{ bus, clock, logger: silentLogger, transitionMs: 60_000, changed: () => undefined },
     thresholds: parseThresholds(settings, { enforcesPods: false }),
     relieve: (need) => eviction.relieve(need),
+    enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
     read: () => {
       const atMs = clock.now();
       const observations: Observations = {
@@ -209,5 +210,41 @@ test('a soft threshold evicts after its grace period, with the pod’s own or th
   expect(asked).toEqual([]);
   await pass(10_000);
   expect(asked).toMatchObject([{ uid: 'web', graceSeconds: 7 }]);
+  watching.stop();
+});
+
+test('a pod above its limit of ephemeral-storage goes, without any threshold, and without a condition of the node', async () => {
+  const limited = { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '1Mi' } } }] };
+  runs('within', 1, limited);
+  runs('above', 1, limited);
+  runs('critical', 1, { ...limited, priority: 2_000_000_000 });
+  usage = usage.map((one) => {
+    const logs = { usedBytes: one.ref.uid === 'within' ? MI : MI + 1, inodesUsed: 1 };
+    return { ...one, containers: [{ name: 'c', logs }] } as unknown as PodReading;
+  });
+  const watching = watch({});
+  await pass(10_000);
+  expect(asked).toEqual([
+    {
+      uid: 'above',
+      graceSeconds: 1,
+      failure: {
+        reason: 'Evicted',
+        message: 'Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ',
+      },
+    },
+  ]);
+  expect([watching.pressure.disk, nodeEvents()]).toEqual([false, []]);
+  watching.stop();
+});
+
+test('without limits and thresholds no pod is measured', async () => {
+  runs('web', 1);
+  let measured = 0;
+  const reading = usage;
+  usage = new Proxy(reading, { get: (all, name) => ((measured += 1), Reflect.get(all, name) as unknown) });
+  const watching = watch({});
+  await pass(30_000);
+  expect(measured).toBe(0);
   watching.stop();
 });

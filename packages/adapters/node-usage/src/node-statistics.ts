@@ -35,6 +35,8 @@ export interface NodeStatisticsOptions {
   readonly pods: () => Iterable<RuntimePod>;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** How long what is known of the layers of containers is valid, in milliseconds. Default: a minute. */
+  readonly layersMs?: number;
   /** Omitted: this process sees the machine's files at the machine's paths. */
   readonly places?: HostPlaces;
 }
@@ -86,7 +88,7 @@ export class NodeStatistics {
       failed: failed('reading image file system usage from the runtime failed'),
     });
     this.#layers = new Cached({
-      ...{ clock, countsMs: LAYERS_MS, waitMs: ANSWER_MS, ask: () => layerUses(bus, clock) },
+      ...{ clock, countsMs: options.layersMs ?? LAYERS_MS, waitMs: ANSWER_MS, ask: () => layerUses(bus, clock) },
       failed: failed('reading container layer usage from the runtime failed'),
     });
     this.#volumes = new Cached({

@@ -14,4 +14,6 @@ export const evictionSchema = z.strictObject({
   transitionMs: z.number().nonnegative().default(300_000),
   /** The longest grace period of a pod that is evicted by a soft threshold, in seconds (evictionMaxPodGracePeriod). */
   maxPodGraceSeconds: z.int().nonnegative().default(0),
+  /** Pods that exceed their limits of ephemeral-storage are evicted (localStorageCapacityIsolation). */
+  storageLimits: z.boolean().default(true),
 });

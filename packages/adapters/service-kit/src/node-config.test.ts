@@ -54,7 +54,7 @@ describe('the node’s configuration', () => {
       reserved: { system: {}, kube: {}, evictionHard: {}, enforce: ['pods'], systemCgroup: '', kubeCgroup: '' },
       eviction: {
         ...{ hard: {}, soft: {}, softGracePeriod: {}, minimumReclaim: {} },
-        ...{ ofAllocatable: false, transitionMs: 300_000, maxPodGraceSeconds: 0 },
+        ...{ ofAllocatable: false, transitionMs: 300_000, maxPodGraceSeconds: 0, storageLimits: true },
       },
       logLevel: 'info',
       journal: false,

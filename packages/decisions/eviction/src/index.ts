@@ -4,5 +4,6 @@ export { assess, noPressure, thresholdsMet } from './pressure.ts';
 export { rank } from './rank.ts';
 export { type Reclaimable, reclaimableFor } from './reclaim.ts';
 export { type Observation, type Observations, SIGNALS } from './signals.ts';
+export { hasStorageLimit, storageExcess } from './storage-limits.ts';
 export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds } from './thresholds.ts';
 export { graceOf, pressureFailure } from './verdict.ts';

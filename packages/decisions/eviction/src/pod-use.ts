@@ -23,7 +23,8 @@ export interface PodUse {
   readonly memory: number;
   readonly processes: number;
   readonly containers: readonly ContainerUse[];
-  readonly volumes: readonly (DiskUse & { readonly name: string })[];
+  /** `isLocal`: in the node's own files, and removed with the pod. */
+  readonly volumes: readonly (DiskUse & { readonly name: string; readonly isLocal: boolean })[];
 }
 
 /** A pod that could be evicted; `use` is undefined when nothing is known of it. */

@@ -7,6 +7,7 @@ export const signals = Object.keys(SIGNALS) as readonly Signal[];
 export interface Uses {
   readonly priority?: number;
   readonly request?: Readonly<Record<string, string>>;
+  readonly limit?: Readonly<Record<string, string>>;
   readonly memory?: number;
   readonly processes?: number;
   /** Bytes. */
@@ -26,7 +27,9 @@ export function candidate(name: string, uses: Uses): Candidate {
     metadata: { name, namespace: 'default', uid: name },
     spec: {
       ...(uses.priority !== undefined && { priority: uses.priority }),
-      containers: [{ name: 'main', image: 'busybox', resources: { requests: { ...uses.request } } }],
+      containers: [
+        { name: 'main', image: 'busybox', resources: { requests: { ...uses.request }, limits: { ...uses.limit } } },
+      ],
       volumes: Object.keys(volumes).map((volume) => ({
         name: volume,
         emptyDir: volume === 'tmpfs' ? { medium: 'Memory' } : {},
@@ -38,6 +41,9 @@ export function candidate(name: string, uses: Uses): Candidate {
     rootfs: { usedBytes: layer, inodesUsed: inodes },
     logs: { usedBytes: logs, inodesUsed: 0 },
   };
-  const all = Object.entries(volumes).map(([volume, usedBytes]) => ({ name: volume, usedBytes, inodesUsed: 0 }));
+  const all = Object.entries(volumes).map(([volume, usedBytes]) => ({
+    ...{ name: volume, usedBytes, inodesUsed: 0 },
+    isLocal: volume !== 'tmpfs',
+  }));
   return { pod, use: { memory, processes, containers: [container], volumes: all } };
 }

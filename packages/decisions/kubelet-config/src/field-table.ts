@@ -172,7 +172,11 @@ export const fieldTable = {
   registerWithTaints: plain(taints, [], honoured),
   registerNode: pointer(bool, true, honoured),
   tracing: optional(tracing, noEffect),
-  localStorageCapacityIsolation: pointer(bool, true, noEffect),
+  localStorageCapacityIsolation: pointer(
+    bool,
+    true,
+    partly('the sizeLimit of an emptyDir is enforced in any case, and ephemeral-storage stays a resource of the node'),
+  ),
   containerRuntimeEndpoint: plain(string, 'unix:///run/containerd/containerd.sock', honoured),
   imageServiceEndpoint: plain(string, '', refused(oneRuntime)),
   failCgroupV1: pointer(bool, true, honoured),

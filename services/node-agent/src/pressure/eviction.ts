@@ -1,5 +1,5 @@
-import { type Bus, type Cause, CommandFailed, PeerRestarted } from '@kubus/bus';
-import { type Pod, evictPod, freeImages, podRefOf } from '@kubus/contracts';
+import type { Bus, Cause } from '@kubus/bus';
+import { type Pod, type PodFailure, evictPod, freeImages, podRefOf } from '@kubus/contracts';
 import {
   type Candidate,
   type Disks,
@@ -9,9 +9,11 @@ import {
   SIGNALS,
   type Threshold,
   graceOf,
+  hasStorageLimit,
   pressureFailure,
   rank,
   reclaimableFor,
+  storageExcess,
 } from '@kubus/eviction';
 import { Tally } from '@kubus/metrics';
 import type { PodReading } from '@kubus/node-metrics';
@@ -22,6 +24,9 @@ import type { ActivePods } from './active-pods.ts';
 
 /** How long the end of an evicted pod is waited for, in milliseconds; after it the signals are read again in any case. */
 const CLEANUP_MS = 30_000;
+
+/** The grace period of a pod that exceeds its limits, in seconds. */
+const LIMIT_GRACE_SECONDS = 1;
 
 /** How long the removal of images may take, in milliseconds. */
 const RECLAIM_MS = 120_000;
@@ -47,6 +52,15 @@ export interface Need {
   readonly isMetStill: () => Promise<boolean>;
   /** The message that said so. */
   readonly cause: Cause;
+  readonly signal: AbortSignal;
+}
+
+interface PodEviction {
+  readonly failure: PodFailure;
+  readonly graceSeconds: number;
+  /** The signal in the metrics. */
+  readonly counted: string;
+  readonly causes: readonly Cause[];
   readonly signal: AbortSignal;
 }
 
@@ -94,6 +108,37 @@ export class Eviction {
     return this.#evictOne(threshold, need, causes);
   }
 
+  /**
+   * Evicts every pod that uses more of the node's disk than it may. Resolves with true when one was evicted and has ended, or had the time for
+   * it. Nothing is measured while no pod has a limit.
+   */
+  async enforceLimits(disks: () => Promise<Disks | undefined>, signal: AbortSignal): Promise<boolean> {
+    const limited = this.#options.pods.active.filter(hasStorageLimit);
+    const where = limited.length === 0 ? undefined : await disks();
+    if (where === undefined) return false;
+    const uses = await this.#uses();
+    const evicted = await Promise.all(
+      limited.map(async (pod) => {
+        const excess = storageExcess({ pod, use: uses.get(pod.metadata.uid) }, where);
+        if (excess === undefined || !this.#isEvictable(pod)) return false;
+        const eviction = { failure: excess.failure, graceSeconds: LIMIT_GRACE_SECONDS };
+        return this.#evict(pod, { ...eviction, counted: excess.signal, causes: [], signal });
+      }),
+    );
+    return evicted.some(Boolean);
+  }
+
+  async #uses(): Promise<ReadonlyMap<string, PodUse | undefined>> {
+    return new Map((await this.#options.usage()).map((reading) => [reading.ref.uid, useOf(reading)]));
+  }
+
+  /** Critical pods are not, because the node needs them and would not admit its own again. */
+  #isEvictable(pod: Pod): boolean {
+    if (!isCritical(pod)) return true;
+    this.#options.logger.error({ pod: nameOf(pod) }, 'Eviction manager: cannot evict a critical pod');
+    return false;
+  }
+
   async #reclaim(what: Reclaimable, causes: readonly Cause[], signal: AbortSignal): Promise<void> {
     if (what !== 'images') return;
     const { bus, clock, logger } = this.#options;
@@ -117,8 +162,8 @@ export class Eviction {
 
   /** The first pod in the order that can be evicted; at most one. */
   async #evictOne(threshold: Threshold, need: Need, causes: readonly Cause[]): Promise<boolean> {
-    const { logger, pods, usage } = this.#options;
-    const uses = new Map((await usage()).map((reading) => [reading.ref.uid, useOf(reading)]));
+    const { logger, pods, maxPodGraceSeconds } = this.#options;
+    const uses = await this.#uses();
     const candidates = pods.active.map((pod): Candidate => ({ pod, use: uses.get(pod.metadata.uid) }));
     const ranked = rank(threshold.signal, need.disks, candidates);
     logger.info(
@@ -127,43 +172,30 @@ export class Eviction {
     );
     for (const { pod } of ranked) {
       if (need.signal.aborted) return false;
-      if (isCritical(pod)) {
-        logger.error({ pod: nameOf(pod) }, 'Eviction manager: cannot evict a critical pod');
-        continue;
-      }
+      if (!this.#isEvictable(pod)) continue;
       const candidate = { pod, use: uses.get(pod.metadata.uid) };
-      if (await this.#evict(candidate, threshold, need, causes)) return true;
+      const eviction = {
+        failure: pressureFailure(SIGNALS[threshold.signal].resource, candidate, need),
+        graceSeconds: graceOf(threshold, candidate, maxPodGraceSeconds),
+      };
+      const how = { ...eviction, counted: threshold.signal, causes, signal: need.signal };
+      if (await this.#evict(pod, how)) return true;
     }
     logger.info({}, 'Eviction manager: unable to evict any pods from the node');
     return false;
   }
 
-  async #evict(candidate: Candidate, threshold: Threshold, need: Need, causes: readonly Cause[]): Promise<boolean> {
-    const { bus, clock, logger, pods, maxPodGraceSeconds } = this.#options;
-    const { pod } = candidate;
+  /** Rejects when it is unknown whether sync-loop has recorded it: then the signals have to be read again before anything else. */
+  async #evict(pod: Pod, { failure, graceSeconds, counted, causes, signal }: PodEviction): Promise<boolean> {
+    const { bus, clock, logger, pods } = this.#options;
     const { uid } = pod.metadata;
-    const request = {
-      ref: podRefOf(pod),
-      failure: pressureFailure(SIGNALS[threshold.signal].resource, candidate, need),
-      graceSeconds: graceOf(threshold, candidate, maxPodGraceSeconds),
-    };
-    try {
-      const why = [...causes, ...pods.causesOf(uid)];
-      const { result } = await bus.call(evictPod, uid, request, { causes: why });
-      if (!result.evicted) return false;
-    } catch (error) {
-      if (!(error instanceof PeerRestarted) && !(error instanceof CommandFailed)) throw error;
-      // Whether it was recorded is unknown: the signals have to be read again before anything else.
-      logger.warn({ pod: nameOf(pod), err: toError(error) }, 'Eviction manager: pod failed to evict');
-      return true;
-    }
-    this.#evictions.add({ eviction_signal: threshold.signal });
-    logger.info(
-      { pod: nameOf(pod), podUID: uid, message: request.failure.message },
-      'Eviction manager: evicting a pod',
-    );
+    const request = { ref: podRefOf(pod), failure, graceSeconds };
+    const { result } = await bus.call(evictPod, uid, request, { causes: [...causes, ...pods.causesOf(uid)] });
+    if (!result.evicted) return false;
+    this.#evictions.add({ eviction_signal: counted });
+    logger.info({ pod: nameOf(pod), podUID: uid, message: failure.message }, 'Eviction manager: evicting a pod');
     const waited = new AbortController();
-    const stop = AbortSignal.any([need.signal, waited.signal]);
+    const stop = AbortSignal.any([signal, waited.signal]);
     const late = sleep(clock, CLEANUP_MS, stop).then(() => waited.abort());
     await pods.end(uid, stop);
     waited.abort();

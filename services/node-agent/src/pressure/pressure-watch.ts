@@ -3,7 +3,7 @@ import { type NodePressure, type PressureCondition, nodePressure } from '@kubus/
 import { type Observations, type Threshold, assess, noPressure, thresholdsMet, withContainerFs } from '@kubus/eviction';
 import type { SignalReading } from '@kubus/node-usage';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
-import type { Need } from './eviction.ts';
+import type { Eviction, Need } from './eviction.ts';
 
 /** How often the signals are read, in milliseconds (behaviour:eviction, loop). */
 const EVERY_MS = 10_000;
@@ -19,6 +19,8 @@ export interface PressureWatchOptions {
   readonly changed: () => void;
   /** Reclaims what is missing. Resolves with whether a pod was evicted, after which the signals are read again at once. */
   readonly relieve: (need: Need) => Promise<boolean>;
+  /** The same for pods that exceed what they may use of the disk. Omitted: their limits are not enforced. */
+  readonly enforceLimits?: Eviction['enforceLimits'] | undefined;
 }
 
 /** Watches what the node is short of, publishes it, and has it relieved (behaviour:eviction). */
@@ -51,10 +53,11 @@ export class PressureWatch {
   }
 
   async #run(): Promise<void> {
-    const { clock, logger, thresholds } = this.#options;
+    const { clock, logger, thresholds, enforceLimits } = this.#options;
     const { signal } = this.#stopping;
     if (thresholds.length === 0) this.#publish([]);
-    while (thresholds.length > 0 && !signal.aborted) {
+    const isIdle = thresholds.length === 0 && enforceLimits === undefined;
+    while (!isIdle && !signal.aborted) {
       try {
         if (await this.#pass()) continue;
       } catch (error) {
@@ -66,8 +69,18 @@ export class PressureWatch {
 
   /** True when the next one is to follow at once. */
   async #pass(): Promise<boolean> {
-    const { clock, read, transitionMs } = this.#options;
-    const { observations, disks } = await read();
+    const { thresholds, read, enforceLimits } = this.#options;
+    const { signal } = this.#stopping;
+    if (thresholds.length === 0) return (await enforceLimits?.(async () => (await read()).disks, signal)) === true;
+    const reading = await read();
+    const assessed = this.#assess(reading);
+    if ((await enforceLimits?.(() => Promise.resolve(reading.disks), signal)) === true) return true;
+    return this.#relieve(reading, assessed);
+  }
+
+  /** Returns the thresholds that are due. */
+  #assess({ observations, disks }: SignalReading): readonly Threshold[] {
+    const { clock, transitionMs } = this.#options;
     if (disks !== undefined) this.#fit(withContainerFs(this.#options.thresholds, disks));
     this.#noteUnread(this.#thresholds.filter((one) => observations[one.signal] === undefined));
     const { state, conditions, due } = assess(this.#state, {
@@ -75,6 +88,11 @@ export class PressureWatch {
     });
     this.#state = state;
     this.#publish(conditions);
+    return due;
+  }
+
+  async #relieve({ observations, disks }: SignalReading, due: readonly Threshold[]): Promise<boolean> {
+    const { read } = this.#options;
     if (due.length === 0 || this.#cause === undefined) return false;
     return this.#options.relieve({
       ...{ due, observations, disks: disks ?? 'one', cause: this.#cause, signal: this.#stopping.signal },

@@ -156,6 +156,7 @@ function eviction(config: KubeletConfiguration, flags: KubeletFlags): object {
     ofAllocatable: config.enforceNodeAllocatable.includes('pods') && !flags['experimental-allocatable-ignore-eviction'],
     transitionMs: config.evictionPressureTransitionPeriod,
     maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
+    storageLimits: config.localStorageCapacityIsolation,
   };
 }
 

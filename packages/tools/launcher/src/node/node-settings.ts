@@ -147,7 +147,7 @@ export async function writeNodeConfig(
     // Its machine is shared with other programs, whose disks and memory may be full for good.
     eviction: {
       ...{ hard: {}, soft: {}, softGracePeriod: {}, minimumReclaim: {} },
-      ...{ ofAllocatable: false, transitionMs: 300_000, maxPodGraceSeconds: 0 },
+      ...{ ofAllocatable: false, transitionMs: 300_000, maxPodGraceSeconds: 0, storageLimits: true },
     },
     systemCgroups: nodeConfigSchema.shape.systemCgroups.parse({}),
     devices: { topologyPolicy: 'none', topologyScope: 'container' },

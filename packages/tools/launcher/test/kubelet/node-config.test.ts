@@ -113,13 +113,13 @@ describe('the configuration of the services', () => {
       { reserved: { evictionHard: {} }, eviction: { hard: { 'memory.available': '100Mi' }, ofAllocatable: false } },
     ],
     [
-      'evictionHard: {nodefs.available: 5%}\nevictionSoft: {pid.available: "100"}\nevictionSoftGracePeriod: {pid.available: 1m}\nevictionPressureTransitionPeriod: 30s\nevictionMaxPodGracePeriod: 60',
+      'evictionHard: {nodefs.available: 5%}\nevictionSoft: {pid.available: "100"}\nevictionSoftGracePeriod: {pid.available: 1m}\nevictionPressureTransitionPeriod: 30s\nevictionMaxPodGracePeriod: 60\nlocalStorageCapacityIsolation: false',
       ['--eviction-minimum-reclaim=nodefs.available=1Gi'],
       {
         eviction: {
           ...{ hard: { 'nodefs.available': '5%' }, soft: { 'pid.available': '100' } },
           ...{ softGracePeriod: { 'pid.available': '1m' }, minimumReclaim: { 'nodefs.available': '1Gi' } },
-          ...{ transitionMs: 30_000, maxPodGraceSeconds: 60 },
+          ...{ transitionMs: 30_000, maxPodGraceSeconds: 60, storageLimits: false },
         },
       },
     ],
