@@ -5,7 +5,7 @@ import { goTo, inChromium, rows } from './page-rig.ts';
 
 inChromium('faults on the page in Chromium', (rig) => {
   afterEach(() => rig.ask('DELETE', '/faults'));
-  const mark = (page: Page): Locator => page.getByRole('status').filter({ hasText: 'in force' });
+  const mark = (page: Page): Locator => page.getByRole('status').filter({ hasText: 'active fault' });
 
   test.each(['light', 'dark'] as const)('that are active are listed and counted, accessibly in %s', async (theme) => {
     const { page, complaints } = await rig.open('/before/faults', theme);
