@@ -30,7 +30,7 @@ const { pods, step, atOnce, hosted } = new Command('memory')
 const node = await BenchNode.start(...(hosted === true ? ['--hosted'] : []));
 try {
   const measured: Record<string, PerProcess> = {};
-  for (let done = 0; done < pods; ) {
+  for (let done = 0; done < pods;) {
     const end = Math.min(done + step, pods);
     while (done < end) {
       const names = podNames(`p${done}`, Math.min(atOnce, end - done));

@@ -72,7 +72,10 @@ onNode('the life of a pod is recorded, exported to a file, and read back unchang
   const timeline = await files.ask<PodTimeline>(`/recordings/other/pods/${ref.uid}`);
   expect(timeline.pod).toMatchObject({ name: ref.name, namespace: ref.namespace, worker: 'finished' });
   expect(timeline.paths.map(({ what }) => what).sort()).toEqual(['start', 'stop']);
-  expect(timeline.answer).toMatchObject({ state: 'deleted', sentence: expect.stringMatching(/^Deleted; its stop took /) });
+  expect(timeline.answer).toMatchObject({
+    state: 'deleted',
+    sentence: expect.stringMatching(/^Deleted; its stop took /),
+  });
   const own = await page.ask<PodTimeline>(`/recordings/life/pods/${ref.uid}`);
   expect(timeline).toEqual(own);
   // The list, which does not read every message, agrees with the story.

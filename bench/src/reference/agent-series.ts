@@ -17,7 +17,7 @@ export interface SeriesSizes {
 }
 
 /** Pods at once: milliseconds until the last one was Ready, and removed, and the agent's CPU in milliseconds a pod. */
-export interface Burst {
+interface Burst {
   readonly created: number;
   readonly removed: number;
   readonly cpuStart: PerProcess;
