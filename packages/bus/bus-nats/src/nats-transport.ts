@@ -1,4 +1,4 @@
-import { type FactListener, HEADER, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
+import { type FactListener, type FactMessage, HEADER, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
@@ -84,11 +84,10 @@ export class NatsTransport implements Transport {
 
   publish(message: WireMessage): void {
     if (!this.#connected) return;
-    this.#checkSize(message);
-    this.#connection.publish(message.subject, message.data, {
-      headers: toNats(message.headers),
-      ...(message.reply !== undefined && { reply: message.reply }),
-    });
+    // The text may be made only now.
+    const { subject, headers, data, reply } = message;
+    this.#checkSize({ subject, headers, data });
+    this.#connection.publish(subject, data, { headers: toNats(headers), ...(reply !== undefined && { reply }) });
   }
 
   subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel {
@@ -108,7 +107,7 @@ export class NatsTransport implements Transport {
     return () => this.#end(subscription);
   }
 
-  async storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  async storeFact(key: string, { data, headers }: FactMessage): Promise<void> {
     const subject = storeSubject(this.#node, key);
     this.#checkSize({ subject, data, headers });
     await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });

@@ -22,6 +22,7 @@ import { type CommandHandler, CommandServer, type CommandServerOptions, type Ser
 import { type Cause, checkNotRepeated, checkType, decodeEnvelope } from './envelope.ts';
 import { FactOwner } from './fact-owner.ts';
 import { type FactHandlers, FactReader } from './fact-reader.ts';
+import { payloadOf, valueOf, withPayload } from './payload.ts';
 import { Publisher, type PublisherId } from './publisher.ts';
 import { Refusals } from './refusals.ts';
 import type { Transport } from './transport.ts';
@@ -221,7 +222,8 @@ export class Bus {
       ...options,
       pod: options.pod ?? (declaration.key === 'pod' ? key : undefined),
     });
-    this.transport.publish({ subject: subjectOf(this.node, declaration, key), headers, data: JSON.stringify(payload) });
+    const subject = subjectOf(this.node, declaration, key);
+    this.transport.publish(withPayload({ subject, headers }, payloadOf(this.transport, payload)));
     return cause;
   }
 
@@ -233,7 +235,7 @@ export class Bus {
         checkNotRepeated(message);
         const envelope = decodeEnvelope(message.headers, this.#options.clock.now());
         checkType(envelope, type);
-        const payload = declaration.payload.parse(JSON.parse(message.data));
+        const payload = valueOf(declaration.payload, message);
         const key = keyOf(message.subject);
         listener({ payload, key, source: envelope.source, time: envelope.time, cause: envelope.cause });
       } catch (error) {

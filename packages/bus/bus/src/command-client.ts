@@ -20,6 +20,7 @@ import {
   parseCommandNumber,
 } from './command.ts';
 import { type Cause, HEADER, checkNotRepeated, decodeEnvelope } from './envelope.ts';
+import { type Payload, payloadOf, valueOf, withPayload } from './payload.ts';
 import type { Publisher, PublisherId } from './publisher.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
@@ -58,7 +59,7 @@ interface Pending {
   readonly key: string;
   readonly window: Window;
   readonly seq: number;
-  readonly data: (server: ServiceInstance) => string;
+  readonly payload: (server: ServiceInstance) => Payload;
   readonly causes: readonly Cause[];
   readonly resolve: (result: CommandResult<unknown>) => void;
   readonly reject: (error: Error) => void;
@@ -147,7 +148,7 @@ export class CommandClient {
         key,
         window,
         seq,
-        data: dataOf(request),
+        payload: payloadFor(this.#transport, request),
         causes: options.causes ?? [],
         // The server's answer is parsed with the same declaration before it gets here.
         resolve: resolve as (result: CommandResult<unknown>) => void,
@@ -213,12 +214,9 @@ export class CommandClient {
     headers[HEADER.command] = formatCommandNumber({ token: window.token, seq, low: Math.min(...window.open) });
     headers[HEADER.server] = String(server.epoch);
     try {
-      this.#transport.publish({
-        subject: commandSubject(node, declaration, key, this.#caller),
-        headers,
-        data: pending.data(server),
-        reply: replySubject(node, this.#caller, key, declaration.server),
-      });
+      const subject = commandSubject(node, declaration, key, this.#caller);
+      const reply = replySubject(node, this.#caller, key, declaration.server);
+      this.#transport.publish(withPayload({ subject, headers, reply }, pending.payload(server)));
     } catch (error) {
       this.#settle(pending).reject(toError(error));
       return;
@@ -260,13 +258,13 @@ export class CommandClient {
         this.#schedule(pending);
         return;
       case 'done': {
-        const result = pending.declaration.result.parse(JSON.parse(message.data));
+        const result = valueOf(pending.declaration.result, message);
         this.#settle(pending).resolve({ result, cause: envelope.cause });
         return;
       }
       case 'failed':
       case 'refused': {
-        const { code, message: text, context } = failureSchema.parse(JSON.parse(message.data));
+        const { code, message: text, context } = valueOf(failureSchema, message);
         const Kind = message.headers[HEADER.status] === 'failed' ? CommandFailed : CommandRefused;
         this.#settle(pending).reject(new Kind(code, text, { context }));
         return;
@@ -284,14 +282,17 @@ export class CommandClient {
   }
 }
 
-function dataOf<Request>(request: RequestFor<Request>): (server: ServiceInstance) => string {
+function payloadFor<Request>(
+  transport: Transport,
+  request: RequestFor<Request>,
+): (server: ServiceInstance) => Payload {
   if (typeof request === 'function') {
     // Requests of commands are objects.
     const make = request as (server: ServiceInstance) => Request;
-    return (server) => JSON.stringify(make(server));
+    return (server) => payloadOf(transport, make(server));
   }
-  const data = JSON.stringify(request);
-  return () => data;
+  const payload = payloadOf(transport, request);
+  return () => payload;
 }
 
 function pendingId(declaration: AnyCommand, key: string, token: number, seq: number): string {

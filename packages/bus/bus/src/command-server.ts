@@ -9,6 +9,7 @@ import {
   formatCommandNumber,
 } from './command.ts';
 import { type Cause, type Envelope, HEADER, checkType, withStartTime } from './envelope.ts';
+import { type Payload, payloadOf, valueOf, withPayload } from './payload.ts';
 import type { Publisher } from './publisher.ts';
 import { type ReceivedCommand, readCommand } from './received-command.ts';
 import type { Refusals } from './refusals.ts';
@@ -50,7 +51,7 @@ export interface CommandEntry {
   readonly settled: Promise<void>;
   began: boolean;
   dropped: boolean;
-  outcome: { status: 'done' | 'failed'; data: string } | undefined;
+  outcome: { status: 'done' | 'failed'; payload: Payload } | undefined;
 }
 
 /** @internal The commands of one client that are still open. */
@@ -154,33 +155,34 @@ export class CommandServer {
     // Sent to an earlier start of this server, or to the one that follows: its sender sends it again when it has received that epoch.
     if (received.serverEpoch !== this.#epoch) return;
     const { envelope, number, key } = received;
-    const answer = (status: CommandStatus, data: string) =>
-      this.#reply(declaration, received, envelope.cause, status, data);
+    const answer = (status: CommandStatus, payload: Payload) =>
+      this.#reply(declaration, received, envelope.cause, status, payload);
     let request: Request;
     try {
       checkType(envelope, typeOf(declaration));
-      request = declaration.request.parse(JSON.parse(message.data));
+      request = valueOf(declaration.request, message);
     } catch (error) {
-      answer('refused', failure({ code: 'invalid', message: toError(error).message, context: {} }));
+      answer('refused', this.#failure({ code: 'invalid', message: toError(error).message, context: {} }));
       throw error;
     }
     if (declaration.fenced) this.#fenceFirst(key, envelope, number, () => fencesFirst?.({ key, request }));
     const window = declaration.fenced ? this.fencedWindow(key, envelope, number) : this.#openWindow(envelope, number);
     if ('code' in window) {
-      answer('refused', failure(window));
+      answer('refused', this.#failure(window));
       return;
     }
     this.#advance(window, number.low);
     const known = this.known(window, number.seq);
     if (known === 'read') return;
     if (known !== undefined) {
-      if (known.outcome === undefined) answer('attached', arrived('attached'));
-      else answer(known.outcome.status, known.outcome.data);
+      if (known.outcome === undefined) answer('attached', this.#arrived('attached'));
+      else answer(known.outcome.status, known.outcome.payload);
       return;
     }
     let { cause } = envelope;
     const onTurn = () => (cause = withStartTime(cause, this.#clock.now()));
-    const finish = (status: CommandStatus, data: string) => this.#reply(declaration, received, cause, status, data);
+    const finish = (status: CommandStatus, payload: Payload) =>
+      this.#reply(declaration, received, cause, status, payload);
     this.#run(window, number, { answer: finish, onTurn }, (begin) =>
       handler({
         ...{ request, key, source: envelope.source, token: number.token, begin },
@@ -199,7 +201,7 @@ export class CommandServer {
   #run(
     window: CommandWindow,
     number: CommandNumber,
-    { answer, onTurn }: { answer: (status: CommandStatus, data: string) => void; onTurn: () => void },
+    { answer, onTurn }: { answer: (status: CommandStatus, payload: Payload) => void; onTurn: () => void },
     run: (begin: () => boolean) => Promise<unknown>,
   ): void {
     let settle: () => void = () => undefined;
@@ -211,13 +213,13 @@ export class CommandServer {
     };
     window.entries.set(number.seq, entry);
     const accepted: Cancel = this.#clock.after(ACCEPTED_MS, () => {
-      if (!entry.dropped) answer('accepted', arrived('accepted'));
+      if (!entry.dropped) answer('accepted', this.#arrived('accepted'));
     });
-    const finish = (status: 'done' | 'failed', data: string) => {
+    const finish = (status: 'done' | 'failed', payload: Payload) => {
       accepted();
-      entry.outcome = { status, data };
+      entry.outcome = { status, payload };
       settle();
-      if (!entry.dropped) answer(status, data);
+      if (!entry.dropped) answer(status, payload);
     };
     let waits = false;
     const begin = () => {
@@ -228,8 +230,8 @@ export class CommandServer {
     const running = new Promise((resolve) => resolve(run(begin)));
     waits = true;
     running.then(
-      (result) => finish('done', JSON.stringify(result ?? {})),
-      (error: unknown) => finish('failed', failure(describe(toError(error)))),
+      (result) => finish('done', payloadOf(this.#transport, result ?? {})),
+      (error: unknown) => finish('failed', this.#failure(describe(toError(error)))),
     );
   }
 
@@ -297,7 +299,7 @@ export class CommandServer {
     { envelope, number, replies: subject }: ReceivedCommand,
     cause: Cause,
     status: CommandStatus,
-    data: string,
+    payload: Payload,
   ): void {
     const { headers } = this.#publisher.stamp(`${declaration.area}.reply.${declaration.name}/${declaration.version}`, {
       pod: envelope.pod,
@@ -305,7 +307,7 @@ export class CommandServer {
     });
     headers[HEADER.command] = formatCommandNumber(number);
     headers[HEADER.status] = status;
-    this.#publishReply({ subject, headers, data });
+    this.#publishReply(withPayload({ subject, headers }, payload));
   }
 
   #publishReply(message: WireMessage): void {
@@ -313,9 +315,18 @@ export class CommandServer {
       this.#transport.publish(message);
     } catch (error) {
       this.#logger.error({ subject: message.subject, err: toError(error) }, 'a reply could not be sent');
+      const { subject } = message;
       const headers = { ...message.headers, [HEADER.status]: 'failed' };
-      this.#transport.publish({ ...message, headers, data: failure(describe(toError(error))) });
+      this.#transport.publish(withPayload({ subject, headers }, this.#failure(describe(toError(error)))));
     }
+  }
+
+  #arrived(status: Arrived['status']): Payload {
+    return payloadOf(this.#transport, { status } satisfies Arrived);
+  }
+
+  #failure(value: Failure): Payload {
+    return payloadOf(this.#transport, value);
   }
 }
 
@@ -334,14 +345,6 @@ function fencedOff(pod: string, window: CommandWindow): FencedOff {
       context: { pod, holder: window.source, term: window.term, epoch: window.token },
     },
   );
-}
-
-function arrived(status: Arrived['status']): string {
-  return JSON.stringify({ status } satisfies Arrived);
-}
-
-function failure(value: Failure): string {
-  return JSON.stringify(value);
 }
 
 /** The parts of an error that are sent over the bus: code, message and context of Kubus' own errors; only the message of others. */

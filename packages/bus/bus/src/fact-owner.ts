@@ -2,6 +2,7 @@ import { type FactDeclaration, completeKey, factKey, factPattern } from '@kubus/
 import { type Cancel, type Clock, type Logger, toError } from '@kubus/ports';
 import { type Cause, HEADER, decodeEnvelope } from './envelope.ts';
 import { compareRanks, rankOf } from './fact-rank.ts';
+import { type Payload, payloadOf, withPayload } from './payload.ts';
 import type { Publisher, PublisherId } from './publisher.ts';
 import { MessageTooLarge, type Transport } from './transport.ts';
 
@@ -20,9 +21,12 @@ const RECOMPLETE_MS = 60_000;
 /** How long after a connection the store is compared with the owner's entries, in milliseconds. */
 const SWEEP_MS = 30_000;
 
+/** The payload of a mark that a key is removed. */
+const NOTHING: Payload = { data: '' };
+
 interface Entry {
   readonly key: string;
-  readonly data: string;
+  readonly payload: Payload;
   readonly headers: Readonly<Record<string, string>>;
   readonly removed: boolean;
   stored: boolean;
@@ -91,7 +95,7 @@ export class FactOwner<T> {
 
   /** Replaces the value under `key`. Returns the cause to which later messages refer. */
   put(key: string, value: T, options: FactPutOptions = {}): Cause {
-    return this.#set(factKey(this.#declaration, key), JSON.stringify(value), false, options);
+    return this.#set(factKey(this.#declaration, key), payloadOf(this.#transport, value), false, options);
   }
 
   /**
@@ -104,7 +108,7 @@ export class FactOwner<T> {
     // A key that was taken over from another instance may have messages of that instance.
     if (entry === undefined ? !this.#shared || !this.#terms.has(stored) : entry.removed) return undefined;
     const follows = options.causes === undefined && entry !== undefined ? following(entry.headers) : {};
-    const cause = this.#set(stored, '', true, { ...follows, ...options });
+    const cause = this.#set(stored, NOTHING, true, { ...follows, ...options });
     this.#recompleteSoon();
     return cause;
   }
@@ -120,7 +124,7 @@ export class FactOwner<T> {
     this.#terms.set(stored, term);
     this.#released.delete(stored);
     const entry = this.#entries.get(stored);
-    if (entry !== undefined) this.#set(stored, entry.data, entry.removed, following(entry.headers));
+    if (entry !== undefined) this.#set(stored, entry.payload, entry.removed, following(entry.headers));
   }
 
   /**
@@ -177,13 +181,13 @@ export class FactOwner<T> {
     });
   }
 
-  #set(key: string, data: string, removed: boolean, options: FactPutOptions): Cause {
+  #set(key: string, payload: Payload, removed: boolean, options: FactPutOptions): Cause {
     const { headers, cause } = this.#publisher.stamp(this.#declaration, options);
     headers[HEADER.version] = String(++this.#version);
     const term = this.#terms.get(key);
     if (term !== undefined) headers[HEADER.term] = String(term);
     if (removed) headers[HEADER.removed] = 'true';
-    const entry: Entry = { key, data, headers, removed, stored: false };
+    const entry: Entry = { key, payload, headers, removed, stored: false };
     this.#entries.set(entry.key, entry);
     if (this.#transport.connected) this.#store(entry);
     return cause;
@@ -191,7 +195,7 @@ export class FactOwner<T> {
 
   #store(entry: Entry): void {
     if (this.#failed.has(entry.key)) this.#failed.set(entry.key, entry);
-    this.#transport.storeFact(entry.key, entry.data, entry.headers).then(
+    this.#transport.storeFact(entry.key, withPayload({ headers: entry.headers }, entry.payload)).then(
       () => {
         entry.stored = true;
         this.#tooLarge.delete(entry.key);
@@ -245,7 +249,7 @@ export class FactOwner<T> {
     headers[HEADER.version] = String(++this.#version);
     const mark: Entry = {
       key: this.#markKey,
-      data: JSON.stringify({ keys }),
+      payload: payloadOf(this.#transport, { keys }),
       headers,
       removed: false,
       stored: false,
@@ -276,7 +280,7 @@ export class FactOwner<T> {
         if (settled || headers[HEADER.removed] !== undefined) return;
         const claimed = this.#terms.has(key);
         if (!claimed) this.#terms.set(key, rankOf(headers).term);
-        this.#set(key, '', true, following(headers));
+        this.#set(key, NOTHING, true, following(headers));
         if (!claimed) this.#terms.delete(key);
       },
       present: () => undefined,

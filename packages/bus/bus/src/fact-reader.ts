@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type Cause, type Envelope, HEADER, checkNotRepeated, checkType, decodeEnvelope } from './envelope.ts';
 import { type FactRank, compareRanks, rankOf } from './fact-rank.ts';
 import { joinSharing, parseShared, unreadFact } from './fact-value.ts';
+import { valueOf } from './payload.ts';
 import type { Refusals } from './refusals.ts';
 import type { Transport, WireMessage } from './transport.ts';
 
@@ -181,6 +182,10 @@ export class FactReader<T> {
   }
 
   #factOf(about: Omit<Fact<T>, 'value'>, message: WireMessage, previous: Fact<T> | undefined): Fact<T> {
+    if (message.value !== undefined) {
+      this.#unread.delete(about.key);
+      return { ...about, value: message.value as T };
+    }
     const { payload } = this.#declaration;
     const parse = () => parseShared(payload, this.#type, about.cause.id, message.data);
     if (this.#handlers.lazy !== true) return { ...about, value: parse() };
@@ -264,7 +269,7 @@ export class FactReader<T> {
       if (envelope.epoch < known.epoch) return;
       if (envelope.epoch === known.epoch && version <= known.version) return;
     }
-    const { keys } = completionSchema.parse(JSON.parse(message.data));
+    const { keys } = valueOf(completionSchema, message);
     this.#tryComplete(envelope.source, {
       epoch: envelope.epoch,
       version,

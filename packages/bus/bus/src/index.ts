@@ -24,4 +24,5 @@ export { type Fact, type FactHandlers, FactReader, completionSchema } from './fa
 export { Publisher, type PublisherId } from './publisher.ts';
 export { Refusals } from './refusals.ts';
 export type { StoredMessage } from './stored-message.ts';
-export { type FactListener, MessageTooLarge, type Transport, type WireMessage } from './transport.ts';
+export { type Payload, withPayload } from './payload.ts';
+export { type FactListener, type FactMessage, MessageTooLarge, type Transport, type WireMessage } from './transport.ts';

@@ -34,7 +34,7 @@ export function announceServer(bus: Bus, service: ServiceName, clock: Clock, sea
   const { headers } = new Publisher({ publisherId: bus, clock, ids }).stamp(serviceInstance, {});
   const value = { service, epoch: bus.epoch, version: '0', pid: 1, startedAt: '2030-01-01T00:00:00Z', sealKey };
   const key = factKey(serviceInstance, bus.instance);
-  return bus.transport.storeFact(key, JSON.stringify(value), { ...headers, [HEADER.version]: '0' });
+  return bus.transport.storeFact(key, { data: JSON.stringify(value), headers: { ...headers, [HEADER.version]: '0' } });
 }
 
 /** A broker inside a test: messages arrive at once, in order and everywhere. */
@@ -79,8 +79,8 @@ export class LocalBroker {
         if (member.alive) this.#deliver(message);
       },
       subscribe: (pattern, listener) => this.#subscribe({ pattern, listener: whileAlive(listener) }),
-      storeFact: (key, data, headers) => {
-        if (member.alive) this.#store(key, { subject: this.#subject(key), headers, data });
+      storeFact: (key, fact) => {
+        if (member.alive) this.#store(key, { ...fact, subject: this.#subject(key) });
         return Promise.resolve();
       },
       watchFacts: (pattern, listener) =>

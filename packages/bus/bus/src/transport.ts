@@ -1,17 +1,19 @@
 import { type Cancel, KubusError } from '@kubus/ports';
+import type { Payload } from './payload.ts';
 
 /** A message in the form in which a transport carries it. */
-export interface WireMessage {
+export interface WireMessage extends Payload {
   readonly subject: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text; empty where a message has no payload (a removed fact). */
-  readonly data: string;
   /** The subject on which the sender expects answers. */
   readonly reply?: string;
 }
 
 /** Thrown when a message is larger than a limit of the broker: it fails whenever it is sent. */
 export class MessageTooLarge extends KubusError {}
+
+/** A value of a fact, or the mark that it is removed. */
+export type FactMessage = Omit<WireMessage, 'subject' | 'reply'>;
 
 export interface FactListener {
   message(message: WireMessage): void;
@@ -26,6 +28,8 @@ export interface FactListener {
  * then connected again; owners then publish all their facts again and readers open their watches again.
  */
 export interface Transport {
+  /** Messages of this process can be delivered to others of its services as values; see {@link Payload}. Default: false. */
+  readonly keepsValues?: boolean;
   /** True while messages are delivered and the fact store answers. */
   readonly connected: boolean;
   /** Calls the listener with each change of {@link connected}. */
@@ -35,7 +39,7 @@ export interface Transport {
   /** Delivers matching messages until cancelled, across reconnections. Facts are delivered only by {@link watchFacts}. */
   subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel;
   /** Stores the last value of `key` (a subject without `kubus.<node>.`); resolves when it is stored. Rejects with {@link MessageTooLarge}. */
-  storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void>;
+  storeFact(key: string, fact: FactMessage): Promise<void>;
   /** Delivers the stored facts under `pattern`, then changes. Ends silently when the connection is lost. */
   watchFacts(pattern: string, listener: FactListener): Cancel;
 }

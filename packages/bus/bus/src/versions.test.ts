@@ -29,7 +29,7 @@ async function readerAndWorker() {
     say: async (payload: object, headers: Record<string, string> = {}) => {
       version += 1;
       const message = { ...first.headers, [HEADER.version]: String(version), ...headers };
-      await worker.transport.storeFact(factKey(podWorker, 'u1'), JSON.stringify(payload), message);
+      await worker.transport.storeFact(factKey(podWorker, 'u1'), { data: JSON.stringify(payload), headers: message });
       await settled();
     },
     refused: () => broker.said.filter(({ headers }) => headers[HEADER.type] === 'service.event.refused/1'),

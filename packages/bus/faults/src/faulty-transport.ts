@@ -1,4 +1,4 @@
-import { type FactListener, HEADER, type Transport, type WireMessage, decodeEnvelope } from '@kubus/bus';
+import { type FactListener, type FactMessage, HEADER, type Transport, type WireMessage, decodeEnvelope } from '@kubus/bus';
 import { type ActiveFault, ROOT, encodeToken } from '@kubus/contracts';
 import type { Cancel, Clock } from '@kubus/ports';
 import { Channel } from './channel.ts';
@@ -51,6 +51,10 @@ export class FaultyTransport implements Transport {
     this.#sending = this.#channel();
   }
 
+  get keepsValues(): boolean {
+    return this.#inner.keepsValues === true;
+  }
+
   get connected(): boolean {
     return this.#inner.connected;
   }
@@ -72,12 +76,12 @@ export class FaultyTransport implements Transport {
     };
   }
 
-  storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
-    const fate = this.#fate({ subject: this.#prefix + key, headers, data }, 'sender');
+  storeFact(key: string, fact: FactMessage): Promise<void> {
+    const fate = this.#fate({ subject: this.#prefix + key, headers: fact.headers }, 'sender');
     // The caller does not notice.
     if (fate.dropped) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const store = () => void this.#inner.storeFact(key, data, headers).then(resolve, reject);
+      const store = () => void this.#inner.storeFact(key, fact).then(resolve, reject);
       this.#sending.pass(this.#prefix + key, fate, store);
     });
   }
@@ -154,7 +158,7 @@ export class FaultyTransport implements Transport {
     return channel;
   }
 
-  #fate({ subject, headers }: WireMessage, side: Disturbance['side']): Fate {
+  #fate({ subject, headers }: Pick<WireMessage, 'subject' | 'headers'>, side: Disturbance['side']): Fate {
     const { instance, random, clock, onDisturbed } = this.#options;
     const below = subject.slice(this.#prefix.length);
     const message = {

@@ -58,7 +58,7 @@ class Ends {
         this.listener = listener;
         return () => undefined;
       },
-      storeFact: (_key, data) => {
+      storeFact: (_key, { data }) => {
         this.stored.push(data);
         return Promise.resolve();
       },
@@ -107,7 +107,7 @@ describe('sent messages', () => {
     });
     for (const name of names(3)) {
       const { headers } = publisher.stamp('sync.fact.wake/1', { pod: 'u' });
-      await ends.faulty.storeFact('sync.fact.wake.u', name, headers);
+      await ends.faulty.storeFact('sync.fact.wake.u', { data: name, headers });
     }
     expect(ends.stored).toEqual(['0', '2']);
     expect(ends.disturbed).toEqual([

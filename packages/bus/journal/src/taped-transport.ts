@@ -1,4 +1,4 @@
-import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import { type FactListener, type FactMessage, type Transport, type WireMessage, withPayload } from '@kubus/bus';
 import { type Cancel, toError } from '@kubus/ports';
 import type { Arrival, Tape } from './tape.ts';
 import { unpack } from './values.ts';
@@ -30,6 +30,10 @@ export class TapedTransport implements Transport {
     );
   }
 
+  get keepsValues(): boolean {
+    return this.#real?.keepsValues === true;
+  }
+
   get connected(): boolean {
     return this.#connected;
   }
@@ -55,14 +59,14 @@ export class TapedTransport implements Transport {
     );
   }
 
-  storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  storeFact(key: string, fact: FactMessage): Promise<void> {
     // In the form in which it is seen on the bus.
-    const message: WireMessage = { subject: `kubus.${this.#node}.${key}`, headers, data };
+    const message: WireMessage = withPayload({ subject: `kubus.${this.#node}.${key}`, headers: fact.headers }, fact);
     return new Promise((resolve, reject) => {
       const close = this.#tape.open(
         { out: message },
         (arrive) => {
-          this.#real?.storeFact(key, data, headers).then(
+          this.#real?.storeFact(key, fact).then(
             () => arrive({ value: null }),
             (error: unknown) => arrive({ value: toError(error).message }),
           );

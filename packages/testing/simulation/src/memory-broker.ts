@@ -1,4 +1,4 @@
-import type { FactListener, Transport, WireMessage } from '@kubus/bus';
+import type { FactListener, FactMessage, Transport, WireMessage } from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
 import type { Cancel } from '@kubus/ports';
 import type { Scheduler } from './scheduler.ts';
@@ -218,7 +218,7 @@ export class MemoryConnection implements Transport {
     };
   }
 
-  storeFact(key: string, data: string, headers: Readonly<Record<string, string>>): Promise<void> {
+  storeFact(key: string, { data, headers }: FactMessage): Promise<void> {
     if (this.#dead) return new Promise(() => undefined);
     if (!this.#connected) return Promise.reject(new Error('not connected'));
     // One connection's facts are stored in the order in which it sent them.

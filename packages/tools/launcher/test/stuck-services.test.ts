@@ -115,8 +115,8 @@ async function announce(broker: LocalBroker, epoch: number, self: { pid: number;
   const { headers } = publisher.stamp(serviceInstance, {});
   const value = { service: 'prober', epoch, version: '0', startedAt: 'now', ...self };
   const { transport } = broker.join('prober', systemClock, epoch).bus;
-  const versioned = { ...headers, [HEADER.version]: '1' };
-  await transport.storeFact(factKey(serviceInstance, instance), JSON.stringify(value), versioned);
+  const fact = { data: JSON.stringify(value), headers: { ...headers, [HEADER.version]: '1' } };
+  await transport.storeFact(factKey(serviceInstance, instance), fact);
 }
 
 describe('a service that no longer answers is ended and started again, counted and reported:', () => {
