@@ -1,6 +1,6 @@
-import { Bus } from '@kubus/bus';
+import { Bus, DirectDelivery } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
-import { type AnyFact, type ServiceName, contractsOf, typeOf } from '@kubus/contracts';
+import { type AnyFact, type ServiceName, contractsOf, serviceContracts, typeOf } from '@kubus/contracts';
 import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
@@ -86,7 +86,12 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
       createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
     }
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
-    await Promise.all(present.map(async (definition) => running.push(await runService(definition, config, slot))));
+    const services = present.map(({ name }) => name);
+    const direct = services.length > 1 ? directDelivery(config, services, slot) : undefined;
+    const start = async (definition: ServiceDefinition) => {
+      running.push(await runService(definition, config, slot, direct));
+    };
+    await Promise.all(present.map(start));
   } catch (error) {
     report(error, 'cannot start');
     await endProcess(1);
@@ -101,11 +106,20 @@ function parseArguments(): { config: string; slot: number } {
   return { config, slot: Number(slot) };
 }
 
+/** The services of this process exchange their messages directly. */
+function directDelivery(config: NodeConfig, services: readonly ServiceName[], slot: number): DirectDelivery {
+  const logger = createLogger({ service: 'direct', instance: services.join(','), level: config.logLevel });
+  const soon = (step: () => void) => void setImmediate(step);
+  const options = { node: config.node, services, slot, others: [], contracts: serviceContracts };
+  return new DirectDelivery({ ...options, clock: systemClock, logger, soon });
+}
+
 /** Starts one instance of a service in this process. */
 async function runService(
   definition: ServiceDefinition,
   config: NodeConfig,
   slotNumber: number,
+  direct: DirectDelivery | undefined,
 ): Promise<RunningService> {
   const service = definition.name;
   const instance = `${service}-${slotNumber}`;
@@ -125,7 +139,7 @@ async function runService(
   const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
   const disturbed = config.faults && definition.undisturbed !== true;
   const joining = {
-    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger },
+    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger, direct },
     // Services affected by faults do not handle the rules: these arrive outside of their bus.
     ...(!disturbed && { contracts: contractsOf(config) }),
     onVerbosity: followLogLevel(logger),
@@ -172,6 +186,7 @@ async function runService(
       await started.stop();
       faulty?.leave();
       journal?.end();
+      direct?.leave(service);
       // Without NATS the remaining messages cannot be sent.
       await connection.drain().catch(() => connection.close());
       await http.close();

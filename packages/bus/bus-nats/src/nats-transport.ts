@@ -1,4 +1,11 @@
-import { type FactListener, type FactMessage, HEADER, MessageTooLarge, type Transport, type WireMessage } from '@kubus/bus';
+import {
+  type FactListener,
+  type FactMessage,
+  HEADER,
+  MessageTooLarge,
+  type Transport,
+  type WireMessage,
+} from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';

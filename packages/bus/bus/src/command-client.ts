@@ -282,10 +282,7 @@ export class CommandClient {
   }
 }
 
-function payloadFor<Request>(
-  transport: Transport,
-  request: RequestFor<Request>,
-): (server: ServiceInstance) => Payload {
+function payloadFor<Request>(transport: Transport, request: RequestFor<Request>): (server: ServiceInstance) => Payload {
   if (typeof request === 'function') {
     // Requests of commands are objects.
     const make = request as (server: ServiceInstance) => Request;

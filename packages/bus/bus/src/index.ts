@@ -19,6 +19,9 @@ export {
   parseCause,
   parseTime,
 } from './envelope.ts';
+export { DirectDelivery, type DirectDeliveryOptions, type Delivery } from './direct/direct-delivery.ts';
+export type { DirectTransport } from './direct/direct-transport.ts';
+export { followShares } from './direct/follow-shares.ts';
 export type { FactOwner } from './fact-owner.ts';
 export { type Fact, type FactHandlers, FactReader, completionSchema } from './fact-reader.ts';
 export { Publisher, type PublisherId } from './publisher.ts';

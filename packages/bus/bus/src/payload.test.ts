@@ -4,14 +4,13 @@ import * as z from 'zod';
 import { frozenCopy, payloadOf, valueOf, withPayload } from './payload.ts';
 
 const inProcess = { keepsValues: true };
-const anyJson = fc.anything({ withDate: true, withBigInt: false, withNullPrototype: false, key: fc.string() });
-/** JSON has no text for these alone. */
-const isText = (value: unknown) => JSON.stringify(value) !== undefined;
+/** JSON has no text for `undefined` alone. */
+const anyJson = fc.anything({ withDate: true }).filter((value) => value !== undefined);
 
 describe('a frozen copy', () => {
   test('is what its JSON text would be parsed to, and has the same text', () => {
     fc.assert(
-      fc.property(anyJson.filter(isText), (value) => {
+      fc.property(anyJson, (value) => {
         const text = JSON.stringify(value);
         expect(frozenCopy(value)).toEqual(JSON.parse(text));
         expect(JSON.stringify(frozenCopy(value))).toBe(text);

@@ -54,7 +54,7 @@ export function frozenCopy(value: unknown): unknown {
   if (typeof value === 'bigint') throw new TypeError('JSON has no bigint');
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return Object.freeze(value.map((one) => (isNothing(one) ? null : frozenCopy(one))));
-  if ('toJSON' in value && typeof value.toJSON === 'function') return frozenCopy(value.toJSON());
+  if (hasJson(value)) return frozenCopy(value.toJSON());
   const copy: Record<string, unknown> = {};
   for (const name of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[name];
@@ -63,6 +63,10 @@ export function frozenCopy(value: unknown): unknown {
     else copy[name] = frozenCopy(member);
   }
   return Object.freeze(copy);
+}
+
+function hasJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
 }
 
 /** What JSON leaves out of an object. */

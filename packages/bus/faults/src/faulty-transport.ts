@@ -1,4 +1,11 @@
-import { type FactListener, type FactMessage, HEADER, type Transport, type WireMessage, decodeEnvelope } from '@kubus/bus';
+import {
+  type FactListener,
+  type FactMessage,
+  HEADER,
+  type Transport,
+  type WireMessage,
+  decodeEnvelope,
+} from '@kubus/bus';
 import { type ActiveFault, ROOT, encodeToken } from '@kubus/contracts';
 import type { Cancel, Clock } from '@kubus/ports';
 import { Channel } from './channel.ts';

@@ -1,5 +1,5 @@
-/** What an instance publishes in addition to the messages of its service: its journal, and the faults applied to its messages. */
-const additional = ['journal', 'faults'] as const;
+/** What an instance publishes in addition to the messages of its service: its journal, the faults applied to its messages, and what direct delivery refuses. */
+const additional = ['journal', 'faults', 'direct'] as const;
 
 /** The source under which an instance publishes these: with separate sequence numbers, so that those of its service have no gaps. */
 export function sourceBeside(instance: string, what: (typeof additional)[number]): string {

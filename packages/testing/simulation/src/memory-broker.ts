@@ -206,8 +206,9 @@ export class MemoryConnection implements Transport {
     };
   }
 
-  publish(message: WireMessage): void {
-    if (this.#connected) this.#broker.publish(message);
+  /** Only the text of a message leaves the process. */
+  publish({ subject, headers, data, reply }: WireMessage): void {
+    if (this.#connected) this.#broker.publish({ subject, headers, data, ...(reply !== undefined && { reply }) });
   }
 
   subscribe(pattern: string, listener: (message: WireMessage) => void): Cancel {

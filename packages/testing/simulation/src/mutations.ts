@@ -5,11 +5,14 @@ import {
   CommandServer,
   type CommandServerOptions,
   type CommandWindow,
+  type Delivery,
+  DirectDelivery,
+  type DirectDeliveryOptions,
   type FactHandlers,
   type FactReader,
 } from '@kubus/bus';
 import type { FactDeclaration } from '@kubus/contracts';
-import type { Mutations } from './simulated-node.ts';
+import type { Mutations } from './simulated-process.ts';
 
 /** The commands of an earlier owner are not awaited, and commands of any sender are accepted. */
 class UnfencedServer extends CommandServer {
@@ -48,6 +51,13 @@ class HastyBus extends Bus {
   }
 }
 
+/** Of the messages that are on their way at the same time, the last one arrives first. */
+class ReorderingDelivery extends DirectDelivery {
+  protected override take(): Delivery[] {
+    return super.take().reverse();
+  }
+}
+
 const withServer =
   (make: (options: CommandServerOptions) => CommandServer) =>
   (options: BusOptions): Bus =>
@@ -57,5 +67,8 @@ const withServer =
 export const mutations = {
   'without the fence': { makeBus: withServer((options) => new UnfencedServer(options)) },
   'without the deduplication': { makeBus: withServer((options) => new ForgetfulServer(options)) },
+  'without the order of direct delivery': {
+    makeDirect: (options: DirectDeliveryOptions) => new ReorderingDelivery(options),
+  },
   'without the completion mark': { makeBus: (options: BusOptions) => new HastyBus(options) },
 } satisfies Record<string, Mutations>;

@@ -2,17 +2,14 @@ import { HEADER, type WireMessage } from '@kubus/bus';
 import { keyOf } from '@kubus/contracts';
 import { type Logger, Random } from '@kubus/ports';
 import { AdmissionWatch } from './admission-watch.ts';
+import { DeliveryWatch } from './delivery-watch.ts';
 import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
+import { describePlacement, drawPlacement } from './placement.ts';
 import { type PodPlan, behaviourOf, manifestOf, planPod } from './pod-plan.ts';
 import { ReadinessWatch } from './readiness-watch.ts';
-import {
-  MAX_WORKERS,
-  type Mutations,
-  type SimulatedService,
-  SimulatedNode,
-  simulatedServices,
-} from './simulated-node.ts';
+import { MAX_WORKERS, SimulatedNode } from './simulated-node.ts';
+import { type Mutations, type Placement, type SimulatedService, simulatedServices } from './simulated-process.ts';
 import {
   type Violation,
   checkDeeds,
@@ -47,6 +44,8 @@ export interface ScheduleOptions {
   readonly traceMessages?: boolean;
   /** The services that keep journals. */
   readonly journaled?: readonly SimulatedService[];
+  /** Which services share a process. Default: drawn from the seed. */
+  readonly placement?: Placement;
   /** Receives every message that the broker accepts. */
   readonly record?: (message: WireMessage) => void;
 }
@@ -70,6 +69,7 @@ class Schedule {
   readonly #all = new Map<string, PodPlan>();
   readonly #readiness = new ReadinessWatch();
   readonly #admission = new AdmissionWatch();
+  readonly #delivery = new DeliveryWatch();
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
@@ -80,6 +80,8 @@ class Schedule {
   constructor(options: ScheduleOptions) {
     this.#options = options;
     this.#random = new Random(options.seed);
+    // Drawn apart: the same seed gives the same events on every placement.
+    const placement = options.placement ?? drawPlacement(new Random(~options.seed));
     this.#node = new SimulatedNode({
       random: this.#random.fork(),
       logger: options.logger,
@@ -87,7 +89,10 @@ class Schedule {
       maxPods: this.#random.chance(0.3) ? 2 : 1_000,
       ...(options.mutations !== undefined && { mutations: options.mutations }),
       ...(options.journaled !== undefined && { journaled: options.journaled }),
+      placement,
+      observe: (transport, instance) => this.#delivery.wrap(transport, instance),
     });
+    this.#note(`placement: ${describePlacement(placement)}`);
     this.#node.broker.observe((message) => this.#readiness.observe(message));
     this.#node.broker.observe((message) => this.#admission.observe(message));
     if (options.record !== undefined) this.#node.broker.observe(options.record);
@@ -110,6 +115,7 @@ class Schedule {
       ...checkVolumes(this.#node, this.#all),
       ...this.#readiness.violations,
       ...this.#admission.violations(deeds),
+      ...this.#delivery.violations,
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
       ...checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected),
     ];
@@ -215,8 +221,8 @@ class Schedule {
 
   #kill(instance: string): void {
     if (!this.#node.alive(instance)) return;
+    if (this.#node.together(instance).includes('cri-bridge-0')) this.#bridgeKilled = true;
     this.#node.kill(instance);
-    if (instance === 'cri-bridge-0') this.#bridgeKilled = true;
     this.#note(`kill ${instance}`);
     const service = simulatedServices.find((one) => instance.startsWith(one));
     this.#node.scheduler.after(this.#random.pick([1, 20, 300, 1_500]), () => {

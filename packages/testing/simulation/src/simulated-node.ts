@@ -1,8 +1,7 @@
-import type { IdPool } from '@kubus/admission';
-import { Bus, type BusOptions } from '@kubus/bus';
+import { Bus, type BusOptions, type Transport, followShares } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
-import { ID_UNIT, type ServiceName, runtimePod, serviceContracts, serviceShare, typeOf } from '@kubus/contracts';
+import { type ServiceName, runtimePod, serviceContracts, serviceShare, typeOf } from '@kubus/contracts';
 import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
 import { ServiceShares } from '@kubus/launcher/service-shares';
@@ -11,72 +10,42 @@ import { type Logger, type Random, KubusError, sleep } from '@kubus/ports';
 import type { ServiceContext } from '@kubus/service-kit';
 import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
+import { ALONE, FEW_IDS, NETWORK, NODE_FACTS } from './inputs.ts';
 import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
 import { PluginModel } from './plugin-model.ts';
-import { ProcessGuard } from './process-guard.ts';
+import type { ProcessGuard } from './process-guard.ts';
 import { RuntimeModel } from './runtime-model.ts';
 import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
+import {
+  type Mutations,
+  NODE,
+  type Placement,
+  type SimulatedProcess,
+  type SimulatedService,
+  startProcess,
+} from './simulated-process.ts';
 import { simulatedPodFiles } from './simulated-pod-files.ts';
 import { SimulatedProber } from './simulated-prober.ts';
 import { SimulatedShim } from './simulated-shim.ts';
 import { type MountTable, SimulatedVolumes } from './simulated-volumes.ts';
 
-export const simulatedServices = [
-  'config-sources',
-  'sync-loop',
-  'pod-workers',
-  'cri-bridge',
-  'cni-bridge',
-  'prober',
-  'volume-manager',
-] as const;
-export type SimulatedService = (typeof simulatedServices)[number];
-
 /** Maximum number of instances of pod-workers. */
 export const MAX_WORKERS = 3;
 
-/** The owner of the pods until the launcher has published the share. */
-const ALONE = { instances: ['pod-workers-0'], term: 0 };
-
 interface Life {
-  readonly guard: ProcessGuard;
+  readonly process: SimulatedProcess;
   readonly connection: MemoryConnection;
   /** Ends normally. */
   stop: () => Promise<void>;
 }
 
-/** What the code of one process receives. */
-interface SimulatedProcess extends CorePorts {
+/** What the code of one service receives. */
+interface SimulatedPorts extends CorePorts {
   readonly guard: ProcessGuard;
   readonly random: Random;
   readonly run: ServiceContext['run'];
 }
-
-/** Parts of the bus that a test removes, to check that the simulation detects it. */
-export interface Mutations {
-  readonly makeBus?: (options: BusOptions) => Bus;
-}
-
-const NETWORK = {
-  name: '10-pods.conflist',
-  content: JSON.stringify({ cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge' }] }),
-};
-
-/** The name of the simulated node. */
-export const NODE = 'node0';
-
-const NODE_FACTS = {
-  name: NODE,
-  labels: {},
-  taints: [],
-  sysctls: [],
-  appArmor: false,
-  strictSupplementalGroups: false,
-};
-
-/** User namespaces for slightly more pods than exist at a time, so that those of removed pods are used again. */
-const FEW_IDS: IdPool = { first: ID_UNIT, count: 5 * ID_UNIT, idsPerPod: ID_UNIT };
 
 /**
  * A whole node in one process under virtual time: the real code of the services, each as a process that can be killed and
@@ -100,6 +69,8 @@ export class SimulatedNode {
   readonly #mutations: Mutations;
   readonly #maxPods: number;
   readonly #journaled: readonly SimulatedService[];
+  readonly #placement: Placement;
+  readonly #observe: (transport: Transport, instance: string) => Transport;
   /** Keyed by instance. */
   readonly #lives = new Map<string, Life>();
   readonly #shares: ServiceShares;
@@ -117,6 +88,10 @@ export class SimulatedNode {
     mutations?: Mutations;
     /** The services that keep journals. */
     journaled?: readonly SimulatedService[];
+    /** Default: each service has a process of its own. */
+    placement?: Placement;
+    /** Wraps the access of an instance to the bus. */
+    observe?: (transport: Transport, instance: string) => Transport;
   }) {
     const { random, logger, behaviour } = options;
     this.#random = random;
@@ -124,6 +99,8 @@ export class SimulatedNode {
     this.#mutations = options.mutations ?? {};
     this.#maxPods = options.maxPods;
     this.#journaled = options.journaled ?? [];
+    this.#placement = options.placement ?? [];
+    this.#observe = options.observe ?? ((transport) => transport);
     const { scheduler } = this;
     this.broker = new MemoryBroker({ scheduler, node: NODE });
     this.#shares = this.#launcher();
@@ -161,34 +138,47 @@ export class SimulatedNode {
     this.#shares.set('pod-workers', workers);
   }
 
-  /** Starts an instance of a service. */
+  /** Starts an instance of a service, and with it those with which it shares a process. */
   start(service: SimulatedService, slot = 0): void {
+    if (this.alive(`${service}-${slot}`)) return;
+    const group = slot === 0 ? this.#placement.find((one) => one.includes(service)) : undefined;
+    const services = group ?? [service];
+    const [scheduler, logger, mutations] = [this.scheduler, this.#logger, this.#mutations];
+    const process = startProcess(services, { scheduler, logger, mutations });
+    for (const one of services) this.#startIn(process, one, slot);
+  }
+
+  #startIn(process: SimulatedProcess, service: SimulatedService, slot: number): void {
     const instance = `${service}-${slot}`;
-    if (this.alive(instance)) return;
     const epoch = this.#nextEpoch(service);
-    const guard = new ProcessGuard();
+    const { guard, direct } = process;
     const clock = guard.clock(this.scheduler);
     const connection = this.broker.connect(instance, (action) => guard.run(action));
     const logger = this.#logger.child({ instance, epoch });
+    const ids = this.#random.fork();
+    const contract = serviceContracts[service];
+    const transport = this.#observe(direct?.join(service, connection) ?? connection, instance);
     const options: BusOptions = {
       node: NODE,
       service: service satisfies ServiceName,
       instance,
       epoch,
-      contract: serviceContracts[service],
-      transport: connection,
+      contract,
+      transport,
       clock,
-      ids: this.#random.fork(),
+      ids,
       logger,
     };
-    const life: Life = { guard, connection, stop: () => Promise.resolve() };
+    if (direct !== undefined) followShares(direct, { ...options, transport: connection });
+    const life: Life = { process, connection, stop: () => Promise.resolve() };
     this.#lives.set(instance, life);
+    process.instances.push(instance);
     if (this.#journaled.includes(service)) void this.#startJournaled(service, options, life);
     else {
       const bus = this.#mutations.makeBus?.(options) ?? new Bus(options);
       const ports = { bus, clock, logger, ids: options.ids };
-      const process = { ...ports, guard, random: this.#random.fork(), run: runOn(ports) };
-      void this.#run(service, process).then((stop) => {
+      const own = { ...ports, guard, random: this.#random.fork(), run: runOn(ports) };
+      void this.#run(service, own).then((stop) => {
         if (stop !== undefined) life.stop = stop;
         bus.announce(this.#self(options));
       });
@@ -196,7 +186,7 @@ export class SimulatedNode {
   }
 
   async #startJournaled(service: SimulatedService, options: BusOptions, life: Life): Promise<void> {
-    const { guard } = life;
+    const { guard } = life.process;
     const journal = await JournalingInstance.join(options, (step) => void options.clock.after(0, step));
     const { bus } = journal;
     const process = { ...options, bus, guard, random: this.#random.fork(), run: journal.run.bind(journal) };
@@ -210,12 +200,16 @@ export class SimulatedNode {
     return { version: 'simulated', pid: epoch, startedAt: new Date(clock.now()).toISOString(), ...follows };
   }
 
-  /** Kills an instance between two of its steps; the launcher notices it. */
+  /** Kills the process of an instance between two of its steps; the launcher notices it. */
   kill(instance: string): void {
-    const life = this.#lives.get(instance);
-    if (life === undefined) return;
-    life.guard.kill();
-    life.connection.kill();
+    const process = this.#lives.get(instance)?.process;
+    if (process === undefined) return;
+    process.guard.kill();
+    for (const one of process.instances) this.#ended(one);
+  }
+
+  #ended(instance: string): void {
+    this.#lives.get(instance)?.connection.kill();
     this.#lives.delete(instance);
     this.#shares.ended(instance);
     if (instance === 'cni-bridge-0') this.#network = undefined;
@@ -228,15 +222,20 @@ export class SimulatedNode {
     if (this.#lives.get(instance) === life) this.kill(instance);
   }
 
-  /** Halts an instance; the launcher takes it for ended. */
+  /** The instances in the process of an instance. */
+  together(instance: string): readonly string[] {
+    return this.#lives.get(instance)?.process.instances ?? [];
+  }
+
+  /** Halts the process of an instance; the launcher takes it for ended. */
   halt(instance: string): void {
-    this.#lives.get(instance)?.guard.halt();
-    this.#shares.ended(instance);
+    this.#lives.get(instance)?.process.guard.halt();
+    for (const one of this.together(instance)) this.#shares.ended(one);
   }
 
   /** Continues a halted instance, which does not notice that it was halted. Neither does the launcher. */
   goOn(instance: string): void {
-    this.#lives.get(instance)?.guard.goOn(this.scheduler);
+    this.#lives.get(instance)?.process.guard.goOn(this.scheduler);
   }
 
   /** A file in the manifest folder has changed. */
@@ -246,7 +245,7 @@ export class SimulatedNode {
 
   async #run(
     service: SimulatedService,
-    { bus, clock, logger, guard, random, run }: SimulatedProcess,
+    { bus, clock, logger, guard, random, run }: SimulatedPorts,
   ): Promise<(() => Promise<void>) | undefined> {
     switch (service) {
       case 'config-sources': {

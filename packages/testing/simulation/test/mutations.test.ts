@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { silentLogger } from '@kubus/ports';
-import { mutations, runSchedule } from '../src/index.ts';
+import { mutations, runSchedule, simulatedServices } from '../src/index.ts';
 
 /** Schedules that a mutation may need until it is found. */
 const LIMIT = 10_000;
@@ -9,6 +9,7 @@ const LIMIT = 10_000;
 const known: Readonly<Record<string, number>> = {
   'without the fence': 39,
   'without the deduplication': 27,
+  'without the order of direct delivery': 2,
   'without the completion mark': 4185,
 };
 
@@ -23,6 +24,7 @@ describe('the simulation detects a removed safeguard', () => {
           seed,
           logger: silentLogger,
           mutations: mutation,
+          placement: 'makeDirect' in mutation ? [simulatedServices] : [],
           rough: seed % 2 === 1,
         });
         if (violations.length === 0) continue;

@@ -1,0 +1,163 @@
+import { describe, expect, test } from '@jest/globals';
+import { Bus, DirectDelivery, HEADER, type WireMessage } from '@kubus/bus';
+import { type ServiceName, serviceContracts } from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
+import type { Weather } from '../src/index.ts';
+import { color, contracts as all, dried, look, self, world } from './bus-fixture.ts';
+
+const contracts = { ...all, 'cri-bridge': { ...all['cri-bridge'], serves: [look] } };
+
+/** Nothing of what is sent reaches a reader through the broker. */
+const deaf: Weather = { message: () => [], fact: (_key, to) => (to === 'store' ? 0.3 : 60_000) };
+
+/** Three services in one process, on a node with a broker. */
+function process(w = world()) {
+  const direct = new DirectDelivery({
+    ...{ node: 'n', slot: 0, others: [], clock: w.scheduler, logger: silentLogger },
+    services: ['config-sources', 'cri-bridge', 'pod-workers'],
+    contracts: { ...serviceContracts, ...contracts },
+    soon: (step) => void w.scheduler.after(0, step),
+  });
+  direct.shared('pod-workers', ['pod-workers-0']);
+  const join = (service: keyof typeof contracts & ServiceName) => {
+    const transport = direct.join(service, w.broker.connect(`${service}-0`));
+    const ports = { clock: w.scheduler, ids: w.random.fork(), logger: silentLogger };
+    const instance = `${service}-0`;
+    return new Bus({ ...ports, node: 'n', service, instance, epoch: 1, contract: contracts[service], transport });
+  };
+  const said: WireMessage[] = [];
+  w.broker.observe((message) => said.push(message));
+  const [sources, bridge, workers] = [join('config-sources'), join('cri-bridge'), join('pod-workers')] as const;
+  return { w, direct, said, sources, bridge, workers };
+}
+
+/** A command's result, with the bridge announced through the broker. */
+async function announced(node: ReturnType<typeof process>): Promise<void> {
+  node.bridge.announce(self);
+  await node.w.until(() => [...node.workers.peers].length === 1);
+}
+
+describe('services of one process', () => {
+  test('exchange commands, events and facts without the broker, which gets each of them once, as text', async () => {
+    const node = process();
+    const { w, said, sources, bridge, workers } = node;
+    const owner = sources.owner(color);
+    bridge.serve(look, () => Promise.resolve({ seen: 7 }));
+    const seen: unknown[] = [];
+    workers.subscribe(dried, ({ payload }) => seen.push(payload));
+    const reader = workers.reader(color, { changed: ({ key, value }) => seen.push([key, value]) });
+    await announced(node);
+    w.broker.weather = deaf;
+    const start = w.scheduler.now();
+    owner.put('a', 'red');
+    const event = bridge.emit(dried, 'u', { at: 1 });
+    void workers.call(look, 'x', {}, { causes: [event] }).then(({ result }) => seen.push(result));
+    await w.until(() => seen.length === 3);
+    expect(w.scheduler.now()).toBe(start);
+    expect(seen).toEqual([['a', 'red'], { at: 1 }, { seen: 7 }]);
+    expect(reader.get('a')?.value).toBe('red');
+    await w.quiet(100);
+    const own = said.filter(({ subject }) => !subject.includes('.service.fact.'));
+    expect(own.map(({ subject, data }) => [subject, data])).toEqual([
+      ['kubus.n.runtime.event.dried.u', '{"at":1}'],
+      ['kubus.n.runtime.cmd.look.x.pod-workers.pod-workers-0', '{}'],
+      ['kubus.n.reply.pod-workers.pod-workers-0.x.cri-bridge', '{"seen":7}'],
+      ['kubus.n.config.fact.color.a', '"red"'],
+    ]);
+    expect(own[1]?.headers[HEADER.causes]).toBe(event.id);
+    expect(own.every((message) => !('value' in message))).toBe(true);
+  });
+
+  test('cannot change what others receive', async () => {
+    const node = process();
+    const outcomes: unknown[] = [];
+    node.workers.subscribe(dried, ({ payload }) => {
+      const change = () => Object.assign(payload, { at: 2 });
+      expect(change).toThrow(TypeError);
+      outcomes.push(payload);
+    });
+    await node.w.quiet();
+    const payload = { at: 1 };
+    node.bridge.emit(dried, 'u', payload);
+    payload.at = 3;
+    await node.w.quiet();
+    expect(outcomes).toEqual([{ at: 1 }]);
+  });
+
+  test('use the broker while one of them has another instance, and the direct way again afterwards', async () => {
+    const node = process();
+    const { w, direct, said, sources, bridge, workers } = node;
+    const owner = sources.owner(color);
+    owner.put('a', 'red');
+    owner.complete();
+    let runs = 0;
+    bridge.serve(look, () => Promise.resolve({ seen: ++runs }));
+    const removed: string[] = [];
+    const reader = workers.reader(color, { removed: ({ key }) => removed.push(key) });
+    await announced(node);
+    const call = async () => {
+      let seen = 0;
+      void workers.call(look, 'x', {}).then(({ result }) => (seen = result.seen));
+      await w.until(() => seen > 0);
+      return seen;
+    };
+    expect(await call()).toBe(1);
+
+    direct.shared('pod-workers', ['pod-workers-0', 'pod-workers-1']);
+    const second = w.join('pod-workers', 1, 1);
+    owner.put('b', 'blue');
+    await w.until(() => reader.get('b') !== undefined && second.connection.connected);
+    said.length = 0;
+    const before = w.scheduler.now();
+    expect(await call()).toBe(2);
+    // Command and reply take their time on the broker.
+    expect(w.scheduler.now() - before).toBeCloseTo(0.6, 2);
+
+    direct.shared('pod-workers', ['pod-workers-0']);
+    // Removed while the reader has no connection.
+    owner.remove('a');
+    await w.until(() => removed.length > 0);
+    expect(await call()).toBe(3);
+    w.broker.weather = deaf;
+    expect(await call()).toBe(4);
+    expect([...reader].map(({ key }) => key)).toEqual(['b']);
+  });
+
+  test('read what an instance in another process has stored, and nothing that an earlier life of their own has left', async () => {
+    const w = world();
+    const earlier = w.join('config-sources', 1, 0);
+    const other = w.join('config-sources', 1, 1);
+    earlier.bus.owner(color).put('old', 'red');
+    other.bus.owner(color).put('other', 'blue');
+    await w.quiet();
+    earlier.connection.kill();
+    const { sources, workers } = process(w);
+    const reader = workers.reader(color);
+    await w.until(() => reader.get('other') !== undefined);
+    await w.quiet();
+    expect([...reader].map(({ key }) => key)).toEqual(['other']);
+    sources.owner(color).put('new', 'green');
+    await w.quiet(1);
+    expect([...reader].map(({ key }) => key)).toEqual(['other', 'new']);
+  });
+
+  test('receive nothing that was sent while their connection was lost, like services of several processes', async () => {
+    const node = process();
+    const { w, bridge, workers } = node;
+    let runs = 0;
+    bridge.serve(look, () => Promise.resolve({ seen: ++runs }));
+    await announced(node);
+    const events: number[] = [];
+    workers.subscribe(dried, ({ payload }) => events.push(payload.at));
+    let seen = 0;
+    void workers.call(look, 'x', {}).then(({ result }) => (seen = result.seen));
+    bridge.emit(dried, 'u', { at: 1 });
+    w.broker.crash();
+    await w.quiet(10);
+    expect([runs, events]).toEqual([0, []]);
+    w.broker.start();
+    bridge.announce(self);
+    await w.until(() => seen > 0);
+    expect([runs, seen]).toEqual([1, 1]);
+  });
+});
