@@ -25,11 +25,11 @@ export const programs = {
 /**
  * The programs of a restart: what is started, and the command line, which asks for it.
  *
- * @param {string} restarted what `kubus restart` names: a service, an instance, or `services` (`kubus up --hosted`)
+ * @param {string} restarted what `kubus restart` names: a service, an instance, or `services` (`kubus up --placement hosted`), or `services-NAME` of a group
  * @returns {string[]} the folders of their packages; all programs when the name is none of these
  */
 export function programsOf(restarted) {
   const service = restarted.replace(/-\d+$/, '');
-  const folder = service === 'services' ? 'packages/tools/service-host' : `services/${service}`;
+  const folder = /^services(-|$)/.test(service) ? 'packages/tools/service-host' : `services/${service}`;
   return folder in programs ? [folder, 'packages/tools/cli'] : Object.keys(programs);
 }

@@ -191,7 +191,7 @@ export async function withVolumes(single: number, pods: number): Promise<WithVol
 
 /** Fills a node whose services run in one process. */
 export async function hostedNode(pods: number): Promise<HostedNode> {
-  const node = await BenchNode.start('--hosted');
+  const node = await BenchNode.start('--placement', 'hosted');
   try {
     const processes = await agentProcesses(node.dir);
     const before = await cpuOf(processes);

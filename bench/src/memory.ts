@@ -27,7 +27,7 @@ const { pods, step, atOnce, hosted } = new Command('memory')
   .parse()
   .opts<Options>();
 
-const node = await BenchNode.start(...(hosted === true ? ['--hosted'] : []));
+const node = await BenchNode.start(...(hosted === true ? ['--placement', 'hosted'] : []));
 try {
   const measured: Record<string, PerProcess> = {};
   for (let done = 0; done < pods;) {

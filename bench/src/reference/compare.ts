@@ -30,7 +30,7 @@ export async function compareWithReference(
     return {
       kubelet: await measured('the kubelet', () => startKubelet(plane, programs.kubelet)),
       processes: await measured('separate processes', () => startKubus(plane)),
-      hosted: await measured('hosted in one process', () => startKubus(plane, '--hosted')),
+      hosted: await measured('hosted in one process', () => startKubus(plane, '--placement', 'hosted')),
     };
   } finally {
     await plane.stop();

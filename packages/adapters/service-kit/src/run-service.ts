@@ -1,4 +1,4 @@
-import { Bus, DirectDelivery } from '@kubus/bus';
+import { Bus, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
 import { type AnyFact, type ServiceName, contractsOf, serviceContracts, typeOf } from '@kubus/contracts';
 import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
@@ -64,7 +64,8 @@ export interface ServiceDefinition {
 }
 
 /**
- * Runs services in this process: reads `--config FILE` and `--slot N` (default 0), and serves until SIGTERM or SIGINT.
+ * Runs services in this process: reads `--config FILE`, `--slot N` (default 0) and `--services A,B` (default: all of them that the node has),
+ * and serves until SIGTERM or SIGINT.
  * An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
@@ -79,39 +80,54 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
   try {
-    const { config: file, slot } = parseArguments();
+    const { config: file, slot, services: named } = parseArguments();
     const { config: read, unknown } = readNodeConfig(file);
     const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
     if (unknown.length > 0) {
       createLogger({ service: names, instance: names, level: config.logLevel }).warn({ file, unknown }, unknownFields);
     }
     const present = definitions.filter(({ isPartOf }) => isPartOf?.(config) ?? true);
-    const services = present.map(({ name }) => name);
-    const direct = services.length > 1 ? directDelivery(config, services, slot) : undefined;
+    const own = present.filter(({ name }) => named?.includes(name) ?? true);
+    const services = own.map(({ name }) => name);
+    const others = present.map(({ name }) => name).filter((name) => !services.includes(name));
+    const direct = services.length > 1 ? directDelivery(config, { services, others, slot }) : undefined;
     const start = async (definition: ServiceDefinition) => {
       running.push(await runService(definition, config, slot, direct));
     };
-    await Promise.all(present.map(start));
+    await Promise.all(own.map(start));
   } catch (error) {
     report(error, 'cannot start');
     await endProcess(1);
   }
 }
 
-function parseArguments(): { config: string; slot: number } {
-  const options = { config: { type: 'string' }, slot: { type: 'string', default: '0' } } as const;
-  const { config, slot } = parseArgs({ options }).values;
+function parseArguments(): { config: string; slot: number; services: readonly string[] | undefined } {
+  const options = {
+    config: { type: 'string' },
+    slot: { type: 'string', default: '0' },
+    services: { type: 'string' },
+  } as const;
+  const { config, slot, services } = parseArgs({ options }).values;
   if (config === undefined) throw new KubusError('usage', '--config FILE is missing');
   if (!/^\d+$/.test(slot)) throw new KubusError('usage', `--slot ${slot} is not a number`);
-  return { config, slot: Number(slot) };
+  return { config, slot: Number(slot), services: services?.split(',') };
 }
 
 /** The services of this process exchange their messages directly. */
-function directDelivery(config: NodeConfig, services: readonly ServiceName[], slot: number): DirectDelivery {
-  const logger = createLogger({ service: 'direct', instance: services.join(','), level: config.logLevel });
+function directDelivery(
+  config: NodeConfig,
+  of: Pick<DirectDeliveryOptions, 'services' | 'others' | 'slot'>,
+): DirectDelivery {
+  const logger = createLogger({ service: 'direct', instance: of.services.join(','), level: config.logLevel });
   const soon = (step: () => void) => void setImmediate(step);
-  const options = { node: config.node, services, slot, others: [], contracts: serviceContracts };
-  return new DirectDelivery({ ...options, clock: systemClock, logger, soon });
+  return new DirectDelivery({
+    ...of,
+    node: config.node,
+    contracts: serviceContracts,
+    clock: systemClock,
+    logger,
+    soon,
+  });
 }
 
 /** Starts one instance of a service in this process. */

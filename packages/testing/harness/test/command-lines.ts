@@ -7,7 +7,7 @@ export const refused: [arguments: string, message: string][] = [
   ['up -x', "unknown option '-x'"],
   ['up --node A', "option '--node <name>' argument 'A' is invalid."],
   ['up --node', "option '--node <name>' argument missing"],
-  ['up --hosted=yes', "unknown option '--hosted=yes'"],
+  ['up --faults=yes', "unknown option '--faults=yes'"],
   ['up here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
   ['up -- here', "too many arguments for 'up'. Expected 0 arguments but got 1."],
   ['up --log-level', "option '--log-level <level>' argument missing"],
@@ -17,7 +17,6 @@ export const refused: [arguments: string, message: string][] = [
   ['up --scale sync-loop=2', "option '--scale <service=count>' argument 'sync-loop=2' is invalid."],
   ['up --elsewhere prober nobody', "option '--elsewhere <service...>' argument 'nobody' is invalid."],
   ['up --quiet --verbose', "option '--quiet' cannot be used with option '--verbose'"],
-  ['up --elsewhere prober --hosted', "option '--hosted' cannot be used with option '--elsewhere <service...>'"],
   ['up -o json --foreground', "option '--foreground' cannot be used with option '-o, --output <format>'"],
   ['scale prober', "missing required argument 'count'"],
   ['restart', "missing required argument 'service'"],
@@ -25,7 +24,7 @@ export const refused: [arguments: string, message: string][] = [
 
 /** Arguments that may be right, as far as `./kubus` can know. */
 export const leftToTheProgram = [
-  '--node=a up --hosted',
+  '--node=a up --placement=hosted',
   'up --manifests . --elsewhere prober node-api --scale=prober=2 -o json --log-level debug',
   'up -ojson --hub x --journal',
   'down --grace 3',

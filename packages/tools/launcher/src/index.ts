@@ -43,7 +43,15 @@ export { checkNats } from './nats/external-nats.ts';
 export { freePort, freePorts } from './network/free-port.ts';
 export { addNode, identitiesOf, natsFolder, takeIdentities } from './nats/nats-folder.ts';
 export { keepNatsCa, natsAccess, parseNatsUrl } from './nats/nats-relay.ts';
-export { clusterServices, everyService, hostProcess, nodeServices, servicesOf } from './node/node-services.ts';
+export {
+  clusterServices,
+  everyService,
+  hostProcess,
+  nodeServices,
+  processOf,
+  servicesOf,
+} from './node/node-services.ts';
+export { type Placement, describePlacement, readPlacement } from './node/placement.ts';
 export {
   type NodeSettings,
   identitiesFolder,

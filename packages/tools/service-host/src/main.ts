@@ -11,7 +11,7 @@ import { statusManager } from '@kubus/status-manager';
 import { syncLoop } from '@kubus/sync-loop';
 import { volumeManager } from '@kubus/volume-manager';
 
-// All services of a node in one process: the same code, identities and subjects, in less memory.
+// Several services of a node in one process: the same code, identities and subjects, in less memory.
 await runServices([
   cniBridge,
   criBridge,

@@ -8,6 +8,7 @@ import {
   refusedMessage,
   serviceInstance,
 } from '@kubus/contracts';
+import { nodeDir, processOf, readSettings } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
@@ -17,6 +18,8 @@ interface Edges {
   readonly about: string;
   readonly writes: readonly string[];
   readonly reads: readonly string[];
+  /** The process that the service shares with others on this node. */
+  readonly process?: string;
 }
 
 interface GraphOptions {
@@ -31,17 +34,28 @@ export function addGraph(program: Command): void {
     .description('list the subjects that each service may publish and read')
     .option('--faults', 'include the subjects of nodes started with --faults')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['json', 'yaml', 'dot']))
-    .action((service: string | undefined, options: GraphOptions, command: Command) => {
+    .action(async (service: string | undefined, options: GraphOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
       const all = Object.entries(contractsOf({ faults: options.faults === true })).filter(
         ([name]) => service === undefined || name === service,
       );
       if (all.length === 0) command.error(`error: unknown service "${service ?? ''}"`, { exitCode: 2 });
-      const graph = new Map(all.map(([name, contract]) => [name, edgesOf(node, contract)]));
+      const process = await processes(node);
+      const graph = new Map(all.map(([name, contract]) => [name, { ...edgesOf(node, contract), ...process(name) }]));
       if (options.output === undefined) printGraph(graph);
       else if (options.output === 'dot') print(dot(graph));
       else printKubusDocument('Graph', { services: Object.fromEntries(graph) }, options.output);
     });
+}
+
+/** Which service shares which process on the node, if it exists. */
+async function processes(node: string): Promise<(service: string) => Pick<Edges, 'process'>> {
+  const settings = await readSettings(nodeDir(node));
+  return (service) => {
+    const instance = `${service}-0`;
+    const process = settings === undefined ? instance : processOf(instance, settings);
+    return process === instance ? {} : { process };
+  };
 }
 
 function edgesOf(node: string, contract: ServiceContract): Edges {
@@ -60,8 +74,8 @@ function edgesOf(node: string, contract: ServiceContract): Edges {
 }
 
 function printGraph(graph: ReadonlyMap<string, Edges>): void {
-  for (const [service, { about, writes, reads }] of graph) {
-    print(`${service}: ${about}`);
+  for (const [service, { about, writes, reads, process }] of graph) {
+    print(`${service}${process === undefined ? '' : ` (in process ${process})`}: ${about}`);
     for (const subject of writes) print(`  writes  ${subject}`);
     for (const subject of reads) print(`  reads   ${subject}`);
   }
@@ -72,6 +86,10 @@ function dot(graph: ReadonlyMap<string, Edges>): string {
     ...writes.map((subject) => `  "${service}" -> "${subject}";`),
     ...reads.map((subject) => `  "${subject}" -> "${service}";`),
   ]);
-  const services = [...graph.keys()].map((service) => `  "${service}" [shape=box];`);
+  const services = [...graph].map(([service, { process }]) => {
+    const box = `"${service}" [shape=box];`;
+    // Graphviz draws a frame around the nodes of a subgraph whose name begins with cluster.
+    return process === undefined ? `  ${box}` : `  subgraph "cluster ${process}" { label="${process}"; ${box} }`;
+  });
   return ['digraph kubus {', '  rankdir=LR;', ...services, ...lines, '}'].join('\n');
 }

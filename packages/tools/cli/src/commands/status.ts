@@ -8,7 +8,7 @@ import {
   serviceShare,
   stuckService,
 } from '@kubus/contracts';
-import { instancesOf, readSettings, servicesOf } from '@kubus/launcher';
+import { instancesOf, processOf, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
@@ -17,6 +17,8 @@ import { formatAge, formatTable } from '../output/table.ts';
 
 interface ServiceState {
   readonly instance: string;
+  /** Its process, which several instances may share. */
+  readonly process: string;
   readonly state: 'Ready' | 'NotReady' | 'Down';
   readonly version: string;
   readonly pid: number | undefined;
@@ -58,7 +60,13 @@ export async function healthOf(link: NodeLink) {
   const manifests = { count: reports.length, faulty: new Set(faults.map(({ path }) => path)).size, faults };
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
-  const { instances = {}, kubeconfig, observatory } = (await readSettings(link.dir)) ?? {};
+  const {
+    instances = {},
+    placement = 'separate',
+    kubeconfig,
+    observatory,
+    elsewhere,
+  } = (await readSettings(link.dir)) ?? {};
   const expected = [
     ...servicesOf({ kubeconfig, observatory }).flatMap((service) => instancesOf(service, instances)),
     'launcher-0',
@@ -68,7 +76,13 @@ export async function healthOf(link: NodeLink) {
   // One after the other, so that a request's latency does not include the others'.
   for (const instance of expected.sort()) {
     const stuck = ended.get(instance)?.value;
-    services.push({ ...(await ask(link, instance)), pods: pods(instance), ...(stuck !== undefined && { stuck }) });
+    const process = processOf(instance, { placement, kubeconfig, observatory, elsewhere });
+    services.push({
+      ...(await ask(link, instance)),
+      process,
+      pods: pods(instance),
+      ...(stuck !== undefined && { stuck }),
+    });
   }
   const healthy = services.every(({ state }) => state === 'Ready');
   return { node: link.bus.node, healthy, services, runtime, network, manifests };
@@ -79,8 +93,10 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
   const { healthy, services, runtime, network, manifests } = health;
   if (output !== undefined) printKubusDocument('NodeHealth', health, output);
   else {
-    const rows = services.map(({ instance, state, version, pid, latencyMs, pods, problems, stuck }) => [
+    const isShared = services.some(({ instance, process }) => process !== instance);
+    const rows = services.map(({ instance, process, state, version, pid, latencyMs, pods, problems, stuck }) => [
       instance,
+      ...(isShared ? [process] : []),
       state,
       version,
       pid === undefined ? '-' : String(pid),
@@ -88,7 +104,12 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
       pods === undefined ? '-' : String(pods),
       [...problems, ...(stuck === undefined ? [] : [stuckText(stuck)])].join('; '),
     ]);
-    print(formatTable(['SERVICE', 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'], rows));
+    print(
+      formatTable(
+        ['SERVICE', ...(isShared ? ['PROCESS'] : []), 'STATE', 'VERSION', 'PID', 'LATENCY', 'PODS', 'PROBLEM'],
+        rows,
+      ),
+    );
     print('');
     const name = runtime?.name === undefined ? 'unknown' : `${runtime.name} ${runtime.version ?? ''}`;
     print(`runtime  ${name}: ${runtime?.ready === true ? 'ready' : (runtime?.message ?? 'unknown')}`);
@@ -129,7 +150,7 @@ async function podsOf(link: NodeLink): Promise<(instance: string) => number | un
   };
 }
 
-async function ask(link: NodeLink, instance: string): Promise<Omit<ServiceState, 'pods'>> {
+async function ask(link: NodeLink, instance: string): Promise<Omit<ServiceState, 'pods' | 'process'>> {
   const peer = [...link.bus.peers].find((one) => one.instance === instance);
   const service = instance.replace(/-\d+$/, '');
   const ping = () => link.connection.request(`$SRV.PING.${service}.${instance}`, '', { timeout: ANSWER_MS });

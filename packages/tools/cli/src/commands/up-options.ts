@@ -1,4 +1,5 @@
-import { type InstanceCounts, type NodeSettings, everyService } from '@kubus/launcher';
+import { type InstanceCounts, type NodeSettings, type Placement, everyService, readPlacement } from '@kubus/launcher';
+import { toError } from '@kubus/ports';
 import { InvalidArgumentError, Option } from 'commander';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,7 +19,7 @@ export interface UpOptions {
   containerd?: string;
   kubeconfig?: string;
   elsewhere: string[];
-  hosted?: boolean;
+  placement: Placement;
   observatory?: boolean;
   faults?: boolean;
   journal?: boolean;
@@ -60,9 +61,12 @@ export function upOptions(): Option[] {
     new Option('--elsewhere <service...>', 'do not start these services: you run them yourself')
       .choices(everyService)
       .default([]),
-    new Option('--hosted', 'run all services in one process: less memory, but they fail together').conflicts(
-      'elsewhere',
-    ),
+    new Option(
+      '--placement <separate|hosted|file>',
+      'a process for each service, one for all (less memory and CPU, but they fail together), or the groups of a YAML file',
+    )
+      .argParser(placement)
+      .default('separate'),
     new Option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"'),
     new Option('--faults', 'allow fault injection: see kubus fault, kubus experiment').conflicts('nats'),
     new Option('--journal', 'let services publish journals of their inputs, for "kubus replay"'),
@@ -81,6 +85,14 @@ export function upOptions(): Option[] {
     ]),
     new Option('--verbose', 'also print what the build, package managers and the launcher print'),
   ];
+}
+
+function placement(value: string): Placement {
+  try {
+    return readPlacement(value);
+  } catch (error) {
+    throw new InvalidArgumentError(toError(error).message);
+  }
 }
 
 /** Parses the path of something that exists. Throws commander's InvalidArgumentError. */

@@ -11,7 +11,14 @@ const kept = nodeSettingsSchema.parse({
   images: [],
   cache: '/cache',
 });
-const defaults: UpOptions = { manifests: '/examples', natsFolder: '/nats', elsewhere: [], scale: {}, logLevel: 'info' };
+const defaults: UpOptions = {
+  manifests: '/examples',
+  natsFolder: '/nats',
+  elsewhere: [],
+  placement: 'separate',
+  scale: {},
+  logLevel: 'info',
+};
 
 /** The settings of options of which only these were given. */
 function given(options: Partial<UpOptions>) {
@@ -27,7 +34,7 @@ test.each<[string, Partial<UpOptions>, string[]]>([
   ['one instance, which is the default', { scale: { prober: 1 } }, []],
   ['more instances', { scale: { prober: 3 } }, ['--scale is pod-workers=2']],
   ['other services elsewhere', { elsewhere: ['node-api'] }, ['--elsewhere is prober']],
-  ['several', { logLevel: 'debug', hosted: true }, ['--hosted is off', '--log-level is info']],
+  ['several', { logLevel: 'debug', placement: 'hosted' }, ['--log-level is info', '--placement is separate']],
   [
     'what only a new node can have',
     { kubeconfig: '/k', hub: 'tls://h' },

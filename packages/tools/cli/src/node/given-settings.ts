@@ -17,9 +17,10 @@ export interface SettingChange {
 /** The settings that the options mean. */
 export function settingsOf(options: UpOptions): GivenSettings {
   const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
-  const { journal = false, hosted = false, observatory = false, faults = false } = options;
+  const { placement } = options;
+  const { journal = false, observatory = false, faults = false } = options;
   return {
-    ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, hosted, observatory, faults },
+    ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, placement, observatory, faults },
     natsCa: options.natsCa !== undefined,
     hubCa: options.hubCa !== undefined,
     instances: scale,
@@ -34,7 +35,7 @@ const flags: Partial<Record<keyof GivenSettings, { flag: keyof UpOptions; needsN
   containerd: { flag: 'containerd', needsNewNode: true },
   kubeconfig: { flag: 'kubeconfig', needsNewNode: true },
   elsewhere: { flag: 'elsewhere' },
-  hosted: { flag: 'hosted' },
+  placement: { flag: 'placement' },
   observatory: { flag: 'observatory' },
   faults: { flag: 'faults' },
   journal: { flag: 'journal' },
@@ -71,11 +72,11 @@ function shown(value: GivenSettings[keyof GivenSettings]): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (Array.isArray(value)) return value.toSorted().join(', ');
   if (typeof value === 'string') return value;
-  const several = Object.entries(value).filter(([, count]) => count !== 1);
+  const several = Object.entries<number | readonly string[]>(value).filter(([, count]) => count !== 1);
   return several.length === 0
     ? 'one of each'
     : several
-        .map(([service, count]) => `${service}=${count}`)
+        .map(([service, count]) => `${service}=${String(count)}`)
         .sort()
         .join(', ');
 }

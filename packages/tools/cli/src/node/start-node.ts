@@ -80,9 +80,6 @@ export async function restartNode(
   if (settings.faults && settings.nats !== undefined) {
     throw new UserError('--faults cannot be used on a node with an external NATS server');
   }
-  if (settings.hosted && settings.elsewhere.length > 0) {
-    throw new UserError(`--hosted cannot be used on a node with --elsewhere ${settings.elsewhere.join(' ')}`);
-  }
   await useGivenHub(dir, options);
   await launch(dir, settings, start);
 }

@@ -28,7 +28,12 @@ export class ContainerLauncher {
     this.#processes = new ServiceProcesses({
       dir,
       logger,
-      shape: { hosted: false, instances, kubeconfig: apiServer?.kubeconfig, observatory: observatory !== undefined },
+      shape: {
+        placement: 'separate',
+        instances,
+        kubeconfig: apiServer?.kubeconfig,
+        observatory: observatory !== undefined,
+      },
       elsewhere: [],
       start: (name) => findRemoteProcess(dir.control(name), this.#stopping.signal),
       scale: () => {

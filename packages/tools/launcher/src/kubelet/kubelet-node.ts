@@ -20,7 +20,8 @@ import { type NatsAccess, parseNatsUrl } from '../nats/nats-relay.ts';
 import { natsConfigFile, natsEnv, writeNatsConfig } from '../nats/nats-server.ts';
 import { installNatives } from '../node/natives.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
-import { hostProcess, runsServices } from '../node/node-services.ts';
+import { runsServices, sharedProcesses } from '../node/node-services.ts';
+import type { Placement } from '../node/placement.ts';
 import { identitiesFolder, nodeConfigFile } from '../node/node-settings.ts';
 import { endProcesses, findProcesses } from '../processes/process-record.ts';
 import { ServiceProcesses } from '../processes/service-processes.ts';
@@ -45,6 +46,8 @@ const PORT_TRIES = 5;
 export interface KubeletNodeOptions {
   readonly dir: KubeletDir;
   readonly settings: KubeletSettings;
+  /** Which services share a process. */
+  readonly placement: Placement;
   /** The checkout, or another folder with the same layout of built programs. */
   readonly programs: string;
   readonly logger: AdjustableLogger;
@@ -160,10 +163,10 @@ export class KubeletNode {
   }
 
   get #shape() {
-    const { settings } = this.#options;
-    const { hosted, kubeconfig } = settings.flags;
+    const { settings, placement } = this.#options;
+    const { kubeconfig } = settings.flags;
     const credentials = kubeconfig === '' ? undefined : kubeconfig;
-    return { hosted, instances: {}, kubeconfig: credentials };
+    return { placement, instances: {}, kubeconfig: credentials };
   }
 
   /** Starts the node's own NATS server, or prepares the use of the external one. */
@@ -211,8 +214,9 @@ export class KubeletNode {
   #startService(name: string): Promise<StartedProcess> {
     const { dir, programs } = this.#options;
     const service = serviceOfInstance(name);
-    const folder = name === hostProcess ? 'packages/tools/service-host' : `services/${service}`;
-    const program = serviceProgram(join(programs, folder, 'dist/main.mjs'), nodeConfigFile(dir), name);
+    const services = sharedProcesses(this.#shape).get(name);
+    const folder = services === undefined ? `services/${service}` : 'packages/tools/service-host';
+    const program = serviceProgram(join(programs, folder, 'dist/main.mjs'), nodeConfigFile(dir), name, services);
     return this.#start(name, program, nodeProgramEnv);
   }
 

@@ -9,6 +9,7 @@ import { compileNatives, compileSdNotify } from '../node/natives.ts';
 import { kubeletDir } from './kubelet-dir.ts';
 import { type LogEntry, type LogFormat, formatEntry, klogLogger, readEntry } from './klog.ts';
 import { KubeletNode } from './kubelet-node.ts';
+import { readPlacement } from '../node/placement.ts';
 import { lockFile } from './lock-file.ts';
 import { nodeName } from './node-config.ts';
 import { readKubeletSettings } from './read-settings.ts';
@@ -107,7 +108,8 @@ async function runNode(programs: string, settings: KubeletSettings, { logger, on
     });
   }
   await setOomScore(config.oomScoreAdj, logger);
-  const node = new KubeletNode({ dir, settings, programs, logger, onLine });
+  const placement = readPlacement(flags.placement);
+  const node = new KubeletNode({ dir, settings, placement, programs, logger, onLine });
   running.push(node);
   await node.start();
   logger.info({ node: dir.node }, 'The node is ready');

@@ -20,6 +20,7 @@ import { NATS_PORT, startNats, writeNatsConfig } from '../nats/nats-server.ts';
 import { inNetworkNamespace } from '../network/network-namespace.ts';
 import { type NodeDir, createNodeDir } from './node-dir.ts';
 import { nodeProgramEnv, serviceProgram } from '../processes/node-program.ts';
+import { hostProcess, sharedProcesses } from './node-services.ts';
 import {
   type NodeSettings,
   identitiesFolder,
@@ -162,15 +163,16 @@ export class NodeLauncher {
     return containerd;
   }
 
-  /** @param name an instance, or the host process */
+  /** @param name an instance, or a process with several services */
   #startService(name: string): Promise<StartedProcess> {
     const { dir, settings } = this.#options;
     const service = serviceOfInstance(name);
-    const program = settings.programs[service] ?? '';
+    const services = sharedProcesses(settings).get(name);
+    const program = settings.programs[services === undefined ? service : hostProcess] ?? '';
     return startProcess({
       dir,
       what: name,
-      command: inNetworkNamespace(dir.networkNamespace, serviceProgram(program, nodeConfigFile(dir), name)),
+      command: inNetworkNamespace(dir.networkNamespace, serviceProgram(program, nodeConfigFile(dir), name, services)),
       env: nodeProgramEnv,
       log: join(dir.logs, `${service}.log`),
     });

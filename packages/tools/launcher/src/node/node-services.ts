@@ -1,6 +1,7 @@
 import type { ServiceName } from '@kubus/contracts';
 import { LauncherError } from '../errors.ts';
 import { type InstanceCounts, instancesOf } from '../nats/identities.ts';
+import { type Placement, hostable } from './placement.ts';
 
 /** The services of every node in the order of their start; none requires another one to be running. */
 export const nodeServices = [
@@ -26,57 +27,85 @@ export const everyService: readonly ServiceName[] = [...nodeServices, ...cluster
 
 /** The settings that decide which processes a node has. */
 export interface NodeShape {
-  /** The first instance of every service runs in one process. */
-  readonly hosted: boolean;
+  /** Which services share a process. */
+  readonly placement: Placement;
   readonly instances: InstanceCounts;
   /** Path of the node's kubeconfig; undefined: the node is not a member of a cluster. */
   readonly kubeconfig?: string | undefined;
   /** Whether the node has an observatory. Default: false. */
   readonly observatory?: boolean | undefined;
+  /** Services that the user runs: they share no process. Default: none. */
+  readonly elsewhere?: readonly string[] | undefined;
 }
 
 /** The settings that decide which services a node has. */
 type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'observatory'>;
 
 /** The services of a node with these settings. */
-export function servicesOf(node: ServiceShape): readonly ServiceName[] {
-  return [...hostedServices(node), ...(node.observatory === true ? optionalServices : [])];
+export function servicesOf({ kubeconfig, observatory }: ServiceShape): readonly ServiceName[] {
+  return [
+    ...nodeServices,
+    ...(kubeconfig === undefined ? [] : clusterServices),
+    ...(observatory === true ? optionalServices : []),
+  ];
 }
 
-/** The services that the host process can run. The observatory always has its own process, so that it does not disturb the others. */
-function hostedServices({ kubeconfig }: ServiceShape): readonly ServiceName[] {
-  return [...nodeServices, ...(kubeconfig === undefined ? [] : clusterServices)];
-}
-
-/** The name of the host process, which runs the first instance of every service of a hosted node. */
+/** The program of processes that several services share, and the name of the one that has all of them. */
 export const hostProcess = 'services';
 
+/** The services that share a process, by its name: `services`, or `services-NAME` of a group. */
+export function sharedProcesses(node: Omit<NodeShape, 'instances'>): ReadonlyMap<string, readonly ServiceName[]> {
+  const { placement, elsewhere = [] } = node;
+  if (placement === 'separate') return new Map();
+  const groups = placement === 'hosted' ? [[hostProcess, hostable] as const] : namedProcesses(placement);
+  const present = servicesOf(node);
+  return new Map(
+    groups
+      .map(([name, services]) => {
+        const own = services.filter((service) => present.includes(service) && !elsewhere.includes(service));
+        return [name, own] as const;
+      })
+      .filter(([, services]) => services.length > 1),
+  );
+}
+
+function namedProcesses(groups: Exclude<Placement, string>): (readonly [string, readonly ServiceName[]])[] {
+  return Object.entries(groups).map(([name, services]) => [`${hostProcess}-${name}`, services] as const);
+}
+
 /** The instances that a process of the node runs. */
-export function instancesIn(process: string, node: ServiceShape): readonly string[] {
-  return process === hostProcess ? firstInstances(node) : [process];
+export function instancesIn(process: string, node: Omit<NodeShape, 'instances'>): readonly string[] {
+  const services = sharedProcesses(node).get(process);
+  return services === undefined ? [process] : services.map(firstInstance);
+}
+
+/** The process that runs an instance. */
+export function processOf(instance: string, node: Omit<NodeShape, 'instances'>): string {
+  const shared = [...sharedProcesses(node)].find(([, services]) => services.map(firstInstance).includes(instance));
+  return shared?.[0] ?? instance;
 }
 
 /** Whether a process of this name runs services. */
 export function runsServices(process: string): boolean {
-  return process === hostProcess || /-\d+$/.test(process);
+  return process === hostProcess || process.startsWith(`${hostProcess}-`) || /-\d+$/.test(process);
 }
 
 /** The names of the processes that run the services of a node. */
 export function serviceProcesses(node: NodeShape): string[] {
   const each = servicesOf(node).flatMap((service) => instancesOf(service, node.instances));
-  if (!node.hosted) return each;
-  const hosted = firstInstances(node);
-  return [hostProcess, ...each.filter((instance) => !hosted.includes(instance))];
+  return [...new Set(each.map((instance) => processOf(instance, node)))];
 }
 
-/** Throws LauncherError `Hosted` when the named service or instance runs in the host process. */
+/** Throws LauncherError `Hosted` when the named service or instance shares a process with others. */
 export function checkOwnProcess(named: string, node: NodeShape): void {
-  const instance = /-\d+$/.test(named) ? named : `${named}-0`;
-  if (!node.hosted || !firstInstances(node).includes(instance)) return;
-  const message = `${named} has no process of its own on this node (up --hosted): use "${hostProcess}", which means all services`;
+  const instance = /-\d+$/.test(named) ? named : firstInstance(named);
+  const process = processOf(instance, node);
+  if (process === instance) return;
+  const services = instancesIn(process, node).join(', ');
+  const message = `${named} has no process of its own on this node (--placement): use "${process}", which means ${services}`;
   throw new LauncherError('Hosted', message, { context: { instance } });
 }
 
-function firstInstances(node: ServiceShape): string[] {
-  return hostedServices(node).map((service) => `${service}-0`);
+function firstInstance(service: string): string {
+  return `${service}-0`;
 }

@@ -9,6 +9,7 @@ import { nodeKubeconfig } from '../network/api-relay.ts';
 import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
+import { placementSchema } from './placement.ts';
 import { POD_CIDR } from '../network/pod-network.ts';
 
 /** Processes and threads that a pod may have: a fork bomb ends in its own pod. */
@@ -42,8 +43,8 @@ export const nodeSettingsSchema = z.object({
   /** Folder of the observatory's page, and file of the published contract; either may be missing. */
   page: z.string().optional(),
   contract: z.string().optional(),
-  /** Whether the first instances of all services run in one process. */
-  hosted: z.boolean().default(false),
+  /** Which services share a process. */
+  placement: placementSchema.default('separate'),
   /** Whether the node allows fault injection. */
   faults: z.boolean().default(false),
   /** Number of instances of the services that share the pods. */

@@ -22,11 +22,18 @@ export function nodeProgram(program: string, args: readonly string[]): Command {
 }
 
 /**
- * The command that runs a service, or the process that hosts all of them.
+ * The command that runs a service, or a process with several.
  *
  * @param config path of the node's configuration file
- * @param name of the instance, or of the host process
+ * @param name of the process
+ * @param services those that share the process
  */
-export function serviceProgram(program: string, config: string, name: string): Command {
-  return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0']);
+export function serviceProgram(
+  program: string,
+  config: string,
+  name: string,
+  services: readonly string[] | undefined,
+): Command {
+  const shared = services === undefined ? [] : ['--services', services.join(',')];
+  return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0', ...shared]);
 }
