@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { type NodeMessage, type TestNode, poll } from '@kubus/harness';
+import { nodeServices } from '@kubus/launcher';
 import { Random } from '@kubus/ports';
 import { podCommands, runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
 import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
 
-/** The killed processes: every service (two instances of those that share the pods), NATS and the runtime. */
+/** The killed processes of separate services: every service (two instances of those that share the pods), NATS and the runtime. */
 export const victims = [
   'config-sources-0',
   'sync-loop-0',
@@ -20,7 +21,15 @@ export const victims = [
   'nats-server',
   'containerd',
 ] as const;
-type Victim = (typeof victims)[number];
+/** The killed processes of a node whose services share one; that one oftener. */
+export const hostedVictims = ['services', 'services', 'nats-server', 'containerd'] as const;
+type Victim = (typeof victims)[number] | (typeof hostedVictims)[number];
+
+/** The instances whose announcement shows that a process serves. NATS and containerd do not announce themselves. */
+function instancesOf(victim: Victim): readonly string[] {
+  if (victim === 'nats-server' || victim === 'containerd') return [];
+  return victim === 'services' ? nodeServices.map((service) => `${service}-0`) : [victim];
+}
 
 /** The actions on the pods while processes are killed. */
 export const phases = ['create', 'restart', 'delete'] as const;
@@ -42,19 +51,24 @@ export class KillRun {
   /** How long after the last kill of each phase every service served and every pod was as it should be, in milliseconds. */
   readonly settledAfter = new Map<Phase, number>();
   readonly #node: TestNode;
+  readonly #victims: readonly Victim[];
   readonly #random: Random;
   /** Containers that the test has ended, `<pod>/<container>`. */
   readonly #ended = new Set<string>();
 
-  constructor(node: TestNode, seed: number) {
+  constructor(node: TestNode, seed: number, of: readonly Victim[] = victims) {
     this.#node = node;
+    this.#victims = of;
     this.seed = seed;
     this.#random = new Random(seed).fork();
   }
 
   /** Creates every pod, ends some of their containers, deletes every pod, and kills processes meanwhile. */
   async run(): Promise<void> {
-    const plan = planKills(this.seed, { phases, victims, afterCommands: 8 });
+    const plan = planKills(this.seed, {
+      ...{ phases, victims: this.#victims },
+      afterCommands: Math.round((this.#victims.length * 3) / 4),
+    });
     const node = this.#node;
     const create = this.#random.shuffled(killPods).map(
       ({ name, manifest }) =>
@@ -131,7 +145,7 @@ export class KillRun {
     const last = this.kills.at(-1)?.at ?? 0;
     await events.settled();
     await watch.until(`every pod as it should be after ${phase}, seed ${this.seed}`, () => {
-      if (!watch.connected || !victims.every((victim) => this.#isBack(victim))) return undefined;
+      if (!watch.connected || !this.#victims.every((victim) => this.#isBack(victim))) return undefined;
       if (watch.pods.length !== pods.length) return undefined;
       return pods.every((pod) => this.#isRight(pod)) ? true : undefined;
     });
@@ -144,10 +158,11 @@ export class KillRun {
     return view !== undefined && others.length === 0 && isRight(pod, view, ended);
   }
 
-  /** Whether a process that was not killed has announced itself. NATS and containerd do not announce themselves. */
+  /** Whether a process that was not killed has announced itself. */
   #isBack(victim: Victim): boolean {
-    if (victim === 'nats-server' || victim === 'containerd') return true;
-    const pid = this.#node.watch.instance(victim)?.pid;
-    return pid !== undefined && !this.kills.some((kill) => kill.pid === pid);
+    return instancesOf(victim).every((instance) => {
+      const pid = this.#node.watch.instance(instance)?.pid;
+      return pid !== undefined && !this.kills.some((kill) => kill.pid === pid);
+    });
   }
 }

@@ -90,7 +90,9 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
     const own = present.filter(({ name }) => named?.includes(name) ?? true);
     const services = own.map(({ name }) => name);
     const others = present.map(({ name }) => name).filter((name) => !services.includes(name));
-    const direct = services.length > 1 ? directDelivery(config, { services, others, slot }) : undefined;
+    // A replay starts from the text of messages, which differs from a value that was not parsed.
+    const isDirect = services.length > 1 && !config.journal;
+    const direct = isDirect ? directDelivery(config, { services, others, slot }) : undefined;
     const start = async (definition: ServiceDefinition) => {
       running.push(await runService(definition, config, slot, direct));
     };

@@ -29,6 +29,8 @@ import { Tunnel } from './tunnel.ts';
 export interface NodeOptions {
   /** Manifests by file name: text, or documents that are written as JSON. */
   readonly manifests?: Readonly<Record<string, string | object>>;
+  /** Which services share a process. Default: none. */
+  readonly placement?: 'hosted';
   /** Services that the node does not start because the test replaces them. Default: none. */
   readonly elsewhere?: readonly string[];
   /** The node runs the observatory. Default: false. */
@@ -106,12 +108,23 @@ export class TestNode {
     const chosen = process.env['KUBUS_TEST_CONTAINERD'];
     const scale = Object.entries(options.scale ?? {}).flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
     const elsewhere = (options.elsewhere ?? []).flatMap((service) => ['--elsewhere', service]);
+    const placement = options.placement === undefined ? [] : ['--placement', options.placement];
     const containerd = chosen === undefined ? [] : ['--containerd', chosen];
     const cluster = options.kubeconfig === undefined ? [] : ['--kubeconfig', await options.kubeconfig(dir.node)];
     const kinds = (['observatory', 'faults', 'journal'] as const).filter((kind) => options[kind] === true);
     const flags = kinds.map((kind) => `--${kind}`);
     const { program } = options;
-    const up = ['up', '--manifests', manifests, ...flags, ...scale, ...elsewhere, ...containerd, ...cluster];
+    const up = [
+      'up',
+      '--manifests',
+      manifests,
+      ...flags,
+      ...scale,
+      ...placement,
+      ...elsewhere,
+      ...containerd,
+      ...cluster,
+    ];
     await startUp(folder, up, program);
     const tunnel = await Tunnel.open(dir);
     const watch = await NodeWatch.open(dir, await tunnel.expose(NATS_PORT));
