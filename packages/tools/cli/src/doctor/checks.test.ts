@@ -34,7 +34,7 @@ describe('what is wrong is named with how to fix it', () => {
     ['an old kernel', { kernel: '5.4.0' }, 'problem', /5\.4\.0 is too old/, /5\.10/],
     ['an older kernel', { kernel: '4.19.0' }, 'problem', /too old/, /5\.10/],
     ['no overlay', { fileSystems: [] }, 'problem', /overlay/, /modprobe overlay/],
-    ['little memory', { memoryBytes: GIB }, 'warning', /1\.0 GiB/, /--hosted/],
+    ['little memory', { memoryBytes: GIB }, 'warning', /1\.0 GiB/, /--placement hosted/],
     ['a full disk', { disks: [{ path: '/d', freeBytes: GIB, freeFiles: 1e6 }] }, 'problem', /1\.0 GiB .* \/d/, /3 GiB/],
     ['no inodes', { disks: [{ path: '/d', freeBytes: 9 * GIB, freeFiles: 5 }] }, 'warning', /only 5 files/, /remove/],
     ['no cgroups', { cgroupVersion: 0 }, 'problem', /no cgroup file system/, /mount -t cgroup2/],

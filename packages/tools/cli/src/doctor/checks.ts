@@ -114,7 +114,7 @@ function checkMemory({ memoryBytes }: MachineFacts): Finding {
   const message = `${(memoryBytes / GIB).toFixed(1)} GiB`;
   // What the kernel keeps for itself is not counted.
   if (memoryBytes >= MIN_MEMORY * 0.9) return finding('memory', 'ok', message);
-  const fix = 'give the machine 2 GiB, or start the node with "./kubus up --hosted"';
+  const fix = 'give the machine 2 GiB, or start the node with "./kubus up --placement hosted"';
   return finding('memory', 'warning', `${message} is less than a node wants`, fix);
 }
 
