@@ -20,12 +20,11 @@ export {
   parseTime,
 } from './envelope.ts';
 export { DirectDelivery, type DirectDeliveryOptions, type Delivery } from './direct/direct-delivery.ts';
-export type { DirectTransport } from './direct/direct-transport.ts';
 export { followShares } from './direct/follow-shares.ts';
 export type { FactOwner } from './fact-owner.ts';
 export { type Fact, type FactHandlers, FactReader, completionSchema } from './fact-reader.ts';
 export { Publisher, type PublisherId } from './publisher.ts';
 export { Refusals } from './refusals.ts';
 export type { StoredMessage } from './stored-message.ts';
-export { type Payload, withPayload } from './payload.ts';
+export { withPayload } from './payload.ts';
 export { type FactListener, type FactMessage, MessageTooLarge, type Transport, type WireMessage } from './transport.ts';

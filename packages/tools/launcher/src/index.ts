@@ -51,7 +51,7 @@ export {
   processOf,
   servicesOf,
 } from './node/node-services.ts';
-export { type Placement, describePlacement, readPlacement } from './node/placement.ts';
+export { type Placement, readPlacement } from './node/placement.ts';
 export {
   type NodeSettings,
   identitiesFolder,

@@ -10,7 +10,7 @@ import {
   runsServices,
   serviceProcesses,
 } from '../src/node/node-services.ts';
-import { type Placement, describePlacement, hostable, readPlacement } from '../src/node/placement.ts';
+import { type Placement, hostable, readPlacement } from '../src/node/placement.ts';
 
 let folder = '';
 beforeAll(() => {
@@ -38,9 +38,6 @@ test('a placement is a word, or the groups of a file', () => {
     'groups:\n  control: [config-sources, sync-loop, pod-workers]\n  status: [prober, status-manager]\n',
   );
   expect(readPlacement(file)).toEqual(groups);
-  expect(describePlacement(mutable)).toBe(
-    'control: config-sources, sync-loop, pod-workers; status: prober, status-manager',
-  );
 });
 
 test.each([

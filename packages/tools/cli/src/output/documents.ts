@@ -95,7 +95,10 @@ export const documents = {
     command: 'replay',
     fields: { items: 'one life of an instance each: instance, epoch, inputs, equal, difference, ...' },
   },
-  Graph: { command: 'graph', fields: { services: 'by name: about, the subjects that it writes and reads, and the process that it shares' } },
+  Graph: {
+    command: 'graph',
+    fields: { services: 'by name: about, the subjects that it writes and reads, and the process that it shares' },
+  },
   Identities: {
     command: 'identities',
     fields: { config: 'file for nats-server', identities: 'folder with the keys', nodes: 'that the server admits' },

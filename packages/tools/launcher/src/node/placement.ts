@@ -71,14 +71,6 @@ export function readPlacement(value: string): Placement {
   throw bad(`${path.length === 0 ? '' : `${path.join('.')}: `}${message}`, read.error);
 }
 
-/** The placement in words: `hosted`, or `control: sync-loop, pod-workers`. */
-export function describePlacement(placement: Placement): string {
-  if (typeof placement === 'string') return placement;
-  return Object.entries(placement)
-    .map(([name, services]) => `${name}: ${services.join(', ')}`)
-    .join('; ');
-}
-
 function readSmall(path: string): string {
   const file = statSync(path);
   if (!file.isFile()) throw new Error('it is not a file');
