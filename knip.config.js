@@ -14,7 +14,7 @@ const programsOf = {
   'packages/testing/fuzz': ['src/{main,worker}.ts', 'test/planted-process.ts'],
   'packages/testing/systemd-fixture': ['src/*-process.ts'],
   'packages/tools/contract-document': ['src/keep.ts'],
-  'packages/tools/launcher': [...programs['packages/tools/launcher'], 'scripts/*.mjs'],
+  'packages/tools/launcher': [...programs['packages/tools/launcher'], 'scripts/*.mjs', 'test/machine-servers.mjs'],
   // The programs of threads are found by the URLs that start them.
   'services/observatory': ['src/main.ts'],
   'services/config-sources': ['src/main.ts'],

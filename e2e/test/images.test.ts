@@ -118,6 +118,17 @@ onNode('a pull that fails backs off with what went wrong, and succeeds once it c
   await rm(join(root, 'config.json'));
 });
 
+onNode('a pull that fails because the node has no way out says so before the error of the runtime', async (node) => {
+  await node.writeManifest('outside.json', podOf('outside', 'registry.example/team/app:1'));
+  const outside = await node.watch.waitForPod('outside', (one) => waitingReason(one) === 'ErrImagePull');
+  const way =
+    'the node has no way out of its network (--network none): "kubus image load" brings the image, "kubus up --restart --network nat" gives it one: ';
+  expect(message(outside)).toContain(`${way}failed to pull and unpack image "registry.example/team/app:1"`);
+  const { code, stderr } = await node.kubus('image', 'pull', 'registry.example/team/app:1');
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`kubus: ${way}`)]);
+  expect((await node.kubus('status')).stdout).toContain('\nway out  none: only this node is reached; ');
+});
+
 onNode('a credential provider gives the login, which is published nowhere', async (node) => {
   const { guarded } = await registries(node);
   const name = await push(node, guarded, 'private/plugged', '1');

@@ -24,7 +24,7 @@ export interface CriBridgeOptions {
   /** Runtime handler whose network cni-bridge sets up. */
   readonly handler: string | undefined;
   readonly sandboxesAtOnce: number;
-  readonly images: Pick<ImagesOptions, 'credentials' | 'limits' | 'pulled' | 'verification'>;
+  readonly images: Pick<ImagesOptions, 'credentials' | 'limits' | 'pulled' | 'verification' | 'wayOut'>;
   readonly imageGc: Pick<ImageCollectorOptions, 'keep' | 'policy' | 'space'>;
   /** Default: the node has no object-cache. */
   readonly objects?: ObjectReader | undefined;

@@ -124,6 +124,7 @@ async function imagesOf(
         atOnce: (serialize ?? (maxParallel ?? 1) === 1) ? 1 : (maxParallel ?? Infinity),
       },
       verification,
+      wayOut: config.network.wayOut,
     },
     imageGc: {
       keep,

@@ -177,6 +177,8 @@ export const nodeConfigSchema = z.strictObject({
     namespacesOf: z.int().positive().optional(),
     /** Address ranges of the node's pods (podCIDRs). Empty: the CNI configuration has its own. */
     podCidrs: z.array(z.union([z.cidrv4(), z.cidrv6()], { error: 'is not a CIDR' })).default([]),
+    /** How the network namespace of a private node reaches others: through connections of the machine, or not at all. Omitted: it is the machine's. */
+    wayOut: z.enum(['nat', 'none']).optional(),
   }),
   /** Omitted: the node has no object-cache, and its pods cannot refer to objects of an API server. */
   objects: z

@@ -296,7 +296,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       stuckService,
     ],
     serves: [],
-    calls: [restartService, runElsewhere, scaleService],
+    calls: [restartService, runElsewhere, scaleService, pullImage],
     publishes: [],
     hears: [],
   },

@@ -1,3 +1,4 @@
+export { formatBytes } from './bytes.ts';
 export {
   type DiskSpace,
   type ImageGcPolicy,
@@ -13,7 +14,7 @@ export {
   observeImages,
   tooOld,
 } from './image-gc.ts';
-export { pullFailure } from './pull-error.ts';
+export { type WayOut, explainUnreachable, pullFailure } from './pull-error.ts';
 export { pulledMessage } from './pulled-message.ts';
 export { type QueuedPull, startable } from './pull-queue.ts';
 export {

@@ -1,7 +1,7 @@
 import { joinErrors } from '@kubus/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type QueuedPull, pullFailure, pulledMessage, startable } from '../src/index.ts';
+import { type QueuedPull, explainUnreachable, pullFailure, pulledMessage, startable } from '../src/index.ts';
 
 describe('the pull queue', () => {
   const pull = (id: number, image: string): QueuedPull => ({ id, image });
@@ -68,6 +68,30 @@ describe('a failed pull', () => {
   ])('with the error %j has its reason and message', (error, reason, message) =>
     expect(pullFailure('a:1', error)).toEqual({ reason, message }),
   );
+
+  const noRoute =
+    'failed to pull r.io/a:1: dial tcp: lookup r.io on 10.0.0.1:53: dial udp 10.0.0.1:53: connect: network is unreachable';
+  const noResolver = 'lookup r.io on 127.0.0.53:53: read udp 127.0.0.1:4->127.0.0.53:53: read: connection refused';
+  const refused =
+    'failed to do request: Head "http://localhost:5000/v2/": dial tcp 127.0.0.1:5000: connect: connection refused';
+  test.each([
+    ['r.io/a:1', noRoute, 'none', 'the node has no way out of its network (--network none): '],
+    ['r.io/a:1', noResolver, 'none', 'the node has no way out of its network (--network none): '],
+    ['r.io/a:1', noRoute, 'nat', "the node's way out does not work, or the machine has none: "],
+    ['r.io/a:1', noResolver, 'nat', ''],
+    ['r.io/a:1', noRoute, undefined, ''],
+    ['r.io/a:1', 'r.io/a:1: not found', 'none', ''],
+    ['localhost:5000/a:1', refused, 'none', "nothing answers at localhost:5000 of the node's network; "],
+    ['localhost:5000/a:1', refused, 'nat', "nothing answers at localhost:5000 of the node's network; "],
+    ['localhost:5000/a:1', refused, undefined, ''],
+  ] as const)('of %s with %j, network %s, is explained: %s', (image, error, wayOut, before) => {
+    const text = explainUnreachable(image, error, wayOut);
+    expect([text.startsWith(before), text.endsWith(error), text.length > error.length]).toEqual([
+      true,
+      true,
+      before !== '',
+    ]);
+  });
 
   test.each([
     [['a'], 'a'],

@@ -23,7 +23,7 @@ export { testCache, testImages } from './test-cache.ts';
 export { TestCluster } from './test-cluster.ts';
 export { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 export { NATS_PORT, type NodeOptions, type TestNode, nodeEnvironment, runKubus, startNode } from './test-node.ts';
-export { TestRegistry, registryLogin } from './test-registry.ts';
+export { TestRegistry, onMachine, registryLogin } from './test-registry.ts';
 export { type TestRuntime, startRuntime } from './test-runtime.ts';
 export { Tunnel } from './tunnel.ts';
 export { type DevicePluginSetup, TestDevicePlugin } from './device-plugin.ts';

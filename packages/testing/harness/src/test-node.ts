@@ -45,6 +45,8 @@ export interface NodeOptions {
   readonly journal?: boolean;
   /** The command line program of another installation, whose services the node runs. Default: the checkout's. */
   readonly program?: string;
+  /** Further options of `kubus up`. Default: none. */
+  readonly up?: readonly string[];
   /** Called when the node's folders exist and nothing is running yet. */
   readonly prepare?: (dir: NodeDir) => Promise<void>;
 }
@@ -77,6 +79,8 @@ export function nodeEnvironment(folder: string): Record<string, string> {
     KUBUS_LIB_DIR: join(folder, 'lib'),
     KUBUS_RUN_DIR: join(folder, 'run'),
     KUBUS_NODE: testNode(folder).node,
+    // Tests need no other network; one that does asks for it.
+    KUBUS_NETWORK: 'none',
     NODE_COMPILE_CACHE: join(checkout, '.kubus/compile-cache'),
   };
 }
@@ -124,6 +128,7 @@ export class TestNode {
       ...elsewhere,
       ...containerd,
       ...cluster,
+      ...(options.up ?? []),
     ];
     await startUp(folder, up, program);
     const tunnel = await Tunnel.open(dir);

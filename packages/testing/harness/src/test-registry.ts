@@ -2,15 +2,31 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeMark } from '@kubus/launcher';
+import { type NodeDir, nodeMark } from '@kubus/launcher';
 import { type BuiltImage, readArchive } from '@kubus/node-images';
 import * as z from 'zod';
 import { HarnessError } from './errors.ts';
 import { poll } from './poll.ts';
 import type { TestNode } from './test-node.ts';
+import type { Tunnel } from './tunnel.ts';
 
-/** Where a registry runs: a node, or a runtime with a tunnel. */
-export type RegistryPlace = Pick<TestNode, 'dir' | 'inside' | 'tunnel'>;
+/** Where a registry runs: a node, a runtime with a tunnel, or the machine. */
+export type RegistryPlace = Pick<TestNode, 'dir' | 'inside'> & { readonly tunnel: Pick<Tunnel, 'get' | 'expose'> };
+
+/** The machine itself, for a registry that ends with the node whose folders these are. */
+export function onMachine(dir: NodeDir): RegistryPlace {
+  return {
+    dir,
+    inside: (command) => command,
+    tunnel: {
+      expose: (port) => Promise.resolve(port),
+      get: async (url) => {
+        const response = await fetch(`http://${url}`);
+        return { status: response.status, body: await response.text() };
+      },
+    },
+  };
+}
 
 /** The user that may pull from a registry with a login. */
 export const registryLogin = { username: 'puller', password: 'open-sesame' };
@@ -34,9 +50,15 @@ export class TestRegistry {
   readonly #outside: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param options.login whether {@link registryLogin} is required. */
-  static async start(place: RegistryPlace, options: { port: number; login: boolean }): Promise<TestRegistry> {
-    const { port, login } = options;
+  /**
+   * @param options.login whether {@link registryLogin} is required.
+   * @param options.address on which it listens; default: the loopback's.
+   */
+  static async start(
+    place: RegistryPlace,
+    options: { port: number; login: boolean; address?: string },
+  ): Promise<TestRegistry> {
+    const { port, login, address = '127.0.0.1' } = options;
     const { dir, tunnel } = place;
     const folder = join(dir.root, `registry-${port}`);
     const passwords = `${folder}.htpasswd`;
@@ -45,7 +67,7 @@ export class TestRegistry {
       version: 0.1,
       log: { level: 'error' },
       storage: { filesystem: { rootdirectory: folder } },
-      http: { addr: `127.0.0.1:${port}` },
+      http: { addr: `${address}:${port}` },
       ...(login && { auth: { htpasswd: { realm: 'test', path: passwords } } }),
     };
     // JSON is YAML.

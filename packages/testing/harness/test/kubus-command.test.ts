@@ -99,7 +99,7 @@ async function useMachinePrograms(): Promise<void> {
   const names = (await readdir('/usr/bin')).filter((name) => !/^(node|nodejs|npm|npx|pnpm|corepack)$/.test(name));
   await Promise.all(names.map((name) => symlink(join('/usr/bin', name), join(programs, name))));
   // Where the machine does not have them, this checkout has unpacked them.
-  const unpacked = ['containerd', 'ctr', 'containerd-shim-runc-v2', 'nats-server'].filter(
+  const unpacked = ['containerd', 'ctr', 'containerd-shim-runc-v2', 'nats-server', 'pasta'].filter(
     (name) => !names.includes(name),
   );
   await Promise.all(unpacked.map((name) => symlink(join(tools, name), join(programs, name))));

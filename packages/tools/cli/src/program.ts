@@ -18,6 +18,7 @@ import { addFault } from './commands/fault.ts';
 import { addGet } from './commands/get.ts';
 import { addGraph } from './commands/graph.ts';
 import { addIdentities } from './commands/identities.ts';
+import { addImage } from './commands/image.ts';
 import { addInside } from './commands/inside.ts';
 import { addKubelet } from './commands/kubelet.ts';
 import { addLs } from './commands/ls.ts';
@@ -47,6 +48,7 @@ const groups: readonly (readonly [heading: string, adders: readonly ((program: C
     'Pods',
     [addGet, addDescribe, addWhy, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources],
   ],
+  ['Images', [addImage]],
   ['Look inside', [addTail, addTrace, addDiff, addRecord, addReplay, addObservatory, addGraph, addInside]],
   ['Disturb', [addFault, addExperiment]],
   ['Services', [addRestart, addScale, addDebug, addReplace, addIdentities]],

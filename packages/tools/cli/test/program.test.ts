@@ -89,6 +89,8 @@ const commands = [
     'diff',
     'replace',
     'inside',
+    'image',
+    ...['load', 'pull', 'ls', 'rm', 'inspect'].map((name) => `image ${name}`),
   ],
 ];
 

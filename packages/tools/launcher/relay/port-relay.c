@@ -1,16 +1,16 @@
 /*
- * port-relay: forwards TCP from a node's network namespace to a server outside of it: NATS, or an API server.
+ * port-relay: forwards TCP between a node's network namespace and the machine's: to NATS, an API server or a registry outside of the node,
+ * or to a port of a pod.
  *
- *   port-relay PORT NAMESPACE HOST SERVER_PORT
+ *   port-relay [ADDRESS:]PORT NAMESPACE HOST SERVER_PORT
  *
- * Listens on 127.0.0.1:PORT of the network namespace in which it is started, then enters the one that is mounted on the file NAMESPACE and
- * connects to HOST:SERVER_PORT from there, once for each client. Bytes and the end of each direction are forwarded unchanged, with back
+ * Listens on ADDRESS (an IP address; default: 127.0.0.1) and PORT of the network namespace in which it is started, then enters the one that
+ * is mounted on the file NAMESPACE and connects to HOST:SERVER_PORT from there, once for each client. Bytes and the end of each direction are forwarded unchanged, with back
  * pressure. While the server cannot be reached, clients are disconnected at once, and connect again by themselves.
  *
  * Writes to standard error when it is ready, when the server becomes unreachable and when it is reachable again. Exit status 2: cannot start.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -163,14 +163,24 @@ static void *serve(void *argument) {
     return NULL;
 }
 
-static int listen_on(const char *number) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    address.sin_port = htons((uint16_t)strtoul(number, NULL, 10));
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+/* Listens on `[ADDRESS:]PORT`. */
+static int listen_on(const char *where) {
+    char address[256] = "127.0.0.1";
+    const char *number = strrchr(where, ':');
+    if (number != NULL) snprintf(address, sizeof address, "%.*s", (int)(number - where), where);
+    number = number == NULL ? where : number + 1;
+    struct addrinfo *found, hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
+    int problem = getaddrinfo(address, number, &hints, &found);
+    if (problem != 0) {
+        fprintf(stderr, "port-relay: %s: %s\n", where, gai_strerror(problem));
+        exit(2);
+    }
+    int listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0) fail("socket");
     set(listener, SOL_SOCKET, SO_REUSEADDR, 1);
     set(listener, IPPROTO_TCP, TCP_NODELAY, 1); /* accepted connections inherit it */
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, BACKLOG) < 0) fail(number);
+    if (bind(listener, found->ai_addr, found->ai_addrlen) < 0 || listen(listener, BACKLOG) < 0) fail(where);
+    freeaddrinfo(found);
     return listener;
 }
 
@@ -183,14 +193,14 @@ static void enter(const char *namespace) {
 
 int main(int argc, char **argv) {
     if (argc != 5) {
-        fprintf(stderr, "usage: port-relay PORT NAMESPACE HOST SERVER_PORT\n");
+        fprintf(stderr, "usage: port-relay [ADDRESS:]PORT NAMESPACE HOST SERVER_PORT\n");
         return 2;
     }
     host = argv[3], port = argv[4];
     signal(SIGPIPE, SIG_IGN);
     int listener = listen_on(argv[1]);
     enter(argv[2]);
-    fprintf(stderr, "port-relay: forwarding 127.0.0.1 port %s to %s port %s\n", argv[1], host, port);
+    fprintf(stderr, "port-relay: forwarding %s to %s port %s\n", argv[1], host, port);
     for (;;) {
         int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
         if (client < 0) {

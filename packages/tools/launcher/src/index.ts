@@ -37,6 +37,8 @@ export { removeNode } from './node/remove-node.ts';
 export { shimSocket } from './runtime/runtime-removal.ts';
 export { type StartedProcess, startProcess } from './processes/start-process.ts';
 export { inTransientScope } from './processes/transient-scope.ts';
+export { parsePublishedPort, parseRegistry } from './network/published-ports.ts';
+export { checkWayOut, wayOut } from './network/way-out.ts';
 export { POD_CIDR, findCniPlugins, podNetwork } from './network/pod-network.ts';
 export { type InstanceCounts, instancesOf, isShared } from './nats/identities.ts';
 export { checkNats } from './nats/external-nats.ts';
@@ -54,6 +56,7 @@ export {
 export { type Placement, readPlacement } from './node/placement.ts';
 export {
   type NodeSettings,
+  nodeNetworks,
   identitiesFolder,
   nodeConfigFile,
   nodeSettingsSchema,

@@ -13,7 +13,14 @@ import {
   rpcErrorText,
 } from '@kubus/contracts';
 import { CriError } from '@kubus/cri';
-import { type Credential, CredentialsError, type Verification, pullCheck } from '@kubus/images';
+import {
+  type Credential,
+  CredentialsError,
+  type Verification,
+  type WayOut,
+  explainUnreachable,
+  pullCheck,
+} from '@kubus/images';
 import { type Clock, KubusError, type Logger, toError } from '@kubus/ports';
 import type { Image } from '@kubus/proto/cri';
 import { BridgeMetrics } from '../bridge-metrics.ts';
@@ -31,6 +38,8 @@ export interface ImagesOptions {
   readonly pulled: PulledImages;
   readonly limits: PullLimits;
   readonly verification: Verification;
+  /** How the node reaches registries. Default: over the machine's own network. */
+  readonly wayOut?: WayOut | undefined;
   /** Default: nothing is measured. */
   readonly metrics?: BridgeMetrics | undefined;
   /** Called when a pod is allowed to use the image with this id. */
@@ -160,7 +169,8 @@ export class Images {
         errors.push(textOf(error));
       }
     }
-    throw new KubusError('pull-failed', joinErrors(errors), { context: { image } });
+    const text = explainUnreachable(image, joinErrors(errors), this.#options.wayOut);
+    throw new KubusError('pull-failed', text, { context: { image } });
   }
 
   async #status(image: string): Promise<Image | undefined> {

@@ -14,6 +14,8 @@ import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { formatAge, formatTable } from '../output/table.ts';
+import { connectionLines, connectionsOf } from '../node/connections.ts';
+import { networkInterfaces } from 'node:os';
 
 interface ServiceState {
   readonly instance: string;
@@ -60,13 +62,10 @@ export async function healthOf(link: NodeLink) {
   const manifests = { count: reports.length, faulty: new Set(faults.map(({ path }) => path)).size, faults };
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
-  const {
-    instances = {},
-    placement = 'separate',
-    kubeconfig,
-    observatory,
-    elsewhere,
-  } = (await readSettings(link.dir)) ?? {};
+  const settings = await readSettings(link.dir);
+  const { instances = {}, placement = 'separate', kubeconfig, observatory, elsewhere } = settings ?? {};
+  // This process is in the node's network namespace.
+  const connections = settings && connectionsOf(link.dir, settings, networkInterfaces());
   const expected = [
     ...servicesOf({ kubeconfig, observatory }).flatMap((service) => instancesOf(service, instances)),
     'launcher-0',
@@ -85,12 +84,12 @@ export async function healthOf(link: NodeLink) {
     });
   }
   const healthy = services.every(({ state }) => state === 'Ready');
-  return { node: link.bus.node, healthy, services, runtime, network, manifests };
+  return { node: link.bus.node, healthy, services, runtime, network, connections, manifests };
 }
 
 async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Promise<void> {
   const health = await healthOf(link);
-  const { healthy, services, runtime, network, manifests } = health;
+  const { healthy, services, runtime, network, connections, manifests } = health;
   if (output !== undefined) printKubusDocument('NodeHealth', health, output);
   else {
     const isShared = services.some(({ instance, process }) => process !== instance);
@@ -118,6 +117,7 @@ async function status(link: NodeLink, output: 'json' | 'yaml' | undefined): Prom
       `network  ${network?.network ?? '-'} (${by}): ${network?.ready === true ? 'ready' : (network?.message ?? '-')}`,
     );
     for (const { file, error } of network?.broken ?? []) print(`         ${file} is ignored: ${error}`);
+    for (const line of connections === undefined ? [] : connectionLines(connections)) print(line);
     if (manifests.faulty > 0) {
       print(`manifests  ${manifests.faulty} of ${manifests.count} have errors: see "kubus get manifests"`);
       for (const { path, message } of manifests.faults.slice(0, SHOWN_FAULTS)) print(`           ${path}: ${message}`);

@@ -1,4 +1,13 @@
-import { type InstanceCounts, type NodeSettings, type Placement, everyService, readPlacement } from '@kubus/launcher';
+import {
+  type InstanceCounts,
+  type NodeSettings,
+  type Placement,
+  everyService,
+  nodeNetworks,
+  parsePublishedPort,
+  parseRegistry,
+  readPlacement,
+} from '@kubus/launcher';
 import { toError } from '@kubus/ports';
 import { InvalidArgumentError, Option } from 'commander';
 import { existsSync } from 'node:fs';
@@ -18,6 +27,10 @@ export interface UpOptions {
   hubCredentials?: string;
   containerd?: string;
   kubeconfig?: string;
+  network?: NodeSettings['network'];
+  publish: string[];
+  registry: string[];
+  registryHosts?: string;
   elsewhere: string[];
   placement: Placement;
   observatory?: boolean;
@@ -57,6 +70,26 @@ export function upOptions(): Option[] {
     new Option(
       '--containerd <path>',
       'use this containerd instead of the machine’s: its binary, or a folder that contains it',
+    ).argParser(existingPath),
+    new Option(
+      '--network <kind>',
+      'nat: pods and pulls reach what the machine reaches; none: only this node; default: nat if pasta is installed',
+    )
+      .choices(nodeNetworks)
+      .env('KUBUS_NETWORK'),
+    listOption(
+      '--publish <port...>',
+      'open [ADDRESS:]PORT of the machine for NODE_PORT of the node: 8080:80',
+      parsePublishedPort,
+    ),
+    listOption(
+      '--registry <port...>',
+      'let the node reach a registry on the machine’s loopback: localhost:5000',
+      parseRegistry,
+    ),
+    new Option(
+      '--registry-hosts <folder>',
+      'folder of containerd’s hosts.toml files, for mirrors and insecure registries; default: /etc/containerd/certs.d',
     ).argParser(existingPath),
     new Option('--elsewhere <service...>', 'do not start these services: you run them yourself')
       .choices(everyService)
@@ -99,4 +132,17 @@ function placement(value: string): Placement {
 export function existingPath(path: string): string {
   if (!existsSync(path)) throw new InvalidArgumentError('It does not exist.');
   return resolve(path);
+}
+
+/** An option that may be given several times; each value must be one that `parse` accepts. */
+function listOption(flags: string, about: string, parse: (text: string) => unknown): Option {
+  const add = (text: string, before: readonly string[]) => {
+    try {
+      parse(text);
+    } catch (error) {
+      throw new InvalidArgumentError(toError(error).message);
+    }
+    return [...before, text];
+  };
+  return new Option(flags, about).argParser(add).default([]);
 }

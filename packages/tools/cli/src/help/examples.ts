@@ -1,6 +1,11 @@
 /** Examples of each command, by its path; each is a command line that works as it is written, given such pods and files. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
-  up: ['kubus up', 'kubus up --manifests pods/ --observatory', 'kubus up --restart --log-level debug'],
+  up: [
+    'kubus up',
+    'kubus up --manifests pods/ --observatory',
+    'kubus up --restart --log-level debug',
+    'kubus up --publish 8080:80',
+  ],
   down: ['kubus down', 'kubus --node second down --grace 30'],
   ls: ['kubus ls'],
   status: ['kubus status', 'kubus status -o json'],
@@ -27,6 +32,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'top node': ['kubus top node'],
   'top pods': ['kubus top pods --sort-by memory'],
   'api-resources': ['kubus api-resources'],
+  'image load': ['kubus image load app.tar', 'docker save app:1 | kubus image load -'],
+  'image pull': ['kubus image pull busybox:1.36', 'kubus image pull localhost:5000/app:1'],
+  'image ls': ['kubus image ls'],
+  'image rm': ['kubus image rm app:1'],
+  'image inspect': ['kubus image inspect app:1'],
   tail: ['kubus tail', 'kubus tail runtime', 'kubus tail -o json'],
   'trace pod': ['kubus trace pod web', 'kubus trace pod web --critical', 'kubus trace pod web --of restart'],
   'record start': ['kubus record start monday'],

@@ -18,6 +18,8 @@ const defaults: UpOptions = {
   placement: 'separate',
   scale: {},
   logLevel: 'info',
+  publish: [],
+  registry: [],
 };
 
 /** The settings of options of which only these were given. */
@@ -34,6 +36,11 @@ test.each<[string, Partial<UpOptions>, string[]]>([
   ['one instance, which is the default', { scale: { prober: 1 } }, []],
   ['more instances', { scale: { prober: 3 } }, ['--scale is pod-workers=2']],
   ['other services elsewhere', { elsewhere: ['node-api'] }, ['--elsewhere is prober']],
+  [
+    'another network',
+    { network: 'nat', publish: ['8080:80'], registry: [] },
+    ['--network is none', '--publish is none'],
+  ],
   ['several', { logLevel: 'debug', placement: 'hosted' }, ['--log-level is info', '--placement is separate']],
   [
     'what only a new node can have',

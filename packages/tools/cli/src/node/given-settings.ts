@@ -17,10 +17,11 @@ export interface SettingChange {
 /** The settings that the options mean. */
 export function settingsOf(options: UpOptions): GivenSettings {
   const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
-  const { placement } = options;
+  const { placement, network, publish, registry: registries, registryHosts } = options;
   const { journal = false, observatory = false, faults = false } = options;
   return {
     ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, placement, observatory, faults },
+    ...{ network, publish, registries, registryHosts },
     natsCa: options.natsCa !== undefined,
     hubCa: options.hubCa !== undefined,
     instances: scale,
@@ -34,6 +35,10 @@ const flags: Partial<Record<keyof GivenSettings, { flag: keyof UpOptions; needsN
   hub: { flag: 'hub' },
   containerd: { flag: 'containerd', needsNewNode: true },
   kubeconfig: { flag: 'kubeconfig', needsNewNode: true },
+  network: { flag: 'network' },
+  publish: { flag: 'publish' },
+  registries: { flag: 'registry' },
+  registryHosts: { flag: 'registryHosts', needsNewNode: true },
   elsewhere: { flag: 'elsewhere' },
   placement: { flag: 'placement' },
   observatory: { flag: 'observatory' },

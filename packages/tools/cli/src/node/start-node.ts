@@ -40,6 +40,7 @@ import { observatoryPage, publishedContract } from '../observatory/page-files.ts
 import { printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 import { checkInstances } from './instance-limit.ts';
+import { checkPublished, chooseNetwork } from './network-choice.ts';
 import { type GivenSettings, merged, settingsOf } from './given-settings.ts';
 import { type Progress, showSteps, step } from './start-steps.ts';
 
@@ -61,9 +62,11 @@ export async function startNode(dir: NodeDir, options: UpOptions, start: Start):
   if (kubeconfig !== undefined) await checkKubeconfig(kubeconfig);
   await findContainerd(options.containerd);
   await findCniPlugins();
+  const network = await chooseNetwork(options.network, start.progress);
+  await checkPublished(options.publish, []);
   if (nats !== undefined) await useNats(dir, nats, options, start.progress);
   await useGivenHub(dir, options);
-  await launch(dir, settingsOf(options), start);
+  await launch(dir, { ...settingsOf(options), network }, start);
 }
 
 /**
@@ -77,6 +80,8 @@ export async function restartNode(
 ): Promise<void> {
   checkScale(options);
   const settings = merged(kept, given);
+  if (given.network !== undefined) await chooseNetwork(given.network, start.progress);
+  if (given.publish !== undefined) await checkPublished(given.publish, kept.publish);
   if (settings.faults && settings.nats !== undefined) {
     throw new UserError('--faults cannot be used on a node with an external NATS server');
   }
@@ -101,9 +106,8 @@ async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: 
   signal.throwIfAborted();
   await createNodeDir(dir);
   await createNetworkNamespace(dir.networkNamespace);
-  const { kubeconfig, nats, hub } = given;
-  // A restart of the machine takes it away from a node that has used it.
-  if ([kubeconfig, nats, hub].some((server) => server !== undefined)) await keepNetworkNamespace(dir.machineNamespace);
+  // For the processes that connect both networks.
+  await keepNetworkNamespace(dir.machineNamespace);
   const settings = nodeSettingsSchema.parse({
     ...given,
     page: observatoryPage,

@@ -28,6 +28,7 @@ export const documents = {
       services: 'instance, state (Ready, NotReady, Down), version, pid, latencyMs, pods, problems, stuck',
       runtime: 'the condition of the container runtime',
       network: 'the condition of the pod network',
+      connections: 'with the machine: network (nat, none), wayOut (IP versions), problem, published, registries',
       manifests: 'count, faulty, and faults: path and message',
     },
   },
@@ -127,6 +128,23 @@ export const documents = {
       items: 'check, verdict (ok, warning, problem), message, fix',
     },
   },
+  ImageList: { command: 'image ls', fields: { items: 'id, names, digests, sizeBytes' } },
+  ImageDescription: {
+    command: 'image inspect',
+    fields: {
+      id: 'digest of the configuration',
+      names: 'with tags',
+      digests: 'names with the digest of the manifest',
+      sizeBytes: 'of the content as it was fetched',
+      spec: 'platform and configuration, as OCI has them; missing where the runtime does not report it',
+    },
+  },
+  LoadedImages: { command: 'image load', fields: { names: 'of the images', bytes: 'size of the archive' } },
+  PulledImage: {
+    command: 'image pull',
+    fields: { name: 'of the image', id: 'digest of the configuration', bytes: 'its size', seconds: 'of the pull' },
+  },
+  RemovedImages: { command: 'image rm', fields: { names: 'that were removed' } },
   BugReport: { command: 'bug-report', fields: { file: 'that was written', notes: 'what could not be collected' } },
   Version: {
     command: 'version',

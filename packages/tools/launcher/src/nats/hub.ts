@@ -15,7 +15,7 @@ import type { StartedProcess } from '../processes/start-process.ts';
 export const hubRelay = 'hub-relay';
 
 /** Default TCP port of a hub for nodes, and the port of the relay to it in a private node's network namespace. */
-const HUB_PORT = 7422;
+export const HUB_PORT = 7422;
 
 /** The hub as the user names it: a NATS server that collects the events of many nodes. */
 export interface HubChoice {
@@ -164,5 +164,5 @@ function hubUrl({ host, port, tls }: TlsServer, user: string, password: string):
 
 /** Starts the relay that lets the node's NATS server reach the hub. */
 export function startHubRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: hubRelay, program, port: HUB_PORT, server });
+  return startRelay({ dir, what: hubRelay, program, listen: String(HUB_PORT), server });
 }

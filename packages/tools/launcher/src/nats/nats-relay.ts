@@ -66,5 +66,5 @@ function caFile(dir: Pick<NodeDir, 'config'>): string {
 
 /** Starts the relay through which the node's services reach an external NATS server, on the address of the node's own server. */
 export function startNatsRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: natsRelay, program, port: NATS_PORT, server });
+  return startRelay({ dir, what: natsRelay, program, listen: String(NATS_PORT), server });
 }

@@ -12,7 +12,7 @@ import type { StartedProcess } from '../processes/start-process.ts';
 export const apiRelay = 'api-relay';
 
 /** TCP port on the loopback of the node's network namespace on which its services reach the API server. */
-const API_PORT = 6443;
+export const API_PORT = 6443;
 
 /** Fields of a kubeconfig that name files, relative to its own folder. */
 const clusterFiles = ['certificate-authority'] as const;
@@ -79,7 +79,7 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
 
 /** Starts the relay through which the node's services reach an API server in the machine's network. */
 export function startApiRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
-  return startRelay({ dir, what: apiRelay, program, port: API_PORT, server });
+  return startRelay({ dir, what: apiRelay, program, listen: String(API_PORT), server });
 }
 
 /** The current context of a kubeconfig with its cluster and user, and the fields besides the three lists. */

@@ -10,6 +10,7 @@ const shimParts = [
 ];
 const relaySource = fileURLToPath(new URL('../../../../adapters/cri/relay/relay.c', import.meta.url));
 const portRelaySource = fileURLToPath(new URL('../../relay/port-relay.c', import.meta.url));
+const dnsRelaySource = fileURLToPath(new URL('../../relay/dns-relay.c', import.meta.url));
 const streamRelaySource = fileURLToPath(
   new URL('../../../../../services/node-api/relay/stream-relay.c', import.meta.url),
 );
@@ -25,8 +26,10 @@ const checkServiceSource = fileURLToPath(new URL('../../native/check-service.c',
 export interface Natives {
   /** The relay between cri-bridge and the runtime, which keeps calls open while cri-bridge restarts. */
   readonly relay: string;
-  /** The relay from the node's network namespace to a server outside of it. */
+  /** The relay between the node's network namespace and a server outside of it. */
   readonly portRelay: string;
+  /** The relay from the node's network namespace to a resolver on the machine's loopback. */
+  readonly dnsRelay: string;
   /** The relay between a client of the node's API and the runtime's streaming server. */
   readonly streamRelay: string;
   /** Makes the mounts of volume-manager. */
@@ -41,17 +44,19 @@ export interface Natives {
 
 /** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, streamRelay, mountHelper, holdLock, keepService, checkService] = await Promise.all([
-    compileStatic(shimSource, cache, shimParts),
-    compileStatic(relaySource, cache),
-    compileStatic(portRelaySource, cache),
-    compileStatic(streamRelaySource, cache),
-    compileStatic(mountHelperSource, cache),
-    compileStatic(holdLockSource, cache),
-    compileStatic(keepServiceSource, cache),
-    compileStatic(checkServiceSource, cache),
-  ]);
-  return { shim, relay, portRelay, streamRelay, mountHelper, holdLock, keepService, checkService };
+  const [shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, holdLock, keepService, checkService] =
+    await Promise.all([
+      compileStatic(shimSource, cache, shimParts),
+      compileStatic(relaySource, cache),
+      compileStatic(portRelaySource, cache),
+      compileStatic(dnsRelaySource, cache),
+      compileStatic(streamRelaySource, cache),
+      compileStatic(mountHelperSource, cache),
+      compileStatic(holdLockSource, cache),
+      compileStatic(keepServiceSource, cache),
+      compileStatic(checkServiceSource, cache),
+    ]);
+  return { shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, holdLock, keepService, checkService };
 }
 
 /**

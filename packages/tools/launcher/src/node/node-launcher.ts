@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { apiRelay, startApiRelay, writeRelayedKubeconfig } from '../network/api-relay.ts';
 import { type Containerd, adoptContainerd, startContainerd } from '../runtime/containerd.ts';
 import { type ContainerdPrograms, findContainerd } from '../runtime/containerd-programs.ts';
+import { startConnections } from '../network/connections.ts';
 import { LauncherError } from '../errors.ts';
 import { ProcessLogRotation } from './log-rotation.ts';
 import { type Hub, hubRelay, keptHub, relayedHubLink, startHubRelay } from '../nats/hub.ts';
@@ -83,8 +84,10 @@ export class NodeLauncher {
     this.#step('starting NATS');
     await this.#startNats(identities);
     await this.#startApiRelay();
+    const keep = (what: string, start: () => Promise<StartedProcess>) => this.#processes.keep(what, start);
+    const resolvConf = await startConnections({ dir, settings, keep });
     const natives = await this.#prepareRuntime(programs);
-    await writeNodeConfig(dir, settings, { natives, plugins });
+    await writeNodeConfig(dir, settings, { natives, plugins, resolvConf });
     await writeFile(join(dir.cni.networks, '10-pods.conflist'), podNetwork({ dataDir: dir.cni.data }));
     this.#step('starting the services');
     this.#processes.startServices();
@@ -153,7 +156,8 @@ export class NodeLauncher {
   async #startContainerd(programs: ContainerdPrograms): Promise<Containerd> {
     const { dir, logger } = this.#options;
     const before = await podNamespaces(dir);
-    const containerd = await startContainerd({ dir, programs });
+    const { registryHosts } = this.#options.settings;
+    const containerd = await startContainerd({ dir, programs, registryHosts });
     try {
       const files = await removeLostNamespaces(containerd.socket, before);
       if (files.length > 0) logger.info({ files }, 'removed network namespaces without a sandbox');

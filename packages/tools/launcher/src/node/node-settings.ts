@@ -12,6 +12,12 @@ import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
 import { placementSchema } from './placement.ts';
 import { POD_CIDR } from '../network/pod-network.ts';
 
+/** How a private node's network namespace reaches others: `nat` through connections of the machine, `none` not at all. */
+export const nodeNetworks = ['nat', 'none'] as const;
+
+/** Where containerd's documentation has the hosts.toml files of registries. */
+const REGISTRY_HOSTS = '/etc/containerd/certs.d';
+
 /** Processes and threads that a pod may have: a fork bomb ends in its own pod. */
 const POD_PIDS = 1_024;
 
@@ -51,6 +57,14 @@ export const nodeSettingsSchema = z.object({
   instances: z.partialRecord(z.enum(sharedServices), z.int().positive()).default({}),
   /** Path of the bundled program of each service, and of the host process. */
   programs: z.record(z.string(), z.string()),
+  /** How the node's network namespace reaches others: through the machine, or not at all. */
+  network: z.enum(nodeNetworks).default('none'),
+  /** Ports of the machine that lead to ports of the node, see parsePublishedPort. */
+  publish: z.array(z.string()).default([]),
+  /** Registries on the machine's loopback that the node reaches, see parseRegistry. */
+  registries: z.array(z.string()).default([]),
+  /** Folder of containerd's hosts.toml files: mirrors and settings of registries. */
+  registryHosts: z.string().default(REGISTRY_HOSTS),
   /** The images that are imported at the start. */
   images: z.array(z.object({ reference: z.string(), digest: z.string(), id: z.string(), archive: z.string() })),
   /** Folder in which compiled programs are kept for all nodes. */
@@ -92,7 +106,7 @@ export function identitiesFolder(dir: Pick<NodeDir, 'config'>): string {
 export async function writeNodeConfig(
   dir: NodeDir,
   settings: NodeSettings,
-  parts: { natives: Pick<Natives, 'relay' | 'streamRelay' | 'mountHelper'>; plugins: string },
+  parts: { natives: Pick<Natives, 'relay' | 'streamRelay' | 'mountHelper'>; plugins: string; resolvConf: string },
 ): Promise<void> {
   const config: NodeConfig = {
     node: dir.node,
@@ -124,6 +138,7 @@ export async function writeNodeConfig(
       chainsAtOnce: 8,
       pluginTimeoutMs: 30_000,
       podCidrs: [POD_CIDR],
+      wayOut: settings.network,
     },
     objects: { socket: dir.socket('objects') },
     pods: {
@@ -157,7 +172,7 @@ export async function writeNodeConfig(
     images: nodeConfigSchema.shape.images.parse({ gc: { keep: settings.images.map(({ reference }) => reference) } }),
     events: { qps: 50, burst: 100 },
     logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
-    dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
+    dns: { servers: [], domain: 'cluster.local', resolvConf: parts.resolvConf },
   };
   await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
 }

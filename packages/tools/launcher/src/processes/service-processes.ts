@@ -35,6 +35,8 @@ import {
 } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { apiRelay } from '../network/api-relay.ts';
+import { dnsRelay, dnsTcpRelay } from '../network/dns-relay.ts';
+import { wayOut } from '../network/way-out.ts';
 import { LauncherError } from '../errors.ts';
 import { hubRelay } from '../nats/hub.ts';
 import { type InstanceCounts, instancesOf, isShared } from '../nats/identities.ts';
@@ -55,7 +57,10 @@ const PURGE_AGE_MS = 300_000;
 const GRACE_MS = 2_000;
 
 /** The other processes of a node besides services and runtime. */
-const supportingProcesses: ReadonlySet<string> = new Set(['nats-server', natsRelay, apiRelay, hubRelay]);
+const supportingProcesses: ReadonlySet<string> = new Set([
+  ...['nats-server', natsRelay, apiRelay, hubRelay],
+  ...[wayOut, dnsRelay, dnsTcpRelay],
+]);
 
 /** The launcher's identity on the bus. */
 const launcherInstance = 'launcher-0';

@@ -16,6 +16,8 @@ export interface ContainerdConfigOptions {
   readonly dir: Pick<NodeDir, 'containerd' | 'cni' | 'socket'>;
   /** The OCI runtime. Default: runc from PATH. */
   readonly runc?: string;
+  /** Folder of hosts.toml files for registries, read at each pull. Default: none. */
+  readonly registryHosts?: string | undefined;
 }
 
 /**
@@ -34,13 +36,16 @@ export interface ContainerdConfigOptions {
  * - cgroupfs (SystemdCgroup off): a pod's cgroup is the `cgroup_parent` of its sandbox, in every hierarchy. Without one
  *   it is made as /k8s.io/<id>, which no node owns.
  */
-export function containerdConfig({ major, dir, runc = 'runc' }: ContainerdConfigOptions): string {
-  return major >= 2 ? version3(dir, runc) : version2(dir, runc);
+export function containerdConfig({ major, dir, runc = 'runc', registryHosts }: ContainerdConfigOptions): string {
+  const tables = major >= 2 ? version3(dir, runc) : version2(dir, runc);
+  if (registryHosts === undefined) return toml(tables);
+  const images = major >= 2 ? 'plugins."io.containerd.cri.v1.images"' : 'plugins."io.containerd.grpc.v1.cri"';
+  return toml([...tables, [`${images}.registry`, { config_path: registryHosts }]]);
 }
 
-function version2(dir: ContainerdConfigOptions['dir'], runc: string): string {
+function version2(dir: ContainerdConfigOptions['dir'], runc: string): Table[] {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
-  return toml([
+  return [
     [undefined, { version: 2, ...common(dir) }],
     ['grpc', { address: dir.socket('containerd') }],
     [
@@ -54,12 +59,12 @@ function version2(dir: ContainerdConfigOptions['dir'], runc: string): string {
     ],
     [`${cri}.cni`, { bin_dir: dir.cni.bin, conf_dir: dir.cni.defaultConf }],
     ...handlers(`${cri}.containerd`, dir, runc),
-  ]);
+  ];
 }
 
-function version3(dir: ContainerdConfigOptions['dir'], runc: string): string {
+function version3(dir: ContainerdConfigOptions['dir'], runc: string): Table[] {
   const runtime = 'plugins."io.containerd.cri.v1.runtime"';
-  return toml([
+  return [
     [undefined, { version: 3, ...common(dir) }],
     ['grpc', { address: dir.socket('containerd') }],
     ['plugins."io.containerd.cri.v1.images".pinned_images', { sandbox: pauseReference }],
@@ -67,7 +72,7 @@ function version3(dir: ContainerdConfigOptions['dir'], runc: string): string {
     ['plugins."io.containerd.grpc.v1.cri"', streaming],
     [`${runtime}.cni`, { bin_dirs: [dir.cni.bin], conf_dir: dir.cni.defaultConf }],
     ...handlers(`${runtime}.containerd`, dir, runc),
-  ]);
+  ];
 }
 
 type Value = string | number | boolean | readonly string[];

@@ -30,6 +30,8 @@ export interface Containerd extends StartedProcess {
 export interface ContainerdOptions {
   readonly dir: NodeDir;
   readonly programs: ContainerdPrograms;
+  /** Folder of hosts.toml files. Default: containerd's own rules for each registry. */
+  readonly registryHosts?: string;
   /** Milliseconds until it must answer CRI calls; it first loads its pods. Default: 30 s. */
   readonly startLimitMs?: number;
 }
@@ -44,6 +46,7 @@ export interface ContainerdOptions {
 export async function startContainerd({
   dir,
   programs,
+  registryHosts,
   startLimitMs = 30_000,
 }: ContainerdOptions): Promise<Containerd> {
   const running = (await findProcesses(dir.root, dir.processes)).find(({ what }) => what === containerdProcess);
@@ -53,7 +56,8 @@ export async function startContainerd({
       `The containerd of node ${dir.node} is already running (pid ${running.pid})`,
     );
   }
-  await writeFile(dir.containerd.config, containerdConfig({ dir, major: programs.major, runc: programs.runc }));
+  const { major, runc } = programs;
+  await writeFile(dir.containerd.config, containerdConfig({ dir, major, runc, registryHosts }));
   const { log } = dir.containerd;
   const started = await startProcess({
     dir,
