@@ -54,6 +54,7 @@ export {
   servicesOf,
 } from './node/node-services.ts';
 export { type Placement, readPlacement } from './node/placement.ts';
+export { readPrivateConfig } from './node/private-config.ts';
 export {
   type NodeSettings,
   nodeNetworks,

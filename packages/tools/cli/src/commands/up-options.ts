@@ -7,6 +7,7 @@ import {
   parsePublishedPort,
   parseRegistry,
   readPlacement,
+  readPrivateConfig,
 } from '@kubus/launcher';
 import { toError } from '@kubus/ports';
 import { InvalidArgumentError, Option } from 'commander';
@@ -27,6 +28,7 @@ export interface UpOptions {
   hubCredentials?: string;
   containerd?: string;
   kubeconfig?: string;
+  config?: NodeSettings['config'];
   network?: NodeSettings['network'];
   publish: string[];
   registry: string[];
@@ -68,6 +70,10 @@ export function upOptions(): Option[] {
       'join the cluster of this kubeconfig; its user must be system:node:<name>',
     ).argParser(existingPath),
     new Option(
+      '--config <file>',
+      'a KubeletConfiguration: pods, images, logs, DNS, eviction and reservations of the node (docs/tasks/run-a-pod.md)',
+    ).argParser((value) => valid(() => readPrivateConfig(value))),
+    new Option(
       '--containerd <path>',
       'use this containerd instead of the machine’s: its binary, or a folder that contains it',
     ).argParser(existingPath),
@@ -98,11 +104,14 @@ export function upOptions(): Option[] {
       '--placement <separate|hosted|file>',
       'a process for each service, one for all (less memory and CPU, but they fail together), or the groups of a YAML file',
     )
-      .argParser(placement)
+      .argParser((value) => valid(() => readPlacement(value)))
       .default('separate'),
     new Option('--observatory', 'record every message of the node, for "kubus observatory" and "kubus record"'),
+    new Option('--no-observatory', 'with --restart: no longer'),
     new Option('--faults', 'allow fault injection: see kubus fault, kubus experiment').conflicts('nats'),
+    new Option('--no-faults', 'with --restart: no longer'),
     new Option('--journal', 'let services publish journals of their inputs, for "kubus replay"'),
+    new Option('--no-journal', 'with --restart: no longer'),
     scaleOption(),
     new Option('--log-level <level>', 'log level of the services')
       .choices(['debug', 'info', 'warn', 'error'])
@@ -120,9 +129,10 @@ export function upOptions(): Option[] {
   ];
 }
 
-function placement(value: string): Placement {
+/** What `read` returns; its error is one of the argument. */
+function valid<T>(read: () => T): T {
   try {
-    return readPlacement(value);
+    return read();
   } catch (error) {
     throw new InvalidArgumentError(toError(error).message);
   }
@@ -137,11 +147,7 @@ export function existingPath(path: string): string {
 /** An option that may be given several times; each value must be one that `parse` accepts. */
 function listOption(flags: string, about: string, parse: (text: string) => unknown): Option {
   const add = (text: string, before: readonly string[]) => {
-    try {
-      parse(text);
-    } catch (error) {
-      throw new InvalidArgumentError(toError(error).message);
-    }
+    valid(() => parse(text));
     return [...before, text];
   };
   return new Option(flags, about).argParser(add).default([]);

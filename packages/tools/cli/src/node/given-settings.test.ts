@@ -41,6 +41,8 @@ test.each<[string, Partial<UpOptions>, string[]]>([
     { network: 'nat', publish: ['8080:80'], registry: [] },
     ['--network is none', '--publish is none'],
   ],
+  ['a configuration', { config: { file: '/c.yaml', patch: {} } }, ['--config is none']],
+  ['what the node has no longer', { observatory: false }, []],
   ['several', { logLevel: 'debug', placement: 'hosted' }, ['--log-level is info', '--placement is separate']],
   [
     'what only a new node can have',
@@ -52,6 +54,13 @@ test.each<[string, Partial<UpOptions>, string[]]>([
   expect(
     changes.map(({ flag, has, needsNewNode }) => `${flag} is ${has}${needsNewNode ? ', fixed' : ''}`).sort(),
   ).toEqual(expected);
+});
+
+test('a file whose content has changed is a change', () => {
+  const config = { file: '/c.yaml', patch: { pods: { max: 110 } } };
+  const change = { config: { file: '/c.yaml', patch: { pods: { max: 500 } } } };
+  expect(changesOf({ ...kept, config }, given(change)).map(({ flag }) => flag)).toEqual(['--config']);
+  expect(changesOf({ ...kept, config }, given({ config }))).toEqual([]);
 });
 
 test('after a restart a node has what was given, and what it had', () => {

@@ -1,8 +1,11 @@
 import type { NodeSettings } from '@kubus/launcher';
+import { isDeepEqual } from '@kubus/pod';
 import type { UpOptions } from '../commands/up-options.ts';
 
 /** The settings of a node that have options of `up`. */
 export type GivenSettings = Partial<Omit<NodeSettings, 'page' | 'contract' | 'programs' | 'images' | 'cache'>>;
+
+type Setting = GivenSettings[keyof GivenSettings];
 
 /** A setting of a running node that is not what an option asks for. */
 export interface SettingChange {
@@ -17,11 +20,11 @@ export interface SettingChange {
 /** The settings that the options mean. */
 export function settingsOf(options: UpOptions): GivenSettings {
   const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
-  const { placement, network, publish, registry: registries, registryHosts } = options;
+  const { placement, config, network, publish, registry: registries, registryHosts } = options;
   const { journal = false, observatory = false, faults = false } = options;
   return {
     ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, placement, observatory, faults },
-    ...{ network, publish, registries, registryHosts },
+    ...{ config, network, publish, registries, registryHosts },
     natsCa: options.natsCa !== undefined,
     hubCa: options.hubCa !== undefined,
     instances: scale,
@@ -35,6 +38,7 @@ const flags: Partial<Record<keyof GivenSettings, { flag: keyof UpOptions; needsN
   hub: { flag: 'hub' },
   containerd: { flag: 'containerd', needsNewNode: true },
   kubeconfig: { flag: 'kubeconfig', needsNewNode: true },
+  config: { flag: 'config' },
   network: { flag: 'network' },
   publish: { flag: 'publish' },
   registries: { flag: 'registry' },
@@ -60,7 +64,8 @@ export function explicitSettings(options: UpOptions, isGiven: (attribute: keyof 
 export function changesOf(kept: NodeSettings, given: GivenSettings): SettingChange[] {
   return Object.entries(flags).flatMap(([name, { flag, needsNewNode = false }]) => {
     const key = name as keyof GivenSettings;
-    if (!(key in given) || shown(kept[key]) === shown(merged(kept, given)[key])) return [];
+    const now = merged(kept, given)[key];
+    if (!(key in given) || (shown(kept[key]) === shown(now) && isSameConfig(kept[key], now))) return [];
     const long = flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     return [{ flag: `--${long}`, has: shown(kept[key]), needsNewNode }];
   });
@@ -72,11 +77,21 @@ export function merged(kept: NodeSettings, given: GivenSettings): NodeSettings {
   return { ...kept, ...(given as Partial<NodeSettings>), instances };
 }
 
-function shown(value: GivenSettings[keyof GivenSettings]): string {
+/** Whether both are no configuration, or have the same content: the file may have changed. */
+function isSameConfig(one: Setting, other: Setting): boolean {
+  return !isConfig(one) || !isConfig(other) || isDeepEqual(one.patch, other.patch);
+}
+
+function isConfig(value: Setting): value is NonNullable<NodeSettings['config']> {
+  return typeof value === 'object' && 'patch' in value && 'file' in value;
+}
+
+function shown(value: Setting): string {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return 'none';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (Array.isArray(value)) return value.toSorted().join(', ');
   if (typeof value === 'string') return value;
+  if (isConfig(value)) return value.file;
   const several = Object.entries<number | readonly string[]>(value).filter(([, count]) => count !== 1);
   return several.length === 0
     ? 'one of each'

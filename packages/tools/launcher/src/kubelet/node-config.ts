@@ -1,4 +1,4 @@
-import { ID_UNIT, parseQuantity, quantityUnits } from '@kubus/contracts';
+import { ID_UNIT } from '@kubus/contracts';
 import {
   type KubeletConfiguration,
   type KubeletFlags,
@@ -12,6 +12,7 @@ import type { NatsAccess } from '../nats/nats-relay.ts';
 import { apiSocket, isNodeName } from '../node/node-dir.ts';
 import { identitiesFolder } from '../node/node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
+import { bytes } from './quantity-bytes.ts';
 
 /** The inputs of the services' configuration besides the kubelet's settings. */
 export interface NodeParts {
@@ -158,11 +159,6 @@ function eviction(config: KubeletConfiguration, flags: KubeletFlags): object {
     maxPodGraceSeconds: config.evictionMaxPodGracePeriod,
     storageLimits: config.localStorageCapacityIsolation,
   };
-}
-
-function bytes(quantity: string): number {
-  const parsed = parseQuantity(quantity);
-  return parsed === undefined ? 0 : Number(quantityUnits(parsed));
 }
 
 function pods(

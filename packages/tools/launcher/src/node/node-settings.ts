@@ -10,6 +10,7 @@ import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
 import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
 import { placementSchema } from './placement.ts';
+import { privateConfigSchema, withPrivateConfig } from './private-config.ts';
 import { POD_CIDR } from '../network/pod-network.ts';
 
 /** How a private node's network namespace reaches others: `nat` through connections of the machine, `none` not at all. */
@@ -65,6 +66,8 @@ export const nodeSettingsSchema = z.object({
   registries: z.array(z.string()).default([]),
   /** Folder of containerd's hosts.toml files: mirrors and settings of registries. */
   registryHosts: z.string().default(REGISTRY_HOSTS),
+  /** What a KubeletConfiguration sets for the node. */
+  config: privateConfigSchema.optional(),
   /** The images that are imported at the start. */
   images: z.array(z.object({ reference: z.string(), digest: z.string(), id: z.string(), archive: z.string() })),
   /** Folder in which compiled programs are kept for all nodes. */
@@ -174,7 +177,8 @@ export async function writeNodeConfig(
     logs: { maxSize: 10 * 1024 * 1024, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
     dns: { servers: [], domain: 'cluster.local', resolvConf: parts.resolvConf },
   };
-  await writeFile(nodeConfigFile(dir), `${JSON.stringify(config, undefined, 2)}\n`, { mode: 0o600 });
+  const given = withPrivateConfig(config, settings.config);
+  await writeFile(nodeConfigFile(dir), `${JSON.stringify(given, undefined, 2)}\n`, { mode: 0o600 });
 }
 
 /** The configuration of a member of a cluster. */
