@@ -281,6 +281,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       manifest,
       mirrorPod,
       networkCondition,
+      nodePressure,
       podNetwork,
       podProbes,
       podStatus,

@@ -1,4 +1,4 @@
-import type { ClusterNode, NetworkCondition, RuntimeCondition } from '@kubus/contracts';
+import type { ClusterNode, NetworkCondition, NodePressure, RuntimeCondition } from '@kubus/contracts';
 import {
   DECLARED_FEATURES,
   type MachineInfo,
@@ -21,6 +21,7 @@ export interface NodeParts {
   readonly capacity: Readonly<Record<string, string>>;
   readonly runtime: RuntimeCondition | undefined;
   readonly network: NetworkCondition | undefined;
+  readonly pressure: NodePressure | undefined;
   /** The Node object of the API server, where the node is a member of a cluster. */
   readonly cluster: ClusterNode | undefined;
   /** When the node was created, and now; milliseconds since the Unix epoch. */
@@ -33,7 +34,8 @@ export interface NodeParts {
  * the same values; in a cluster, labels, taints, addresses and resources are those of the API server.
  */
 export function nodeObject(parts: NodeParts): NodeObject & { apiVersion: string; kind: string } {
-  const { config, hostname, machine, version, capacity, runtime, network, cluster, createdAt, now } = parts;
+  const { config, hostname, machine, version, capacity, runtime, network, pressure, cluster, createdAt, now } = parts;
+  const isShort = (condition: NodePressure['conditions'][number]) => pressure?.conditions.includes(condition) === true;
   const time = new Date(now).toISOString();
   const initial = initialNode(
     { name: config.node, hostname, architecture: machine.architecture },
@@ -61,7 +63,7 @@ export function nodeObject(parts: NodeParts): NodeObject & { apiVersion: string;
     csi: { plugins: [], complete: false },
     volumesInUse: undefined,
     declaredFeatures: DECLARED_FEATURES,
-    pressure: { memory: false, disk: false, pid: false },
+    pressure: { memory: isShort('MemoryPressure'), disk: isShort('DiskPressure'), pid: isShort('PIDPressure') },
     problems: readinessProblems({ condition: runtime, awaySince: undefined, network }, now),
     now: time,
   });

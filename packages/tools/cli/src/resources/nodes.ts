@@ -1,4 +1,4 @@
-import { clusterNode, networkCondition, runtimeCondition } from '@kubus/contracts';
+import { clusterNode, networkCondition, nodePressure, runtimeCondition } from '@kubus/contracts';
 import { nodeConfigFile } from '@kubus/launcher';
 import type { NodeObject } from '@kubus/node-status';
 import { nodeCapacity, readMachine, readNodeConfig, version } from '@kubus/service-kit';
@@ -44,9 +44,10 @@ export async function followNode(
   const { dir } = link;
   const handlers = { changed: onChange, removed: onChange };
   const { config } = readNodeConfig(nodeConfigFile(dir));
-  const [runtimes, networks, clusterNodes] = await Promise.all([
+  const [runtimes, networks, pressures, clusterNodes] = await Promise.all([
     link.facts(runtimeCondition, handlers),
     link.facts(networkCondition, handlers),
+    link.facts(nodePressure, handlers),
     // Only the node-agent of a member of a cluster publishes it.
     config.apiServer === undefined ? [] : link.facts(clusterNode, handlers),
   ]);
@@ -60,6 +61,7 @@ export async function followNode(
       ...{ config, machine, version, capacity, createdAt, hostname: hostname(), now: Date.now() },
       runtime: first(runtimes),
       network: first(networks),
+      pressure: first(pressures),
       cluster: first(clusterNodes),
     });
 }

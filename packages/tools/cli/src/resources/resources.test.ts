@@ -117,6 +117,7 @@ describe('the node', () => {
     ...{ hostname: 'machine', machine, version: '0.1.0', capacity: { cpu: '2', memory: '4Gi', pods: '110' } },
     runtime,
     network: { ready: true, broken: [] },
+    pressure: undefined,
     cluster: undefined,
     ...{ createdAt: NOW - 60_000, now: NOW },
   };
@@ -158,6 +159,9 @@ describe('the node', () => {
       expect.objectContaining({ type: 'Ready', status: 'False', message: expect.stringContaining('no conflist') }),
     );
     expect(nodeItem(nodeObject({ ...parts, runtime: undefined })).cells(NOW)[1]).toBe('NotReady');
+    const { status } = nodeObject({ ...parts, pressure: { conditions: ['DiskPressure'] } });
+    const short = status.conditions?.filter(({ type, status: is }) => type.endsWith('Pressure') && is === 'True');
+    expect(short?.map(({ type }) => type)).toEqual(['DiskPressure']);
   });
 
   test('of a cluster has what its API server says', () => {
