@@ -44,7 +44,7 @@ export interface ScheduleOptions {
   readonly traceMessages?: boolean;
   /** The services that keep journals. */
   readonly journaled?: readonly SimulatedService[];
-  /** Which services share a process. Default: drawn from the seed. */
+  /** Which services share a process. Default: drawn from the seed; with journals none. */
   readonly placement?: Placement;
   /** Receives every message that the broker accepts. */
   readonly record?: (message: WireMessage) => void;
@@ -80,8 +80,9 @@ class Schedule {
   constructor(options: ScheduleOptions) {
     this.#options = options;
     this.#random = new Random(options.seed);
-    // Drawn apart: the same seed gives the same events on every placement.
-    const placement = options.placement ?? drawPlacement(new Random(~options.seed));
+    // Services with journals do not deliver directly. Drawn apart: the same seed gives the same events on every placement.
+    const drawn = options.journaled === undefined ? drawPlacement(new Random(~options.seed)) : [];
+    const placement = options.placement ?? drawn;
     this.#node = new SimulatedNode({
       random: this.#random.fork(),
       logger: options.logger,
