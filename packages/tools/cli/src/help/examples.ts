@@ -32,7 +32,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'top node': ['kubus top node'],
   'top pods': ['kubus top pods --sort-by memory'],
   'api-resources': ['kubus api-resources'],
-  'image load': ['kubus image load app.tar', 'docker save app:1 | kubus image load -'],
+  'image load': ['kubus image load app.tar', 'kubus image load layout.tar --name app:1'],
   'image pull': ['kubus image pull busybox:1.36', 'kubus image pull localhost:5000/app:1'],
   'image ls': ['kubus image ls'],
   'image rm': ['kubus image rm app:1'],
