@@ -21,7 +21,7 @@ async function readerAndWorker() {
   const reader = bus.reader(podWorker);
   worker.owner(podWorker).put('u1', report);
   await settled();
-  const [first] = broker.said;
+  const first = broker.said.find(({ headers }) => headers[HEADER.type] === typeOf(podWorker));
   if (first === undefined) throw new Error('nothing was published');
   let version = 1;
   return {
