@@ -14,6 +14,7 @@ import {
   criCommands,
   fencePod,
   findImage,
+  freeImages,
   imagePull,
   podEventSchema,
   podProbes,
@@ -227,7 +228,7 @@ export class ScriptedPods {
     bus.serve(fencePod, () => Promise.resolve({ at }));
     bus.serve(readPod, () => Promise.resolve({ at }));
     const { ExecSync, ...others } = criCommands;
-    for (const command of [...Object.values(others), findImage, pullImage]) {
+    for (const command of [...Object.values(others), findImage, freeImages, pullImage]) {
       bus.serve<unknown, unknown>(command, () => Promise.resolve({}));
     }
     bus.serve(ExecSync, async ({ request: { params } }) => {
