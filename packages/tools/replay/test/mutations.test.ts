@@ -21,8 +21,11 @@ import { syncLoopCore } from '@kubus/sync-loop';
 import { type Cores, type StoredMessage, cores, replay, replayFile } from '../src/index.ts';
 import { inFile, recordSchedule } from './recorded-schedule.ts';
 
-/** Seeds of schedules in which each of the mutations below has something to change. */
-const SEEDS = [3, 5, 8, 13];
+/**
+ * Seeds of schedules in which each of the mutations below has something to change, and no instance removes an old value of its own from the
+ * store, which is no decision of its worker.
+ */
+const SEEDS = [3, 5, 13, 21];
 
 /** One changed decision. */
 interface Mutation {
