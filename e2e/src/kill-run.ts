@@ -5,7 +5,7 @@ import { Random } from '@kubus/ports';
 import { podCommands, runPhase } from './kill-phase.ts';
 import { type PlannedKill, planKills } from './kill-plan.ts';
 import { type KillPod, isRight, killPods } from './kill-pods.ts';
-import { type ExpectedStarts, lostEnds, runsOf, startFaults } from './start-account.ts';
+import { type ExpectedStarts, lostEnds, runsOf, startFaults, withEnds } from './start-account.ts';
 
 /** The killed processes of separate services: every service (two instances of those that share the pods), NATS and the runtime. */
 export const victims = [
@@ -93,8 +93,8 @@ export class KillRun {
 
   /** Wrong starts, by containerd's own event log. */
   async startFaults(): Promise<string[]> {
-    const { events, name: node } = this.#node;
-    const runs = runsOf(await events.runs());
+    const { events, name: node, watch } = this.#node;
+    const runs = withEnds(runsOf(await events.runs()), await watch.record());
     const containerdKills = this.kills.filter(({ victim }) => victim === 'containerd').map(({ at }) => at);
     const lost = lostEnds(runs, containerdKills);
     return startFaults(runs, (pod, container): ExpectedStarts | undefined => {

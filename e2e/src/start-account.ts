@@ -1,3 +1,5 @@
+import type { StoredMessage } from '@kubus/bus';
+import { runtimePodSchema } from '@kubus/contracts';
 import type { ContainerRuns, LabelledRuns } from '@kubus/harness';
 
 /** One run of a container or sandbox, from containerd's event log. */
@@ -16,6 +18,23 @@ export function runsOf(labelled: readonly LabelledRuns[]): Run[] {
     pod: labels['io.kubernetes.pod.name'] ?? 'unknown',
     container: labels['io.kubernetes.container.name'],
   }));
+}
+
+/**
+ * The runs with their ends: a container that ends while containerd is down has no event of it, but the runtime's later state has its end.
+ *
+ * @param recorded what the node has recorded
+ */
+export function withEnds(runs: readonly Run[], recorded: readonly StoredMessage[]): Run[] {
+  const ends = new Map<string, number>();
+  for (const { message } of recorded) {
+    if (!message.subject.includes('.runtime.fact.pod.') || message.data === '') continue;
+    const { data: pod } = runtimePodSchema.safeParse(JSON.parse(message.data));
+    for (const { id, state, finishedAt } of pod?.containers ?? []) {
+      if (state === 'exited') ends.set(id, Number(BigInt(finishedAt) / 1_000_000n));
+    }
+  }
+  return runs.map((run) => ({ ...run, exitedAt: run.exitedAt ?? ends.get(run.id) }));
 }
 
 export interface ExpectedStarts {
