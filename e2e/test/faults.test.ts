@@ -41,7 +41,11 @@ onNode('pods start although messages are lost, delayed and duplicated', async (n
   await node.writeManifest('a.json', pod('a'));
   const started = await node.watch.waitForPod('a');
   expect(containerStatus(started)?.restartCount).toBe(0);
-  expect(await json(node, 'fault', 'clear')).toEqual({ cleared: ['lossy', 'double', 'slow', 'mixed'] });
+  expect(await json(node, 'fault', 'clear')).toEqual({
+    apiVersion: 'kubus.dev/v1',
+    kind: 'ClearedFaults',
+    cleared: ['lossy', 'double', 'slow', 'mixed'],
+  });
   expect(await items(node, 'fault', 'list')).toEqual([]);
 
   const published = node.watch.messages.ofType('fault.event.faulted').map(({ message }) => {
@@ -65,6 +69,8 @@ onNode('a service is paused and continued, killed and restarted without affectin
   const before = containerStatus(await node.watch.waitForPod('b'));
   const loop = await poll('sync-loop', () => node.process('sync-loop-0'));
   expect(await json(node, 'fault', 'pause', 'sync-loop', '--for', '10m')).toEqual({
+    apiVersion: 'kubus.dev/v1',
+    kind: 'DisturbedInstances',
     what: 'pause',
     instances: ['sync-loop-0'],
   });

@@ -83,7 +83,7 @@ const parts: Partial<Record<keyof KubeletConfiguration, Part>> = {
 };
 
 /** The names of the fields that a private node honours. */
-export const privateConfigFields: readonly string[] = Object.keys(parts).sort();
+const privateConfigFields: readonly string[] = Object.keys(parts).sort();
 
 /**
  * Reads the file of `kubus up --config`: a KubeletConfiguration with fields that make sense for a private node.
