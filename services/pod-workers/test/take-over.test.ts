@@ -123,6 +123,29 @@ test('a state that is older than the recorded status makes no running container 
   expect(node.status('a')).toMatchObject({ phase: 'Succeeded' });
 });
 
+test('a recorded status that shows a container of a terminated pod as running was not its last', async () => {
+  node.kill(0);
+  await node.records.put('b', {
+    ...recorded,
+    machine: { state: 'terminated', forget: false },
+    status: {
+      phase: 'Running',
+      containerStatuses: [
+        {
+          ...{ name: 'main', image: 'busybox', imageID: '', restartCount: 0, ready: true, lastState: {} },
+          state: { running: { startedAt: '2030-01-01T00:00:00Z' } },
+        },
+      ],
+    },
+  });
+  await node.share([0], 3);
+  await node.start(0);
+  await node.work(podOf('b'), { ...here, term: 3, work: 'kill' });
+  expect(node.status('b')?.containerStatuses).toMatchObject([
+    { ready: false, state: { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } } },
+  ]);
+});
+
 describe('a recorded restart', () => {
   beforeEach(async () => {
     await node.work(podOf('a'), here);

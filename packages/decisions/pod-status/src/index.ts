@@ -5,7 +5,7 @@ export { isTerminal } from './phase.ts';
 export { podResourceList } from './pod-resources.ts';
 export { podStatus } from './pod-status.ts';
 export { recursiveReadOnly } from './recursive-read-only.ts';
-export { illegalTransition, rejectedStatus, terminatedStatus } from './special-status.ts';
+export { illegalTransition, rejectedStatus, terminatedStatus, withNoneRunning } from './special-status.ts';
 export { FILE_BYTES, LOG_LINES, needsLog, terminationMessage } from './termination-message.ts';
 export { type ClaimStatus, claimSchema, expansionPatch } from './api-writes/claim-patch.ts';
 export { type ApiEvent, apiEvent } from './api-writes/api-event.ts';

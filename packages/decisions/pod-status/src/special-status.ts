@@ -41,6 +41,20 @@ export function terminatedStatus(pod: Pod, status: PodStatus): PodStatus {
   };
 }
 
+/**
+ * A recorded status of a pod of which nothing runs any more. A container that it shows as running has ended since: the status that showed its
+ * end was not recorded. It counts as killed.
+ */
+export function withNoneRunning(status: PodStatus): PodStatus {
+  const stopped = (one: ContainerStatus) => (one.state?.running === undefined ? one : { ...ended(one), ready: false });
+  const lists = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const;
+  const changed = lists.flatMap((list) => {
+    const { [list]: statuses } = status;
+    return statuses === undefined ? [] : [[list, statuses.map(stopped)] as const];
+  });
+  return { ...status, ...Object.fromEntries(changed) };
+}
+
 function ended(status: ContainerStatus): ContainerStatus {
   return status.state?.terminated !== undefined ? status : { ...status, state: { terminated: UNLOCATED } };
 }

@@ -24,6 +24,7 @@ import {
   rejectedStatus,
   terminatedStatus,
   terminationMessage,
+  withNoneRunning,
 } from '@kubus/pod-status';
 import { type Logger, toError } from '@kubus/ports';
 import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
@@ -112,7 +113,8 @@ export class StatusPublisher {
    * other pod is computed first, since the earlier process may have published a later one than it could record.
    */
   republish(causes: readonly Cause[]): void {
-    const status = this.#status;
+    const status = this.#status && withNoneRunning(this.#status);
+    this.#status = status;
     const ref = this.#ref;
     if (status !== undefined) this.#deps.statuses.put(ref.uid, { ref, status }, { pod: ref.uid, causes });
     this.#published = true;
