@@ -1,6 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BenchNode } from './bench-node.ts';
+import { count } from './count-option.ts';
 import { type PerProcess, agentProcesses, memoryOf, total } from './process-usage.ts';
 import { formatProcesses } from './report.ts';
 import { allAtOnce, podNames } from './subject.ts';
@@ -48,9 +49,4 @@ try {
   console.log(`\n${formatProcesses(Object.fromEntries([...shown, ...columns.slice(-1)]))}`);
 } finally {
   await node.stop();
-}
-
-function count(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number, 1 or more');
-  return Number(text);
 }

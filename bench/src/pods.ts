@@ -1,9 +1,10 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BenchNode } from './bench-node.ts';
+import { count } from './count-option.ts';
 import { type PerProcess, agentProcesses, cpuOf, difference, memoryOf, total } from './process-usage.ts';
 import { formatTable } from './report.ts';
 import { allAtOnce, podNames } from './subject.ts';
@@ -12,8 +13,8 @@ import { allAtOnce, podNames } from './subject.ts';
  * What a pod costs on a node with few pods and on one with many. Started as `pnpm --filter @kubus/bench pods [50 500]`, as root, with
  * nothing else running.
  */
-const { args } = new Command('pods').argument('[counts...]', 'pods at once', count).parse();
-const counts = args.length === 0 ? [50, 500] : args.map(Number);
+const { args } = new Command('pods').argument('[counts...]', 'pods at once').parse();
+const counts = args.length === 0 ? [50, 500] : args.map(count);
 
 /** Wait before memory is measured, in milliseconds, so that the pods' start does not count. */
 const SETTLE_MS = 10_000;
@@ -81,9 +82,4 @@ async function measured(pods: number): Promise<string[]> {
   } finally {
     await node.stop();
   }
-}
-
-function count(text: string): string {
-  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number, 1 or more');
-  return text;
 }

@@ -1,10 +1,11 @@
 import { LIVE, type RecordingDocument } from '@kubus/contracts/observatory';
 import { observatorySocket } from '@kubus/launcher';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { BenchNode } from './bench-node.ts';
+import { count } from './count-option.ts';
 import { type PerProcess, agentProcesses, cpuOf, memoryOf } from './process-usage.ts';
 
 /**
@@ -93,9 +94,4 @@ function liveRecording(): Promise<string> {
 function median(values: readonly number[]): string {
   const sorted = [...values].sort((a, b) => a - b);
   return (sorted[Math.floor(sorted.length / 2)] ?? Number.NaN).toFixed(0);
-}
-
-function count(text: string): number {
-  if (!/^\d+$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('must be a whole number, 1 or more');
-  return Number(text);
 }

@@ -41,7 +41,7 @@ test.each<[string, Partial<UpOptions>, string[]]>([
     { network: 'nat', publish: ['8080:80'], registry: [] },
     ['--network is none', '--publish is none'],
   ],
-  ['a configuration', { config: { file: '/c.yaml', patch: {} } }, ['--config is none']],
+  ['a configuration', { config: { file: '/c.yaml', patches: [] } }, ['--config is none']],
   ['what the node has no longer', { observatory: false }, []],
   ['several', { logLevel: 'debug', placement: 'hosted' }, ['--log-level is info', '--placement is separate']],
   [
@@ -57,8 +57,8 @@ test.each<[string, Partial<UpOptions>, string[]]>([
 });
 
 test('a file whose content has changed is a change', () => {
-  const config = { file: '/c.yaml', patch: { pods: { max: 110 } } };
-  const change = { config: { file: '/c.yaml', patch: { pods: { max: 500 } } } };
+  const config = { file: '/c.yaml', patches: [{ pods: { max: 110 } }] };
+  const change = { config: { file: '/c.yaml', patches: [{ pods: { max: 500 } }] } };
   expect(changesOf({ ...kept, config }, given(change)).map(({ flag }) => flag)).toEqual(['--config']);
   expect(changesOf({ ...kept, config }, given({ config }))).toEqual([]);
 });

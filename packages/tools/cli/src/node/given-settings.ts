@@ -79,11 +79,11 @@ export function merged(kept: NodeSettings, given: GivenSettings): NodeSettings {
 
 /** Whether both are no configuration, or have the same content: the file may have changed. */
 function isSameConfig(one: Setting, other: Setting): boolean {
-  return !isConfig(one) || !isConfig(other) || isDeepEqual(one.patch, other.patch);
+  return !isConfig(one) || !isConfig(other) || isDeepEqual(one.patches, other.patches);
 }
 
 function isConfig(value: Setting): value is NonNullable<NodeSettings['config']> {
-  return typeof value === 'object' && 'patch' in value && 'file' in value;
+  return typeof value === 'object' && 'patches' in value && 'file' in value;
 }
 
 function shown(value: Setting): string {

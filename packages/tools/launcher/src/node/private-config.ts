@@ -22,8 +22,8 @@ const LARGEST = 256 * 1024;
 export const privateConfigSchema = z.object({
   /** Absolute. */
   file: z.string(),
-  /** A merge patch of the services' configuration. */
-  patch: z.record(z.string(), z.unknown()),
+  /** Merge patches of the services' configuration, one for each field. */
+  patches: z.array(z.record(z.string(), z.unknown())),
 });
 /** See {@link privateConfigSchema}. */
 export type PrivateConfig = z.infer<typeof privateConfigSchema>;
@@ -107,11 +107,7 @@ export function readPrivateConfig(path: string): PrivateConfig {
     if (unknown !== undefined) {
       throw bad(`${unknown}: a private node does not have this setting; it has ${privateConfigFields.join(', ')}`);
     }
-    const patch = given.reduce<unknown>(
-      (patched, name) => join(patched, parts[name as keyof KubeletConfiguration]?.(config)),
-      {},
-    );
-    return { file, patch: patch as Record<string, unknown> };
+    return { file, patches: given.map((name) => ({ ...parts[name as keyof KubeletConfiguration]?.(config) })) };
   } catch (error) {
     if (error instanceof LauncherError) throw error;
     throw bad(error instanceof KubeletConfigError ? error.message : toError(error).message, error);
@@ -120,15 +116,5 @@ export function readPrivateConfig(path: string): PrivateConfig {
 
 /** The services' configuration with what the file sets. */
 export function withPrivateConfig(config: NodeConfig, given: PrivateConfig | undefined): NodeConfig {
-  return given === undefined ? config : (mergePatch(config, given.patch) as NodeConfig);
-}
-
-/** Two merge patches as one; `null` stays, to remove what the node has by default. */
-function join(one: unknown, other: unknown): unknown {
-  if (typeof one !== 'object' || one === null || typeof other !== 'object' || other === null || Array.isArray(other)) {
-    return other;
-  }
-  const joined = new Map<string, unknown>(Object.entries(one));
-  for (const [key, value] of Object.entries(other)) joined.set(key, join(joined.get(key), value));
-  return Object.fromEntries(joined);
+  return (given?.patches ?? []).reduce<NodeConfig>((made, patch) => mergePatch(made, patch) as NodeConfig, config);
 }
