@@ -8,17 +8,8 @@ import {
   startRuntime,
   testCache,
 } from '@kubus/harness';
-import {
-  type NodeDir,
-  POD_CIDR,
-  compileNatives,
-  endProcesses,
-  findCniPlugins,
-  findProcesses,
-  podNetwork,
-} from '@kubus/launcher';
+import { type NodeDir, POD_CIDR, endProcesses, findCniPlugins, findProcesses, podNetwork } from '@kubus/launcher';
 import { callCriOnce, compileStatic } from '@kubus/node-images';
-import { once } from 'node:events';
 import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -94,22 +85,6 @@ export class KubeletMachine {
     });
     this.#agents.push(agent);
     return agent;
-  }
-
-  /** Makes a TCP port of the test's own loopback reachable in the machine's network, under the same number. */
-  async reach(port: number): Promise<void> {
-    const { portRelay: relay } = await compileNatives(testCache());
-    const [program, ...args] = this.runtime.inside([
-      relay,
-      String(port),
-      `/proc/${process.pid}/ns/net`,
-      '127.0.0.1',
-      String(port),
-    ]);
-    const running = startCommand(program, args, {});
-    this.#agents.push(running);
-    // It prints a line once it listens.
-    await once(running.child.stderr, 'data');
   }
 
   /** The notifications of a process so far. */

@@ -206,7 +206,7 @@ test2('a node instead of the kubelet that sends its events to a hub', async () =
   try {
     // A name with a dot is escaped in subjects and in the names of streams.
     const name = 'machine.example';
-    await machine.reach(hub.leafPort);
+    await machine.runtime.reach(hub.leafPort);
     await hub.admit(name);
     await machine.write('manifests/hello.json', pod('hello'));
     const flags = [

@@ -131,7 +131,7 @@ test('ends cleanly at SIGTERM; restarted it continues with the same container, a
 test('joins a cluster with a certificate that it has requested, and runs the cluster’s pods', async () => {
   const server = await TestApiServer.start({ approve: () => true });
   try {
-    await machine.reach(server.port);
+    await machine.runtime.reach(server.port);
     const stranger = { username: 'system:bootstrap:abcdef', groups: ['system:bootstrappers', 'system:authenticated'] };
     const kubeconfig = join(machine.folder, 'kubeconfig');
     const agent = machine.kubelet(

@@ -6,12 +6,9 @@ import {
   runKubus,
   startCommand,
   startRuntime,
-  testCache,
   testNode,
 } from '@kubus/harness';
 import { isReady } from '@kubus/kube-fixture';
-import { compileNatives } from '@kubus/launcher';
-import { once } from 'node:events';
 import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { upInCluster } from '../cluster-bench-node.ts';
@@ -49,41 +46,32 @@ export async function startKubelet(plane: ControlPlane, program: string): Promis
   const runtime = await startRuntime();
   const { node, root, cgroupRoot } = runtime.dir;
   const logs = join(root, 'kubelet-logs');
-  const started: RunningCommand[] = [];
-  const start = ([file, ...args]: readonly [string, ...string[]]) => {
-    const command = startCommand(file, args, {});
-    started.push(command);
-    return command;
-  };
+  let kubelet: RunningCommand | undefined;
   const stop = async () => {
-    for (const one of started.reverse()) await one.end();
+    await kubelet?.end();
     await removeLogLinks(logs);
     await runtime.stop();
   };
   try {
-    const { portRelay } = await compileNatives(testCache());
-    const port = String(plane.port);
-    const relay = start(runtime.inside([portRelay, port, `/proc/${process.pid}/ns/net`, '127.0.0.1', port]));
-    // It prints a line once it listens.
-    await once(relay.child.stderr, 'data');
+    await runtime.reach(plane.port);
     // It does not make its topmost cgroup.
     await moveProcesses(await cgroupMounts(), cgroupRoot, []);
     const config = join(root, 'kubelet.json');
     await writeFile(config, JSON.stringify(kubeletConfig(runtime.socket, logs, cgroupRoot)));
     const folder = join(root, 'kubelet');
-    const kubelet = start(
-      runtime.inside([
-        program,
-        ...[`--config=${config}`, `--kubeconfig=${plane.kubeconfig}`, `--hostname-override=${node}`],
-        ...[`--root-dir=${folder}`, `--cert-dir=${join(folder, 'pki')}`, '--node-ip=10.88.0.1'],
-      ]),
-    );
+    const [file, ...args] = runtime.inside([
+      program,
+      ...[`--config=${config}`, `--kubeconfig=${plane.kubeconfig}`, `--hostname-override=${node}`],
+      ...[`--root-dir=${folder}`, `--cert-dir=${join(folder, 'pki')}`, '--node-ip=10.88.0.1'],
+    ]);
+    kubelet = startCommand(file, args, {});
+    const pid = kubelet.child.pid ?? 0;
     const ended = kubelet.outcome.then(({ stderr }) => {
       throw new Error(`the kubelet has ended:\n${stderr.slice(-4_000)}`);
     });
     await Promise.race([plane.api.waitFor({ kind: 'Node', name: node }, isReady), ended]);
     ended.catch(() => undefined);
-    return { node, processes: () => Promise.resolve(new Map([['kubelet', kubelet.child.pid ?? 0]])), stop };
+    return { node, processes: () => Promise.resolve(new Map([['kubelet', pid]])), stop };
   } catch (error) {
     await stop();
     throw error;

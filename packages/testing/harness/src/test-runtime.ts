@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Command,
   type ContainerdPrograms,
   type NodeDir,
+  compileNatives,
   createNetworkNamespace,
   createNodeDir,
   findCniPlugins,
@@ -17,7 +19,8 @@ import {
 import { type BuiltImage, importImages } from '@kubus/node-images';
 import { EventLog } from './event-log.ts';
 import { expectEmpty, knownContainers, takeNodeSnapshot } from './leaks.ts';
-import { testImages } from './test-cache.ts';
+import { type RunningCommand, startCommand } from './kubus-command.ts';
+import { testCache, testImages } from './test-cache.ts';
 import { makeTestFolder, removeTestFolder, sweepTestFolders, testNode } from './test-folder.ts';
 
 export interface RuntimeOptions {
@@ -40,6 +43,8 @@ export interface TestRuntime {
   readonly events: EventLog;
   /** `command` as one that runs in the runtime's network namespace. */
   inside(command: Command): Command;
+  /** Makes a TCP port of this process's own loopback reachable in the runtime's network, under the same number, until it stops. */
+  reach(port: number): Promise<void>;
   /** Runs `ctr` in the namespace of CRI and returns its output. */
   ctr(...args: string[]): Promise<string>;
   /** Stops containerd cleanly and starts it again; its pods keep running. */
@@ -84,12 +89,23 @@ async function startIn(folder: string, programs: ContainerdPrograms, options: Ru
     await events.stop();
     throw error;
   }
+  const relays: RunningCommand[] = [];
+  const inside = (command: Command) => inNetworkNamespace(dir.networkNamespace, command);
   return {
     dir,
     socket,
     programs,
     events,
-    inside: (command) => inNetworkNamespace(dir.networkNamespace, command),
+    inside,
+    reach: async (port) => {
+      const { portRelay } = await compileNatives(testCache());
+      const own = `/proc/${process.pid}/ns/net`;
+      const [program, ...args] = inside([portRelay, String(port), own, '127.0.0.1', String(port)]);
+      const relay = startCommand(program, args, {});
+      relays.push(relay);
+      // It prints a line once it listens.
+      await once(relay.child.stderr, 'data');
+    },
     ctr: (...args) => runCommand([programs.ctr, '--address', socket, '--namespace', 'k8s.io', ...args]),
     restart: async () => {
       await containerd.stop();
@@ -97,6 +113,7 @@ async function startIn(folder: string, programs: ContainerdPrograms, options: Ru
       await events.settled();
     },
     stop: async () => {
+      for (const relay of relays) await relay.end();
       await events.stop();
       await removeTestFolder(folder, programs.runc);
       expectEmpty(await takeNodeSnapshot(dir, knownContainers(events), [folder]), 'The test runtime');
