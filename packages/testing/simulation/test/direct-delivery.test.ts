@@ -11,7 +11,7 @@ const contracts = { ...all, 'cri-bridge': { ...all['cri-bridge'], serves: [look]
 const deaf: Weather = { message: () => [], fact: (_key, to) => (to === 'store' ? 0.3 : 60_000) };
 
 /** Three services in one process, on a node with a broker. */
-function process(w = world()) {
+function process(w = world(), epoch = 1) {
   const direct = new DirectDelivery({
     ...{ node: 'n', slot: 0, others: [], clock: w.scheduler, logger: silentLogger },
     services: ['config-sources', 'cri-bridge', 'pod-workers'],
@@ -23,7 +23,7 @@ function process(w = world()) {
     const transport = direct.join(service, w.broker.connect(`${service}-0`));
     const ports = { clock: w.scheduler, ids: w.random.fork(), logger: silentLogger };
     const instance = `${service}-0`;
-    return new Bus({ ...ports, node: 'n', service, instance, epoch: 1, contract: contracts[service], transport });
+    return new Bus({ ...ports, node: 'n', service, instance, epoch, contract: contracts[service], transport });
   };
   const said: WireMessage[] = [];
   w.broker.observe((message) => said.push(message));
@@ -138,6 +138,25 @@ describe('services of one process', () => {
     expect([...reader].map(({ key }) => key)).toEqual(['other']);
     sources.owner(color).put('new', 'green');
     await w.quiet(1);
+    expect([...reader].map(({ key }) => key)).toEqual(['other', 'new']);
+  });
+
+  test('read nothing of an earlier life at the broker either, before it is known how many instances share the pods', async () => {
+    const w = world();
+    const earlier = w.join('config-sources', 1, 0);
+    earlier.bus.owner(color).put('old', 'red');
+    w.join('config-sources', 1, 1).bus.owner(color).put('other', 'blue');
+    await w.quiet();
+    earlier.connection.kill();
+    const { direct, sources, workers } = process(w, 2);
+    direct.shared('pod-workers', []);
+    await w.quiet();
+    const reader = workers.reader(color);
+    await w.until(() => reader.get('other') !== undefined);
+    await w.quiet();
+    expect([...reader].map(({ key }) => key)).toEqual(['other']);
+    sources.owner(color).put('new', 'green');
+    await w.until(() => reader.get('new') !== undefined);
     expect([...reader].map(({ key }) => key)).toEqual(['other', 'new']);
   });
 

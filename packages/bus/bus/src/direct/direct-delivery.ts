@@ -58,6 +58,8 @@ export class DirectDelivery {
   readonly #listening = new Map<string, Set<Listening>>();
   /** By topic and subject: the last values of facts that members own, and marks of removed ones. */
   readonly #facts = new Map<string, Map<string, WireMessage>>();
+  /** By instance of this process that has stored a fact: its epoch. */
+  readonly #epochs = new Map<string, string | undefined>();
   #queue: Delivery[] = [];
   #copies: (() => void)[] = [];
   #copying: Cancel | undefined;
@@ -108,6 +110,7 @@ export class DirectDelivery {
   store(member: DirectTransport, key: string, fact: FactMessage): Promise<void> {
     const message = withPayload({ subject: this.subjectOf(key), headers: fact.headers }, fact);
     this.#keep(message);
+    this.#epochs.set(member.instance, message.headers[HEADER.epoch]);
     return new Promise((resolve, reject) => {
       this.#copy(member, message.subject, () => void member.broker.storeFact(key, fact).then(resolve, reject));
       this.#deliver(member, message);
@@ -123,10 +126,11 @@ export class DirectDelivery {
 
   /**
    * @internal What members own now, what the broker has stored of instances in other processes, then changes. What an earlier life of this
-   * process has left in the broker is not read: messages that others depended on may be missing there. Its owners publish all of it again.
+   * process has left in the broker is not read, on whichever way: messages that others depended on may be missing there. Its owners publish
+   * all of it again.
    */
   watch(member: DirectTransport, pattern: string, listener: FactListener): Cancel {
-    if (!this.#routes.isDirectFact(member.service, pattern)) return member.broker.watchFacts(pattern, listener);
+    if (!this.#routes.isDirectFact(member.service, pattern)) return this.#watchBroker(member, pattern, listener);
     const full = this.subjectOf(pattern);
     const listening = this.#listen(member, full, (message) => listener.message(message), member.connection);
     listening.isDirect = true;
@@ -143,6 +147,23 @@ export class DirectDelivery {
       },
     });
     return () => this.#end(listening);
+  }
+
+  /** All facts are read from the broker, but for what an earlier life of this process has left there. */
+  #watchBroker(member: DirectTransport, pattern: string, listener: FactListener): Cancel {
+    return member.broker.watchFacts(pattern, {
+      message: (message) => {
+        if (!this.#isOfEarlierLife(member, message)) listener.message(message);
+      },
+      present: () => listener.present(),
+    });
+  }
+
+  /** Whether another instance of this process stored the fact before this process started. An owner compares its own with the stored ones. */
+  #isOfEarlierLife(reader: DirectTransport, { headers }: WireMessage): boolean {
+    const source = headers[HEADER.source];
+    if (source === undefined || source === reader.instance || !this.#isOwn(source)) return false;
+    return this.#epochs.get(source) !== headers[HEADER.epoch];
   }
 
   /** The service has ended: what it has published is sent, and it receives nothing more. */
