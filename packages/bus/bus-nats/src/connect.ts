@@ -1,8 +1,9 @@
-import { nkeyAuthenticator, type NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { inboxPrefix } from './names.ts';
+import { seedAuthenticator } from './nkey.ts';
 import { writeOncePerTurn } from './one-write.ts';
 
 /** Delay before a reconnect in milliseconds, plus a random delay of up to the same length, so that a node's services do not all reconnect at once. */
@@ -23,6 +24,8 @@ export interface NatsTls {
  *
  * @param seed the identity's nkey seed (`SU...`); never logged.
  * @param tls how the server of a `tls://` URL is verified
+ *
+ * Rejects with a KubusError `bad-seed` when the seed is damaged.
  */
 export async function connectNats(options: {
   /** `nats://HOST:PORT`, or `tls://`. */
@@ -37,7 +40,7 @@ export async function connectNats(options: {
     servers: options.servers,
     ...tlsOptions(options.servers, options.tls),
     name: options.instance,
-    authenticator: nkeyAuthenticator(new TextEncoder().encode(options.seed)),
+    authenticator: seedAuthenticator(options.seed),
     inboxPrefix: inboxPrefix(options.instance),
     maxReconnectAttempts: -1,
     waitOnFirstConnect: options.once !== true,

@@ -1,7 +1,7 @@
-import { createUser, fromSeed } from '@nats-io/nkeys';
 import { type AccountLinks, busLinks, streamsLinks } from './accounts.ts';
 import { type HubLink, hubAccount, hubDomain, leafNodes } from './hub-link.ts';
 import { busAccount, streamsAccount } from './names.ts';
+import { createUserKey } from './nkey.ts';
 import { type Identity, type Permissions, streamsInstance } from './permissions.ts';
 
 /** An identity with its key pair. The seed is secret and only kept in its owner's file (0600). */
@@ -12,13 +12,7 @@ export interface KeyedIdentity extends Identity {
 
 /** Creates an Ed25519 user key (nkey) for an identity. */
 export function createIdentity(identity: Identity): KeyedIdentity {
-  const key = createUser();
-  return { ...identity, publicKey: key.getPublicKey(), seed: new TextDecoder().decode(key.getSeed()) };
-}
-
-/** The public key of a seed. */
-export function publicKeyOf(seed: string): string {
-  return fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+  return { ...identity, ...createUserKey() };
 }
 
 interface ServerUser {

@@ -2,20 +2,14 @@ export { type NatsTls, connectNats } from './connect.ts';
 export { inboxPrefix, nodeSubject, storeSubject } from './names.ts';
 export { type HubLink, ensureHubStream, hubEvents } from './hub-link.ts';
 export { identityFile, readSeed } from './identity-files.ts';
+export { publicKeyOf } from './nkey.ts';
 export { loadStored } from './loader.ts';
 export { NatsTransport, fromNats } from './nats-transport.ts';
 export { readRecord } from './record.ts';
 export { RecordFollower, type RecordState } from './record-follower.ts';
 export { purgeRemovalMarks } from './removal-marks.ts';
 export { defaultRecordLimits, ensureStreams, reachesStreams, removeStreams } from './streams.ts';
-export {
-  type KeyedIdentity,
-  MAX_NODES,
-  type ServerNode,
-  createIdentity,
-  publicKeyOf,
-  serverConfig,
-} from './identities.ts';
+export { type KeyedIdentity, MAX_NODES, type ServerNode, createIdentity, serverConfig } from './identities.ts';
 export {
   type Identity,
   PEOPLE,

@@ -2,7 +2,7 @@ import type { Bus, FactHandlers, FactReader, StoredMessage, Transport } from '@k
 import { PEOPLE, connectNats, inboxPrefix, readRecord, readSeed } from '@kubus/bus-nats';
 import { type FactDeclaration, contractsOf } from '@kubus/contracts';
 import { type NodeDir, identitiesFolder, natsAccess, nodeDir, readSettings } from '@kubus/launcher';
-import { silentLogger } from '@kubus/ports';
+import { ignoring, silentLogger } from '@kubus/ports';
 import { joinBus, systemIds } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { UserError } from '../user-error.ts';
@@ -26,7 +26,7 @@ export interface NodeLink {
 /** Connects to a running node. Throws a {@link UserError} that says how to start it when it does not exist or does not answer. */
 export async function connectNode(node: string): Promise<NodeLink> {
   const dir = nodeDir(node);
-  const seed = await readSeed(identitiesFolder(dir), PEOPLE).catch(() => undefined);
+  const seed = await ignoring('ENOENT', readSeed(identitiesFolder(dir), PEOPLE));
   if (seed === undefined) throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up`);
   const settings = await readSettings(dir);
   const faults = settings?.faults ?? false;

@@ -6,10 +6,12 @@ import {
   createIdentity,
   identityFile,
   publicKeyOf,
+  readSeed,
   streamsInstance,
 } from '@kubus/bus-nats';
 import { type SharedService, serviceNames, sharedServices } from '@kubus/contracts';
-import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
+import { ignoring } from '@kubus/ports';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
 /** Number of instances of the services that share the pods. Default of each: 1. */
@@ -55,9 +57,9 @@ export async function missingIdentities(folder: string, counts: InstanceCounts):
 }
 
 async function ensureIdentity(folder: string, identity: Identity): Promise<KeyedIdentity> {
+  const seed = await ignoring('ENOENT', readSeed(folder, identity.instance));
+  if (seed !== undefined) return { ...identity, seed, publicKey: publicKeyOf(seed) };
   const file = identityFile(folder, identity.instance);
-  const seed = await readFile(file, 'utf8').catch(() => undefined);
-  if (seed !== undefined) return { ...identity, seed: seed.trim(), publicKey: publicKeyOf(seed.trim()) };
   const made = createIdentity(identity);
   await writeFile(`${file}.new`, `${made.seed}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file);
