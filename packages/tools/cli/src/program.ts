@@ -2,64 +2,96 @@ import { isNodeName, nodeNameRule } from '@kubus/launcher/node-dir';
 import { KubusError, toError } from '@kubus/ports';
 import { endProcess, version } from '@kubus/service-kit';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { addApiResources } from './commands/api-resources.ts';
-import { addAttach } from './commands/attach.ts';
-import { addBugReport } from './commands/bug-report.ts';
-import { addCompletion } from './commands/completion.ts';
-import { addDebug } from './commands/debug.ts';
-import { addDescribe } from './commands/describe.ts';
-import { addDiff } from './commands/diff.ts';
-import { addDoctor } from './commands/doctor.ts';
-import { addDown } from './commands/down.ts';
-import { addEvents } from './commands/events.ts';
-import { addExec } from './commands/exec.ts';
-import { addExperiment } from './commands/experiment.ts';
-import { addFault } from './commands/fault.ts';
-import { addGet } from './commands/get.ts';
-import { addGraph } from './commands/graph.ts';
-import { addIdentities } from './commands/identities.ts';
-import { addImage } from './commands/image.ts';
-import { addInside } from './commands/inside.ts';
-import { addKubelet } from './commands/kubelet.ts';
-import { addLs } from './commands/ls.ts';
-import { addLogs } from './commands/logs.ts';
-import { addObservatory } from './commands/observatory.ts';
-import { addPortForward } from './commands/port-forward.ts';
-import { addRecord } from './commands/record.ts';
-import { addReplay } from './commands/replay.ts';
-import { addReplace } from './commands/replace.ts';
-import { addRestart } from './commands/restart.ts';
-import { addScale } from './commands/scale.ts';
-import { addStatus } from './commands/status.ts';
-import { addTail } from './commands/tail.ts';
-import { addTop } from './commands/top.ts';
-import { addTrace } from './commands/trace.ts';
-import { addUp } from './commands/up.ts';
-import { addVersion } from './commands/version.ts';
-import { addWhy } from './commands/why.ts';
 import { examples } from './help/examples.ts';
+import { commandOf } from './node/enter-namespace.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
 import { printError } from './output/output.ts';
 
-/** The commands as the help lists them. */
-const groups: readonly (readonly [heading: string, adders: readonly ((program: Command) => void)[]])[] = [
-  ['Node', [addUp, addDown, addLs, addStatus, addDoctor, addBugReport]],
+type Adder = (program: Command) => void;
+
+/** The commands as the help lists them, each with its module, which is loaded only for itself and for the help. */
+const groups: readonly (readonly [heading: string, commands: Readonly<Record<string, () => Promise<Adder>>>])[] = [
+  [
+    'Node',
+    {
+      up: async () => (await import('./commands/up.ts')).addUp,
+      down: async () => (await import('./commands/down.ts')).addDown,
+      ls: async () => (await import('./commands/ls.ts')).addLs,
+      status: async () => (await import('./commands/status.ts')).addStatus,
+      doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
+      'bug-report': async () => (await import('./commands/bug-report.ts')).addBugReport,
+    },
+  ],
   [
     'Pods',
-    [addGet, addDescribe, addWhy, addEvents, addLogs, addExec, addAttach, addPortForward, addTop, addApiResources],
+    {
+      get: async () => (await import('./commands/get.ts')).addGet,
+      describe: async () => (await import('./commands/describe.ts')).addDescribe,
+      why: async () => (await import('./commands/why.ts')).addWhy,
+      events: async () => (await import('./commands/events.ts')).addEvents,
+      logs: async () => (await import('./commands/logs.ts')).addLogs,
+      exec: async () => (await import('./commands/exec.ts')).addExec,
+      attach: async () => (await import('./commands/attach.ts')).addAttach,
+      'port-forward': async () => (await import('./commands/port-forward.ts')).addPortForward,
+      top: async () => (await import('./commands/top.ts')).addTop,
+      'api-resources': async () => (await import('./commands/api-resources.ts')).addApiResources,
+    },
   ],
-  ['Images', [addImage]],
-  ['Look inside', [addTail, addTrace, addDiff, addRecord, addReplay, addObservatory, addGraph, addInside]],
-  ['Disturb', [addFault, addExperiment]],
-  ['Services', [addRestart, addScale, addDebug, addReplace, addIdentities]],
-  ['Other', [addKubelet, addVersion, addCompletion]],
+  [
+    'Images',
+    {
+      image: async () => (await import('./commands/image.ts')).addImage,
+    },
+  ],
+  [
+    'Look inside',
+    {
+      tail: async () => (await import('./commands/tail.ts')).addTail,
+      trace: async () => (await import('./commands/trace.ts')).addTrace,
+      diff: async () => (await import('./commands/diff.ts')).addDiff,
+      record: async () => (await import('./commands/record.ts')).addRecord,
+      replay: async () => (await import('./commands/replay.ts')).addReplay,
+      observatory: async () => (await import('./commands/observatory.ts')).addObservatory,
+      graph: async () => (await import('./commands/graph.ts')).addGraph,
+      inside: async () => (await import('./commands/inside.ts')).addInside,
+    },
+  ],
+  [
+    'Disturb',
+    {
+      fault: async () => (await import('./commands/fault.ts')).addFault,
+      experiment: async () => (await import('./commands/experiment.ts')).addExperiment,
+    },
+  ],
+  [
+    'Services',
+    {
+      restart: async () => (await import('./commands/restart.ts')).addRestart,
+      scale: async () => (await import('./commands/scale.ts')).addScale,
+      debug: async () => (await import('./commands/debug.ts')).addDebug,
+      replace: async () => (await import('./commands/replace.ts')).addReplace,
+      identities: async () => (await import('./commands/identities.ts')).addIdentities,
+    },
+  ],
+  [
+    'Other',
+    {
+      kubelet: async () => (await import('./commands/kubelet.ts')).addKubelet,
+      version: async () => (await import('./commands/version.ts')).addVersion,
+      completion: async () => (await import('./commands/completion.ts')).addCompletion,
+    },
+  ],
 ];
 
 const EXIT_CODES =
   'Exit codes: 0 success, 1 failure, 2 wrong usage, 141 the reader of the output has ended; exec, attach and inside: that of the command.';
 
-/** The commands with their options. Wrong usage throws a CommanderError; a command's own failure throws its own error. */
-export function createProgram(): Command {
+/**
+ * The commands with their options. Wrong usage throws a CommanderError; a command's own failure throws its own error.
+ *
+ * @param only the one command that is needed. Default, and for any other word: all.
+ */
+export async function createProgram(only?: string): Promise<Command> {
   const program = new Command('kubus')
     .description('Kubus: a Kubernetes node agent made of cooperating services over NATS')
     .version(version, '-V, --version')
@@ -68,9 +100,9 @@ export function createProgram(): Command {
     .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(helpful(text)) })
     .exitOverride();
-  for (const [heading, adders] of groups) {
+  for (const [heading, commands] of await adders(only)) {
     program.commandsGroup(`${heading}:`);
-    for (const add of adders) add(program);
+    for (const add of commands) add(program);
   }
   acceptNodeAfter(program);
   // The kubus script runs these two itself; they are listed here for the help only.
@@ -82,6 +114,17 @@ export function createProgram(): Command {
     if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((one) => `  ${one}`)].join('\n'));
   }
   return program;
+}
+
+/** `completion` is not among those that are enough: the hidden command that comes with it completes all others. */
+async function adders(only: string | undefined): Promise<(readonly [heading: string, commands: readonly Adder[]])[]> {
+  const isEnough = only !== undefined && groups.some(([, commands]) => Object.hasOwn(commands, only));
+  return Promise.all(
+    groups.map(async ([heading, commands]) => {
+      const needed = Object.entries(commands).filter(([name]) => !isEnough || name === only);
+      return [heading, await Promise.all(needed.map(([, load]) => load()))] as const;
+    }),
+  );
 }
 
 /** What kubectl has and a node without an API server does otherwise. */
@@ -136,7 +179,8 @@ function descendants({ commands }: Command): Command[] {
 export async function run(argv: readonly string[]): Promise<void> {
   exitOnBrokenPipe();
   try {
-    await createProgram().parseAsync(argv);
+    const program = await createProgram(commandOf(argv.slice(2)));
+    await program.parseAsync(argv);
   } catch (error) {
     process.exitCode = exitCodeOf(error);
   }

@@ -8,8 +8,8 @@ import { createProgram } from '../src/program.ts';
 const path = new URL('../arguments.tsv', import.meta.url);
 
 /** The table that `./kubus` checks arguments with before it builds this program (scripts/check-arguments.sh): as it is, and as it should be. */
-export function readTable(): { path: URL; present: string; wanted: string } {
-  const program = createProgram();
+export async function readTable(): Promise<{ path: URL; present: string; wanted: string }> {
+  const program = await createProgram();
   const lines = [
     ...program.options.map((option) => line(program, option)),
     ...program.commands.flatMap((command) => linesOf(command)),

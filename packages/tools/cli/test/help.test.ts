@@ -11,7 +11,7 @@ function pathOf(command: Command): string {
   return command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
 
-const visible = descendants(createProgram()).filter((command) =>
+const visible = descendants(await createProgram()).filter((command) =>
   command
     .createHelp()
     .visibleCommands(command.parent ?? command)
@@ -36,7 +36,7 @@ function wordsOf(line: string): string[] {
 const lines = Object.entries(examples).flatMap(([path, all]) => all.map((line) => [path, line] as const));
 
 test.each(lines)('the example of %s is accepted: %s', async (path, line) => {
-  const program = createProgram();
+  const program = await createProgram();
   const called: string[] = [];
   for (const command of [program, ...descendants(program)]) {
     command.exitOverride().configureOutput({ writeErr: () => undefined });

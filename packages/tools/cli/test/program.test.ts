@@ -18,7 +18,7 @@ const NODE = 'no-such-node';
 async function parsed(...args: string[]): Promise<{ stdout: string; stderr: string; error: unknown }> {
   const outcome = { stdout: '', stderr: '', error: undefined as unknown };
   const log = jest.spyOn(console, 'log').mockImplementation((text: string) => (outcome.stdout += `${text}\n`));
-  const program = createProgram();
+  const program = await createProgram();
   for (const command of [program, ...subcommands(program)]) {
     command.configureOutput({
       writeOut: (text) => (outcome.stdout += text),
@@ -97,9 +97,17 @@ const commands = [
 /** `kubelet` has the help of the reference; the others are not commands of the program. */
 const others = ['kubelet', 'test', 'bench', 'help'];
 
-test('arguments.tsv has every option; "pnpm --filter @kubus/cli write-arguments" writes it', () => {
-  const { present, wanted } = readTable();
+test('arguments.tsv has every option; "pnpm --filter @kubus/cli write-arguments" writes it', async () => {
+  const { present, wanted } = await readTable();
   expect(present).toBe(wanted);
+});
+
+test('a command that is named is loaded alone; for every other word all are, and for completion', async () => {
+  const names = async (only?: string) => (await createProgram(only)).commands.map((command) => command.name());
+  expect(await names('ls')).toEqual(['ls', 'test', 'bench']);
+  const all = await names();
+  expect(all).toEqual(expect.arrayContaining(['up', 'get', 'completion', 'complete']));
+  for (const word of ['complete', 'help', 'constructor']) expect(await names(word)).toEqual(all);
 });
 
 describe('help', () => {

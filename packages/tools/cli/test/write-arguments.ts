@@ -3,4 +3,4 @@ import { writeFileSync } from 'node:fs';
 import { readTable } from './arguments-table.ts';
 import { readDocuments } from './documents-table.ts';
 
-for (const { path, wanted } of [readTable(), readDocuments()]) writeFileSync(path, wanted);
+for (const { path, wanted } of [await readTable(), readDocuments()]) writeFileSync(path, wanted);

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createProgram } from '../program.ts';
 import { completionOf } from './candidates.ts';
 
-const program = createProgram();
+const program = await createProgram();
 const complete = (...words: string[]) => completionOf(program, words);
 
 describe('the words at the cursor', () => {

@@ -28,7 +28,7 @@ export function enterNodeNamespace(args: readonly string[]): void {
 }
 
 /** The first argument that is neither an option nor the value of `--node`, the only option before a command that has one. */
-function commandOf(args: readonly string[]): string | undefined {
+export function commandOf(args: readonly string[]): string | undefined {
   return args.find((arg, index) => !arg.startsWith('-') && args[index - 1] !== '--node');
 }
 
