@@ -105,7 +105,10 @@ describe('the folder of identities', () => {
   test('keeps a damaged key and names its file', async () => {
     await addNode(folder, 'node0');
     const file = identityFile(join(folder.identities, 'node0'), 'cli-0');
-    await writeFile(file, (await readFile(file, 'utf8')).replace(/^(.{20})./, (_, kept: string) => `${kept}1`));
+    await writeFile(
+      file,
+      (await readFile(file, 'utf8')).replace(/^(.{20})./, (_, kept: string) => `${kept}1`),
+    );
     await expect(addNode(folder, 'node0')).rejects.toThrow(`${file} holds no identity of cli-0`);
     expect(await readFile(file, 'utf8')).toContain('1');
   });
