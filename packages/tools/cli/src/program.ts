@@ -4,6 +4,7 @@ import { endProcess, version } from '@kubus/service-kit';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { examples } from './help/examples.ts';
 import { commandOf } from './node/enter-namespace.ts';
+import { withoutDocument } from './output/documents.ts';
 import { exitOnBrokenPipe } from './output/output-stream.ts';
 import { printError } from './output/output.ts';
 
@@ -111,6 +112,8 @@ export async function createProgram(only?: string): Promise<Command> {
   program.addHelpText('after', `\n${EXIT_CODES}`);
   for (const command of descendants(program)) {
     const lines = examples[commandPath(command)] ?? [];
+    const reason = withoutDocument[commandPath(command)];
+    if (reason !== undefined) command.configureOutput({ outputError: explainsMissing(reason) });
     if (lines.length > 0) command.addHelpText('after', ['', 'Examples:', ...lines.map((one) => `  ${one}`)].join('\n'));
   }
   return program;
@@ -138,6 +141,14 @@ function helpful(text: string): string {
   const kept = suggested?.[0] === given[0] ? text : text.replace(line, '');
   if (!OF_KUBECTL.has(given)) return kept;
   return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests\n`;
+}
+
+/** Says why a command has no `--output`, where that is what it was given. */
+function explainsMissing(reason: string): (text: string, write: (text: string) => void) => void {
+  return (text, write) => {
+    const isOutput = /^error: unknown option '(-o|--output)/.test(text);
+    write(isOutput ? `error: there is no --output here: ${reason}\n` : helpful(text));
+  };
 }
 
 /** `--node`, the option of all commands. */

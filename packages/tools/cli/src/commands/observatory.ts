@@ -9,20 +9,27 @@ import { pipeline } from 'node:stream/promises';
 import { type Answer, listenGuarded } from '../observatory/guarded-server.ts';
 import { observatoryPage, publishedContract } from '../observatory/page-files.ts';
 import { UserError } from '../user-error.ts';
-import { print } from '../output/output.ts';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
 
 const DEFAULT_PORT = 8470;
 const TOKEN_BYTES = 32;
+
+interface ObservatoryOptions {
+  readonly port: number;
+  readonly output?: 'json' | 'yaml';
+}
 
 export function addObservatory(program: Command): void {
   program
     .command('observatory')
     .argument('[files...]', 'show these exported recordings instead of the node')
     .option('--port <number>', 'TCP port on 127.0.0.1; 0: any free port', portNumber, DEFAULT_PORT)
+    .addOption(outputOption())
     .description('serve a web page with the node’s messages, their causes and their timing')
-    .action(async (files: string[], { port }: { port: number }, command: Command) => {
+    .action(async (files: string[], options: ObservatoryOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
-      await serve(port, files.length > 0 ? await filesAnswer(files) : nodeAnswer(node));
+      await serve(options, files.length > 0 ? await filesAnswer(files) : nodeAnswer(node));
     });
 }
 
@@ -33,12 +40,14 @@ function portNumber(text: string): number {
 }
 
 /** Serves until SIGINT or SIGTERM. */
-async function serve(wanted: number, answer: Answer): Promise<void> {
+async function serve({ port: wanted, output }: ObservatoryOptions, answer: Answer): Promise<void> {
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const { server, port } = await listenGuarded(wanted, token, answer).catch((error: unknown) => {
     throw new UserError(`cannot listen on 127.0.0.1:${wanted} (${String(error)}): choose another TCP port with --port`);
   });
-  print(`http://127.0.0.1:${port}/#token=${token}`);
+  const address = `http://127.0.0.1:${port}/#token=${token}`;
+  if (output === undefined) print(address);
+  else printKubusDocument('ObservatoryAddress', { address }, output);
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });

@@ -2,7 +2,7 @@ import { DOCUMENTS, printDocument } from './output.ts';
 
 interface Described {
   /** The commands that print it. */
-  readonly command: string;
+  readonly commands: readonly string[];
   /** The meaning of each field. */
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -13,15 +13,15 @@ const usage = 'nanoCores (10⁻⁹ cores), bytes';
 /** The documents that `-o json` and `-o yaml` print, apart from Kubernetes objects. Within a version fields are only added. */
 export const documents = {
   NodeList: {
-    command: 'ls',
+    commands: ['ls'],
     fields: { items: 'the nodes of the machine: name, state, pods, memoryBytes (without the pods), createdAt, folder' },
   },
   NodeRemoval: {
-    command: 'down',
+    commands: ['down'],
     fields: { node: 'its name', found: 'whether there was such a node', problems: 'what could not be removed' },
   },
   NodeHealth: {
-    command: 'status',
+    commands: ['status'],
     fields: {
       node: 'its name',
       healthy: 'whether every service is ready; else the exit code is 1',
@@ -33,7 +33,7 @@ export const documents = {
     },
   },
   PodDescription: {
-    command: 'describe pod',
+    commands: ['describe pod'],
     fields: {
       pod: 'the Pod object',
       worker: 'state of its worker: state, since, error',
@@ -43,15 +43,15 @@ export const documents = {
     },
   },
   NodeDescription: {
-    command: 'describe node',
+    commands: ['describe node'],
     fields: { node: 'the Node object', pods: 'the Pod objects', events: 'the Kubernetes events of the node' },
   },
   ManifestDescription: {
-    command: 'describe manifest',
+    commands: ['describe manifest'],
     fields: { manifest: 'path, readAt, pods, and errors and warnings: document, line, field, message' },
   },
   PodExplanation: {
-    command: 'why',
+    commands: ['why'],
     fields: {
       uid: 'of the pod',
       state: 'waiting, failed, ending, ended, unready or ready',
@@ -60,13 +60,13 @@ export const documents = {
     },
   },
   ResourceTypeList: {
-    command: 'api-resources',
+    commands: ['api-resources'],
     fields: { items: 'name, singular, shortNames, apiVersion, namespaced, kind, about, fields (of --field-selector)' },
   },
-  NodeUsage: { command: 'top node', fields: { node: `name, ${usage}, capacityBytes`, cores: 'of the machine' } },
-  PodUsageList: { command: 'top pods', fields: { items: `namespace, name, ${usage}, containers: name, ${usage}` } },
+  NodeUsage: { commands: ['top node'], fields: { node: `name, ${usage}, capacityBytes`, cores: 'of the machine' } },
+  PodUsageList: { commands: ['top pods'], fields: { items: `namespace, name, ${usage}, containers: name, ${usage}` } },
   PodTimeline: {
-    command: 'trace pod',
+    commands: ['trace pod'],
     fields: {
       pod: `${names}, times, phase, startMs, stopMs`,
       messages: 'its messages and their causes',
@@ -76,7 +76,7 @@ export const documents = {
     },
   },
   Comparison: {
-    command: 'diff',
+    commands: ['diff'],
     fields: {
       what: 'start or stop',
       left: 'the first side: recording, pod, number of pods, ms',
@@ -85,29 +85,29 @@ export const documents = {
     },
   },
   RecordingList: {
-    command: 'record list, start, stop, import',
+    commands: ['record list', 'record start', 'record stop', 'record import'],
     fields: { items: 'name, node, state, messages, bytes, began, ended, completeness' },
   },
   RecordingFile: {
-    command: 'record export, delete',
+    commands: ['record export', 'record delete'],
     fields: { name: 'of the recording', file: 'that was written; missing after a deletion' },
   },
   ReplayReport: {
-    command: 'replay',
+    commands: ['replay'],
     fields: { items: 'one life of an instance each: instance, epoch, inputs, equal, difference, ...' },
   },
   Graph: {
-    command: 'graph',
+    commands: ['graph'],
     fields: { services: 'by name: about, the subjects that it writes and reads, and the process that it shares' },
   },
   Identities: {
-    command: 'identities',
+    commands: ['identities'],
     fields: { config: 'file for nats-server', identities: 'folder with the keys', nodes: 'that the server admits' },
   },
-  RestartedInstances: { command: 'restart', fields: { items: 'instance, seconds until it was ready again' } },
-  ServiceInstances: { command: 'scale', fields: { service: 'its name', instances: 'that own the pods now' } },
+  RestartedInstances: { commands: ['restart'], fields: { items: 'instance, seconds until it was ready again' } },
+  ServiceInstances: { commands: ['scale'], fields: { service: 'its name', instances: 'that own the pods now' } },
   ActiveFault: {
-    command: 'fault drop, delay, duplicate, reorder',
+    commands: ['fault drop', 'fault delay', 'fault duplicate', 'fault reorder'],
     fields: {
       rule: 'the rule',
       since: 'ms since 1970',
@@ -115,22 +115,22 @@ export const documents = {
       until: 'when it expires by itself',
     },
   },
-  ActiveFaultList: { command: 'fault list', fields: { items: 'rule, since, ends, until' } },
-  ClearedFaults: { command: 'fault clear', fields: { cleared: 'names of rules and pauses' } },
+  ActiveFaultList: { commands: ['fault list'], fields: { items: 'rule, since, ends, until' } },
+  ClearedFaults: { commands: ['fault clear'], fields: { cleared: 'names of rules and pauses' } },
   DisturbedInstances: {
-    command: 'fault pause, kill, restart',
+    commands: ['fault pause', 'fault kill', 'fault restart'],
     fields: { what: 'was done', instances: 'to which it was done' },
   },
   MachineReport: {
-    command: 'doctor',
+    commands: ['doctor'],
     fields: {
       isHealthy: 'whether there is no problem; else the exit code is 1',
       items: 'check, verdict (ok, warning, problem), message, fix',
     },
   },
-  ImageList: { command: 'image ls', fields: { items: 'id, names, digests, sizeBytes' } },
+  ImageList: { commands: ['image ls'], fields: { items: 'id, names, digests, sizeBytes' } },
   ImageDescription: {
-    command: 'image inspect',
+    commands: ['image inspect'],
     fields: {
       id: 'digest of the configuration',
       names: 'with tags',
@@ -139,18 +139,46 @@ export const documents = {
       spec: 'platform and configuration, as OCI has them; missing where the runtime does not report it',
     },
   },
-  LoadedImages: { command: 'image load', fields: { names: 'of the images', bytes: 'size of the archive' } },
+  LoadedImages: { commands: ['image load'], fields: { names: 'of the images', bytes: 'size of the archive' } },
   PulledImage: {
-    command: 'image pull',
+    commands: ['image pull'],
     fields: { name: 'of the image', id: 'digest of the configuration', bytes: 'its size', seconds: 'of the pull' },
   },
-  RemovedImages: { command: 'image rm', fields: { names: 'that were removed' } },
-  BugReport: { command: 'bug-report', fields: { file: 'that was written', notes: 'what could not be collected' } },
+  RemovedImages: { commands: ['image rm'], fields: { names: 'that were removed' } },
+  ForwardedPorts: {
+    commands: ['port-forward'],
+    fields: { items: 'address and port, where this machine listens, and remote: the port of the pod' },
+  },
+  ObservatoryAddress: {
+    commands: ['observatory'],
+    fields: { address: 'of the page, with the token that it asks for; served until the command is ended' },
+  },
+  BugReport: { commands: ['bug-report'], fields: { file: 'that was written', notes: 'what could not be collected' } },
   Version: {
-    command: 'version',
+    commands: ['version'],
     fields: { client: 'kubus, kubernetes, nodeJs', node: 'services, nats, runtime; missing when it is not running' },
   },
 } as const satisfies Readonly<Record<string, Described>>;
+
+/** The commands that print Kubernetes objects, or messages, instead. */
+export const objectCommands = ['get', 'events', 'up', 'tail'] as const;
+
+const OF_PROGRAM = 'what it prints is the output of the program that it runs';
+
+/** The commands without a document, by their path, and why. */
+export const withoutDocument: Readonly<Record<string, string>> = {
+  logs: 'a log is printed as the container wrote it',
+  exec: OF_PROGRAM,
+  attach: 'what it prints is the output of the container',
+  inside: OF_PROGRAM,
+  debug: OF_PROGRAM,
+  replace: OF_PROGRAM,
+  'experiment run': 'the document is report.json in the folder of --output',
+  completion: 'what it prints is a script for a shell',
+  kubelet: 'it has the flags of the kubelet, whose output is a log',
+  test: 'what it prints is the output of the tests',
+  bench: '--json FILE writes its figures',
+};
 
 type Kind = keyof typeof documents;
 type Fields<K extends Kind> = { readonly [Field in keyof (typeof documents)[K]['fields']]: unknown };
