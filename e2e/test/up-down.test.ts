@@ -231,6 +231,11 @@ test('get lists nodes and events, and prints what a template or a selector asks 
     new RegExp(`^${node.name} +Ready +<none> +\\S+ +v1\\.`, 'm'),
   );
   expect((await node.kubus('get', 'pod/hello', '-o', 'name')).stdout).toBe(`pod/hello-${node.name}\n`);
+  const both = (await node.kubus('get', 'nodes,pods')).stdout;
+  expect(both).toMatch(new RegExp(`^NAME .*\\nnode/${node.name} +Ready .*\\n\\nNAME .*\\n(.*\\n)*pod/hello-${node.name} `));
+  const named = await node.kubus('get', `node/${node.name}`, 'pod/hello', '-o', 'json');
+  const document = JSON.parse(named.stdout) as { items: { kind: string }[] };
+  expect(document.items.map(({ kind }) => kind)).toEqual(['Node', 'Pod']);
   const template = 'jsonpath={range .items[*]}{.metadata.name};{end}';
   const phase = ['--field-selector', 'status.phase=Succeeded'];
   expect((await node.kubus('get', 'pods', ...phase, '-o', template)).stdout).toBe(`once-${node.name};`);

@@ -57,7 +57,11 @@ function withOptions(command: Command): Command {
     .addOption(outputOption());
 }
 
-async function run({ type, names }: Asked, command: Command): Promise<void> {
+async function run(asked: readonly Asked[], command: Command): Promise<void> {
+  const [one, ...others] = asked;
+  if (one === undefined || others.length > 0 || one.names.length > 1)
+    throw new UserError('describe shows one object: name one');
+  const { type, names } = one;
   const { node, namespace = 'default', output } = command.optsWithGlobals<DescribeOptions & { node: string }>();
   const [name] = names;
   const describe = describers[type.name];

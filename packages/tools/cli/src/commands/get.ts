@@ -12,6 +12,7 @@ import {
 import { print, printDocument, printError, printText } from '../output/output.ts';
 import type { Item, ResourceType } from '../resources/resource-type.ts';
 import { itemSelector } from '../resources/select-items.ts';
+import { UserError } from '../user-error.ts';
 import { type Asked, askedFor, resourceTypes } from '../resources/types.ts';
 
 interface GetOptions {
@@ -28,7 +29,7 @@ interface GetOptions {
 
 export function addGet(program: Command): void {
   const get = withOptions(program.command('get'))
-    .argument('<type>', 'type, or TYPE/NAME: "kubus api-resources" lists the types')
+    .argument('<type>', 'type, several as TYPE,TYPE, or TYPE/NAME: "kubus api-resources" lists the types')
     .argument('[names...]', 'list only these objects')
     .description('list pods, the node, events or manifests')
     .action(async (type: string, names: string[], _options: object, command: Command) => {
@@ -58,15 +59,20 @@ function withOptions(command: Command): Command {
     .option('-w, --watch', 'keep running and print each change');
 }
 
-async function run(asked: Asked, command: Command): Promise<void> {
+async function run(asked: readonly Asked[], command: Command): Promise<void> {
   const options = command.optsWithGlobals<GetOptions & { node: string }>();
-  const { namespace = 'default', allNamespaces = false, selector, fieldSelector, sortBy } = options;
-  const { type, names } = asked;
+  const { namespace = 'default', allNamespaces = false, selector, fieldSelector, sortBy, watch } = options;
   const inNamespace = allNamespaces ? undefined : namespace;
   // Selectors are checked before the node is asked.
-  const select = itemSelector(type, { namespace: inNamespace, names, selector, fieldSelector, sortBy });
+  const listings = asked.map(({ type, names }): Listing => {
+    const select = itemSelector(type, { namespace: inNamespace, names, selector, fieldSelector, sortBy });
+    return { type, names: names.length, namespace: inNamespace, select, options };
+  });
+  if (watch === true && listings.length > 1) throw new UserError('--watch follows one type: name one');
   const link = await connectNode(options.node);
-  await list(link, { type, names: names.length, namespace: inNamespace, select, options });
+  const [listing] = listings;
+  if (listing !== undefined && listings.length === 1) await list(link, listing);
+  else await listSeveral(link, listings, options);
 }
 
 interface Listing {
@@ -110,6 +116,29 @@ async function list(link: NodeLink, { type, names, namespace, select, options }:
     for (const item of names > 0 ? now.filter(({ key }) => named.has(key)) : select(now)) printer.change(item);
   };
   await new Promise(() => undefined);
+}
+
+/** Lists several types: a table for each, or one document. */
+async function listSeveral(link: NodeLink, listings: readonly Listing[], options: GetOptions): Promise<void> {
+  const { output, headers, showLabels = false } = options;
+  const parts = await Promise.all(
+    listings.map(async ({ type, select, namespace }) => {
+      const items = select((await type.open(link, () => undefined)).items());
+      const withNamespace = type.isNamespaced && namespace === undefined;
+      const shown = { format: output, withNamespace, withLabels: showLabels, withoutHeader: !headers, withType: true };
+      return { type, items, table: new ObjectTable(type, shown) };
+    }),
+  );
+  const all = parts.flatMap(({ items }) => items);
+  if (!isTable(output)) {
+    if (output?.kind === 'json' || output?.kind === 'yaml') printDocument(documentOf(all, false), output.kind);
+    else if (output?.kind === 'jsonpath') printText(jsonPathText(output, documentOf(all, false)));
+    else for (const { type, items } of parts) for (const item of items) print(nameLine(type, item));
+    return;
+  }
+  const tables = parts.flatMap(({ items, table }) => (items.length === 0 ? [] : table.table(items, Date.now())));
+  if (tables.length === 0) printError('No resources found.');
+  else print(tables.join('\n\n'));
 }
 
 /** How a format prints a list, and one object that has changed. */

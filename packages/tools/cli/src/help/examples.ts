@@ -11,7 +11,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   status: ['kubus status', 'kubus status -o json'],
   doctor: ['kubus doctor'],
   'bug-report': ['kubus bug-report', 'kubus bug-report report.tar.gz --since 30m'],
-  get: ['kubus get pods -A', 'kubus get pod/web -o yaml', 'kubus get nodes -o wide'],
+  get: ['kubus get pods -A', 'kubus get nodes,pods', 'kubus get pod/web -o yaml', 'kubus get nodes -o wide'],
   'get pods': [
     'kubus get pods -l app=web --field-selector status.phase=Running',
     'kubus get pods -o jsonpath=\'{range .items[*]}{.metadata.name}{"\\n"}{end}\'',

@@ -12,6 +12,8 @@ export interface PrinterOptions {
   readonly withNamespace: boolean;
   readonly withLabels?: boolean;
   readonly withoutHeader?: boolean;
+  /** With the type before each name: `pod/web`. */
+  readonly withType?: boolean;
 }
 
 /** Whether objects are printed as rows of a table. */
@@ -87,9 +89,16 @@ export class ObjectTable {
     const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
     return [
       ...(withNamespace ? [namespace] : []),
-      ...this.#shown(item.cells(now)),
+      ...this.#shown(this.#cells(item, now)),
       ...(withLabels === true ? [pairs.join(',') || '<none>'] : []),
     ];
+  }
+
+  #cells(item: Item, now: number): readonly string[] {
+    const { columns, singular } = this.#type;
+    const cells = item.cells(now);
+    if (this.#options.withType !== true) return cells;
+    return cells.map((cell, index) => (columns[index]?.isName === true ? `${singular}/${cell}` : cell));
   }
 
   #shown(cells: readonly string[]): string[] {

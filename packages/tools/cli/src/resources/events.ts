@@ -21,7 +21,7 @@ export const events: ResourceType = {
     { title: 'MESSAGE' },
     { title: 'FIRST SEEN', isWide: true, isAge: true },
     { title: 'COUNT', isWide: true },
-    { title: 'NAME', isWide: true },
+    { title: 'NAME', isWide: true, isName: true },
   ],
   fields: [
     ...['metadata.name', 'metadata.namespace', 'type', 'reason', 'reportingComponent'],

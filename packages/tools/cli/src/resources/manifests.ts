@@ -10,7 +10,7 @@ export const manifests: ResourceType = {
   kind: 'Manifest',
   isNamespaced: false,
   about: 'the manifest files that the node reads, and their errors',
-  columns: [{ title: 'FILE' }, { title: 'PODS' }, { title: 'STATE' }, { title: 'MESSAGE' }],
+  columns: [{ title: 'FILE', isName: true }, { title: 'PODS' }, { title: 'STATE' }, { title: 'MESSAGE' }],
   fields: ['metadata.name', 'path'],
   open: async (link, onChange) => {
     const handlers = {

@@ -18,7 +18,7 @@ export const nodes: ResourceType = {
   isNamespaced: false,
   about: 'the node itself; "kubus ls" lists all nodes of the machine',
   columns: [
-    { title: 'NAME' },
+    { title: 'NAME', isName: true },
     { title: 'STATUS' },
     { title: 'ROLES' },
     { title: 'AGE', isAge: true },

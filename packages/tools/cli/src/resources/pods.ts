@@ -12,7 +12,7 @@ export const pods: ResourceType = {
   isNamespaced: true,
   about: 'the pods of the node',
   columns: [
-    { title: 'NAME' },
+    { title: 'NAME', isName: true },
     { title: 'READY' },
     { title: 'STATUS' },
     { title: 'RESTARTS' },

@@ -18,6 +18,8 @@ interface Column {
   readonly isWide?: boolean;
   /** Its text changes with time alone. */
   readonly isAge?: boolean;
+  /** The name of the object; the type stands before it where several types are listed. */
+  readonly isName?: boolean;
 }
 
 /** One object of a node. */

@@ -32,13 +32,23 @@ describe('what get is asked for', () => {
     ['manifest//etc/pods/web.yaml', 'manifests', ['/etc/pods/web.yaml']],
   ])('%s', (words, type, names) => {
     const asked = askedFor(words.split(' '));
-    expect([asked.type.name, asked.names]).toEqual([type, names]);
+    expect(asked.map((one) => [one.type.name, one.names])).toEqual([[type, names]]);
+  });
+
+  test('can be several types', () => {
+    const types = (words: string) => askedFor(words.split(' ')).map(({ type, names }) => [type.name, ...names]);
+    expect(types('po,ev,pods')).toEqual([['pods'], ['events']]);
+    expect(types('pod/web node/node0 po/hello')).toEqual([
+      ['pods', 'web', 'hello'],
+      ['nodes', 'node0'],
+    ]);
   });
 
   test.each([
     ['job', /no resource type "job": it has pods, nodes, events, manifests/],
-    ['pods,nodes', /one type at a time/],
-    ['pod/web node/node0', /one type at a time/],
+    ['pods,nodes web', /names belong to one/],
+    ['pods,job', /no resource type "job"/],
+    ['pods,', /no resource type ""/],
     ['pod/web hello', /no type before "hello"/],
     ['pods node/node0', /name a type twice/],
   ])('%s is refused', (words, message) => {
@@ -75,6 +85,12 @@ test('events have the columns of kubectl get events', () => {
     ...['5s', 'Warning', 'BackOff', 'pod/web-node0', 'spec.containers{web}', 'kubelet, node0', 'Back-off'],
     ...['5m', '3', 'web-node0.pod-workers-0.3.1'],
   ]);
+});
+
+test('a list of several types has the type before each name', () => {
+  const named = { format: objectFormat('wide'), withNamespace: false, withType: true, withoutHeader: true };
+  const cells = new ObjectTable(events, named).table([eventItem(event, 'node0')], NOW).split(/ {3,}/);
+  expect([cells[0], cells.at(-1)]).toEqual(['5s', 'event/web-node0.pod-workers-0.3.1']);
 });
 
 test('manifests are listed with what is wrong with them', () => {

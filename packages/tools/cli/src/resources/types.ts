@@ -23,30 +23,39 @@ export interface Asked {
 }
 
 /**
- * Reads the words after `get`.
+ * Reads the words after `get`: each type that is asked for once, in the order of the words.
  *
- * @throws UserError for an unknown type, several types, or both forms at once, which kubectl refuses, too.
+ * @throws UserError for an unknown type, names of several types, or both forms at once, which kubectl refuses, too.
  */
-export function askedFor(words: readonly string[]): Asked {
+export function askedFor(words: readonly string[]): readonly Asked[] {
   const [first = '', ...rest] = words;
-  // The path of a manifest contains slashes.
-  const isSlashed = (word: string) => /^[a-z]+\/./.test(word);
-  if (!isSlashed(first)) {
-    if (first.includes(',')) throw new UserError(`one type at a time: "${first}" names several`);
-    const type = typeOf(first);
-    const other = rest.find((word) => isSlashed(word) && !resourceTypes.some((one) => isPrefix(one, word, type)));
-    if (other !== undefined) throw new UserError(`there is no need to name a type twice: "${first} ${other}"`);
-    return { type, names: rest.map((word) => bareName(word, type)) };
+  if (isSlashed(first)) return namedWithTypes(words);
+  const types = [...new Set(first.split(',').map(typeOf))];
+  const [type, ...others] = types;
+  if (type === undefined || others.length > 0) {
+    if (rest.length > 0)
+      throw new UserError(`"${first}" names several types, and names belong to one: use TYPE/NAME for each`);
+    return types.map((type) => ({ type, names: [] }));
   }
-  const asked = words.map((word) => {
+  const other = rest.find((word) => isSlashed(word) && !resourceTypes.some((one) => isPrefix(one, word, type)));
+  if (other !== undefined) throw new UserError(`there is no need to name a type twice: "${first} ${other}"`);
+  return [{ type, names: rest.map((word) => bareName(word, type)) }];
+}
+
+function namedWithTypes(words: readonly string[]): readonly Asked[] {
+  const names = new Map<ResourceType, string[]>();
+  for (const word of words) {
     if (!isSlashed(word)) throw new UserError(`there is no type before "${word}": use TYPE/NAME for each`);
     const slash = word.indexOf('/');
-    return { type: typeOf(word.slice(0, slash)), name: word.slice(slash + 1) };
-  });
-  const [type, ...others] = [...new Set(asked.map((one) => one.type))];
-  if (type === undefined || others.length > 0)
-    throw new UserError(`one type at a time: "${words.join(' ')}" names several`);
-  return { type, names: asked.map(({ name }) => name) };
+    const type = typeOf(word.slice(0, slash));
+    names.set(type, [...(names.get(type) ?? []), word.slice(slash + 1)]);
+  }
+  return [...names].map(([type, names]) => ({ type, names }));
+}
+
+/** Whether the word is `TYPE/NAME`; the path of a manifest contains slashes, too. */
+function isSlashed(word: string): boolean {
+  return /^[a-z]+\/./.test(word);
 }
 
 /** Whether the word is `TYPE/NAME` of the type that was named already, as in `get pods pod/web`. */
