@@ -232,7 +232,9 @@ test('get lists nodes and events, and prints what a template or a selector asks 
   );
   expect((await node.kubus('get', 'pod/hello', '-o', 'name')).stdout).toBe(`pod/hello-${node.name}\n`);
   const both = (await node.kubus('get', 'nodes,pods')).stdout;
-  expect(both).toMatch(new RegExp(`^NAME .*\\nnode/${node.name} +Ready .*\\n\\nNAME .*\\n(.*\\n)*pod/hello-${node.name} `));
+  expect(both).toMatch(
+    new RegExp(`^NAME .*\\nnode/${node.name} +Ready .*\\n\\nNAME .*\\n(.*\\n)*pod/hello-${node.name} `),
+  );
   const named = await node.kubus('get', `node/${node.name}`, 'pod/hello', '-o', 'json');
   const document = JSON.parse(named.stdout) as { items: { kind: string }[] };
   expect(document.items.map(({ kind }) => kind)).toEqual(['Node', 'Pod']);
