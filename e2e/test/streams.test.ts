@@ -157,16 +157,9 @@ test('100 MB are copied in and out unchanged', async () => {
 test('a port is forwarded for many connections at once', async () => {
   await kubectl(cluster, ['exec', 'web', '--', 'sh', '-c', 'head -c 3000000 /dev/urandom > /www/some']);
   const { stdout } = await kubectl(cluster, ['exec', 'web', '--', 'sha256sum', '/www/some']);
-  const child = start('port-forward', 'pod/web', ':8080', '-o', 'json');
-  let document = '';
-  for await (const line of createInterface(child.stdout)) {
-    document += line;
-    if (line === '}') break;
-  }
-  const { items, ...header } = JSON.parse(document) as { items: { address: string; port: number; remote: number }[] };
-  const port = items[0]?.port ?? 0;
-  expect(header).toEqual({ apiVersion: 'kubus.dev/v1', kind: 'ForwardedPorts' });
-  expect(items).toEqual([{ address: '127.0.0.1', port, remote: 8080 }]);
+  const child = start('port-forward', 'pod/web', ':8080');
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const port = /127\.0\.0\.1:(\d+)/.exec(line)?.[1] ?? '';
   const sums = await Promise.all(
     Array.from({ length: 10 }, async () => {
       const { body } = await fetch(`http://127.0.0.1:${port}/some`);

@@ -4,6 +4,11 @@ export { type CausalNode, causalTree } from './causal-tree.ts';
 export { chromeTraceOf } from './chrome-trace.ts';
 export { type ComparedStories, compare } from './compare.ts';
 export { jsonLinesOf } from './json-lines.ts';
+export { formatAge } from './explain/age.ts';
+export { evidenceOf } from './explain/evidence.ts';
+export { type WhyInput, explain } from './explain/explain.ts';
+export type { Explanation } from './explain/explanation.ts';
+export { recordedPod } from './explain/recorded-pod.ts';
 export { type PodPaths, latencyOf } from './latency.ts';
 export { otlpOf } from './otlp.ts';
 export { type PodLife, nextLife } from './pod-life.ts';
@@ -11,6 +16,14 @@ export { type AskedPod, podAnswer } from './pod-answer.ts';
 export { type PodSigns, hasSigns, signsOf } from './pod-signs.ts';
 export { podStateOf, saidOf } from './pod-state.ts';
 export { criticalPaths, podSummary, podTimeline } from './pod-story.ts';
+export {
+  type EventObject,
+  type RecordedEvent,
+  eventSubjects,
+  eventsOf,
+  newestEvents,
+  recordedEvent,
+} from './recorded-events.ts';
 export { type RecordedMessage, recordedMessage } from './recorded-message.ts';
 export { type RestartPath, restartPaths } from './restarts.ts';
 export { type PathMessage, pathSteps, spentBetween } from './segments.ts';

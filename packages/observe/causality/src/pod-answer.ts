@@ -9,13 +9,15 @@ import type {
 } from '@kubus/contracts/observatory';
 import { durationWords, rankWords } from './duration-words.ts';
 import { largestPart } from './path-parts.ts';
+import type { Explanation } from './explain/explanation.ts';
 import type { PodNote } from './pod-notes.ts';
-import type { PodTrouble } from './pod-trouble.ts';
 
 /** What an answer about a pod is made of. */
 export interface AskedPod extends Omit<PodTimeline, 'answer' | 'services'> {
   /** What its own messages say, in the order of their publication. */
   readonly notes: readonly { readonly brief: MessageBrief; readonly note: PodNote }[];
+  /** What it waits for or why it failed, and the message that says so; undefined: its messages do not tell. */
+  readonly explained: (Pick<Explanation, 'state' | 'text'> & { readonly said: MessageBrief | undefined }) | undefined;
   /** How long the last starts of other pods took, in milliseconds. */
   readonly starts: readonly number[];
 }
@@ -23,35 +25,12 @@ export interface AskedPod extends Omit<PodTimeline, 'answer' | 'services'> {
 /** How the pod is doing in one sentence, why, and what to look at next. */
 export function podAnswer(asked: AskedPod): PodAnswer {
   const { state } = asked.pod;
-  const found = troubled.has(state) ? findTrouble(asked) : undefined;
-  const why = found && failureOf(asked, found);
-  return {
-    state,
-    sentence: `${sentenceOf(asked, found?.text)}.`,
-    ...(why !== undefined && { why }),
-    next: nextOf(asked, found, why),
-  };
+  const why = troubled.has(state) ? failureOf(asked) : undefined;
+  return { state, sentence: sentenceOf(asked), ...(why !== undefined && { why }), next: nextOf(asked, why) };
 }
 
-/** The states in which something may be wrong. */
-const troubled: ReadonlySet<string> = new Set(['starting', 'unready', 'failing', 'failed']);
-
-interface FoundTrouble extends Pick<PodTrouble, 'text'> {
-  readonly said: MessageBrief;
-  readonly trouble?: PodTrouble;
-}
-
-/** What the last status says is wrong, or else the worker's last error, or else the last event that warns. */
-function findTrouble({ notes }: AskedPod): FoundTrouble | undefined {
-  const status = notes.findLast(({ note }) => note.trouble !== undefined);
-  if (status?.note.trouble) {
-    return { said: status.brief, text: status.note.trouble.text, trouble: status.note.trouble };
-  }
-  const worker = notes.findLast(({ note }) => note.error !== undefined);
-  if (worker?.note.error) return { said: worker.brief, text: worker.note.error };
-  const event = lastWarning(notes);
-  return event && { said: event.brief, text: `${event.warning.reason}: ${event.warning.text}` };
-}
+/** The states in which something is wrong. */
+const troubled: ReadonlySet<string> = new Set(['unready', 'failing', 'failed']);
 
 /** The last one that says more than that the pod is tried again. */
 function lastWarning(notes: AskedPod['notes']) {
@@ -59,7 +38,9 @@ function lastWarning(notes: AskedPod['notes']) {
   return all.findLast(({ warning }) => warning.reason !== 'BackOff') ?? all.at(-1);
 }
 
-function failureOf({ notes, messages }: AskedPod, { said }: FoundTrouble): PodFailure {
+function failureOf({ notes, messages, explained }: AskedPod): PodFailure | undefined {
+  const said = explained?.said;
+  if (said === undefined) return undefined;
   const event = lastWarning(notes);
   return {
     said,
@@ -83,30 +64,32 @@ function chainTo(message: MessageBrief, messages: readonly MessageBrief[]): Mess
   return chain;
 }
 
-function sentenceOf(asked: AskedPod, trouble: string | undefined): string {
-  const { pod, paths } = asked;
-  const because = trouble === undefined ? '' : `: ${ended(trouble)}`;
+function sentenceOf(asked: AskedPod): string {
+  const { pod, paths, explained } = asked;
   switch (pod.state) {
     case 'ready':
       return pod.startMs === undefined
-        ? 'Ready; this recording does not have its start'
-        : `Ready after ${timesOf(asked)}`;
+        ? 'Ready; this recording does not have its start.'
+        : `Ready after ${timesOf(asked)}.`;
     case 'succeeded':
-      return pod.startMs === undefined ? 'Succeeded' : `Succeeded; started in ${timesOf(asked)}`;
+      return pod.startMs === undefined ? 'Succeeded.' : `Succeeded; started in ${timesOf(asked)}.`;
     case 'failed':
-      return `Failed${because}`;
+      return explained?.text ?? 'Failed.';
     case 'failing':
-      return `Not ready${because}`;
     case 'unready':
-      return trouble === undefined ? 'Running, but not ready yet' : `Running, but not ready${because}`;
-    case 'starting':
-      return `Not ready yet, ${durationWords(pod.lastAt - pod.firstAt)} after its first message${because || waitsFor(asked)}`;
+      return explained?.text ?? (pod.phase === 'Running' ? 'Running, but not ready.' : 'Not ready.');
+    case 'starting': {
+      const since = `Not ready yet, ${durationWords(pod.lastAt - pod.firstAt)} after its first message`;
+      return `${since}${waitsFor(asked)}.${explained === undefined ? '' : ` ${explained.text}`}`;
+    }
     case 'stopping':
-      return `Stopping${waitsFor(asked)}`;
+      return `${explained?.state === 'ending' ? explained.text : 'Stopping.'}${waitsFor(asked).replace(/^; w(.*)$/, ' W$1.')}`;
     case 'deleted': {
       const path = paths.find(({ what }) => what === 'stop');
       const failed = pod.phase === 'Failed' ? 'Deleted after it had failed' : 'Deleted';
-      return path === undefined ? failed : `${failed}; its stop took ${durationWords(path.ms)}${largestOf(path)}`;
+      return path === undefined
+        ? `${failed}.`
+        : `${failed}; its stop took ${durationWords(path.ms)}${largestOf(path)}.`;
     }
   }
 }
@@ -130,16 +113,13 @@ function waitsFor({ pod, messages, spans }: AskedPod): string {
   return open === undefined ? '' : `; waits for ${bareType(open.type).split('.').slice(2).join('.')}`;
 }
 
-/** A sentence ends with one full stop. */
-function ended(text: string): string {
-  return text.trim().replace(/[.:\s]+$/, '');
-}
-
-function nextOf({ pod, paths }: AskedPod, found: FoundTrouble | undefined, why: PodFailure | undefined): NextLook[] {
+function nextOf({ pod, paths, notes }: AskedPod, why: PodFailure | undefined): NextLook[] {
   const looks: NextLook[] = [];
-  if (found?.trouble?.container !== undefined && (found.trouble.ranBefore === true || pod.state === 'failed')) {
-    const previous = found.trouble.ranBefore === true ? ' --previous' : '';
-    const command = `./kubus logs ${pod.name} -n ${pod.namespace} -c ${found.trouble.container}${previous}`;
+  const trouble = notes.findLast(({ note }) => note.trouble !== undefined)?.note.trouble;
+  const hasEnded = pod.state === 'failed' || (pod.state === 'failing' && trouble?.ranBefore === true);
+  if (trouble?.container !== undefined && hasEnded) {
+    const previous = trouble.ranBefore === true ? ' --previous' : '';
+    const command = `./kubus logs ${pod.name} -n ${pod.namespace} -c ${trouble.container}${previous}`;
     looks.push({ text: 'What it printed before it ended', command });
   }
   if (why !== undefined) looks.push({ text: 'The message that says so', message: why.said.seq });

@@ -1,20 +1,17 @@
-import { bareType, podStatus, podWorker, typeOf } from '@kubus/contracts';
+import { bareType, podStatus, typeOf } from '@kubus/contracts';
 import type { ReadMessage } from './brief.ts';
 import { type PodTrouble, troubleOf } from './pod-trouble.ts';
 import { textAt, valueAt } from './summary.ts';
 
-/** What one message says about how its pod is doing. */
+/** What one message says of what is wrong with its pod. */
 export interface PodNote {
   /** Of a status; null where nothing is wrong in it. */
   readonly trouble?: PodTrouble | null;
-  /** Of a worker's state: what failed in the last sync; null if nothing. */
-  readonly error?: string | null;
   /** Of a Kubernetes event that warns. */
   readonly warning?: { readonly reason: string; readonly text: string; readonly count: number };
 }
 
 const status = bareType(typeOf(podStatus));
-const worker = bareType(typeOf(podWorker));
 /** The Kubernetes events of all services. */
 const recorded = /^\w+\.event\.recorded$/;
 
@@ -26,7 +23,6 @@ export function noteOf({ brief, payload }: ReadMessage): PodNote | undefined {
   const type = bareType(brief.type);
   if (payload === undefined) return undefined;
   if (type === status) return { trouble: troubleOf(valueAt(payload, 'status')) ?? null };
-  if (type === worker) return { error: textAt(payload, 'error') ?? null };
   const reason = textAt(payload, 'reason') ?? '';
   if (!recorded.test(type) || textAt(payload, 'type') !== 'Warning' || harmless.has(reason)) return undefined;
   const count = valueAt(payload, 'count');

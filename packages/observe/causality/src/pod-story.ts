@@ -3,6 +3,9 @@ import { bareType } from '@kubus/contracts';
 import type { CriticalPath, MessageBrief, PodSummary, PodTimeline } from '@kubus/contracts/observatory';
 import { type ReadMessage, readMessage } from './brief.ts';
 import { type AskedPod, podAnswer } from './pod-answer.ts';
+import { evidenceOf } from './explain/evidence.ts';
+import { explain } from './explain/explain.ts';
+import { recordedPod } from './explain/recorded-pod.ts';
 import { type PodLife, type Way, nextLife } from './pod-life.ts';
 import { type PodNote, noteOf } from './pod-notes.ts';
 import { type PodSigns, signsOf } from './pod-signs.ts';
@@ -10,8 +13,9 @@ import { saidOf } from './pod-state.ts';
 import { criticalPath } from './segments.ts';
 import { WorkSpans } from './work-spans.ts';
 
-/** One message of a pod, without its payload. */
+/** One message of a pod. */
 interface StoryMessage {
+  readonly stored: StoredMessage;
   readonly brief: MessageBrief;
   readonly signs: PodSigns | undefined;
   readonly note: PodNote | undefined;
@@ -36,10 +40,19 @@ export function podTimeline(
   const told = { pod: summaryOf(uid, story), messages: shown, spans: story.spans, paths: pathsOf(story) };
   return {
     ...told,
-    answer: podAnswer({ ...told, notes, starts }),
+    answer: podAnswer({ ...told, notes, explained: explainedBy(story.own), starts }),
     // Messages that only led to the pod do not count as services of the pod.
     services: [...new Set([...own, ...shown].map(({ service }) => service))],
   };
+}
+
+/** What a pod waits for or why it failed, by its own messages: a recording is of the past, so the text has no ages. */
+function explainedBy(own: Story['own']): AskedPod['explained'] {
+  const messages = own.map(({ stored }) => stored);
+  const known = recordedPod(messages);
+  if (known === undefined) return undefined;
+  const { state, text, says } = explain({ ...known, nodeProblems: [], now: undefined });
+  return { state, text, said: evidenceOf(messages, says) };
 }
 
 /** The first part of {@link podTimeline}, from the messages with the pod's UID alone. */
@@ -72,7 +85,12 @@ function readStory(uid: string, messages: Iterable<StoredMessage>): Story {
     const before = known.get(brief.id);
     if (before !== undefined && before.brief.seq <= brief.seq) continue;
     const ofPod = brief.pod === uid;
-    known.set(brief.id, { brief, signs: ofPod ? factSigns(read) : undefined, note: ofPod ? noteOf(read) : undefined });
+    known.set(brief.id, {
+      stored,
+      brief,
+      signs: ofPod ? factSigns(read) : undefined,
+      note: ofPod ? noteOf(read) : undefined,
+    });
     if (ofPod && before === undefined) spans.add(read);
   }
   const shown = ledTo(uid, known).sort((a, b) => a.brief.at - b.brief.at || a.brief.seq - b.brief.seq);

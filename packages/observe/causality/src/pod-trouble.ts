@@ -1,11 +1,9 @@
 import { textAt, valueAt } from './summary.ts';
 
-/** What is wrong with a pod, according to its status. */
+/** Where something is wrong with a pod, according to its status. */
 export interface PodTrouble {
   /** The API's reason, such as `CrashLoopBackOff`. */
   readonly reason: string;
-  /** For people, to follow `Failed:`. */
-  readonly text: string;
   /** The container that it is about; missing for the pod as a whole. */
   readonly container?: string;
   /** A run of it has ended before, which has output of its own. */
@@ -25,51 +23,22 @@ export function troubleOf(status: unknown): PodTrouble | undefined {
 }
 
 function ofPod(status: unknown): PodTrouble | undefined {
-  const [reason, message] = [textAt(status, 'reason'), textAt(status, 'message')];
-  if (reason === undefined || reason === '') return undefined;
-  return { reason, text: joined(reason, message) };
+  const reason = textAt(status, 'reason') ?? '';
+  return reason === '' ? undefined : { reason };
 }
 
 function waiting(container: unknown, name: string): PodTrouble | undefined {
   const reason = textAt(container, 'state.waiting.reason') ?? '';
   if (usual.has(reason)) return undefined;
   const last = valueAt(container, 'lastState.terminated');
-  if (last === undefined) {
-    return { reason, container: name, text: `container ${name} waits: ${joined(reason, messageOf(container))}` };
-  }
-  const restarts = valueAt(container, 'restartCount');
-  const times =
-    typeof restarts === 'number' && restarts > 0
-      ? `, ${restarts} ${restarts === 1 ? 'restart' : 'restarts'} so far`
-      : '';
-  const text = `container ${name} waits: ${reason}; its last run ${ended(last)}${times}`;
-  return { reason, container: name, text, ranBefore: textAt(last, 'reason') !== 'StartError' };
+  if (last === undefined) return { reason, container: name };
+  return { reason, container: name, ranBefore: textAt(last, 'reason') !== 'StartError' };
 }
 
 function exited(container: unknown, name: string): PodTrouble | undefined {
   const end = valueAt(container, 'state.terminated');
   if (end === undefined || valueAt(end, 'exitCode') === 0) return undefined;
-  return { reason: textAt(end, 'reason') ?? 'Error', container: name, text: `container ${name} ${ended(end)}` };
-}
-
-/** `exited with code 3 (Error): no database`. */
-function ended(terminated: unknown): string {
-  const [code, signal] = [valueAt(terminated, 'exitCode'), valueAt(terminated, 'signal')];
-  const how =
-    typeof signal === 'number' && signal > 0 ? `was ended by signal ${signal}` : `exited with code ${String(code)}`;
-  const reason = textAt(terminated, 'reason') ?? '';
-  return joined(reason === '' ? how : `${how} (${reason})`, textAt(terminated, 'message'));
-}
-
-function messageOf(container: unknown): string | undefined {
-  return textAt(container, 'state.waiting.message');
-}
-
-/** In one line, though a runtime's message may have several. Of a long one the middle is left out: the innermost error is last. */
-function joined(what: string, message: string | undefined): string {
-  const line = (message ?? '').replaceAll(/\s+/g, ' ').trim().replace(/\.$/, '');
-  if (line === '') return what;
-  return `${what}: ${line.length > 260 ? `${line.slice(0, 110)} ... ${line.slice(-140)}` : line}`;
+  return { reason: textAt(end, 'reason') ?? 'Error', container: name };
 }
 
 function first(

@@ -2,7 +2,7 @@ import { HEADER } from '@kubus/bus';
 import type { PodAnswer } from '@kubus/contracts/observatory';
 import { expect, test } from '@jest/globals';
 import { podStateOf, podTimeline } from '../src/index.ts';
-import { REF, Story, heardAt, tellPod } from './story.ts';
+import { REF, Story, heardAt, tellPod, workOf } from './story.ts';
 
 const ref = { ...REF };
 
@@ -18,33 +18,39 @@ function answerOf(tell: (say: (at: number, type: string, payload: object) => voi
 }
 
 const status = (phase: string, container: object, more: object = {}) => ({
-  status: { phase, ...more, containerStatuses: [{ name: 'web', restartCount: 0, ...container }] },
+  status: {
+    ...{ phase, conditions: [{ type: 'PodReadyToStartContainers', status: 'True' }], ...more },
+    containerStatuses: [{ name: 'web', ready: false, restartCount: 0, image: 'web', imageID: '', ...container }],
+  },
 });
-const warning = (reason: string, message: string) => ({ type: 'Warning', reason, message, count: 3 });
+const times = { firstTimestamp: '1970-01-01T00:00:00Z', lastTimestamp: '1970-01-01T00:00:00Z' };
+const warning = (reason: string, message: string) => ({
+  ...{ type: 'Warning', reason, message, count: 3, series: reason, ...times },
+});
 
 test.each<[string, string, object]>([
   [
-    'Failed: container web exited with code 2 (Error)',
+    'web-u1 has failed: container web exited with code 2 (Error), and its restartPolicy is Never',
     'failed',
     status('Failed', { state: { terminated: { exitCode: 2, reason: 'Error' } } }),
   ],
   [
-    'Failed: container web was ended by signal 9 (OOMKilled)',
+    'web-u1 has failed: container web was ended by signal 9 (OOMKilled), and its restartPolicy is Never',
     'failed',
     status('Failed', { state: { terminated: { exitCode: 137, signal: 9, reason: 'OOMKilled' } } }),
   ],
   [
-    'Failed: Evicted: The node was low on memory',
+    'web-u1 has failed: Evicted: The node was low on memory',
     'failed',
     status('Failed', {}, { reason: 'Evicted', message: 'The node was low\n on memory.' }),
   ],
   [
-    'Not ready: container web waits: ErrImagePull: no such host',
+    'web-u1 cannot start its container web: ErrImagePull: no such host',
     'failing',
     status('Pending', { state: { waiting: { reason: 'ErrImagePull', message: 'no such host' } } }),
   ],
   [
-    'Not ready: container web waits: CrashLoopBackOff; its last run exited with code 3 (Error): no database, 4 restarts so far',
+    'web-u1 waits to start its container web again (CrashLoopBackOff): it exited with code 3 and left "no database" and was restarted 4 times before: back-off 10s',
     'failing',
     status('Running', {
       restartCount: 4,
@@ -52,9 +58,13 @@ test.each<[string, string, object]>([
       lastState: { terminated: { exitCode: 3, reason: 'Error', message: 'no database' } },
     }),
   ],
-  ['Running, but not ready yet', 'unready', status('Running', { state: { running: {} } })],
   [
-    'Not ready yet, 110 ms after its first message',
+    'web-u1 runs, but is not ready: the startup probe of container web has not succeeded yet',
+    'unready',
+    status('Running', { state: { running: { startedAt: '1970-01-01T00:00:00Z' } } }),
+  ],
+  [
+    'Not ready yet, 110 ms after its first message. web-u1 waits until its container web is made and started',
     'starting',
     status('Pending', { state: { waiting: { reason: 'ContainerCreating' } } }),
   ],
@@ -96,21 +106,27 @@ test('a failure has the message that says so, what led to it, its event, and wha
 
 test('without a reason in the status, the worker’s error or the last warning is the reason', () => {
   const waits = status('Pending', { state: { waiting: { reason: 'ContainerCreating' } } });
-  const failed = { state: 'syncing', error: 'volume "d" is not a directory' };
+  const since = '1970-01-01T00:00:00Z';
+  const failed = { state: 'syncing', since, error: 'volume "d" is not a directory' };
   const byError = answerOf((say) => {
     say(110, 'worker.fact.status/1', waits);
     say(111, 'worker.fact.state/1', failed);
   });
-  expect(byError).toMatchObject({ state: 'failing', sentence: 'Not ready: volume "d" is not a directory.' });
+  expect(byError).toMatchObject({
+    state: 'failing',
+    sentence:
+      'web-u1 waits until its container web can be made; the last sync failed and is tried again: volume "d" is not a directory.',
+  });
   const again = answerOf((say) => {
-    say(110, 'worker.fact.status/1', status('Running', {}));
+    say(110, 'worker.fact.status/1', status('Running', { started: true, state: { running: { startedAt: null } } }));
     say(111, 'worker.fact.state/1', failed);
-    say(112, 'worker.fact.state/1', { state: 'syncing' });
+    say(112, 'worker.fact.state/1', { state: 'syncing', since });
     say(113, 'worker.event.recorded/1', warning('Unhealthy', 'Readiness probe failed: '));
   });
   expect(again).toMatchObject({
     state: 'unready',
-    sentence: 'Running, but not ready: Unhealthy: Readiness probe failed.',
+    sentence:
+      'web-u1 runs, but is not ready: the readiness probe of container web failed, 3 times so far: Readiness probe failed.',
   });
 });
 
@@ -138,7 +154,11 @@ test('a pod that waits for a command names it, and a removed one is deleted what
   say('config-sources-0', 500, 'config.fact.file/1', { headers: { [HEADER.removed]: 'true' } });
   say('pod-workers-0', 510, 'worker.fact.state/1', { payload: { ref, state: 'terminating' } });
   say('pod-workers-0', 511, 'runtime.cmd.StopContainer/1', {});
-  expect(podTimeline(REF.uid, story.messages).answer.sentence).toBe('Stopping; waits for StopContainer.');
+  expect(podTimeline(REF.uid, story.messages).answer.sentence).toBe('Stopping. Waits for StopContainer.');
+  say('sync-loop-0', 512, 'sync.fact.pod/1', { payload: workOf(ref, 'kill') });
+  expect(podTimeline(REF.uid, story.messages).answer.sentence).toBe(
+    'web-n is being removed (removed from its source): its containers have ended, and what is left of it is being removed. Waits for StopContainer.',
+  );
   say('pod-workers-0', 620, 'worker.fact.state/1', { payload: { ref, state: 'finished' } });
   expect(podTimeline(REF.uid, story.messages).answer).toMatchObject({
     state: 'deleted',

@@ -68,6 +68,15 @@ export function heardAt(cause: Cause, heard: number, began?: number): Cause {
 
 export const REF = { namespace: 'default', name: 'web-n', uid: 'u1' };
 
+/** What sync-loop has to do with a pod. */
+export function workOf(ref: typeof REF, work: 'sync' | 'kill') {
+  return {
+    ...{ ref, work, source: 'file', reason: work === 'sync' ? 'desired' : 'removed from its source' },
+    pod: { metadata: ref, spec: { containers: [{ name: 'web', image: 'web' }], restartPolicy: 'Never' } },
+    ...{ worker: 'pod-workers-0', firstSeen: '1970-01-01T00:00:00Z' },
+  };
+}
+
 /** A pod from its addition to its removal, as one chain of messages; its sandbox takes `late` milliseconds longer. */
 export function tellPod(
   story: Story,
@@ -81,8 +90,8 @@ export function tellPod(
   const source = say('config-sources-0', 1, [file], 'config.fact.file/1', {
     payload: { operation: 'ADD', source: 'file', pod: { metadata: ref } },
   });
-  const work = say('sync-loop-0', 4, [heardAt(source, at + 2)], 'sync.fact.pod/1', { payload: { ref, work: 'sync' } });
-  const begun = heardAt(work, at + 5, at + 8);
+  const added = say('sync-loop-0', 4, [heardAt(source, at + 2)], 'sync.fact.pod/1', { payload: workOf(ref, 'sync') });
+  const begun = heardAt(added, at + 5, at + 8);
   const run = say('pod-workers-0', 10, [begun], 'runtime.cmd.RunPodSandbox/1', { payload: { params: {} } });
   const answer = {
     subject: `kubus.n.reply.pod-workers.pod-workers-0.${uid}`,
@@ -99,7 +108,7 @@ export function tellPod(
   if (!stops) return;
   const gone = say('config-sources-0', 1000, [file], 'config.fact.file/1', { headers: { [HEADER.removed]: 'true' } });
   const kill = say('sync-loop-0', 1003, [heardAt(gone, at + 1002)], 'sync.fact.pod/1', {
-    payload: { ref, work: 'kill' },
+    payload: workOf(ref, 'kill'),
   });
   say('pod-workers-0', 1050, [heardAt(kill, at + 1004)], 'worker.fact.state/1', {
     payload: { ref, state: 'finished' },

@@ -21,7 +21,7 @@ inChromium('answers of the page in Chromium', (rig) => {
     const { uid, name } = await podWith('failed');
     const { page } = await rig.open(`/before/pods/${uid}`);
     const answer = page.getByRole('region', { name: 'In short' });
-    await answer.getByText('Failed: container web exited with code 3 (Error): the database does not answer.').waitFor();
+    await answer.getByText('container web exited with code 3 and left "the database does not answer"').waitFor();
     await answer.getByText(`./kubus logs ${name}`).waitFor();
     await answer.getByText('Readiness probe failed').waitFor();
     const chain = answer.getByRole('list', { name: 'Chain of causes' });

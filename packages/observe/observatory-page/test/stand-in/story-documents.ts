@@ -98,23 +98,29 @@ export function timelineOf(story: Story, until: number, brief: Numbered): PodTim
   };
   return {
     ...document,
-    answer: podAnswer({ ...document, notes: pod.reason === undefined ? [] : notesOf(messages, pod.reason), starts }),
+    answer: podAnswer({ ...document, ...(pod.reason === undefined ? well : failureOf(messages, pod.reason)), starts }),
     services: [...new Set(messages.map(({ service }) => service))],
   };
 }
 
+const well: Pick<AskedPod, 'notes' | 'explained'> = { notes: [], explained: undefined };
+
 /** What a failed pod's last status and its warning say. */
-function notesOf(messages: readonly MessageBrief[], reason: string): AskedPod['notes'] {
-  const text = 'container web exited with code 3 (Error): the database does not answer';
+function failureOf(messages: readonly MessageBrief[], reason: string): typeof well {
+  const text = 'The pod has failed: container web exited with code 3 and left "the database does not answer".';
   const warning = {
     reason: 'Unhealthy',
     text: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
     count: 3,
   };
-  return messages.flatMap((brief): AskedPod['notes'] => {
-    if (brief.summary === 'Running, Ready') return [{ brief, note: { trouble: { reason, text, container: 'web' } } }];
+  const notes = messages.flatMap((brief): AskedPod['notes'] => {
+    if (brief.summary === 'Running, Ready') return [{ brief, note: { trouble: { reason, container: 'web' } } }];
     return brief.type === 'probe.event.recorded/1' ? [{ brief, note: { warning } }] : [];
   });
+  return {
+    notes,
+    explained: { state: 'failed', text, said: notes.find(({ note }) => note.trouble !== undefined)?.brief },
+  };
 }
 
 /** The starts of other pods that one is compared with, in milliseconds. */

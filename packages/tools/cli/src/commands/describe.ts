@@ -9,7 +9,7 @@ import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
 import { readEvents } from '../pods/event-feed.ts';
 import { Pods, podDocument } from '../pods/pods.ts';
-import { eventsOf, newestEvents } from '../pods/recorded-events.ts';
+import { eventsOf, newestEvents } from '@kubus/causality';
 import { followNode, nodes } from '../resources/nodes.ts';
 import { manifests } from '../resources/manifests.ts';
 import { notFound } from '../resources/select-items.ts';

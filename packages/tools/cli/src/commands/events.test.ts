@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type NodeEvent, type PodEvent, podEvent, workerNodeEvent } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import { type RecordedEvent, eventDocument, newestEvents } from '../pods/recorded-events.ts';
+import { type RecordedEvent, newestEvents } from '@kubus/causality';
+import { eventDocument } from '../pods/event-document.ts';
 import { eventTable, wantedEvents } from './events.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 0, 10);

@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { outputOption, printDocument, print, printError } from '../output/output.ts';
 import { readEvents } from '../pods/event-feed.ts';
-import { type EventObject, type RecordedEvent, eventDocument, lastSeen } from '../pods/recorded-events.ts';
+import { type EventObject, type RecordedEvent } from '@kubus/causality';
+import { eventDocument, lastSeen } from '../pods/event-document.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
 

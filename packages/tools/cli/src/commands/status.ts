@@ -13,7 +13,8 @@ import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
-import { formatAge, formatTable } from '../output/table.ts';
+import { formatAge } from '@kubus/causality';
+import { formatTable } from '../output/table.ts';
 import { connectionLines, connectionsOf } from '../node/connections.ts';
 import { networkInterfaces } from 'node:os';
 

@@ -1,4 +1,5 @@
-import { networkCondition, podVolumes, runtimeCondition } from '@kubus/contracts';
+import { type Explanation, type WhyInput, evidenceOf, explain, newestEvents, recordedPod } from '@kubus/causality';
+import { bareType, networkCondition, podVolumes, runtimeCondition } from '@kubus/contracts';
 import { readinessProblems } from '@kubus/node-status';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
@@ -7,12 +8,7 @@ import { outputOption, print } from '../output/output.ts';
 import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { Pods } from '../pods/pods.ts';
 import { withRecording } from '../pods/recording-file.ts';
-import { newestEvents } from '../pods/recorded-events.ts';
 import { UserError } from '../user-error.ts';
-import { type Evidence, evidenceOf } from '../why/evidence.ts';
-import { type WhyInput, explain } from '../why/explain.ts';
-import type { Explanation } from '../why/explanation.ts';
-import { recordedPod } from '../why/recorded-pod.ts';
 
 interface WhyOptions {
   readonly namespace: string;
@@ -36,13 +32,13 @@ export function addWhy(program: Command): void {
       if (recording !== undefined) {
         await withRecording(recording, (reader) => {
           const record = readRecordedPod(reader, name, namespace);
-          show(explain(ofRecord(record, reader.meta.node, reader.meta.ended ?? Date.now())), record, options);
+          show(explain(ofRecord(record, reader.meta.ended ?? Date.now())), record, options);
         });
         return;
       }
       const link = await connectNode(command.optsWithGlobals<{ node: string }>().node);
       const record = await readPodRecord(link, name, namespace, { mayBeEmpty: true });
-      const input = (await ofNode(link, record)) ?? ofRecord(record, link.bus.node, Date.now());
+      const input = (await ofNode(link, record)) ?? ofRecord(record, Date.now());
       const conditions = await link.record(CONDITIONS);
       show(explain(input), { ...record, messages: [...conditions, ...record.messages] }, options);
     });
@@ -69,19 +65,28 @@ async function ofNode(link: NodeLink, { uid, messages }: PodRecord): Promise<Why
   };
 }
 
-function ofRecord({ uid, messages }: PodRecord, node: string, now: number): WhyInput {
-  const pod = recordedPod(messages, node);
+function ofRecord({ uid, messages }: PodRecord, now: number): WhyInput {
+  const pod = recordedPod(messages);
   if (pod === undefined) throw new UserError(`the record does not say what became of pod ${uid}: it may be too old`);
   return { ...pod, nodeProblems: [], now };
 }
 
 function show(explanation: Explanation, { uid, messages }: PodRecord, { output }: WhyOptions): void {
-  const evidence = evidenceOf(messages, explanation.says);
+  const found = evidenceOf(messages, explanation.says);
+  const message = found && {
+    ...{ id: found.id, type: bareType(found.type), source: found.source },
+    time: new Date(found.at).toISOString(),
+  };
   const { state, text } = explanation;
-  if (output === undefined) print(evidence === undefined ? text : `${text} ${sourceOf(evidence)}`);
-  else printKubusDocument('PodExplanation', { uid, state, text, message: evidence }, output);
+  if (output !== undefined) printKubusDocument('PodExplanation', { uid, state, text, message }, output);
+  else print(message === undefined ? text : `${text} ${sourceOf(message)}`);
 }
 
-function sourceOf({ id, type, source, time }: Evidence): string {
+function sourceOf({
+  id,
+  type,
+  source,
+  time,
+}: { readonly [Name in 'id' | 'type' | 'source' | 'time']: string }): string {
   return `(${type} of ${source} at ${time.slice(11, 23)}, message ${id})`;
 }

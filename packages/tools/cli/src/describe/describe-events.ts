@@ -1,5 +1,6 @@
 import { formatTable, indent } from '../output/table.ts';
-import { type RecordedEvent, lastSeen } from '../pods/recorded-events.ts';
+import { type RecordedEvent } from '@kubus/causality';
+import { lastSeen } from '../pods/event-document.ts';
 
 /** The events at the end of a description. @param now milliseconds since the Unix epoch */
 export function describeEvents(events: readonly RecordedEvent[], now: number): string[] {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { formatAge, formatTable } from './table.ts';
+import { formatAge } from '@kubus/causality';
+import { formatTable } from './table.ts';
 
 describe('a table', () => {
   test('pads each column to its widest cell without trailing blanks', () => {

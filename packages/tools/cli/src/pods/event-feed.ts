@@ -1,7 +1,7 @@
 import { fromNats, nodeSubject } from '@kubus/bus-nats';
 import { recordedMessage } from '@kubus/causality';
 import type { NodeLink } from '../node/node-link.ts';
-import { type RecordedEvent, eventSubjects, newestEvents, recordedEvent } from './recorded-events.ts';
+import { type RecordedEvent, eventSubjects, newestEvents, recordedEvent } from '@kubus/causality';
 
 /** The newest Kubernetes event of each series, from the node's record; `onEvent` is called for later ones. */
 export async function readEvents(link: NodeLink, onEvent?: (event: RecordedEvent) => void): Promise<RecordedEvent[]> {

@@ -1,6 +1,7 @@
 import { readEvents } from '../pods/event-feed.ts';
-import { type RecordedEvent, eventDocument } from '../pods/recorded-events.ts';
-import { formatAge } from '../output/table.ts';
+import { type RecordedEvent } from '@kubus/causality';
+import { eventDocument } from '../pods/event-document.ts';
+import { formatAge } from '@kubus/causality';
 import type { Item, ResourceType } from './resource-type.ts';
 
 export const events: ResourceType = {

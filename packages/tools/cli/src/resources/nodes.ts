@@ -5,7 +5,7 @@ import { nodeCapacity, readMachine, readNodeConfig, version } from '@kubus/servi
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { NodeLink } from '../node/node-link.ts';
-import { formatAge } from '../output/table.ts';
+import { formatAge } from '@kubus/causality';
 import { nodeObject } from './node-object.ts';
 import type { ApiObject, Item, ResourceType } from './resource-type.ts';
 

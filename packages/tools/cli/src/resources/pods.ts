@@ -1,4 +1,4 @@
-import { formatAge } from '../output/table.ts';
+import { formatAge } from '@kubus/causality';
 import type { PodColumns } from '../pods/pod-columns.ts';
 import { type PodView, Pods, columnsOf, matchesName, podDocument } from '../pods/pods.ts';
 import type { ApiObject, Item, ResourceType } from './resource-type.ts';

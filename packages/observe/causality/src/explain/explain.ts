@@ -7,17 +7,15 @@ import {
   networkCondition,
   podVolumes,
   podWork,
-  podWorker,
   runtimeCondition,
   typeOf,
 } from '@kubus/contracts';
-import { formatAge } from '../output/table.ts';
-import type { RecordedEvent } from '../pods/recorded-events.ts';
-import { EVENT, explainContainers, explainEnd, stop } from './explain-containers.ts';
+import type { RecordedEvent } from '../recorded-events.ts';
+import { formatAge } from './age.ts';
+import { EVENT, WORKER, explainContainers, explainEnd, joined, stop } from './explain-containers.ts';
 import type { Explanation } from './explanation.ts';
 
 const WORK = bareType(typeOf(podWork));
-const WORKER = bareType(typeOf(podWorker));
 const VOLUMES = bareType(typeOf(podVolumes));
 const RUNTIME = bareType(typeOf(runtimeCondition));
 const NETWORK = bareType(typeOf(networkCondition));
@@ -34,8 +32,8 @@ export interface WhyInput {
   readonly events: readonly RecordedEvent[];
   /** Why the node cannot run pods; empty: it can. */
   readonly nodeProblems: readonly string[];
-  /** Milliseconds since the Unix epoch. */
-  readonly now: number;
+  /** Milliseconds since the Unix epoch; undefined: the text does not say how long ago something was. */
+  readonly now: number | undefined;
 }
 
 /** What a pod waits for, or why it failed or ended, in one paragraph. */
@@ -48,7 +46,7 @@ export function explain(input: WhyInput): Explanation {
   }
   const refused = explainRefusal(work);
   if (refused !== undefined) return refused;
-  const containers = { name, spec: work.pod?.spec, status: status ?? {}, events, now };
+  const containers = { name, spec: work.pod?.spec, status: status ?? {}, error: input.worker?.error, events, now };
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   if (input.isGone || work.work === 'kill' || work.pod?.metadata.deletionTimestamp !== undefined) {
     return explainRemoval(input, hasEnded ? explainEnd(containers) : undefined);
@@ -61,7 +59,7 @@ function explainRefusal({ work, ref, failure }: PodWork): Explanation | undefine
   if (work !== 'reject' && work !== 'evict') return undefined;
   const { reason = 'no reason is known', message = '' } = failure ?? {};
   const what = work === 'reject' ? 'was not admitted by the node' : 'was evicted';
-  const text = `${ref.name} has failed: it ${what}: ${reason}${message === '' ? '.' : `: ${stop(message)}`}`;
+  const text = `${ref.name} has failed: it ${what}: ${stop(joined(reason, message))}`;
   return { state: 'failed', text, says: { type: WORK, ...(message !== '' && { text: message }) } };
 }
 
@@ -77,12 +75,12 @@ function explainRemoval({ work, isGone, status, worker, now }: WhyInput, end: Ex
     .filter(({ state }) => state?.running !== undefined)
     .map((one) => one.name);
   const grace = graceSeconds ?? pod?.spec.terminationGracePeriodSeconds ?? 30;
-  const since = worker === undefined ? '' : ` since ${formatAge(now - Date.parse(worker.since))}`;
+  const since = worker === undefined || now === undefined ? '' : ` since ${formatAge(now - Date.parse(worker.since))}`;
   const rest =
     running.length === 0
       ? 'its containers have ended, and what is left of it is being removed.'
       : `it waits for ${running.join(', ')} to end, at most its grace period of ${grace} s.`;
-  const error = worker?.error === undefined ? '' : ` The last attempt failed: ${stop(worker.error)}`;
+  const error = worker?.error === undefined ? '' : ` The last attempt failed: ${stop(joined('', worker.error))}`;
   return { state: 'ending', text: `${ref.name} is being removed${since} (${why}): ${rest}${error}`, says };
 }
 
@@ -95,7 +93,7 @@ function explainStart({ work, status, worker, volumes, events, nodeProblems }: W
     const text = `${name} waits until the node can run pods: ${stop(problem)}`;
     return { state: 'waiting', text, says: { type: problem.includes('network') ? NETWORK : RUNTIME } };
   }
-  if (worker === undefined) {
+  if (worker === undefined && !hasSandbox) {
     const text = `${name} waits for its worker ${work.worker}, which has not begun with it.`;
     return { state: 'waiting', text, says: { type: WORK } };
   }
@@ -107,11 +105,11 @@ function explainStart({ work, status, worker, volumes, events, nodeProblems }: W
   if (hasSandbox) return undefined;
   const event = events.findLast(({ reason }) => reason === 'FailedCreatePodSandBox');
   if (event !== undefined) {
-    const text = `${name} waits for its sandbox, which could not be made: ${stop(event.message)} It is tried again.`;
+    const text = `${name} waits for its sandbox, which could not be made: ${stop(joined('', event.message))} It is tried again.`;
     return { state: 'waiting', text, says: { type: EVENT, text: event.message } };
   }
-  if (worker.error === undefined) return undefined;
-  const text = `${name} waits: its last sync failed and is tried again: ${stop(worker.error)}`;
+  if (worker?.error === undefined) return undefined;
+  const text = `${name} waits: its last sync failed and is tried again: ${stop(joined('', worker.error))}`;
   return { state: 'waiting', text, says: { type: WORKER, text: worker.error } };
 }
 

@@ -1,8 +1,7 @@
 import type { StoredMessage } from '@kubus/bus';
-import { type RecordedMessage, payloadOf, recordedMessage } from '@kubus/causality';
 import { type NodeEvent, type PodEvent, nodeEventSchema, podEventSchema } from '@kubus/contracts';
-import type { ApiObject } from '../resources/resource-type.ts';
-import { formatAge } from '../output/table.ts';
+import { type RecordedMessage, recordedMessage } from './recorded-message.ts';
+import { payloadOf } from './summary.ts';
 
 /** Subjects, relative to the node's, of the Kubernetes events of all services: about pods, and about the node. */
 export const eventSubjects = ['*.event.recorded.*', '*.event.nodeRecorded.*'] as const;
@@ -55,30 +54,4 @@ export function newestEvents(messages: Iterable<Pick<StoredMessage, 'message'>>)
     if (event !== undefined) newest.set(event.series, event);
   }
   return [...newest.values()].sort((a, b) => Date.parse(a.lastTimestamp) - Date.parse(b.lastTimestamp));
-}
-
-/** kubectl's LAST SEEN: `5s`, or `5s (x3 over 2m)`. `now` in milliseconds since the Unix epoch. */
-export function lastSeen(
-  { count, firstTimestamp, lastTimestamp }: Pick<RecordedEvent, 'count' | 'firstTimestamp' | 'lastTimestamp'>,
-  now: number,
-): string {
-  const age = (time: string) => formatAge(now - Date.parse(time));
-  return count > 1 ? `${age(lastTimestamp)} (x${count} over ${age(firstTimestamp)})` : age(lastTimestamp);
-}
-
-/** The event as the Kubernetes API would show it. */
-export function eventDocument(event: RecordedEvent, node: string): ApiObject & Readonly<Record<string, unknown>> {
-  const { object, series, type, reason, message, count, firstTimestamp, lastTimestamp } = event;
-  const { kind, namespace, name, uid, fieldPath } = object;
-  const involved = kind === 'Pod' ? { namespace, name, uid } : { name, uid };
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name: `${name}.${series}`, namespace },
-    involvedObject: { apiVersion: 'v1', kind, ...involved, ...(fieldPath !== undefined && { fieldPath }) },
-    ...{ type, reason, message, count, firstTimestamp, lastTimestamp },
-    source: { component: 'kubelet', host: node },
-    reportingComponent: 'kubelet',
-    reportingInstance: node,
-  };
 }

@@ -1,31 +1,29 @@
 import { HEADER, type StoredMessage } from '@kubus/bus';
-import { payloadOf } from '@kubus/causality';
 import {
   type FactDeclaration,
+  bareType,
   keyOf,
   podStatus,
   podVolumes,
   podWork,
   podWorker,
-  patternOf,
-  subjectMatches,
+  typeOf,
 } from '@kubus/contracts';
-import { newestEvents } from '../pods/recorded-events.ts';
+import { recordedMessage } from '../recorded-message.ts';
+import { newestEvents } from '../recorded-events.ts';
+import { payloadOf } from '../summary.ts';
 import type { WhyInput } from './explain.ts';
 
 /** What a record says of a pod; undefined when it does not contain what sync-loop had to do with it. */
-export function recordedPod(
-  messages: readonly StoredMessage[],
-  node: string,
-): Omit<WhyInput, 'nodeProblems' | 'now'> | undefined {
-  const work = lastOf(messages, node, podWork);
+export function recordedPod(messages: readonly StoredMessage[]): Omit<WhyInput, 'nodeProblems' | 'now'> | undefined {
+  const work = lastOf(messages, podWork);
   if (work.value === undefined) return undefined;
   return {
     work: work.value,
     isGone: work.isRemoved,
-    status: lastOf(messages, node, podStatus).value?.status,
-    worker: lastOf(messages, node, podWorker).value,
-    volumes: lastOf(messages, node, podVolumes).value,
+    status: lastOf(messages, podStatus).value?.status,
+    worker: lastOf(messages, podWorker).value,
+    volumes: lastOf(messages, podVolumes).value,
     events: newestEvents(messages),
   };
 }
@@ -33,14 +31,14 @@ export function recordedPod(
 /** The last value of a fact, and whether the fact was removed after it. */
 function lastOf<T>(
   messages: readonly StoredMessage[],
-  node: string,
   fact: FactDeclaration<T>,
 ): { value: T | undefined; isRemoved: boolean } {
-  const pattern = patternOf(node, fact);
+  const type = bareType(typeOf(fact));
   // Completion marks have no key.
-  const all = messages.filter(
-    ({ message: { subject } }) => subjectMatches(pattern, subject) && !keyOf(subject).startsWith('='),
-  );
+  const all = messages.filter(({ message }) => {
+    const said = recordedMessage(message)?.envelope.type ?? '';
+    return bareType(said) === type && !keyOf(message.subject).startsWith('=');
+  });
   const isRemoved = all.at(-1)?.message.headers[HEADER.removed] !== undefined;
   for (const { message } of all.toReversed()) {
     if (message.headers[HEADER.removed] !== undefined) continue;

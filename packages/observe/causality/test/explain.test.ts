@@ -2,10 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
 import { type ContainerStatus, type Pod, type PodStatus, type PodWork, podWork } from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import type { RecordedEvent } from '../pods/recorded-events.ts';
-import { evidenceOf } from './evidence.ts';
-import { type WhyInput, explain } from './explain.ts';
-import { recordedPod } from './recorded-pod.ts';
+import { type RecordedEvent, type WhyInput, evidenceOf, explain, recordedPod } from '../src/index.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 0, 10);
 const AT = '2030-01-01T00:09:48Z';
@@ -102,7 +99,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
       rest: { isGone: true },
     }),
     'ended',
-    'web is gone from this node: removed from its source. Before: web has failed: main exited with 3 12s ago, and its restartPolicy is Never.',
+    'web is gone from this node: removed from its source. Before: web has failed: container main exited with code 3 12s ago, and its restartPolicy is Never.',
   ],
   [
     'succeeded',
@@ -117,7 +114,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
       status: { phase: 'Failed', containerStatuses: [container(ended(1, { reason: 'Error', message: 'no disk\n' }))] },
     }),
     'failed',
-    'web has failed: main exited with 1 12s ago and left "no disk", and its restartPolicy is Never.',
+    'web has failed: container main exited with code 1 12s ago and left "no disk", and its restartPolicy is Never.',
   ],
   [
     'out of memory',
@@ -126,7 +123,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
       status: { phase: 'Failed', containerStatuses: [container(ended(137, { reason: 'OOMKilled', signal: 9 }))] },
     }),
     'failed',
-    'web has failed: main was ended by signal 9 (OOMKilled) 12s ago, and its restartPolicy is Never.',
+    'web has failed: container main was ended by signal 9 (OOMKilled) 12s ago, and its restartPolicy is Never.',
   ],
   [
     'failed for a reason of its own',
@@ -194,7 +191,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
       },
     }),
     'waiting',
-    'web waits to start its init container one (1 of 1) again: it exited with 2 12s ago and was restarted once before: back-off 10s.',
+    'web waits to start its init container one (1 of 1) again (CrashLoopBackOff): it exited with code 2 12s ago and was restarted once before: back-off 10s.',
   ],
   [
     'with a sidecar that has not started',
@@ -229,10 +226,33 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
     'web waits until its container main is made and started.',
   ],
   [
+    'with a container that cannot be made for a reason of the worker',
+    input({
+      status: up(container({ waiting: { reason: 'ContainerCreating' } })),
+      rest: { worker: { ...worker, error: 'line one\n line two' } },
+    }),
+    'waiting',
+    'web waits until its container main can be made; the last sync failed and is tried again: line one line two.',
+  ],
+  [
+    'with a long message',
+    input({
+      status: up(container({ waiting: { reason: 'ErrImagePull', message: `${'a'.repeat(200)}${'b'.repeat(200)}` } })),
+    }),
+    'waiting',
+    `web cannot start its container main: ErrImagePull: ${'a'.repeat(110)} ... ${'b'.repeat(140)}.`,
+  ],
+  [
+    'of a recording, without ages',
+    input({ status: up(container(ended(1))), rest: { now: undefined } }),
+    'waiting',
+    'web waits for its container main, which exited with code 1, to be started again.',
+  ],
+  [
     'with a container that has just ended',
     input({ status: up(container(ended(1))) }),
     'waiting',
-    'web waits for its container main, which exited with 1 12s ago, to be started again.',
+    'web waits for its container main, which exited with code 1 12s ago, to be started again.',
   ],
   [
     'with a readiness probe that fails',
@@ -253,7 +273,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
     'with a container that has ended well',
     input({ status: up(container(ended(0))) }),
     'unready',
-    'web is not ready: its container main exited with 0 12s ago and is not started again.',
+    'web is not ready: its container main exited with code 0 12s ago and is not started again.',
   ],
   [
     'with a readiness gate',
@@ -273,7 +293,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
       },
     }),
     'ready',
-    'web runs and is ready since 12s. Its container main was restarted 2 times; before the last restart it exited with 1 12s ago.',
+    'web runs and is ready since 12s. Its container main was restarted 2 times; before the last restart it exited with code 1 12s ago.',
   ],
 ];
 
@@ -300,14 +320,14 @@ test('the message that says so is the newest one with the text, else the newest 
   const messages = broker.said.map((message, index) => ({ seq: index + 1, stored: index, message }));
   const type = 'sync.fact.pod';
   const first = evidenceOf(messages, { type, text: 'a "quoted" reason' });
-  expect(first).toMatchObject({ type, source: 'sync-loop-0' });
+  expect(first).toMatchObject({ type: `${type}/1`, source: 'sync-loop-0' });
   expect(evidenceOf(messages, { type, text: 'none' })?.id).not.toBe(first?.id);
   expect(evidenceOf(messages, { type: 'fact.pod' })).toBeDefined();
   expect(evidenceOf(messages, { type: 'worker.fact.status' })).toBeUndefined();
   // A pod that is gone is explained from its messages.
-  expect(recordedPod(messages, 'node0')).toMatchObject({ work: { reason: 'another' }, isGone: false });
+  expect(recordedPod(messages)).toMatchObject({ work: { reason: 'another' }, isGone: false });
   facts.remove(ref.uid);
   const all = broker.said.map((message, index) => ({ seq: index + 1, stored: index, message }));
-  expect(recordedPod(all, 'node0')).toMatchObject({ work: { reason: 'another' }, isGone: true });
-  expect(recordedPod([], 'node0')).toBeUndefined();
+  expect(recordedPod(all)).toMatchObject({ work: { reason: 'another' }, isGone: true });
+  expect(recordedPod([])).toBeUndefined();
 });
