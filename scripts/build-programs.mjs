@@ -7,7 +7,10 @@ import { programs, programsOf } from './programs.mjs';
 const [restarted] = process.argv.slice(2);
 const all = Object.keys(programs);
 const wanted = restarted === undefined ? all : programsOf(restarted);
-const { bundled, left } = await bundlePrograms(resolve(import.meta.dirname, '..'), programs, wanted).catch((error) => {
+const root = resolve(import.meta.dirname, '..');
+// What `kubus up` shows of the build: scripts/progress.sh reads it.
+const onBundled = (folder, count, of) => console.log(`package ${count} of ${of}: ${folder}`);
+const { bundled, left } = await bundlePrograms(root, programs, wanted, onBundled).catch((error) => {
   // esbuild has already written the errors.
   if (!('errors' in error)) console.error(error.message);
   process.exit(1);

@@ -29,10 +29,11 @@ process.env.GOGC ??= '400';
  * @param {string} root the workspace's folder; the state of the build is stored in its node_modules/.cache
  * @param {Record<string, string[]>} programs the entry points in each package: `{ 'services/prober': ['src/main.ts'] }`
  * @param {string[]} wanted the packages to bundle if they have changed; by default all
+ * @param {(folder: string, count: number, all: number) => void} onBundled called with each package that is bundled, and how many of all are
  * @returns {Promise<{ bundled: string[], left: string[] }>} the packages that were bundled, and those that have changed as well
  * @throws {Error} when a program cannot be bundled; esbuild has written the reason, and the bundled ones are stored
  */
-export async function bundlePrograms(root, programs, wanted = Object.keys(programs)) {
+export async function bundlePrograms(root, programs, wanted = Object.keys(programs), onBundled = () => undefined) {
   const noteFile = join(root, 'node_modules/.cache/kubus/programs.json');
   const sources = sourceReader();
   const [{ version }, key] = await Promise.all([readJson(join(root, 'package.json')), commonKey(root)]);
@@ -54,12 +55,14 @@ export async function bundlePrograms(root, programs, wanted = Object.keys(progra
   if (bundled.length === 0) return { bundled, left };
 
   const waiting = [...bundled];
+  let count = 0;
   const next = async () => {
     for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
       const { inputs, outputs } = await bundle(join(root, folder), programs[folder], version, sources);
       const own = inputs.filter((path) => !path.includes('/node_modules/')).sort();
       const digests = await Promise.all(own.map(async (path) => [relative(root, path), await sources.digest(path)]));
       notes[folder] = { inputs: Object.fromEntries(digests), outputs };
+      onBundled(folder, ++count, bundled.length);
     }
   };
   const results = await Promise.allSettled(Array.from({ length: availableParallelism() }, next));
