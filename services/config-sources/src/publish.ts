@@ -70,6 +70,7 @@ class SourcesOnBus implements ConfigOutput {
   removed(source: SourceName, uid: string): void {
     this.#pods[source].remove(uid, { pod: uid, causes: this.#causesOf(uid) });
     this.#causes.delete(uid);
+    this.#events.forget(uid);
   }
 
   complete(source: SourceName): void {

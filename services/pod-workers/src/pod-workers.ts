@@ -277,6 +277,7 @@ export class PodWorkers {
   #drop(uid: string, cause?: Cause): void {
     this.#workers.delete(uid);
     this.#firstReports.drop(uid);
+    this.#deps.events.forget(uid);
     this.#released.removeFacts(uid, { term: 0, cause });
   }
 }

@@ -75,6 +75,7 @@ export class Prober {
         this.#pods.get(key)?.stop();
         this.#pods.delete(key);
         this.#kept.delete(key);
+        this.#events.forget(key);
         keeper.forget(key, [cause]);
       },
       complete: (_instance, _epoch, cause) => {

@@ -204,6 +204,7 @@ export class VolumeManager {
     if (!isReferenced && this.#pods.get(uid)?.forgettable === true) {
       this.#pods.delete(uid);
       this.#refs.delete(uid);
+      this.#deps.events.forget(uid);
       this.#inUse.want(uid, undefined);
     }
     this.#publishInUse();

@@ -41,7 +41,7 @@ function start(over: Partial<VolumeHost> = {}): {
         ...over,
       },
       facts: broker.join('volume-manager', clock).bus.owner(podVolumes),
-      events: { record: () => undefined },
+      events: { record: () => undefined, forget: () => undefined },
     },
     { recorded: false, onRest: () => undefined },
   );

@@ -31,7 +31,8 @@ function make(rate?: { qps: number; burst: number }) {
     broker.said.flatMap(({ subject, data }) =>
       subject === 'kubus.node0.worker.event.nodeRecorded.node0' ? [nodeEventSchema.parse(JSON.parse(data))] : [],
     );
-  return { clock, record, published, recordNode, publishedForNode };
+  const { forget } = pods;
+  return { clock, record, forget, published, recordNode, publishedForNode };
 }
 
 test('an event is published at once, and is the cause of what follows', () => {
@@ -101,4 +102,13 @@ test('by default a burst of 100 is published, then 50 per second', async () => {
   expect(published()).toHaveLength(100);
   await clock.advance(1_000);
   expect(published()).toHaveLength(150);
+});
+
+test('a pod that does not exist any more leaves nothing: the next event of its UID is the first of a series', () => {
+  const { record, forget, published } = make();
+  record('a');
+  record('a');
+  forget('a');
+  record('a');
+  expect(published().map(({ count }) => count)).toEqual([1, 2, 1]);
 });

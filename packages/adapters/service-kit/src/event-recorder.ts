@@ -25,6 +25,8 @@ type RecordEvent<Event> = (event: Event, causes: readonly Cause[]) => Cause | un
 /** Publishes events about pods. */
 export interface PodEvents {
   readonly record: RecordEvent<Pick<PodEvent, 'ref' | 'type' | 'reason' | 'message' | 'fieldPath' | 'annotations'>>;
+  /** The pod does not exist any more: what is remembered of its events is released. @param uid of the pod */
+  readonly forget: (uid: string) => void;
 }
 
 /** Publishes events about the node. */
@@ -58,6 +60,7 @@ export class EventRecorder {
           bus.emit(declaration, uid, { ...event, ...correlated }, { causes });
         return this.#record({ ...event, object: uid }, publish);
       },
+      forget: (uid) => this.#correlator.forget(uid),
     };
   }
 

@@ -33,6 +33,16 @@ test.each([
   expect(correlator.correlate(event(change), START)).toMatchObject({ count: 1, series: 'it.2' });
 });
 
+test('an object that is forgotten begins anew; others, even with a longer name, do not', () => {
+  const correlator = new EventCorrelator('it');
+  const limit = Array.from({ length: 26 }, (_, at) => ({ message: `m${at}` }));
+  for (const object of ['a', 'ab']) for (const change of limit) correlator.correlate(event({ object, ...change }), START);
+  expect(correlator.correlate(event(), START)).toBeUndefined();
+  correlator.forget('a');
+  expect(correlator.correlate(event(), START)).toMatchObject({ message: 'no', count: 1 });
+  expect(correlator.correlate(event({ object: 'ab' }), START)).toBeUndefined();
+});
+
 describe('events of one reason', () => {
   /** The result of `count` events with different messages. */
   function published(correlator: EventCorrelator, count: number, now: number, from = 0) {

@@ -34,7 +34,7 @@ interface Series {
 
 /**
  * Reduces the number of events in the same way as the reference's recorder (client-go, tools/record: aggregator, logger and spam filter,
- * with their defaults). Repeats of an event become one series with a count. Events of one reason about one object whose
+ * with their defaults), and forgets objects that no longer exist. Repeats of an event become one series with a count. Events of one reason about one object whose
  * messages differ also become one series from the tenth message on. Events of one object and type above the limit are
  * counted but not published. The state lasts as long as the process.
  *
@@ -66,6 +66,12 @@ export class EventCorrelator {
       lastTimestamp: new Date(now).toISOString(),
       series: series.id,
     };
+  }
+
+  /** The object does not exist any more: an event about it would be the first one. */
+  forget(object: string): void {
+    const prefix = prefixOf(object);
+    for (const remembered of [this.#similar, this.#series, this.#spam]) remembered.forget(prefix);
   }
 
   /** The key of the event's series, and its message in it. */
@@ -101,4 +107,9 @@ export class EventCorrelator {
 
 function keyOf(...parts: readonly string[]): string {
   return JSON.stringify(parts);
+}
+
+/** What the keys of one object begin with. */
+function prefixOf(object: string): string {
+  return `${keyOf(object).slice(0, -1)},`;
 }

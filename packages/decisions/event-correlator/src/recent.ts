@@ -17,4 +17,9 @@ export class Recent<Value> {
     const [oldest] = this.#values.keys();
     if (this.#values.size > this.#size && oldest !== undefined) this.#values.delete(oldest);
   }
+
+  /** Removes the values of all keys that begin with `prefix`. */
+  forget(prefix: string): void {
+    for (const key of this.#values.keys()) if (key.startsWith(prefix)) this.#values.delete(key);
+  }
 }
