@@ -58,7 +58,7 @@ test('runs the static pods of the configuration, and notifies the service manage
     node: 'machine-1',
     nodeIps: ['10.88.0.1'],
     dns: { domain: 'of.the.drop.in' },
-    pods: { max: 7, logs: join(machine.folder, 'logs/pods'), logLinks: join(machine.folder, 'logs/containers') },
+    pods: { max: 7, logs: join(machine.folder, 'logs/pods'), logLinks: '/var/log/containers' },
   });
   const curl = ['curl', '--silent', '--insecure'] as const;
   expect(await runCommand(machine.runtime.inside([...curl, 'http://127.0.0.1:10248/healthz']))).toBe('ok');

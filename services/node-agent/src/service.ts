@@ -106,6 +106,7 @@ async function startPressure(
   });
   const eviction = new Eviction({
     ...{ bus, clock, logger, pods, maxPodGraceSeconds, usage: () => statistics.pods() },
+    minContainerAgeMs: config.pods.deadContainers.minAgeMs,
     events: new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent),
   });
   eviction.show(metrics);

@@ -4,20 +4,24 @@ import type { FactOwner } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import {
   type NodeEvent,
+  type NodePressure,
   type Pod,
   type PodFailure,
   type PodWork,
   type PodWorkerReport,
+  type RuntimeContainer,
+  type RuntimePod,
   evictPod,
   freeImages,
   nodeAgentEvent,
   podRefOf,
   podWork,
   podWorker,
+  runtimePod,
 } from '@kubus/contracts';
 import { type Observations, parseThresholds } from '@kubus/eviction';
 import type { PodReading } from '@kubus/node-metrics';
-import { pod as makePod } from '@kubus/pod-lifecycle/testing';
+import { exited as makeExited, pod as makePod, sandbox as makeSandbox } from '@kubus/pod-lifecycle/testing';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, settled } from '@kubus/ports/testing';
 import { EventRecorder } from '@kubus/service-kit';
@@ -33,6 +37,7 @@ let clock: ManualClock;
 let broker: LocalBroker;
 let works: FactOwner<PodWork>;
 let workers: FactOwner<PodWorkerReport>;
+let runtimes: FactOwner<RuntimePod>;
 /** What sync-loop was asked to end. */
 let asked: { uid: string; graceSeconds: number; failure: PodFailure }[];
 let refused: Set<string>;
@@ -54,7 +59,9 @@ beforeEach(() => {
     return Promise.resolve({ evicted });
   });
   workers = broker.join('pod-workers', clock).bus.owner(podWorker);
-  broker.join('cri-bridge', clock).bus.serve(freeImages, () => {
+  const bridge = broker.join('cri-bridge', clock).bus;
+  runtimes = bridge.owner(runtimePod);
+  bridge.serve(freeImages, () => {
     removals += 1;
     left.disk += 10;
     return Promise.resolve({ images: 1, bytes: 10 });
@@ -91,7 +98,15 @@ function watch(evictionHard: Record<string, string>, soft: Record<string, string
   const { bus } = broker.join('node-agent', clock);
   const pods = new ActivePods(bus);
   const eviction = new Eviction({
-    ...{ bus, clock, logger: silentLogger, pods, maxPodGraceSeconds: 7, usage: () => Promise.resolve(usage) },
+    ...{
+      bus,
+      clock,
+      logger: silentLogger,
+      pods,
+      maxPodGraceSeconds: 7,
+      minContainerAgeMs: 0,
+      usage: () => Promise.resolve(usage),
+    },
     events: new EventRecorder({ bus, clock }).ofNode(nodeAgentEvent),
   });
   const periods = Object.fromEntries(Object.keys(soft).map((signal) => [signal, '15s']));
@@ -199,6 +214,44 @@ test('images go before pods, and pods stay when that was enough', async () => {
   left.disk = -5;
   await pass(10_000);
   expect([removals, uids()]).toEqual([2, ['web']]);
+  watching.stop();
+});
+
+test('containers of pods that have ended go first, and images when they are gone', async () => {
+  const sandbox = makeSandbox({ ready: false });
+  const ref = { namespace: 'default', name: 'done', uid: 'done' };
+  const has = (containers: RuntimeContainer[]) =>
+    runtimes.put('done', { ref, stamp: { epoch: 2, counter: 1 }, sandboxes: [sandbox], containers });
+  has([makeExited(0)]);
+  ends('done');
+  left.disk = 9;
+  const watching = watch({ 'nodefs.available': '10%' });
+  await settled();
+  const removesEnded = () =>
+    broker.said.flatMap(({ headers, data }) =>
+      Object.values(headers).includes('node.fact.pressure/1') ? [(JSON.parse(data) as NodePressure).removesEnded] : [],
+    );
+  expect([removesEnded(), removals]).toEqual([[undefined, true], 0]);
+  has([]);
+  await settled();
+  expect(removals).toBe(0);
+  runtimes.remove('done');
+  await settled();
+  expect([removesEnded(), removals]).toEqual([[undefined, true, undefined], 1]);
+  watching.stop();
+});
+
+test('containers that stay in spite of it are not waited for longer than 30 s', async () => {
+  const ref = { namespace: 'default', name: 'done', uid: 'done' };
+  const stamp = { epoch: 2, counter: 1 };
+  runtimes.put('done', { ref, stamp, sandboxes: [], containers: [makeExited(0)] });
+  ends('done');
+  left.disk = 9;
+  const watching = watch({ 'nodefs.available': '10%' });
+  await pass(29_000);
+  expect(removals).toBe(0);
+  await pass(1_000);
+  expect(removals).toBe(1);
   watching.stop();
 });
 

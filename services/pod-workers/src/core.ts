@@ -16,6 +16,7 @@ type PodWorkersInputs = Pick<
   | 'enforcement'
   | 'allocatable'
   | 'crashLoop'
+  | 'deadContainers'
   | 'syncEveryMs'
   | 'eventRate'
 >;
@@ -39,6 +40,7 @@ const files: Shape<PodFiles> = {
   makeTerminationLog: 'promise',
   readTerminationLog: 'promise',
   removeRun: 'promise',
+  removeLogs: 'promise',
   remove: 'promise',
 };
 const cgroups: Shape<PodCgroups> = {

@@ -48,6 +48,7 @@ export const podWorkers: ServiceDefinition = {
       kernel,
       enforcement: enforcementOf(config, kernel),
       allocatable: nodeResources(config),
+      deadContainers: config.pods.deadContainers,
       syncEveryMs: config.pods.syncEveryMs,
       eventRate: config.events,
     };

@@ -14,7 +14,13 @@ import {
   workerNodeEvent,
 } from '@kubus/contracts';
 import type { Rate } from '@kubus/flow';
-import { type CrashLoopOptions, crashLoopLimits } from '@kubus/pod-lifecycle';
+import {
+  type CrashLoopOptions,
+  type DeadContainerPolicy,
+  crashLoopLimits,
+  defaultDeadContainers,
+  surplusContainers,
+} from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, OwnershipLost, SharedRecords } from '@kubus/service-kit';
 import type { RunningLog } from './logs/log-rotation.ts';
@@ -60,6 +66,8 @@ export interface PodWorkersOptions {
   readonly allocatable: ResourceList;
   /** Omitted: the reference kubelet's delays. */
   readonly crashLoop?: CrashLoopOptions | undefined;
+  /** How many ended containers stay. Omitted: the reference kubelet's defaults. */
+  readonly deadContainers?: DeadContainerPolicy | undefined;
   /** Milliseconds between two syncs of a pod that is in its desired state. */
   readonly syncEveryMs: number;
   /** See {@link EventRecorder}. */
@@ -284,7 +292,15 @@ export class PodWorkers {
 
 /** What all workers share. */
 function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: WorkerMetrics): WorkerDeps {
-  const { bus, clock, eventRate, crashLoop, nodeIps, allocatable } = options;
+  const {
+    bus,
+    clock,
+    eventRate,
+    crashLoop,
+    nodeIps,
+    allocatable,
+    deadContainers: policy = defaultDeadContainers,
+  } = options;
   const recorder = new EventRecorder({ bus, clock, rate: eventRate });
   const tokens = new FencingTokenNumbers(bus.epoch, options.nextEpoch);
   return {
@@ -307,6 +323,11 @@ function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: Worke
     objects: facts.objects,
     devices: facts.devices,
     crashLoop: crashLoopLimits(crashLoop),
+    deadContainers: (keeps) => {
+      const now = clock.now();
+      return { policy, now, keeps, surplus: surplusContainers(facts.runtimePods(), policy, now) };
+    },
+    removesEnded: () => facts.removesEnded,
     restartAllContainers: true,
     nextToken: (fencedOff) => tokens.next(fencedOff),
   };

@@ -44,6 +44,8 @@ export interface PodFiles extends RunFiles {
   writeHostsFile(pod: Pod, podIps: readonly string[]): Promise<string>;
   /** The content of the file that gives pods the node's own DNS configuration; undefined when none is configured. */
   readResolvConf(): Promise<string | undefined>;
+  /** Removes all logs of the pod, and the links to them. Does nothing when there are none. */
+  removeLogs(pod: PodRef): Promise<void>;
   /**
    * Removes all files of the pod. Does nothing when there are none. Throws a KubusError `still-mounted` when something is
    * mounted there: mounted content does not belong to the pod.

@@ -62,6 +62,11 @@ export class ScriptedFiles implements PodFiles {
     return Promise.resolve();
   }
 
+  removeLogs({ uid }: PodRef): Promise<void> {
+    this.undone.push(`logs ${uid}`);
+    return Promise.resolve();
+  }
+
   remove({ uid }: PodRef): Promise<void> {
     if (this.failure !== undefined) return Promise.reject(this.failure);
     this.undone.push(`files ${uid}`);

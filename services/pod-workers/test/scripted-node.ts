@@ -18,6 +18,7 @@ import {
   deviceAllocation,
   deviceResource,
   networkCondition,
+  nodePressure,
   podProbes,
   podRefOf,
   podVolumes,
@@ -30,7 +31,7 @@ import { podLimits } from '@kubus/cgroup-config';
 import type { SeccompSettings } from '@kubus/container-config';
 import { silentLogger } from '@kubus/ports';
 import { ManualClock, MemoryRecords, settled } from '@kubus/ports/testing';
-import { type CrashLoopOptions } from '@kubus/pod-lifecycle';
+import type { CrashLoopOptions, DeadContainerPolicy } from '@kubus/pod-lifecycle';
 import { type HookRequest, PodWorkers } from '../src/index.ts';
 import { ScriptedBridge } from './scripted-bridge.ts';
 import { ScriptedFiles } from './scripted-files.ts';
@@ -69,6 +70,8 @@ export class ScriptedNode {
   clusterDns: readonly string[] = ['192.0.2.53'];
   /** Delays between restarts; omitted: the reference kubelet's. */
   crashLoop: CrashLoopOptions = {};
+  /** Omitted: the reference kubelet's. */
+  deadContainers: DeadContainerPolicy | undefined;
   readonly #works: FactOwner<PodWork>;
   readonly #networks: FactOwner<NetworkCondition>;
   readonly #runtimes: FactOwner<RuntimeCondition>;
@@ -77,6 +80,7 @@ export class ScriptedNode {
   readonly #shares: FactOwner<ServiceShare>;
   readonly #nodeAgent = this.broker.join('node-agent', this.clock).bus;
   readonly #clusterNodes = this.#nodeAgent.owner(clusterNode);
+  readonly #pressures = this.#nodeAgent.owner(nodePressure);
   readonly #deviceResources = this.#nodeAgent.owner(deviceResource);
   readonly #deviceAllocations = this.#nodeAgent.owner(deviceAllocation);
   /** By slot. */
@@ -153,6 +157,7 @@ export class ScriptedNode {
       memoryCapacity: 1_000_000_000n,
       allocatable: { cpu: '2', memory: '1000000000' },
       crashLoop: this.crashLoop,
+      deadContainers: this.deadContainers,
       syncEveryMs: 60_000,
     });
     this.#lives.set(slot, { member, workers });
@@ -229,6 +234,12 @@ export class ScriptedNode {
     const ref = { uid, name: `pod-${uid}`, namespace: 'default' };
     if (state === undefined) this.#volumes.remove(uid, { pod: uid });
     else this.#volumes.put(uid, { ref, ...state }, { pod: uid });
+    await this.quiet();
+  }
+
+  /** Publishes whether disk space is so short that pods that have ended keep nothing. */
+  async spaceShort(removesEnded: boolean): Promise<void> {
+    this.#pressures.put(NODE, { conditions: ['DiskPressure'], removesEnded });
     await this.quiet();
   }
 

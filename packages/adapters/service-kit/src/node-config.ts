@@ -2,6 +2,7 @@ import { ID_UNIT, type ServiceShare, type SharedService, parseQuantity, sharedSe
 import { KubusError, toError } from '@kubus/ports';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { deadContainersSchema } from './dead-containers-config.ts';
 import { evictionSchema } from './eviction-config.ts';
 import { imagesSchema } from './images-config.ts';
 import { serverSchema } from './server-config.ts';
@@ -225,6 +226,8 @@ export const nodeConfigSchema = z.strictObject({
       .optional(),
     /** Maximum number of processes and threads of a pod (podPidsLimit). Omitted: unlimited. */
     pidsLimit: z.int().positive().optional(),
+    /** How many ended containers stay; negative: all. */
+    deadContainers: deadContainersSchema.prefault({}),
   }),
   /** Labels of the node besides its name, operating system and architecture (--node-labels). */
   labels: z.record(z.string(), z.string()).default({}),

@@ -111,6 +111,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceShare,
       deviceAllocation,
       deviceResource,
+      nodePressure,
     ],
     serves: [],
     calls: [

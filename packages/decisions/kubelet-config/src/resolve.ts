@@ -1,4 +1,5 @@
 import { type NodeShutdown, nodeShutdown } from './node-shutdown.ts';
+import { formatGoDuration } from '@kubus/pod';
 import { parseDocuments } from '@kubus/pod-source/documents';
 import { toError } from '@kubus/ports';
 import type { CommandLine } from './command-line.ts';
@@ -95,6 +96,8 @@ export function resolve({ commandLine, file, dropIns, machine }: Sources): Kubel
   inContext('failed to set feature gates from initial flags-based config', () => gatesOf(commandLine.fields));
   const problem = labelProblem(flags['node-labels']);
   if (problem !== undefined) throw configError(`failed to validate kubelet flags: ${problem}`);
+  const minAge = flags['minimum-container-ttl-duration'];
+  if (minAge < 0) throw configError(`invalid minimum garbage collection age: ${formatGoDuration(minAge)}`);
   let values = file === undefined ? withDefaults(legacyDefaults) : fromFile(file);
   if (dropIns.length > 0) values = withDropIns(values, dropIns);
   for (const [path, value] of commandLine.fields) {

@@ -141,10 +141,10 @@ describe('the merged configuration', () => {
   test('comes with notes about settings without effect and about deprecated flags', () => {
     const { notes } = settings({
       file: 'iptablesDropBit: 14\nhairpinMode: promiscuous-bridge\nfeatureGates: {PodsAPI: true, MemoryQoS: true, NodeSwap: true}',
-      args: ['--max-pods=3', '--v=2', '--minimum-container-ttl-duration=1s'],
+      args: ['--max-pods=3', '--v=2', '--experimental-mounter-path=/m'],
     });
     expect(notes.map(({ setting, text }) => `${setting} ${text}`)).toEqual([
-      '--minimum-container-ttl-duration has no effect yet',
+      '--experimental-mounter-path has no effect yet',
       '--max-pods is deprecated: set maxPods in the --config file',
       'featureGates.PodsAPI has no effect: features cannot be enabled or disabled',
       'featureGates.NodeSwap is GA and will be removed',

@@ -1,5 +1,6 @@
 import type { Container, EphemeralContainer, RuntimeContainer, RuntimeSandbox } from '@kubus/contracts';
 import type { ContainerKind } from './container-kind.ts';
+import type { DeadContainers } from './dead-containers.ts';
 import type { ProbeResults } from './probe-results.ts';
 
 /** Why a single container is stopped; it determines the grace period (behaviour:kill-and-grace). */
@@ -53,6 +54,8 @@ export interface PodActionsOptions {
   readonly resizeRestarts?: ReadonlySet<string> | undefined;
   /** The feature gate RestartAllContainersOnContainerExits. */
   readonly restartAllContainers?: boolean | undefined;
+  /** Which ended containers stay. Omitted: the newest of each name. */
+  readonly deadContainers?: DeadContainers | undefined;
 }
 
 /**

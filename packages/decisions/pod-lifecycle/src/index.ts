@@ -16,6 +16,12 @@ export { type NamedContainer, containerFieldPath, containersOf, findContainer, i
 export { type WantedImage, imageDecision, imageToPull, needsLook } from './image.ts';
 export { initSucceeded } from './init-actions.ts';
 export { type PlannedStop, graceLeftMs, killPlan, stopTimeout } from './kill-plan.ts';
+export {
+  type DeadContainerPolicy,
+  type DeadContainers,
+  defaultDeadContainers,
+  surplusContainers,
+} from './dead-containers.ts';
 export { leftovers } from './leftovers.ts';
 export { networkNotReady } from './network-not-ready.ts';
 export { podActions } from './pod-actions.ts';

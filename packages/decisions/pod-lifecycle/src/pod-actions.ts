@@ -86,7 +86,7 @@ function withinSandbox(
 ): PodActions {
   const deleted = isSet(pod.metadata.deletionTimestamp);
   const unknown = unknownContainers(pod, runtime);
-  const remains = leftovers(runtime, sandbox);
+  const remains = leftovers(runtime, sandbox, options.deadContainers);
   const base: PodActions = {
     ...nothing,
     sandbox,

@@ -51,6 +51,8 @@ function containerStatus(named: NamedContainer, input: PodStatusInput, restartin
   const runs = (input.runtime?.containers ?? []).filter(({ name }) => name === container.name);
   const [newest] = runs;
   const before = previousStatus(input, container.name);
+  // Removed since the pod has ended: its status stays whole.
+  if (newest === undefined && input.ending && before?.state?.terminated !== undefined) return before;
   const core =
     newest === undefined
       ? lostContainer(named, input, before, restartingAll)

@@ -20,6 +20,7 @@ export function simulatedPodFiles(node: SimulatedNode, guard: ProcessGuard): Pod
     makeTerminationLog: ({ uid }, container) => guard.promise(Promise.resolve(`/messages/${uid}/${container}`)),
     readTerminationLog: nothing,
     removeRun: nothing,
+    removeLogs: nothing,
     remove: ({ uid }) => {
       if (isMounted(node.mounts, uid)) {
         return guard.promise(Promise.reject(new KubusError('still-mounted', `/volumes/${uid} is still mounted`)));

@@ -3,18 +3,20 @@ import {
   type Pod,
   type PodWork,
   type PodWorkerReport,
+  type RuntimeContainer,
   type RuntimePod,
   podWork,
   podWorker,
   runtimePod,
 } from '@kubus/contracts';
+import { nanosToMs } from '@kubus/pod-lifecycle';
 
 /** The pods of the node, as other services publish them. */
 export class ActivePods {
   readonly #works: FactReader<PodWork>;
   readonly #workers: FactReader<PodWorkerReport>;
   readonly #runtime: FactReader<RuntimePod>;
-  /** Called when a worker's state has changed. */
+  /** Called when the state of a worker, or of a pod in the runtime, has changed. */
   readonly #listeners = new Set<() => void>();
 
   constructor(bus: Bus) {
@@ -23,7 +25,7 @@ export class ActivePods {
     const changed = () => this.#listeners.forEach((listener) => listener());
     this.#works = bus.reader(podWork, { lazy });
     this.#workers = bus.reader(podWorker, { lazy, changed, removed: changed });
-    this.#runtime = bus.reader(runtimePod, { lazy });
+    this.#runtime = bus.reader(runtimePod, { lazy, changed, removed: changed });
   }
 
   /** Pods that run or are to run, and that nobody ends yet. */
@@ -50,10 +52,27 @@ export class ActivePods {
   }
 
   /** Resolves when the pod has ended, or with the signal. */
-  async end(uid: string, signal: AbortSignal): Promise<void> {
+  end(uid: string, signal: AbortSignal): Promise<void> {
+    return this.#until(() => this.#works.get(uid) === undefined || this.hasEnded(uid), signal);
+  }
+
+  /**
+   * Resolves when the runtime has nothing more of pods that have ended, or with the signal.
+   *
+   * @param createdBefore containers that are younger stay; milliseconds since the Unix epoch
+   */
+  emptied(createdBefore: number, signal: AbortSignal): Promise<void> {
+    const isOld = ({ createdAt }: RuntimeContainer) => nanosToMs(createdAt) <= createdBefore;
+    const isLeft = ({ ref, containers, sandboxes }: RuntimePod) =>
+      this.#workers.get(ref.uid)?.value.state === 'terminated' &&
+      (containers.some(isOld) || (containers.length === 0 && sandboxes.length > 0));
+    return this.#until(() => !this.runtimePods().some(isLeft), signal);
+  }
+
+  async #until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     const look = () => {
-      if (signal.aborted || this.#works.get(uid) === undefined || this.hasEnded(uid)) resolve(undefined);
+      if (signal.aborted || isSo()) resolve(undefined);
     };
     this.#listeners.add(look);
     signal.addEventListener('abort', look);

@@ -5,7 +5,6 @@ import {
   type Disks,
   type Observations,
   type PodUse,
-  type Reclaimable,
   SIGNALS,
   type Threshold,
   graceOf,
@@ -22,7 +21,7 @@ import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
 import type { Metrics, NodeEvents } from '@kubus/service-kit';
 import type { ActivePods } from './active-pods.ts';
 
-/** How long the end of an evicted pod is waited for, in milliseconds; after it the signals are read again in any case. */
+/** How long the end of an evicted pod, or of the containers of pods that have ended, is waited for, in milliseconds; after it the signals are read again in any case. */
 const CLEANUP_MS = 30_000;
 
 /** The grace period of a pod that exceeds its limits, in seconds. */
@@ -40,6 +39,8 @@ export interface EvictionOptions {
   readonly usage: () => Promise<readonly PodReading[]>;
   /** evictionMaxPodGracePeriod, in seconds. */
   readonly maxPodGraceSeconds: number;
+  /** The age before which no container is removed, in milliseconds (--minimum-container-ttl-duration). */
+  readonly minContainerAgeMs: number;
 }
 
 /** Why something is reclaimed. */
@@ -50,6 +51,8 @@ export interface Need {
   readonly disks: Disks;
   /** Reads again whether any threshold is met, its minimum reclaim included. */
   readonly isMetStill: () => Promise<boolean>;
+  /** Publishes that pods that have ended keep no containers, until that has happened. */
+  readonly withoutEnded: (removed: () => Promise<void>) => Promise<void>;
   /** The message that said so. */
   readonly cause: Cause;
   readonly signal: AbortSignal;
@@ -93,7 +96,10 @@ export class Eviction {
     const told = events.record({ type: 'Warning', reason: 'EvictionThresholdMet', message }, [need.cause]);
     const causes = [...(told === undefined ? [] : [told]), need.cause];
     const reclaimable = reclaimableFor(threshold.signal, need.disks);
-    for (const what of reclaimable) await this.#reclaim(what, causes, need.signal);
+    for (const what of reclaimable) {
+      if (what === 'containers') await this.#removeEnded(need);
+      else await this.#removeImages(causes, need.signal);
+    }
     if (reclaimable.length > 0 && !(await need.isMetStill())) {
       logger.info(
         { resourceName: resource },
@@ -139,8 +145,27 @@ export class Eviction {
     return false;
   }
 
-  async #reclaim(what: Reclaimable, causes: readonly Cause[], signal: AbortSignal): Promise<void> {
-    if (what !== 'images') return;
+  async #removeEnded({ withoutEnded, signal }: Need): Promise<void> {
+    const { clock, minContainerAgeMs, pods } = this.#options;
+    await withoutEnded(() =>
+      this.#atMost(CLEANUP_MS, signal, (limit) => pods.emptied(clock.now() - minContainerAgeMs, limit)),
+    );
+  }
+
+  /** Does `work` with a signal that aborts after this time. */
+  async #atMost(ms: number, signal: AbortSignal, work: (limit: AbortSignal) => Promise<void>): Promise<void> {
+    const done = new AbortController();
+    const limit = AbortSignal.any([signal, done.signal]);
+    const late = sleep(this.#options.clock, ms, limit).then(() => done.abort());
+    try {
+      await work(limit);
+    } finally {
+      done.abort();
+      await late;
+    }
+  }
+
+  async #removeImages(causes: readonly Cause[], signal: AbortSignal): Promise<void> {
     const { bus, clock, logger } = this.#options;
     const enough = new AbortController();
     try {
@@ -187,19 +212,14 @@ export class Eviction {
 
   /** Rejects when it is unknown whether sync-loop has recorded it: then the signals have to be read again before anything else. */
   async #evict(pod: Pod, { failure, graceSeconds, counted, causes, signal }: PodEviction): Promise<boolean> {
-    const { bus, clock, logger, pods } = this.#options;
+    const { bus, logger, pods } = this.#options;
     const { uid } = pod.metadata;
     const request = { ref: podRefOf(pod), failure, graceSeconds };
     const { result } = await bus.call(evictPod, uid, request, { causes: [...causes, ...pods.causesOf(uid)] });
     if (!result.evicted) return false;
     this.#evictions.add({ eviction_signal: counted });
     logger.info({ pod: nameOf(pod), podUID: uid, message: failure.message }, 'Eviction manager: evicting a pod');
-    const waited = new AbortController();
-    const stop = AbortSignal.any([signal, waited.signal]);
-    const late = sleep(clock, CLEANUP_MS, stop).then(() => waited.abort());
-    await pods.end(uid, stop);
-    waited.abort();
-    await late;
+    await this.#atMost(CLEANUP_MS, signal, (limit) => pods.end(uid, limit));
     if (!pods.hasEnded(uid))
       logger.info({ pod: nameOf(pod) }, 'Eviction manager: timed out waiting for pods to be cleaned up');
     return true;

@@ -31,6 +31,8 @@ export class PressureWatch {
   #thresholds: readonly Threshold[];
   #state = noPressure;
   #conditions: readonly PressureCondition[] | undefined;
+  /** No container of a pod that has ended is to be kept. */
+  #removesEnded = false;
   #cause: Cause | undefined;
   /** Thresholds of which the signal could not be read. */
   #unread = '';
@@ -96,8 +98,22 @@ export class PressureWatch {
     if (due.length === 0 || this.#cause === undefined) return false;
     return this.#options.relieve({
       ...{ due, observations, disks: disks ?? 'one', cause: this.#cause, signal: this.#stopping.signal },
+      withoutEnded: (removed) => this.#withoutEnded(removed),
       isMetStill: async () => this.#isMet((await read()).observations),
     });
+  }
+
+  async #withoutEnded(removed: () => Promise<void>): Promise<void> {
+    const say = (removesEnded: boolean) => {
+      this.#removesEnded = removesEnded;
+      this.#put(this.#conditions ?? []);
+    };
+    say(true);
+    try {
+      await removed();
+    } finally {
+      say(false);
+    }
   }
 
   /** Without grace periods, so that what has just been removed is not followed by a pod. */
@@ -120,14 +136,19 @@ export class PressureWatch {
     this.#unread = signals;
   }
 
+  #put(conditions: readonly PressureCondition[]): void {
+    const removesEnded = this.#removesEnded && { removesEnded: true };
+    this.#cause = this.#fact.put(this.#options.bus.node, { conditions: [...conditions], ...removesEnded });
+  }
+
   #publish(conditions: readonly PressureCondition[]): void {
-    const { bus, changed, logger } = this.#options;
+    const { changed, logger } = this.#options;
     const before = this.#conditions;
     const isFirst = before === undefined;
     if (before?.join() === conditions.join()) return;
     if (conditions.length > 0 || !isFirst) logger.info({ conditions }, 'what the node is short of has changed');
     this.#conditions = conditions;
-    this.#cause = this.#fact.put(bus.node, { conditions: [...conditions] });
+    this.#put(conditions);
     if (isFirst) this.#fact.complete();
     changed();
   }

@@ -19,7 +19,10 @@ export const containersStep: Step<StartSync, RemovalSync> = {
     if (sandbox !== undefined) await startContainers(sync, pod, { ...sandbox, search }, actions);
   },
   // The logs of a pod that is removed entirely are removed with all its other files.
-  undo: (sync, { containers, forget }) => removeContainers(sync, containers, { logs: forget }),
+  undo: async (sync, { containers, forget, logs }) => {
+    await removeContainers(sync, containers, { logs: forget || logs });
+    if (logs) await sync.files.removeLogs(sync.ref);
+  },
 };
 
 /**

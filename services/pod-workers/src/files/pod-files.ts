@@ -27,6 +27,10 @@ export interface PodFilesOptions {
 export function createPodFiles(options: PodFilesOptions): PodFiles {
   const { clusterDomain, logLinks, resolvConf } = options;
   const folder = (pod: PodRef) => join(options.logs, logFolder(pod));
+  const removeLogs = async (pod: PodRef) => {
+    await removeTree(join(await realpath(options.logs).catch(() => options.logs), logFolder(pod)));
+    if (logLinks !== undefined) await removeLogLinks(logLinks, pod, folder(pod));
+  };
   return {
     ...createRunFiles(options),
     makeFolder: async ({ uid }) => {
@@ -42,11 +46,11 @@ export function createPodFiles(options: PodFilesOptions): PodFiles {
     makeLogFolder: async (pod, container) => {
       await mkdir(join(folder(pod), container), { recursive: true, mode: 0o755 });
     },
+    removeLogs,
     remove: async (pod) => {
       // Links are resolved, as in the list of mounts: with a link in the path, mounts below it would not be found.
       const own = podFolder(await realpath(options.root).catch(() => options.root), pod.uid);
-      await removeTree(join(await realpath(options.logs).catch(() => options.logs), logFolder(pod)));
-      if (logLinks !== undefined) await removeLogLinks(logLinks, pod, folder(pod));
+      await removeLogs(pod);
       await removeTree(own);
     },
   };

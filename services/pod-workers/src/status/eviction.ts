@@ -23,6 +23,11 @@ export function isEviction({ reason }: StatusReason): boolean {
   return reason === EVICTED;
 }
 
+/** Whether the node has ended the pod because it was short of something, or needed its place for a critical pod. */
+export function wasEvicted(status: Pick<PodStatus, 'phase' | 'reason'> | undefined): boolean {
+  return status?.phase === 'Failed' && (status.reason === EVICTED || status.reason === 'Preempting');
+}
+
 /** The grace period in seconds that this status sets for the containers; undefined when it keeps the pod's own. */
 export function evictionGrace(status: Pick<PodStatus, 'phase' | 'reason'> | undefined): number | undefined {
   return status?.phase === 'Failed' && status.reason === EVICTED ? GRACE_SECONDS : undefined;

@@ -28,7 +28,7 @@ import {
 } from '@kubus/pod-status';
 import { type Logger, toError } from '@kubus/ports';
 import { DEADLINE_EXCEEDED, deadlineLeftMs } from './active-deadline.ts';
-import { EMPTY_DIR_SIGNAL, evictionGrace, evictionOf, isEviction } from './eviction.ts';
+import { EMPTY_DIR_SIGNAL, evictionGrace, evictionOf, isEviction, wasEvicted } from './eviction.ts';
 import { hasRecursiveReadOnly } from '../sandbox/handler-features.ts';
 import { logText } from '../logs/log-text.ts';
 import type { ResizeState } from '../resize/resize-state.ts';
@@ -101,6 +101,11 @@ export class StatusPublisher {
   /** The last status. */
   get status(): PodStatus | undefined {
     return this.#status;
+  }
+
+  /** The node has ended the pod for lack of something: none of its containers is kept (behaviour:garbage-collection). */
+  get evicted(): boolean {
+    return wasEvicted(this.#status);
   }
 
   /** The grace period in seconds that it sets for the containers; undefined when it keeps the pod's own. */

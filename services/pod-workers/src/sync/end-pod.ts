@@ -3,10 +3,12 @@ import { leftovers, mayRun } from '@kubus/pod-lifecycle';
 import { type StopSync, asStops, stopContainers } from '../containers/container-stop.ts';
 import { KillFailed } from '../containers/kill-failed.ts';
 import { stopSandboxes } from '../sandbox/sandbox-removal.ts';
+import type { WorkerDeps } from '../worker/worker-deps.ts';
 import { RETRY_MS, TRANSIENT_MS, TryAgain } from './errors.ts';
 import type { CgroupSync } from './pod-cgroup.ts';
 import type { FolderSync } from './pod-folder.ts';
-import { type StatusSync, recordEvent } from './pod-sync.ts';
+import { type RecordSync, type StatusSync, recordEvent } from './pod-sync.ts';
+import type { Leftovers } from './step.ts';
 import { steps } from './steps.ts';
 
 /** What {@link syncTerminatingPod} uses. */
@@ -17,7 +19,13 @@ export type TerminatingSync = StopSync &
   };
 
 /** Used by {@link syncTerminatedPod} and the steps that it undoes. */
-export type TerminatedSync = CgroupSync & FolderSync;
+export type TerminatedSync = CgroupSync &
+  FolderSync &
+  RecordSync &
+  Pick<WorkerDeps, 'deadContainers' | 'removesEnded'> & {
+    /** The node has ended it for lack of resources. */
+    readonly evicted: boolean;
+  };
 
 /** Stops all containers and sandboxes of a pod (behaviour:pod-workers, SyncTerminatingPod). Throws when one is still running. */
 export async function syncTerminatingPod(sync: TerminatingSync): Promise<void> {
@@ -51,13 +59,24 @@ async function killPod(sync: TerminatingSync, runtime: RuntimePod | undefined): 
 /**
  * Cleans up after a stopped pod (behaviour:pod-workers, SyncTerminatedPod): undoes the steps of its start, the last
  * one first. With `forget` no source has the pod, so its containers, sandboxes, logs and files are removed too;
- * without, the last run of each container is kept for inspection (behaviour:garbage-collection, container GC). Throws
- * until its volumes are unmounted.
+ * without, runs of containers are kept for inspection (behaviour:garbage-collection, container GC), unless the pod was evicted
+ * or disk space is short: the status that shows their end is on disk before they are removed. Throws until its volumes are
+ * unmounted.
  */
 export async function syncTerminatedPod(sync: TerminatedSync, forget: boolean): Promise<void> {
   const runtime = await sync.runtime.fresh(sync.causes);
-  const { containers, sandboxes } = forget
-    ? { containers: runtime?.containers ?? [], sandboxes: runtime?.sandboxes ?? [] }
-    : leftovers(runtime, undefined);
-  for (const step of steps.toReversed()) await step.undo?.(sync, { containers, sandboxes, forget });
+  const left = forget ? everything(runtime) : keptOf(sync, runtime);
+  if (left.logs && left.containers.length > 0) await sync.save();
+  for (const step of steps.toReversed()) await step.undo?.(sync, { ...left, forget });
+}
+
+function everything(runtime: RuntimePod | undefined): Omit<Leftovers, 'forget'> {
+  return { containers: runtime?.containers ?? [], sandboxes: runtime?.sandboxes ?? [], logs: false };
+}
+
+function keptOf({ evicted, ...sync }: TerminatedSync, runtime: RuntimePod | undefined): Omit<Leftovers, 'forget'> {
+  // They are removed at once, however young they are.
+  if (evicted) return { ...everything(runtime), logs: true };
+  const removed = leftovers(runtime, undefined, sync.deadContainers(sync.removesEnded() ? 'nothing' : 'limited'));
+  return { ...removed, logs: sync.removesEnded() && removed.containers.length === runtime?.containers.length };
 }

@@ -16,11 +16,13 @@ export interface Round {
 }
 
 /** What is removed after a terminated pod. */
-interface Leftovers {
+export interface Leftovers {
   readonly containers: readonly RuntimeContainer[];
   readonly sandboxes: readonly RuntimeSandbox[];
   /** No source has the pod: its files and logs are removed too. */
   readonly forget: boolean;
+  /** None of its containers is kept: the logs of all of them are removed too. */
+  readonly logs: boolean;
 }
 
 /** One step towards the state in the pod's spec, with the function that undoes it. */

@@ -23,7 +23,7 @@ export type SyncPodSync = StartSync &
   NodeSync &
   ResizePodSync &
   StatusSync &
-  Pick<WorkerDeps, 'restartAllContainers'> & {
+  Pick<WorkerDeps, 'deadContainers' | 'restartAllContainers'> & {
     /** The newest results of the pod's probes. */
     readonly probes: () => ProbeResults;
   };
@@ -45,6 +45,7 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
       resizeRestarts: plan.restarts,
       logIndexes: await logIndexes(sync, pod, runtime),
       restartAllContainers: sync.restartAllContainers,
+      deadContainers: sync.deadContainers('newest'),
     });
     if (failure === undefined && maySize(actions)) failure = await resizePod(sync, plan, actions);
     if (isIdle(actions, runtime)) {

@@ -2,6 +2,7 @@ import type { Bus, Cause, FactReader } from '@kubus/bus';
 import {
   type ClusterNode,
   type NetworkCondition,
+  type NodePressure,
   type Pod,
   type PodProbes,
   type PodVolumes,
@@ -10,6 +11,7 @@ import {
   type RuntimePod,
   clusterNode,
   networkCondition,
+  nodePressure,
   podProbes,
   podVolumes,
   runtimeCondition,
@@ -36,6 +38,7 @@ export class NodeFacts {
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
   readonly #runtimePods: FactReader<RuntimePod>;
+  readonly #pressure: FactReader<NodePressure>;
   #runtimeCondition: RuntimeCondition | undefined;
   #networkCondition: NetworkCondition | undefined;
   #volumesKnown = false;
@@ -67,6 +70,11 @@ export class NodeFacts {
       changed: ({ key, value, cause }) => worker(key)?.observe(value, cause),
       removed: ({ key }, cause) => worker(key)?.observeRemoval(cause),
       complete: (_instance, epoch) => (this.#runtimeKnown = epoch),
+    });
+    this.#pressure = bus.reader(nodePressure, {
+      changed: ({ value, cause }) => {
+        if (value.removesEnded === true) eachWorker((one) => one.spaceShort(cause));
+      },
     });
     bus.reader(runtimeCondition, {
       changed: ({ value, cause }) => {
@@ -115,6 +123,16 @@ export class NodeFacts {
   /** The resources for pods in the Node object; empty when there are none. */
   get allocatable(): ResourceList {
     return this.#node.get(this.#nodeName)?.value.allocatable ?? {};
+  }
+
+  /** The node is short of disk space, so that pods that have ended keep nothing. */
+  get removesEnded(): boolean {
+    return this.#pressure.get(this.#nodeName)?.value.removesEnded === true;
+  }
+
+  /** What the runtime has of all pods. */
+  *runtimePods(): Iterable<RuntimePod> {
+    for (const { value } of this.#runtimePods) yield value;
   }
 
   probesOf(uid: string): PodProbes | undefined {

@@ -145,6 +145,11 @@ export class PodWorker {
     if (this.#lack === 'volumes' || this.#queue.syncing || isExceeded) this.#queue.requeue(cause);
   }
 
+  /** The node is short of disk space. */
+  spaceShort(cause: Cause): void {
+    if (this.#machine.state === 'terminated') this.#queue.requeue(cause);
+  }
+
   /** Some object of the API server has become known, or has changed. */
   objectsChanged(concerns: (pod: Pod) => boolean, cause: Cause): void {
     const pod = this.#lack === undefined && !this.#queue.syncing ? undefined : this.#work?.pod;
@@ -288,6 +293,7 @@ export class PodWorker {
       ...{ waiting, backOffs, stops, resize, causes, signal },
       ref: this.ref,
       pod: work.pod,
+      evicted: this.#status.evicted,
       userNamespace: work.userNamespace,
       runtime: this.#runtime,
       logger: this.#logger,
@@ -382,12 +388,7 @@ export class PodWorker {
 
   #toRecord(): PodRecord {
     const { status } = this.#status;
-    const { pod } = this.#runtime;
-    const ids = [
-      ...(pod?.containers ?? []).map(({ id }) => id),
-      ...Object.keys(this.#deps.probesOf(this.ref.uid)?.containers ?? {}),
-    ];
-    if (pod !== undefined) this.#memory.probes.keepOnly(new Set(ids));
+    this.#memory.probes.keepOnly(this.#runtime.pod, this.#deps.probesOf(this.ref.uid));
     return {
       version: 1,
       ref: this.ref,

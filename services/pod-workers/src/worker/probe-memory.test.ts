@@ -15,9 +15,12 @@ describe('the probe results of a pod', () => {
   });
 
   test('are dropped only when told so', () => {
-    const memory = new ProbeMemory({ a: { startup: 'success' }, b: { startup: 'failure' } });
-    memory.keepOnly(new Set(['b']));
-    expect(memory.toRecord()).toEqual({ b: { startup: 'failure' } });
+    const results: Record<string, ContainerProbes> = { b: { startup: 'failure' }, c: { startup: 'success' } };
+    const memory = new ProbeMemory({ a: { startup: 'success' }, ...results });
+    memory.keepOnly(undefined, { containers: {} });
+    expect(Object.keys(memory.toRecord())).toEqual(['a', 'b', 'c']);
+    memory.keepOnly({ containers: [{ id: 'b' }] }, { containers: { c: {} } });
+    expect(memory.toRecord()).toEqual(results);
   });
 
   test('are taken from another agent’s status where none are known', () => {

@@ -1,4 +1,4 @@
-import type { ContainerProbes, Pod, PodProbes, ProbeResult } from '@kubus/contracts';
+import type { ContainerProbes, Pod, PodProbes, ProbeResult, RuntimePod } from '@kubus/contracts';
 import { type ProbeResults, containersOf } from '@kubus/pod-lifecycle';
 
 const KINDS = ['startup', 'liveness', 'readiness'] as const;
@@ -51,8 +51,13 @@ export class ProbeMemory {
     }
   }
 
-  /** Forgets all other containers. */
-  keepOnly(ids: ReadonlySet<string>): void {
+  /** Forgets containers that neither the runtime has nor the prober; nothing while the pod has not been read. */
+  keepOnly(
+    runtime: { readonly containers: readonly Pick<RuntimePod['containers'][number], 'id'>[] } | undefined,
+    probes: Pick<PodProbes, 'containers'> | undefined,
+  ): void {
+    if (runtime === undefined) return;
+    const ids = new Set([...runtime.containers.map(({ id }) => id), ...Object.keys(probes?.containers ?? {})]);
     for (const id of this.#results.keys()) if (!ids.has(id)) this.#results.delete(id);
   }
 

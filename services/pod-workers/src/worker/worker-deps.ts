@@ -9,7 +9,7 @@ import type {
   ResourceList,
   RuntimeCondition,
 } from '@kubus/contracts';
-import type { BackOffLimits } from '@kubus/pod-lifecycle';
+import type { BackOffLimits, DeadContainers } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
 import type { KernelMemory } from '@kubus/cgroup';
@@ -74,6 +74,10 @@ export interface WorkerDeps {
   readonly crashLoop: BackOffLimits;
   /** The feature gate RestartAllContainersOnContainerExits. */
   readonly restartAllContainers: boolean;
+  /** Which ended containers of a pod stay now. */
+  readonly deadContainers: (keeps: DeadContainers['keeps']) => DeadContainers;
+  /** The node is short of disk space, so that pods that have ended keep nothing. */
+  readonly removesEnded: () => boolean;
   /** Milliseconds between two syncs of a pod that is in its desired state. */
   readonly syncEveryMs: number;
 }

@@ -67,6 +67,8 @@ export type PressureCondition = (typeof pressureConditions)[number];
 export const nodePressureSchema = z.object({
   /** Which apply, the one that began first first. Empty: the node is short of nothing. */
   conditions: z.array(z.enum(pressureConditions)),
+  /** Disk space is so short that no container of a pod that has ended is kept. Default: false. */
+  removesEnded: z.boolean().optional(),
 });
 export type NodePressure = z.infer<typeof nodePressureSchema>;
 

@@ -6,13 +6,15 @@ import {
   topologyOptions,
 } from '@kubus/kubelet-config';
 import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
-import { dirname, join } from 'node:path';
 import { LauncherError } from '../errors.ts';
 import type { NatsAccess } from '../nats/nats-relay.ts';
 import { apiSocket, isNodeName } from '../node/node-dir.ts';
 import { identitiesFolder } from '../node/node-settings.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
 import { bytes } from './quantity-bytes.ts';
+
+/** Where log collectors look for logs, wherever those are (behaviour:labels-paths-logs, log paths). */
+const LOG_LINKS = '/var/log/containers';
 
 /** The inputs of the services' configuration besides the kubelet's settings. */
 export interface NodeParts {
@@ -170,8 +172,7 @@ function pods(
     root: dir.kubeletRoot,
     mountHelper,
     logs: config.podLogsDir,
-    // Beside the pod logs, by default /var/log/containers, where log collectors look.
-    logLinks: join(dirname(config.podLogsDir), 'containers'),
+    logLinks: LOG_LINKS,
     syncEveryMs: config.syncFrequency,
     cgroupDriver,
     max: podsPerCore === 0 ? maxPods : Math.min(maxPods, podsPerCore * cpus),
@@ -186,6 +187,11 @@ function pods(
     swapBehavior: podMemory.limitedSwap && accountsForSwap ? 'LimitedSwap' : 'NoSwap',
     memoryQos: podMemory.qos,
     ...(podPidsLimit > 0 && { pidsLimit: podPidsLimit }),
+    deadContainers: {
+      perContainer: flags['maximum-dead-containers-per-container'],
+      total: flags['maximum-dead-containers'],
+      minAgeMs: flags['minimum-container-ttl-duration'],
+    },
   };
 }
 

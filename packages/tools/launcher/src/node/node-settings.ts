@@ -159,6 +159,7 @@ export async function writeNodeConfig(
       unsafeSysctls: [],
       seccompDefault: false,
       pidsLimit: POD_PIDS,
+      deadContainers: nodeConfigSchema.shape.pods.shape.deadContainers.parse({}),
     },
     labels: {},
     taints: [],

@@ -79,7 +79,16 @@ describe('the configuration of the services', () => {
     ['podPidsLimit: 100\nallowedUnsafeSysctls: [net.x]', [], { pods: { pidsLimit: 100, unsafeSysctls: ['net.x'] } }],
     ['seccompDefault: true', [], { pods: { seccompDefault: true } }],
     ['', ['--seccomp-default'], { pods: { seccompDefault: true } }],
-    ['podLogsDir: /logs/of/pods', [], { pods: { logs: '/logs/of/pods', logLinks: '/logs/of/containers' } }],
+    ['podLogsDir: /logs/of/pods', [], { pods: { logs: '/logs/of/pods', logLinks: '/var/log/containers' } }],
+    [
+      '',
+      [
+        '--maximum-dead-containers=9',
+        '--maximum-dead-containers-per-container=2',
+        '--minimum-container-ttl-duration=1m',
+      ],
+      { pods: { deadContainers: { perContainer: 2, total: 9, minAgeMs: 60_000 } } },
+    ],
     [
       'cgroupRoot: /mine\npodCIDR: 10.1.0.0/16,fd00::/64',
       [],
