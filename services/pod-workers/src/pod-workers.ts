@@ -23,6 +23,7 @@ import {
 } from '@kubus/pod-lifecycle';
 import { type Clock, type Ids, type Logger, type RecordStore, toError } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, OwnershipLost, SharedRecords } from '@kubus/service-kit';
+import { PastRuns } from './containers/past-runs.ts';
 import type { RunningLog } from './logs/log-rotation.ts';
 import { WorkerMetrics } from './metrics/worker-metrics.ts';
 import type { HookRequests, PodCgroups, PodFiles } from './ports.ts';
@@ -328,6 +329,7 @@ function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: Worke
       return { policy, now, keeps, surplus: surplusContainers(facts.runtimePods(), policy, now) };
     },
     removesEnded: () => facts.removesEnded,
+    pastRuns: new PastRuns(clock),
     restartAllContainers: true,
     nextToken: (fencedOff) => tokens.next(fencedOff),
   };

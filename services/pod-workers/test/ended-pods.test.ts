@@ -73,3 +73,23 @@ test('the limit of the whole node counts for the pods of all instances together,
   expect(done()).toEqual(['RemoveContainer c2']);
   expect([node.status('a')?.phase, node.status('b')?.phase]).toEqual(['Succeeded', 'Succeeded']);
 });
+
+const fromFile = { metadata: { annotations: { 'kubernetes.io/config.source': 'file' } } };
+
+test.each([
+  ['a static pod whose manifest comes back unchanged goes on counting the runs of its containers', fromFile, 10_000, 1],
+  ['it begins anew when it was away for longer', fromFile, 61_000, 0],
+  ['so does any other pod', { metadata: {} }, 10_000, 0],
+])('%s', async (_, { metadata }, awayMs, attempt) => {
+  const made = podOf('a');
+  const pod = { ...made, metadata: { ...made.metadata, ...metadata } };
+  await node.work(pod);
+  await node.pass(2_000);
+  await node.work(pod, { work: 'kill', reason: 'removed' });
+  await node.noWork('a');
+  await node.pass(awayMs);
+  done();
+  await node.work(pod);
+  expect(done()).toContain(`CreateContainer main/${attempt}`);
+  expect(node.status('a')?.containerStatuses).toMatchObject([{ restartCount: attempt }]);
+});

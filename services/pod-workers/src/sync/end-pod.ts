@@ -1,4 +1,5 @@
 import type { RuntimePod } from '@kubus/contracts';
+import { isStatic } from '@kubus/pod';
 import { leftovers, mayRun } from '@kubus/pod-lifecycle';
 import { type StopSync, asStops, stopContainers } from '../containers/container-stop.ts';
 import { KillFailed } from '../containers/kill-failed.ts';
@@ -22,7 +23,7 @@ export type TerminatingSync = StopSync &
 export type TerminatedSync = CgroupSync &
   FolderSync &
   RecordSync &
-  Pick<WorkerDeps, 'deadContainers' | 'removesEnded'> & {
+  Pick<WorkerDeps, 'deadContainers' | 'pastRuns' | 'removesEnded'> & {
     /** The node has ended it for lack of resources. */
     readonly evicted: boolean;
   };
@@ -66,6 +67,7 @@ async function killPod(sync: TerminatingSync, runtime: RuntimePod | undefined): 
 export async function syncTerminatedPod(sync: TerminatedSync, forget: boolean): Promise<void> {
   const runtime = await sync.runtime.fresh(sync.causes);
   const left = forget ? everything(runtime) : keptOf(sync, runtime);
+  if (forget && sync.pod !== undefined && isStatic(sync.pod)) sync.pastRuns.note(sync.ref, left.containers);
   if (left.logs && left.containers.length > 0) await sync.save();
   for (const step of steps.toReversed()) await step.undo?.(sync, { ...left, forget });
 }

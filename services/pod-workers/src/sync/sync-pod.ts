@@ -4,6 +4,7 @@ import { type PodActions, type ProbeResults, containersOf, mayRun, podActions } 
 import { isTerminal } from '@kubus/pod-status';
 import { removeContainers } from '../containers/container-removal.ts';
 import type { StartSync } from '../containers/container-start.ts';
+import { newestOf } from '../containers/past-runs.ts';
 import { stopContainers } from '../containers/container-stop.ts';
 import { searchImages } from '../images/images.ts';
 import { type ResizePodSync, resizePod } from '../resize/resize.ts';
@@ -23,7 +24,7 @@ export type SyncPodSync = StartSync &
   NodeSync &
   ResizePodSync &
   StatusSync &
-  Pick<WorkerDeps, 'deadContainers' | 'restartAllContainers'> & {
+  Pick<WorkerDeps, 'deadContainers' | 'pastRuns' | 'restartAllContainers'> & {
     /** The newest results of the pod's probes. */
     readonly probes: () => ProbeResults;
   };
@@ -104,15 +105,16 @@ function isIdle(actions: PodActions, runtime: RuntimePod | undefined): boolean {
   return !(killPod && alive);
 }
 
-/** The numbers of containers' logs; read only when the runtime does not list every container's last run. */
+/** The numbers of containers' logs, and of their runs before a static pod was removed; read only when the runtime does not list every container's last run. */
 async function logIndexes(
-  { files, ref }: SyncPodSync,
+  { files, pastRuns, ref }: SyncPodSync,
   pod: Pod,
   runtime: RuntimePod | undefined,
 ): Promise<ReadonlyMap<string, number> | undefined> {
   const known = new Set(runtime?.containers.map(({ name }) => name));
   if (containersOf(pod).every(({ container }) => known.has(container.name))) return undefined;
-  return files.logIndexes(ref);
+  const inLogs = [...(await files.logIndexes(ref))].map(([name, attempt]) => ({ name, attempt }));
+  return newestOf(inLogs, pastRuns.of(ref));
 }
 
 /**

@@ -13,6 +13,7 @@ import type { BackOffLimits, DeadContainers } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
 import type { KernelMemory } from '@kubus/cgroup';
+import type { PastRuns } from '../containers/past-runs.ts';
 import type { DeviceFacts } from '../devices/device-facts.ts';
 import type { ObjectFacts } from '../objects/object-facts.ts';
 import type { HookRequests, PodCgroups, PodFiles } from '../ports.ts';
@@ -74,6 +75,8 @@ export interface WorkerDeps {
   readonly crashLoop: BackOffLimits;
   /** The feature gate RestartAllContainersOnContainerExits. */
   readonly restartAllContainers: boolean;
+  /** Of static pods that have been removed. */
+  readonly pastRuns: PastRuns;
   /** Which ended containers of a pod stay now. */
   readonly deadContainers: (keeps: DeadContainers['keeps']) => DeadContainers;
   /** The node is short of disk space, so that pods that have ended keep nothing. */
