@@ -8,20 +8,20 @@ refuse() {
 
 # check_arguments TABLE COMMAND ARGUMENT...: COMMAND is the first of the arguments that is one. The table (packages/tools/cli/arguments.tsv) has
 # a line for the arguments of each command (`*`: not checked) and one for each option, in columns: command (`kubus`: before any), as the help
-# shows it, pattern of its value, options that exclude it.
+# shows it, pattern of its value, options that exclude it (`-`: none), and what is said to another value.
 check_arguments() {
   local table=$1 command=$2
   shift 2
   [[ -n $command ]] || return 0
-  local -A flags=() patterns=() excluded=() given=()
-  local names='' owner flag pattern others name other
-  while IFS=$'\t' read -r owner flag pattern others; do
+  local -A flags=() patterns=() excluded=() notes=() given=()
+  local names='' owner flag pattern others note name other
+  while IFS=$'\t' read -r owner flag pattern others note; do
     if [[ $owner == "$command" && $flag != -* ]]; then names=$flag; fi
     [[ $flag == -* ]] || continue
     for name in ${flag//,/}; do
       [[ $name != -* ]] || flags[$owner $name]=$flag
     done
-    patterns[$owner $flag]=$pattern excluded[$owner $flag]=$others
+    patterns[$owner $flag]=$pattern excluded[$owner $flag]=$others notes[$owner $flag]=$note
   done <"$table"
   [[ -n $names ]] || refuse "unknown command '$command'"
   [[ $names != '*' ]] || return 0
@@ -72,7 +72,7 @@ take_option() {
   if [[ $pattern == @path ]]; then
     [[ -e $2 ]] || refuse "option '$flag' argument '$2' is invalid. It does not exist."
   else
-    [[ $2 =~ ^($pattern)$ ]] || refuse "option '$flag' argument '$2' is invalid."
+    [[ $2 =~ ^($pattern)$ ]] || refuse "option '$flag' argument '$2' is invalid.${notes[$of $flag]:+ ${notes[$of $flag]}}"
   fi
   if [[ $flag == *...\> ]]; then many=$1; fi
 }

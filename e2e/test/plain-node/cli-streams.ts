@@ -135,6 +135,13 @@ onNode('ports are forwarded, each connection by itself, until the pod is removed
     ),
   );
 
+  const documented = startKubus(node, 'port-forward', 'echo', ':7000', '-o', 'json');
+  const [document] = await listen(documented)(/^\{[^]*\n\}\n/);
+  expect(JSON.parse(document)).toMatchObject({
+    ...{ apiVersion: 'kubus.dev/v1', kind: 'ForwardedPorts' },
+    items: [{ address: '127.0.0.1', port: expect.any(Number), remote: 7000 }],
+  });
+
   const nobody = await open(7001);
   await Promise.all([once(nobody.resume(), 'close'), echoed(), echoed()]);
   await errors(/an error occurred forwarding \d+ -> 7001: .*refused/);

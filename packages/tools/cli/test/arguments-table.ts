@@ -2,7 +2,7 @@ import type { Command, Option } from 'commander';
 import { readFileSync } from 'node:fs';
 import { instancePattern } from '../src/node/scale-option.ts';
 import { nodeNamePattern } from '@kubus/launcher/node-dir';
-import { existingPath } from '../src/commands/up-options.ts';
+import { existingPath, networkKind, networkNote } from '../src/commands/up-options.ts';
 import { createProgram } from '../src/program.ts';
 
 const path = new URL('../arguments.tsv', import.meta.url);
@@ -31,7 +31,10 @@ function linesOf(command: Command): string[] {
 
 function line(command: Command, option: Option): string {
   const excluded = excludedBy(command, option).map(({ long }) => long ?? '');
-  return [command.name(), option.flags, patternOf(option), excluded.join(' ')].join('\t').trimEnd();
+  const columns = [command.name(), option.flags, patternOf(option), excluded.join(' ')];
+  if (option.parseArg !== networkKind) return columns.join('\t').trimEnd();
+  // An empty column would vanish between tabs.
+  return [...columns.slice(0, 3), columns[3] || '-', networkNote].join('\t');
 }
 
 /** Commander keeps them under this name for itself. */
