@@ -19,12 +19,14 @@ export function addCompletion(program: Command): void {
       const {
         words: fixed,
         known,
+        before = '',
         node = command.optsWithGlobals<{ node: string }>().node,
       } = completionOf(program, words);
       // Imported only where it is needed: a completion must be quick.
       const values =
         known === undefined ? [] : await (await import('../complete/known-values.ts')).knownValues(known, node);
-      const fitting = [...fixed, ...values].filter((word) => word.startsWith(words.at(-1) ?? '') && PLAIN.test(word));
+      const possible = [...fixed, ...values].map((word) => `${before}${word}`);
+      const fitting = possible.filter((word) => word.startsWith(words.at(-1) ?? '') && PLAIN.test(word));
       if (fitting.length > 0) print(fitting.join('\n'));
     });
 }

@@ -27,6 +27,15 @@ describe('the words at the cursor', () => {
     expect(complete(...line.split(' ')).words).toContain(option);
   });
 
+  test('are values after "=" where the shell has both in one word', () => {
+    expect(complete('up', '--log-level=d')).toMatchObject({
+      words: ['debug', 'info', 'warn', 'error'],
+      before: '--log-level=',
+    });
+    expect(complete('logs', '--node=')).toMatchObject({ known: 'nodes', before: '--node=' });
+    expect(complete('up', '--none=a').words).toEqual([]);
+  });
+
   test('are the choices of an option or an argument', () => {
     expect(complete('status', '-o', '').words).toEqual(['json', 'yaml']);
     expect(complete('up', '--log-level', 'd').words).toEqual(['debug', 'info', 'warn', 'error']);

@@ -8,6 +8,8 @@ export interface Completion {
   /** Words that are always possible: commands, options, choices. */
   readonly words: readonly string[];
   readonly known?: Known;
+  /** What stands before each value: `--node=`, where the word has both. */
+  readonly before?: string;
   /** The node that was named. */
   readonly node?: string;
 }
@@ -39,7 +41,7 @@ export function completionOf(program: Command, words: readonly string[]): Comple
   const node = read.node === undefined ? {} : { node: read.node };
   if (read.isAfterDashes) return { words: [], ...node };
   if (read.awaited !== undefined) return { ...valuesOf(read.awaited), ...node };
-  if (last.startsWith('-')) return { words: optionsOf(read.command), ...node };
+  if (last.startsWith('-')) return { ...ofOption(read.command, last), ...node };
   const { command, positionals } = read;
   const subcommands =
     positionals === 0
@@ -93,6 +95,14 @@ function findOption(command: Command, flag: string): Option | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** The options, or the values of one in `--option=`: zsh and fish have both in one word. */
+function ofOption(command: Command, word: string): Completion {
+  const [, flag] = /^(--[^=]+)=/.exec(word) ?? [];
+  if (flag === undefined) return { words: optionsOf(command) };
+  const option = findOption(command, flag);
+  return option === undefined ? { words: [] } : { ...valuesOf(option), before: `${flag}=` };
 }
 
 function optionsOf(command: Command): string[] {
