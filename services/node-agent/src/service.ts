@@ -20,6 +20,7 @@ import { NodeAgent, type NodeAgentOptions } from './node/node-agent.ts';
 import { NodeStartup } from './node/node-startup.ts';
 import { ActivePods } from './pressure/active-pods.ts';
 import { Eviction } from './pressure/eviction.ts';
+import { OomWatch } from './pressure/oom-watch.ts';
 import { PressureWatch } from './pressure/pressure-watch.ts';
 import { systemLogind } from './shutdown/logind.ts';
 import { ShutdownManager } from './shutdown/shutdown-manager.ts';
@@ -36,6 +37,7 @@ export const nodeAgent: ServiceDefinition = {
     const devices = await DeviceService.start(context, () => member?.changed());
     const shutdown = startShutdown(context, () => member?.changed());
     const pressure = await startPressure(context, () => member?.changed());
+    const kills = watchKills(context);
     if (apiServer === undefined) standAlone(context);
     else {
       member = startMember(context, apiServer, devices, {
@@ -47,6 +49,7 @@ export const nodeAgent: ServiceDefinition = {
       stop: async () => {
         shutdown?.stop();
         pressure.stop();
+        kills.stop();
         await Promise.all([devices.stop(), member?.stop()]);
       },
     };
@@ -118,6 +121,11 @@ async function startPressure(
       enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
     }),
   });
+}
+
+function watchKills({ config, bus, clock, logger }: ServiceContext): OomWatch {
+  const events = new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent);
+  return new OomWatch({ clock, logger, events, sinceMs: uptime() * 1000 });
 }
 
 /** The part of a node in a cluster: its object, and its credentials. */

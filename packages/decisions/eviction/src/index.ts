@@ -1,4 +1,5 @@
 export { type Disks, withContainerFs } from './disks.ts';
+export { type OomUnderWay, kernelRecord, stepOom, systemOomMessage } from './oom-kills.ts';
 export type { Candidate, PodUse } from './pod-use.ts';
 export { assess, noPressure, thresholdsMet } from './pressure.ts';
 export { rank } from './rank.ts';
