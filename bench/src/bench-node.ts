@@ -117,11 +117,15 @@ export class BenchNode implements Subject {
 
   /** Number of calls of cri-bridge to the runtime since its start. */
   async criCalls(): Promise<number> {
-    const info = await this.#connection.request('$SRV.INFO.cri-bridge.cri-bridge-0', '', { timeout: ANSWER_MS });
-    const { metadata } = info.json<{ metadata: { http: string } }>();
-    const { body } = await this.#tunnel.get(`${metadata.http}/metrics`);
-    const samples = [...body.matchAll(/^kubus_cri_calls_total\{.*\} (\d+)$/gm)];
+    const samples = [...(await this.metrics('cri-bridge')).matchAll(/^kubus_cri_calls_total\{.*\} (\d+)$/gm)];
     return samples.reduce((sum, [, value]) => sum + Number(value), 0);
+  }
+
+  /** The metrics of a service's first instance, in Prometheus' text format. */
+  async metrics(service: string): Promise<string> {
+    const info = await this.#connection.request(`$SRV.INFO.${service}.${service}-0`, '', { timeout: ANSWER_MS });
+    const { metadata } = info.json<{ metadata: { http: string } }>();
+    return (await this.#tunnel.get(`${metadata.http}/metrics`)).body;
   }
 
   /** A pod's critical paths, from the messages about it in the node's record. */

@@ -5,6 +5,7 @@ import { BenchNode } from './bench-node.ts';
 import { figuresOf } from './figures.ts';
 import { Floor } from './floor.ts';
 import { Measurements, hostedNode, withVolumes } from './measure.ts';
+import { formatMessages, measureMessages } from './message-costs.ts';
 import { describePath } from './path.ts';
 import { measureStreams } from './streams.ts';
 import { formatComparison } from './reference/comparison.ts';
@@ -47,6 +48,8 @@ async function bench(options: Options): Promise<void> {
   const hosted = full > 0 ? await hostedNode(full) : undefined;
   say(`a node of a cluster: pods with volumes one at a time, then ${full} at once`);
   const volumes = full > 0 ? await withVolumes(options.single, full) : undefined;
+  say(`${options.burst} pods at once, with the cost of each message`);
+  const messages = [await measureMessages('separate', options.burst), await measureMessages('hosted', options.burst)];
   if (stream > 0) say(`${stream} MiB through streams of containers`);
   const streams = stream > 0 ? await measureStreams(stream * 1024 * 1024) : undefined;
   const reference = programs && (await compareWithReference(programs, options, say));
@@ -54,10 +57,21 @@ async function bench(options: Options): Promise<void> {
   const more = { hosted, volumes, streams, burst: options.burst, busShare: path.busShare };
   const { figures, processes } = figuresOf({ ...rest, ...more });
   console.log(`\n${await machine()}\n\n${formatFigures(figures)}\n\n${formatProcesses(processes)}`);
+  for (const one of messages) console.log(`\n${formatMessages(one)}`);
   if (path.middle !== undefined) console.log(`\n${describePath(path.middle).join('\n')}`);
   if (reference !== undefined) console.log(`\n${formatComparison(reference, options)}`);
   if (json === undefined) return;
-  const all = { machine: await machine(), figures, processes, ...measured, hosted, volumes, streams, reference };
+  const all = {
+    machine: await machine(),
+    figures,
+    processes,
+    ...measured,
+    hosted,
+    volumes,
+    streams,
+    messages,
+    reference,
+  };
   await writeFile(json, JSON.stringify(all, undefined, 2));
 }
 

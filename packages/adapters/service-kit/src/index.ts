@@ -23,7 +23,13 @@ export {
 } from './node-config.ts';
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
 export { listenPrivately, servePrivately } from './private-socket.ts';
-export { type RunningService, type ServiceContext, type ServiceDefinition, runServices } from './run-service.ts';
+export {
+  type RunningService,
+  type ServiceContext,
+  type ServiceDefinition,
+  measuringMessages,
+  runServices,
+} from './run-service.ts';
 export { SealKey } from './seal-key.ts';
 export { OwnershipLost, SharedRecords } from './shared-records.ts';
 export { type Slot, SlotTaken, claimSlot } from './slot.ts';

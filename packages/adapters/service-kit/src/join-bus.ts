@@ -1,4 +1,4 @@
-import { Bus, type BusOptions, type DirectDelivery, type Transport, followShares } from '@kubus/bus';
+import { Bus, type BusOptions, type DirectDelivery, type MessageCosts, type Transport, followShares } from '@kubus/bus';
 import { NatsTransport } from '@kubus/bus-nats';
 import { type ServiceContract, type ServiceName, serviceContracts } from '@kubus/contracts';
 import type { Logger } from '@kubus/ports';
@@ -21,6 +21,8 @@ export interface JoinOptions {
   readonly contracts?: Readonly<Record<ServiceName, ServiceContract>>;
   /** That of the services of this process, if it has several. */
   readonly direct?: DirectDelivery | undefined;
+  /** Measures what messages cost. */
+  readonly costs?: MessageCosts | undefined;
   /** Wraps the connection between the bus and NATS. */
   readonly wrap?: (transport: Transport) => Transport;
   /** See {@link BusOptions.onVerbosity}. */
@@ -32,11 +34,12 @@ export function busPorts(options: JoinOptions): BusOptions {
   const { connection, node, service, identity, instance = identity, epoch, logger } = options;
   const { contracts = serviceContracts, wrap = (plain: Transport): Transport => plain } = options;
   const ports = { clock: systemClock, ids: systemIds, logger };
-  const { direct, onVerbosity } = options;
+  const { direct, costs, onVerbosity } = options;
   const contract = contracts[service];
   const broker = new NatsTransport({ ...ports, connection, node, instance: identity });
   if (direct !== undefined) followShares(direct, { ...ports, node, instance, epoch, contract, transport: broker });
-  const transport = wrap(direct?.join(service, broker) ?? broker);
+  const joined = direct?.join(service, costs?.measured(broker, 'copied') ?? broker) ?? broker;
+  const transport = wrap(costs?.measured(joined, 'sent') ?? joined);
   return { ...ports, node, service, instance, epoch, contract, transport, onVerbosity };
 }
 

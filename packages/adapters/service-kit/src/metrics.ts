@@ -1,3 +1,4 @@
+import type { MessageCosts } from '@kubus/bus';
 import { type Distribution, EXPOSITION_TYPE, type Labels, type MetricFamily, exposition } from '@kubus/metrics';
 
 /** A current value, with its labels. */
@@ -76,5 +77,23 @@ export function addBusMetrics(
     name: 'kubus_bus_refused_total',
     help: 'Messages that failed validation.',
     collect: () => bus.refused,
+  });
+}
+
+/** What messages have cost this service, by type and by what it did with them. */
+export function addMessageCosts(metrics: Metrics, costs: MessageCosts): void {
+  const samples = (value: 'count' | 'micros', unit: number) =>
+    [...costs].map((cost) => ({ value: cost[value] * unit, labels: { type: cost.type, way: cost.way } }));
+  metrics.add({
+    type: 'counter',
+    name: 'kubus_messages_total',
+    help: 'Messages by type, sent, received, or copied to the broker for the record.',
+    collect: () => samples('count', 1),
+  });
+  metrics.add({
+    type: 'counter',
+    name: 'kubus_messages_cpu_seconds_total',
+    help: 'CPU time of these messages: handing them on, or parsing and handling them.',
+    collect: () => samples('micros', 1e-6),
   });
 }

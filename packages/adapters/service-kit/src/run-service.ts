@@ -1,4 +1,4 @@
-import { Bus, DirectDelivery, type DirectDeliveryOptions } from '@kubus/bus';
+import { Bus, DirectDelivery, type DirectDeliveryOptions, MessageCosts } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
 import { type AnyFact, type ServiceName, contractsOf, serviceContracts, typeOf } from '@kubus/contracts';
 import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
@@ -13,12 +13,15 @@ import { serveHttp } from './http.ts';
 import { Liveness } from './liveness.ts';
 import { answerFinders, busPorts } from './join-bus.ts';
 import { createLogger } from './logger.ts';
-import { Metrics, addBusMetrics } from './metrics.ts';
+import { Metrics, addBusMetrics, addMessageCosts } from './metrics.ts';
 import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
 import { withOwnLevel } from './own-level.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
+
+/** The environment variable that makes services measure what each kind of message costs: `1`. */
+export const measuringMessages = 'KUBUS_MEASURE_MESSAGES';
 
 /** What a service's code receives: everything outside of it. */
 export interface ServiceContext {
@@ -103,6 +106,12 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
   }
 }
 
+/** CPU time of this thread, in microseconds. */
+function cpuMicros(): number {
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
+}
+
 function parseArguments(): { config: string; slot: number; services: readonly string[] | undefined } {
   const options = {
     config: { type: 'string' },
@@ -156,8 +165,10 @@ async function runService(
   const seed = await readSeed(config.nats.identities, instance);
   const connection = await connectNats({ servers: config.nats.url, tls: config.nats.tls, instance, seed });
   const disturbed = config.faults && definition.undisturbed !== true;
+  const costs = process.env[measuringMessages] === '1' ? new MessageCosts(cpuMicros) : undefined;
+  if (costs !== undefined) addMessageCosts(metrics, costs);
   const joining = {
-    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger, direct },
+    ...{ connection, node: config.node, service, identity: instance, epoch: slot.epoch, logger, direct, costs },
     // Services affected by faults do not handle the rules: these arrive outside of their bus.
     ...(!disturbed && { contracts: contractsOf(config) }),
     onVerbosity: followLogLevel(logger),

@@ -23,6 +23,7 @@ export { DirectDelivery, type DirectDeliveryOptions, type Delivery } from './dir
 export { followShares } from './direct/follow-shares.ts';
 export type { FactOwner } from './fact-owner.ts';
 export { type Fact, type FactHandlers, FactReader, completionSchema } from './fact-reader.ts';
+export { MessageCosts } from './message-costs.ts';
 export { Publisher, type PublisherId } from './publisher.ts';
 export { Refusals } from './refusals.ts';
 export type { StoredMessage } from './stored-message.ts';
