@@ -350,7 +350,7 @@ test('up shows a pod before it runs; a killed launcher and containerd: down clea
   const { code, stdout } = await node.up('--manifests', dirname(manifest)).outcome;
   expect(code).toBe(0);
   const line = (status: string) => new RegExp(`^default +slow-${node.name} +${status}`, 'm');
-  expect(stdout).toMatch(line('0/1 +(Pending|PodInitializing|Init:0/1)'));
+  expect(stdout).toMatch(line('0/1 +(Pending|Init:0/1)'));
   expect(stdout).toMatch(line('1/1 +Running'));
   await node.runningContainers();
   await node.killAll('launcher', 'containerd');

@@ -32,6 +32,9 @@ inChromium('the views', (rig) => {
       await page.locator('.main .waiting').waitFor({ state: 'detached' });
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       expect([route, wider]).toEqual([route, 0]);
+      const map = page.locator('.service-graph');
+      const scrolled = (await map.count()) === 0 ? 0 : await map.evaluate((one) => one.scrollWidth - one.clientWidth);
+      expect([route, scrolled]).toEqual([route, 0]);
       expect([route, await violations(page)]).toEqual([route, []]);
     }
     expect(complaints).toEqual([]);

@@ -105,11 +105,35 @@ test('lines pass between the services, and no label lies over a service or anoth
   });
 });
 
-test('a map that is larger than its frame is as large as it needs to be', () => {
-  const { width, height, nodes } = layoutMap(map, 300, 60);
-  for (const { x, y } of nodes) {
-    expect(x + nodeWidth).toBeLessThanOrEqual(width);
-    expect(y + nodeHeight).toBeLessThanOrEqual(height);
+test('a map that is higher than its frame is as high as it needs to be', () => {
+  const { width, height, nodes } = layoutMap(map, 900, 60);
+  expect(width).toBe(900);
+  for (const { y } of nodes) expect(y + nodeHeight).toBeLessThanOrEqual(height);
+});
+
+test.each([404, 700, 100])('a frame of %d pixels has the services in rows, without overlaps', (frame) => {
+  const { width, height, nodes, links } = layoutMap({ ...map, edges: allPairs }, frame, 380);
+  // At least as wide as a service.
+  expect(width).toBe(Math.max(frame, nodeWidth + 16));
+  expect(nodes.map(({ service: name }) => name).sort()).toEqual(names.toSorted());
+  const y = (name: string): number => nodes.find((node) => node.service === name)?.y ?? NaN;
+  expect(y('config-sources')).toBeLessThan(y('sync-loop'));
+  expect(y('pod-workers')).toBeLessThan(y('cri-bridge'));
+  nodes.forEach((a, index) => {
+    expect([a.x >= 0, a.x + nodeWidth <= width, a.y + nodeHeight <= height]).toEqual([true, true, true]);
+    for (const b of nodes.slice(index + 1)) {
+      expect(Math.abs(a.x - b.x) >= nodeWidth || Math.abs(a.y - b.y) >= nodeHeight).toBe(true);
+    }
+  });
+  for (const { path } of links) {
+    for (const [, x, y] of path.matchAll(/(-?[\d.]+),(-?[\d.]+)/g)) {
+      expect([Number(x) >= 0, Number(x) <= width, Number(y) >= 0, Number(y) <= height]).toEqual([
+        true,
+        true,
+        true,
+        true,
+      ]);
+    }
   }
 });
 

@@ -1,7 +1,7 @@
 import type { MapEdge, ServiceMap } from '@kubus/contracts/observatory';
 import { placeLabels } from './map-labels.ts';
 import { type MapNode, nodeHeight, nodeWidth } from './map-node.ts';
-import { type Pair, type Point, type Route, routesOf } from './map-routes.ts';
+import { type Pair, type Point, type Route, pathOf, routesOf } from './map-routes.ts';
 
 /** All messages from one service to another, as one line. */
 export interface MapLink {
@@ -29,6 +29,9 @@ const margin = 8;
 const leastAcross = nodeWidth + 38;
 const leastDown = nodeHeight + 34;
 
+/** In a frame that is too narrow for the columns: the distance of two rows, and of two services of one. */
+const [rowDown, leastBeside] = [nodeHeight + 42, 14];
+
 /** From the sources of pods on the left to the runtime on the right; reporting services are last. */
 const columns: readonly (readonly string[])[] = [
   ['launcher', 'config-sources', 'object-cache'],
@@ -40,7 +43,8 @@ const columns: readonly (readonly string[])[] = [
 
 /**
  * The services in columns in the order of a pod's way through them, each with a fixed place, so that two maps can be compared
- * visually. Lines go around the services between their ends. Larger than the frame where that is too small.
+ * visually; in a frame that is too narrow for them in rows, from top to bottom. Lines go around the services between their ends. Higher than
+ * the frame where that is too low.
  *
  * @param textOf what is written at a line.
  */
@@ -51,24 +55,66 @@ export function layoutMap(
   textOf: (link: Pick<MapLink, 'rate' | 'messages'>) => string = () => '',
 ): MapLayout {
   const used = columnsOf(map.services.map(({ service }) => service));
-  const width = Math.max(frameWidth, 2 * margin + nodeWidth + leastAcross * (used.length - 1));
-  const height = Math.max(frameHeight, leastDown * Math.max(1, ...used.map((column) => column.length)));
-  const gap = used.length > 1 ? (width - nodeWidth - 2 * margin) / (used.length - 1) : 0;
-  const nodes = used.flatMap((column, index) =>
+  const across = 2 * margin + nodeWidth + leastAcross * (used.length - 1);
+  const { nodes, routes, ...size } =
+    across > frameWidth ? inRows(map, used, frameWidth) : inColumns(map, used, frameWidth, frameHeight);
+  const links = routes.map(({ pair, curves }): Omit<MapLink, 'label'> => {
+    const rate = pair.edges.reduce((sum, edge) => sum + edge.rate, 0);
+    const messages = pair.edges.reduce((sum, edge) => sum + edge.messages, 0);
+    const [from, to] = [pair.from.service, pair.to.service];
+    return { from, to, edges: pair.edges, rate, messages, path: pathOf(curves), text: textOf({ rate, messages }) };
+  });
+  return { nodes, links: labelled(links, routes, nodes), ...size };
+}
+
+interface Placed {
+  readonly nodes: readonly MapNode[];
+  readonly routes: readonly Route[];
+  readonly width: number;
+  readonly height: number;
+}
+
+function inColumns(map: ServiceMap, columns: readonly string[][], width: number, frameHeight: number): Placed {
+  const height = Math.max(frameHeight, leastDown * Math.max(1, ...columns.map((column) => column.length)));
+  const gap = columns.length > 1 ? (width - nodeWidth - 2 * margin) / (columns.length - 1) : 0;
+  const nodes = columns.flatMap((column, index) =>
     column.map((service, row): MapNode => ({
       service,
       x: margin + index * gap,
       y: ((row + 0.5) / column.length) * height - nodeHeight / 2,
     })),
   );
-  const routes = routesOf(pairsOf(map.edges, nodes), nodes, height);
-  const links = routes.map(({ pair, path }): Omit<MapLink, 'label'> => {
-    const rate = pair.edges.reduce((sum, edge) => sum + edge.rate, 0);
-    const messages = pair.edges.reduce((sum, edge) => sum + edge.messages, 0);
-    const [from, to] = [pair.from.service, pair.to.service];
-    return { from, to, edges: pair.edges, rate, messages, path, text: textOf({ rate, messages }) };
-  });
-  return { nodes, links: labelled(links, routes, nodes), width, height };
+  const box = { width: nodeWidth, height: nodeHeight };
+  return { nodes, routes: routesOf(pairsOf(map.edges, nodes), nodes, height, box), width, height };
+}
+
+/** A column is one or more rows. Lines are found in a map that is turned, where they go from left to right. */
+function inRows(map: ServiceMap, columns: readonly string[][], frameWidth: number): Placed {
+  const beside = Math.max(1, Math.floor((frameWidth - 2 * margin + leastBeside) / (nodeWidth + leastBeside)));
+  const rows = columns.flatMap((column) =>
+    Array.from({ length: Math.ceil(column.length / beside) }, (_, index) =>
+      column.slice(index * beside, (index + 1) * beside),
+    ),
+  );
+  const width = Math.max(frameWidth, nodeWidth + 2 * margin);
+  const nodes = rows.flatMap((row, index) =>
+    row.map((service, place): MapNode => ({
+      service,
+      x: ((place + 0.5) / row.length) * width - nodeWidth / 2,
+      y: margin + index * rowDown,
+    })),
+  );
+  const turned = nodes.map(({ service, x, y }): MapNode => ({ service, x: y, y: x }));
+  const box = { width: nodeHeight, height: nodeWidth };
+  const routes = routesOf(pairsOf(map.edges, turned), turned, width, box).map(({ pair, curves }): Route => ({
+    pair,
+    curves: curves.map(([a, b, c, d]) => [turn(a), turn(b), turn(c), turn(d)]),
+  }));
+  return { nodes, routes, width, height: 2 * margin + rowDown * rows.length };
+}
+
+function turn({ x, y }: Point): Point {
+  return { x: y, y: x };
 }
 
 function columnsOf(services: readonly string[]): string[][] {

@@ -8,3 +8,8 @@ export interface MapNode {
 /** Size of the boxes, in pixels. */
 export const nodeWidth = 136;
 export const nodeHeight = 46;
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}

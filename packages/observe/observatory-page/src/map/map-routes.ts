@@ -1,5 +1,5 @@
 import type { MapEdge } from '@kubus/contracts/observatory';
-import { type MapNode, nodeHeight, nodeWidth } from './map-node.ts';
+import type { MapNode, Size } from './map-node.ts';
 
 /** Two services, and the messages from one to the other. */
 export interface Pair {
@@ -19,8 +19,6 @@ export type Curve = readonly [Point, Point, Point, Point];
 export interface Route {
   readonly pair: Pair;
   readonly curves: readonly Curve[];
-  /** Path data of SVG. */
-  readonly path: string;
 }
 
 /** Where a line enters and leaves a column that it passes, at the same height. */
@@ -35,20 +33,22 @@ const between = 7;
 /** The head of an arrow lies before the box. */
 const head = 6;
 
-/** Lines from service to service: around the services of the columns between, and side by side where they share a gap. */
-export function routesOf(pairs: readonly Pair[], nodes: readonly MapNode[], height: number): Route[] {
-  const ports = portsOf(pairs);
-  const gaps = new Gaps(nodes, height);
-  return pairs.map((pair): Route => {
-    const curves = curvesOf(pair, ports.get(pair) ?? { out: 0, in: 0 }, gaps);
-    return { pair, curves, path: pathOf(curves) };
-  });
+/**
+ * Lines from service to service: around the services of the columns between, and side by side where they share a gap.
+ *
+ * @param height of the map
+ * @param box the size of a service
+ */
+export function routesOf(pairs: readonly Pair[], nodes: readonly MapNode[], height: number, box: Size): Route[] {
+  const ports = portsOf(pairs, box);
+  const gaps = new Gaps(nodes, height, box);
+  return pairs.map((pair) => ({ pair, curves: curvesOf(pair, ports.get(pair) ?? { out: 0, in: 0 }, gaps, box) }));
 }
 
-function curvesOf(pair: Pair, port: { out: number; in: number }, gaps: Gaps): Curve[] {
+function curvesOf(pair: Pair, port: { out: number; in: number }, gaps: Gaps, { width }: Size): Curve[] {
   const { out, into } = sidesOf(pair);
-  const from = { x: pair.from.x + (out === 'right' ? nodeWidth : 0), y: port.out };
-  const to = { x: pair.to.x + (into === 'right' ? nodeWidth + head : -head), y: port.in };
+  const from = { x: pair.from.x + (out === 'right' ? width : 0), y: port.out };
+  const to = { x: pair.to.x + (into === 'right' ? width + head : -head), y: port.in };
   if (out === into) {
     const bend = Math.max(from.x, to.x) + 34;
     return [[from, { x: bend, y: from.y }, { x: bend, y: to.y }, to]];
@@ -71,7 +71,8 @@ function bent(from: Point, to: Point): Curve {
   return [from, { x: from.x + bend, y: from.y }, { x: to.x - bend, y: to.y }, to];
 }
 
-function pathOf(curves: readonly Curve[]): string {
+/** Path data of SVG. */
+export function pathOf(curves: readonly Curve[]): string {
   const text = ({ x, y }: Point): string => `${x.toFixed(1)},${y.toFixed(1)}`;
   const [first] = curves;
   if (first === undefined) return '';
@@ -85,11 +86,14 @@ class Gaps {
     readonly gaps: readonly { readonly from: number; readonly to: number; lines: number }[];
   }[];
 
-  constructor(nodes: readonly MapNode[], height: number) {
+  readonly #width: number;
+
+  constructor(nodes: readonly MapNode[], height: number, box: Size) {
+    this.#width = box.width;
     const xs = [...new Set(nodes.map(({ x }) => x))].sort((a, b) => a - b);
     this.#columns = xs.map((x) => {
       const tops = nodes.filter((node) => node.x === x).map(({ y }) => y);
-      const ends = [0, ...tops.map((y) => y + nodeHeight)];
+      const ends = [0, ...tops.map((y) => y + box.height)];
       return { x, gaps: ends.map((from, index) => ({ from, to: tops[index] ?? height, lines: 0 })) };
     });
   }
@@ -97,16 +101,17 @@ class Gaps {
   /** From left to right: through the gap of each column between that is nearest to the straight line. */
   passagesOf(from: Point, to: Point): Passage[] {
     const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+    const width = this.#width;
     return this.#columns
-      .filter(({ x }) => x > left + 1 && x + nodeWidth < right - 1)
+      .filter(({ x }) => x > left + 1 && x + width < right - 1)
       .map(({ x, gaps }) => {
-        const share = (x + nodeWidth / 2 - from.x) / (to.x - from.x);
+        const share = (x + width / 2 - from.x) / (to.x - from.x);
         const wanted = from.y + share * (to.y - from.y);
         const cost = (gap: (typeof gaps)[number]): number =>
           Math.abs(Math.max(gap.from, Math.min(gap.to, wanted)) - wanted) + gap.lines * 3;
         const gap = gaps.toSorted((a, b) => cost(a) - cost(b))[0];
-        if (gap === undefined) return { left: x, right: x + nodeWidth, y: wanted };
-        return { left: x, right: x + nodeWidth, y: laneIn(gap, wanted) };
+        if (gap === undefined) return { left: x, right: x + width, y: wanted };
+        return { left: x, right: x + width, y: laneIn(gap, wanted) };
       });
   }
 }
@@ -129,7 +134,7 @@ interface Port {
 }
 
 /** Height at which each end of each line touches its service. */
-function portsOf(pairs: readonly Pair[]): Map<Pair, { out: number; in: number }> {
+function portsOf(pairs: readonly Pair[], { height }: Size): Map<Pair, { out: number; in: number }> {
   const sides = new Map<string, Port[]>();
   const add = (node: MapNode, side: string, port: Port): void => {
     const key = `${node.service} ${side}`;
@@ -146,7 +151,7 @@ function portsOf(pairs: readonly Pair[]): Map<Pair, { out: number; in: number }>
     ports.forEach(({ pair, end }, index) => {
       const place = places.get(pair);
       const node = end === 'out' ? pair.from : pair.to;
-      if (place !== undefined) place[end] = node.y + ((index + 1) / (ports.length + 1)) * nodeHeight;
+      if (place !== undefined) place[end] = node.y + ((index + 1) / (ports.length + 1)) * height;
     });
   }
   return places;
