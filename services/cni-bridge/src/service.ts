@@ -8,7 +8,7 @@ import { UtilChains } from './util-chains.ts';
 /** The service `cni-bridge`. */
 export const cniBridge: ServiceDefinition = {
   name: 'cni-bridge',
-  start: async ({ config, bus, clock, logger, health, liveness, metrics, stateDir }) => {
+  start: async ({ config, bus, clock, logger, health, liveness, metrics, reserve, stateDir }) => {
     const { configDir, pluginDirs, socket, chainsAtOnce, pluginTimeoutMs, podCidrs, namespacesOf } = config.network;
     const plugins = new PluginHost({
       folders: pluginDirs,
@@ -16,7 +16,7 @@ export const cniBridge: ServiceDefinition = {
       ownerMark: stateDir,
       ...(namespacesOf !== undefined && inNamespacesOf(namespacesOf)),
     });
-    const journal = new JournalRecordStore({ path: join(stateDir, 'attachments.jsonl'), logger });
+    const journal = new JournalRecordStore({ path: join(stateDir, 'attachments.jsonl'), logger, reserve });
     await takeOverFiles(join(stateDir, 'attachments'), journal, logger);
     const network = new NetworkOnBus({
       bus,

@@ -11,7 +11,7 @@ import { ManifestUrl } from './manifest-url.ts';
 export const configSources: ServiceDefinition = {
   name: 'config-sources',
   journaled: true,
-  start: async ({ config, run, clock, ids, logger, health, metrics, stateDir }) => {
+  start: async ({ config, run, clock, ids, logger, health, metrics, reserve, stateDir }) => {
     const { manifests, manifestUrl, apiServer } = config;
     const stopped = new AbortController();
     let client: KubeClient | undefined;
@@ -30,7 +30,7 @@ export const configSources: ServiceDefinition = {
       clock,
       logger,
       taker: takerOf(core),
-      records: new FileRecordStore({ dir: join(stateDir, 'files'), logger }),
+      records: new FileRecordStore({ dir: join(stateDir, 'files'), logger, reserve }),
       file: manifests && {
         folder: new FileManifestFolder({ path: manifests.path, logger }),
         fileCheckFrequency: manifests.checkEveryMs,

@@ -100,9 +100,9 @@ async function imagesOf(
   objects: ObjectClient | undefined,
   metrics: BridgeMetrics,
 ): Promise<Pick<CriBridgeOptions, 'images' | 'imageGc'>> {
-  const { config, clock, logger, stateDir } = context;
+  const { config, clock, logger, reserve, stateDir } = context;
   const { pullQps, pullBurst, maxParallel, serialize, providers, verification, gc } = config.images;
-  const store = (name: string) => new FileRecordStore({ dir: join(stateDir, 'images', name), logger });
+  const store = (name: string) => new FileRecordStore({ dir: join(stateDir, 'images', name), logger, reserve });
   const plugins =
     providers &&
     new CredentialPlugins({

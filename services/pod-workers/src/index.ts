@@ -35,7 +35,7 @@ export const podWorkers: ServiceDefinition = {
   name: 'pod-workers',
   journaled: true,
   follows: [runtimePod],
-  start: async ({ config, instance, run, clock, logger, health, metrics, slot, stateDir }) => {
+  start: async ({ config, instance, run, clock, logger, health, metrics, slot, reserve, stateDir }) => {
     const cgroups = await openCgroups(config, clock);
     const kernel = await kernelMemory(await cgroupMounts());
     const inputs = {
@@ -53,7 +53,7 @@ export const podWorkers: ServiceDefinition = {
       eventRate: config.events,
     };
     const core = await run(podWorkersCore, inputs, {
-      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger, reserve }),
       files: createPodFiles({
         ...config.pods,
         clusterDomain: config.dns.domain,

@@ -7,14 +7,14 @@ import { networkProbes } from './network-probes.ts';
 export const prober: ServiceDefinition = {
   name: 'prober',
   journaled: true,
-  start: async ({ config, run, clock, logger, health, metrics, stateDir }) => {
+  start: async ({ config, run, clock, logger, health, metrics, reserve, stateDir }) => {
     const inputs = {
       eventRate: config.events,
       share: configuredShare(config, 'prober'),
       nodeIp: config.nodeIps[0] ?? '127.0.0.1',
     };
     const core = await run(proberCore, inputs, {
-      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger, reserve }),
       network: networkProbes(clock),
     });
     const probes = core.running;

@@ -10,7 +10,7 @@ export { syncLoopCore } from './core.ts';
 export const syncLoop: ServiceDefinition = {
   name: 'sync-loop',
   journaled: true,
-  start: async ({ config, run, logger, health, metrics, stateDir }) => {
+  start: async ({ config, run, logger, health, metrics, reserve, stateDir }) => {
     const inputs = {
       node: nodeFacts(config),
       inCluster: config.apiServer !== undefined,
@@ -18,7 +18,7 @@ export const syncLoop: ServiceDefinition = {
       workers: configuredShare(config, 'pod-workers'),
       shutdown: config.shutdown?.periods,
     };
-    const records = new FileRecordStore({ dir: join(stateDir, 'pods'), logger });
+    const records = new FileRecordStore({ dir: join(stateDir, 'pods'), logger, reserve });
     const core = await run(syncLoopCore, inputs, { records });
     const loop = core.running;
     loop.metrics.show(metrics);

@@ -24,7 +24,7 @@ export { VolumeManager } from './volume-manager.ts';
 /** The service `volume-manager`. */
 export const volumeManager: ServiceDefinition = {
   name: 'volume-manager',
-  start: async ({ config, bus, clock, logger, health, metrics, stateDir }) => {
+  start: async ({ config, bus, clock, logger, health, metrics, reserve, stateDir }) => {
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
     if (config.pods.mountHelper !== undefined) useMountHelper(config.pods.mountHelper);
@@ -37,7 +37,7 @@ export const volumeManager: ServiceDefinition = {
       bus,
       clock,
       logger,
-      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger }),
+      records: new FileRecordStore({ dir: join(stateDir, 'pods'), logger, reserve }),
       host: timedHost(createVolumeHost({ root, clock, logger, objects, csi: csi.volumes }), times, () => clock.now()),
       csiUses: () => csi.volumes.uses,
       objects,

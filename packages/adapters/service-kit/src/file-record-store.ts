@@ -3,6 +3,7 @@ import { KubusError, type Logger, type RecordStore, hasErrno, toError } from '@k
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Reserve, withReserve } from './reserve.ts';
 
 const SUFFIX = '.json';
 /** Maximum number of attempts to write a temporary file that is removed each time. */
@@ -12,16 +13,21 @@ const MOST_WRITES = 5;
  * Records as files: one JSON document per key, replaced by write and rename. The disk is not flushed: the records
  * describe what runs on this machine, so they have to survive the process, but not a power failure.
  *
+ * On a full disk a record that cannot be written stays as it was.
+ *
  * A put is synchronous: a small file takes 0.3 ms, and the same calls made asynchronously cost more than
  * half as much CPU again.
  */
 export class FileRecordStore implements RecordStore {
   readonly #dir: string;
   readonly #logger: Logger;
+  readonly #reserve: Reserve | undefined;
 
-  constructor(options: { dir: string; logger: Logger }) {
+  /** @param options.reserve makes room when the disk is full */
+  constructor(options: { dir: string; logger: Logger; reserve?: Reserve }) {
     this.#dir = options.dir;
     this.#logger = options.logger;
+    this.#reserve = options.reserve;
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 });
   }
 
@@ -64,8 +70,10 @@ export class FileRecordStore implements RecordStore {
     const text = JSON.stringify(value);
     for (let writes = 1; ; writes++) {
       try {
-        writeFileSync(part, text, { mode: 0o600 });
-        renameSync(part, path);
+        withReserve(this.#reserve, () => {
+          writeFileSync(part, text, { mode: 0o600 });
+          renameSync(part, path);
+        });
         return Promise.resolve();
       } catch (error) {
         // Another instance that is starting has taken the temporary file for one that a crash had left.

@@ -69,6 +69,7 @@ describe('the node’s configuration', () => {
         max: 110,
         unsafeSysctls: [],
         cpuQuota: true,
+        deadContainers: { perContainer: 1, total: -1, minAgeMs: 0 },
         cpuPeriodUs: 100_000,
         singleProcessOomKill: false,
         swapBehavior: 'NoSwap',

@@ -17,6 +17,7 @@ import { Metrics, addBusMetrics, addMessageCosts } from './metrics.ts';
 import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts';
 import { withOwnLevel } from './own-level.ts';
 import { addProcessMetrics } from './process-metrics.ts';
+import { Reserve } from './reserve.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
 
@@ -37,6 +38,8 @@ export interface ServiceContext {
   readonly metrics: Metrics;
   /** The service's own folder, which exists, mode 0700. */
   readonly stateDir: string;
+  /** Room in it for when its disk is full. */
+  readonly reserve: Reserve;
   /** Starts the service's core; its inputs are journaled if the node keeps journals. */
   readonly run: <Inputs, Ports extends Outside, Running, CoreCalls extends Calls<CoreCalls>>(
     core: Core<Inputs, Ports, Running, CoreCalls>,
@@ -197,6 +200,7 @@ async function runService(
     liveness,
     metrics,
     stateDir,
+    reserve: new Reserve(join(stateDir, 'reserve'), logger),
     run: (core, inputs, outside) =>
       journal?.run(core, inputs, outside) ?? runCore(core, { bus, clock, ids, logger }, inputs, outside),
   });

@@ -2,10 +2,12 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { KubusError, type LogFields, type Logger, silentLogger } from '@kubus/ports';
 import * as fc from 'fast-check';
 import { execFileSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileRecordStore } from '../src/index.ts';
+import { FileRecordStore, JournalRecordStore } from '../src/index.ts';
+import { Reserve } from '../src/reserve.ts';
 import { TestProcess } from './test-process.ts';
 
 let dir: string;
@@ -132,5 +134,28 @@ describe('a full disk', () => {
     expect((await store.load()).get('a')).toBe('small');
     await store.put('a', 'small again');
     expect((await store.load()).get('a')).toBe('small again');
+  });
+
+  test('that others have filled still takes what was reserved beforehand, until there is room again', async () => {
+    execFileSync('mount', ['-o', 'remount,size=2m', disk]);
+    const path = join(disk, 'reserve');
+    const reserve = new Reserve(path, silentLogger);
+    const store = new FileRecordStore({ dir: join(disk, 'records'), logger: silentLogger, reserve });
+    const journal = new JournalRecordStore({ path: join(disk, 'journal.jsonl'), logger: silentLogger, reserve });
+    await store.put('a', 'before');
+    expect(() => writeFileSync(join(disk, 'filler'), Buffer.alloc(4_000_000))).toThrow('ENOSPC');
+    for (let n = 0; n < 20; n++) {
+      await store.put(`pod-${n}`, 'x'.repeat(4000));
+      await journal.put(`pod-${n}`, 'y'.repeat(1000));
+    }
+    await store.put('a', 'during');
+    expect((await store.load()).get('a')).toBe('during');
+    expect([(await store.keys()).length, (await journal.keys()).length]).toEqual([21, 20]);
+    expect(existsSync(path)).toBe(false);
+    journal.close();
+    await rm(join(disk, 'filler'));
+    // As at the next start of the service.
+    new Reserve(path, silentLogger);
+    expect(existsSync(path)).toBe(true);
   });
 });

@@ -29,10 +29,10 @@ export class DeviceService {
 
   /** @param changed called after each change of the devices */
   static async start(context: ServiceContext, changed: () => void): Promise<DeviceService> {
-    const { config, bus, clock, logger, metrics, stateDir } = context;
+    const { config, bus, clock, logger, metrics, reserve, stateDir } = context;
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
-    const store = (name: string) => new FileRecordStore({ dir: join(stateDir, name), logger });
+    const store = (name: string) => new FileRecordStore({ dir: join(stateDir, name), logger, reserve });
     const resources = await DeviceResources.start({
       fact: bus.owner(deviceResource),
       records: store('device-resources'),

@@ -13,6 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { type Reserve, withReserve } from '../reserve.ts';
 import { type Change, lineOf, readJournal, valueOf } from './journal-lines.ts';
 
 /** By how many bytes a journal may exceed twice the size of what it has to contain before it is written anew. */
@@ -58,14 +59,17 @@ interface Content {
 export class JournalRecordStore implements RecordStore {
   readonly #path: string;
   readonly #logger: Logger;
+  readonly #reserve: Reserve | undefined;
   #content: Content | undefined;
   /** The open file, once something was written. */
   #file: number | undefined;
   #waiting: Waiting[] = [];
 
-  constructor(options: { path: string; logger: Logger }) {
+  /** @param options.reserve makes room when the disk is full */
+  constructor(options: { path: string; logger: Logger; reserve?: Reserve }) {
     this.#path = options.path;
     this.#logger = options.logger;
+    this.#reserve = options.reserve;
     mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
   }
 
@@ -146,7 +150,7 @@ export class JournalRecordStore implements RecordStore {
     const group = this.#waiting;
     this.#waiting = [];
     try {
-      this.#write(group);
+      withReserve(this.#reserve, () => this.#write(group));
       for (const { resolve } of group) resolve();
     } catch (error) {
       const failed = this.#error('written', error);
