@@ -21,6 +21,7 @@ import { NodeStartup } from './node/node-startup.ts';
 import { ActivePods } from './pressure/active-pods.ts';
 import { Eviction } from './pressure/eviction.ts';
 import { OomWatch } from './pressure/oom-watch.ts';
+import { PressureQuery } from './pressure/pressure-query.ts';
 import { PressureWatch } from './pressure/pressure-watch.ts';
 import { systemLogind } from './shutdown/logind.ts';
 import { ShutdownManager } from './shutdown/shutdown-manager.ts';
@@ -113,7 +114,7 @@ async function startPressure(
     events: new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent),
   });
   eviction.show(metrics);
-  return new PressureWatch({
+  const watch = new PressureWatch({
     ...{ bus, clock, logger, thresholds, transitionMs, changed },
     read: () => signals.read(),
     relieve: (need) => eviction.relieve(need),
@@ -121,6 +122,13 @@ async function startPressure(
       enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
     }),
   });
+  new PressureQuery({
+    bus,
+    transitionMs,
+    view: () => watch.view(),
+    rank: (signal, where) => eviction.rank(signal, where),
+  });
+  return watch;
 }
 
 function watchKills({ config, bus, clock, logger }: ServiceContext): OomWatch {

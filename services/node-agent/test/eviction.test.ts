@@ -1,8 +1,9 @@
 // Evictions as the other services see them; pods, signals and figures are the test's, and no container runs.
-import { beforeEach, expect, test } from '@jest/globals';
-import type { FactOwner } from '@kubus/bus';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { Bus, FactOwner } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import {
+  type EvictionDecision,
   type NodeEvent,
   type NodePressure,
   type Pod,
@@ -17,9 +18,10 @@ import {
   podRefOf,
   podWork,
   podWorker,
+  readPressure,
   runtimePod,
 } from '@kubus/contracts';
-import { type Observations, parseThresholds } from '@kubus/eviction';
+import { type Disks, type Observations, type Signal, parseThresholds } from '@kubus/eviction';
 import type { PodReading } from '@kubus/node-metrics';
 import { exited as makeExited, pod as makePod, sandbox as makeSandbox } from '@kubus/pod-lifecycle/testing';
 import { silentLogger } from '@kubus/ports';
@@ -27,6 +29,7 @@ import { ManualClock, settled } from '@kubus/ports/testing';
 import { EventRecorder } from '@kubus/service-kit';
 import { ActivePods } from '../src/pressure/active-pods.ts';
 import { Eviction } from '../src/pressure/eviction.ts';
+import { PressureQuery } from '../src/pressure/pressure-query.ts';
 import { PressureWatch } from '../src/pressure/pressure-watch.ts';
 import { NAME } from './member.ts';
 
@@ -40,6 +43,8 @@ let workers: FactOwner<PodWorkerReport>;
 let runtimes: FactOwner<RuntimePod>;
 /** What sync-loop was asked to end. */
 let asked: { uid: string; graceSeconds: number; failure: PodFailure }[];
+/** The reasons that these requests gave. */
+let decisions: (EvictionDecision | undefined)[];
 let refused: Set<string>;
 /** MiB, and percent of the disk. */
 let left: { memory: number; disk: number };
@@ -49,13 +54,14 @@ let usage: PodReading[];
 beforeEach(() => {
   clock = new ManualClock(Date.UTC(2030, 0, 1));
   broker = new LocalBroker(NAME);
-  [asked, refused, usage, removals] = [[], new Set(), [], 0];
+  [asked, decisions, refused, usage, removals] = [[], [], new Set(), [], 0];
   left = { memory: 1000, disk: 50 };
   const { bus } = broker.join('sync-loop', clock);
   works = bus.owner(podWork);
-  bus.serve(evictPod, ({ key, request: { failure, graceSeconds } }) => {
+  bus.serve(evictPod, ({ key, request: { failure, graceSeconds, decision } }) => {
     const evicted = !refused.has(key);
     if (evicted) asked.push({ uid: key, graceSeconds, failure });
+    if (evicted) decisions.push(decision);
     return Promise.resolve({ evicted });
   });
   workers = broker.join('pod-workers', clock).bus.owner(podWorker);
@@ -67,6 +73,8 @@ beforeEach(() => {
     return Promise.resolve({ images: 1, bytes: 10 });
   });
 });
+
+const podRef = (uid: string) => ({ namespace: 'default', name: uid, uid });
 
 /** A running pod that uses these MiB of memory. */
 function runs(uid: string, memory: number, spec: Partial<Pod['spec']> = {}): void {
@@ -111,7 +119,7 @@ function watch(evictionHard: Record<string, string>, soft: Record<string, string
   });
   const periods = Object.fromEntries(Object.keys(soft).map((signal) => [signal, '15s']));
   const settings = { evictionHard, evictionSoft: soft, evictionSoftGracePeriod: periods, evictionMinimumReclaim: {} };
-  return new PressureWatch({
+  const watching = new PressureWatch({
     ...{ bus, clock, logger: silentLogger, transitionMs: 60_000, changed: () => undefined },
     thresholds: parseThresholds(settings, { enforcesPods: false }),
     relieve: (need) => eviction.relieve(need),
@@ -125,6 +133,9 @@ function watch(evictionHard: Record<string, string>, soft: Record<string, string
       return Promise.resolve({ observations, disks: 'one' });
     },
   });
+  const rank = (signal: Signal, disks: Disks) => eviction.rank(signal, disks);
+  new PressureQuery({ bus, transitionMs: 60_000, view: () => watching.view(), rank });
+  return watching;
 }
 
 const uids = () => asked.map(({ uid }) => uid);
@@ -300,4 +311,76 @@ test('without limits and thresholds no pod is measured', async () => {
   await pass(30_000);
   expect(measured).toBe(0);
   watching.stop();
+});
+
+test('the request to end a pod says what was short, what was removed before, and who else was considered', async () => {
+  runs('web', 10);
+  runs('critical', 500, { priority: 2_000_000_000 });
+  left.disk = -5;
+  const watching = watch({ 'nodefs.available': '10%' });
+  await settled();
+  expect(decisions).toEqual([
+    {
+      ...{ signal: 'nodefs.available', threshold: '10%', amount: 10, graceSeconds: 0, available: -5, capacity: 100 },
+      readAt: '2030-01-01T00:00:00.000Z',
+      reclaimed: ['containers', 'images'],
+      ranking: {
+        ...{ signal: 'nodefs.available', leftOut: 0 },
+        pods: [
+          { ref: podRef('web'), critical: false, exceeds: false, priority: 0, used: 0, requested: 0 },
+          { ref: podRef('critical'), critical: true, exceeds: false, priority: 2_000_000_000, used: 0, requested: 0 },
+        ],
+      },
+    },
+  ]);
+  watching.stop();
+});
+
+describe('the query', () => {
+  let bus: Bus;
+
+  beforeEach(() => {
+    ({ bus } = broker.join('cli', clock));
+  });
+
+  const query = async (signal?: string) => {
+    const answer = bus.call(readPressure, NAME, { ...(signal !== undefined && { signal }) });
+    await settled();
+    return (await answer).result;
+  };
+
+  test('shows signals with their slopes, thresholds with the time to them, and who would go', async () => {
+    runs('small', 10);
+    runs('large', 100);
+    const watching = watch({ 'memory.available': '100Mi' });
+    await settled();
+    left.memory = 900;
+    await pass(10_000);
+    const report = await query();
+    expect(report.signals[0]).toMatchObject({ signal: 'memory.available', available: 900 * MI, perSecond: -10 * MI });
+    expect(report.thresholds).toEqual([
+      { signal: 'memory.available', value: '100Mi', amount: 100 * MI, graceSeconds: 0, secondsLeft: 80 },
+    ]);
+    expect(report.ranking?.pods.map(({ ref, used }) => [ref.name, used])).toEqual([
+      ['large', 100 * MI],
+      ['small', 10 * MI],
+    ]);
+    expect([report.conditions, report.transitionSeconds, asked]).toEqual([[], 60, []]);
+    watching.stop();
+  });
+
+  test('of a node without thresholds has the signals alone, and a ranking where one is asked for', async () => {
+    runs('web', 10);
+    const watching = watch({});
+    expect(await query()).toMatchObject({ signals: [{ signal: 'memory.available' }, {}], thresholds: [] });
+    expect(await query()).not.toHaveProperty('ranking');
+    expect((await query('pid.available')).ranking?.pods.map(({ ref }) => ref.name)).toEqual(['web']);
+    watching.stop();
+  });
+
+  test('refuses a signal that there is none of', async () => {
+    const watching = watch({});
+    await expect(query('cpu.available')).rejects.toMatchObject({ code: 'unknown-signal' });
+    watching.stop();
+  });
 });

@@ -15,6 +15,7 @@ import {
   stuckService,
 } from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
+import { readPressure } from './messages/pressure.ts';
 import { criCommands, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
 import { instanceJournal, serviceInstance } from './messages/service.ts';
 import { csiDriver, volumeAttachment, volumeClaim } from './messages/storage.ts';
@@ -40,7 +41,7 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: processEvent, because: 'the launcher has started a process, or one has ended' },
   ...[stuckService, launcherNodeEvent].map((type) => ({ type, because: 'a service no longer answered the launcher' })),
   { type: serviceShare, because: 'the launcher runs a different set of instances' },
-  ...[restartService, runElsewhere, scaleService].map((type) => ({ type, because: 'a user typed it' })),
+  ...[restartService, runElsewhere, scaleService, readPressure].map((type) => ({ type, because: 'a user typed it' })),
   { type: manifest, because: 'a file of the manifest folder was read' },
   { type: configuredSources, because: 'the configuration of the node' },
   { type: desiredPods.http, because: 'a manifest URL was read' },

@@ -24,6 +24,7 @@ import {
 } from './messages/node.ts';
 import { cachedObject, namespaceServices, runtimeClass, trustBundle } from './messages/object.ts';
 import { criCommands, fencePod, readPod, runtimeCondition, runtimeHint, runtimePod } from './messages/runtime.ts';
+import { readPressure } from './messages/pressure.ts';
 import { podProbes, probeEvent } from './messages/probe.ts';
 import { serviceInstance } from './messages/service.ts';
 import { mirrorPod, statusWrite } from './messages/status.ts';
@@ -220,7 +221,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       shutdownProgress,
       runtimePod,
     ],
-    serves: [allocateDevices],
+    serves: [allocateDevices, readPressure],
     calls: [criCommands.ImageFsInfo, criCommands.ListContainerStats, volumeStats, freeImages, evictPod],
     publishes: [nodeAgentEvent],
     hears: [],
@@ -298,7 +299,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       stuckService,
     ],
     serves: [],
-    calls: [restartService, runElsewhere, scaleService, pullImage],
+    calls: [restartService, runElsewhere, scaleService, pullImage, readPressure],
     publishes: [],
     hears: [],
   },

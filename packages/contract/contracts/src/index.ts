@@ -16,6 +16,7 @@ export * from './messages/image.ts';
 export * from './messages/network.ts';
 export * from './messages/node.ts';
 export * from './messages/object.ts';
+export * from './messages/pressure.ts';
 export * from './messages/probe.ts';
 export * from './messages/runtime.ts';
 export * from './messages/service.ts';

@@ -1,10 +1,12 @@
+export { decisionOf } from './decision.ts';
 export { type Disks, withContainerFs } from './disks.ts';
 export { type OomUnderWay, kernelRecord, stepOom, systemOomMessage } from './oom-kills.ts';
+export { nearestSignal, signalsSeen, thresholdsAhead } from './outlook.ts';
 export type { Candidate, PodUse } from './pod-use.ts';
-export { assess, noPressure, thresholdsMet } from './pressure.ts';
-export { rank } from './rank.ts';
-export { reclaimableFor } from './reclaim.ts';
-export { type Observation, type Observations, SIGNALS } from './signals.ts';
+export { type PressureState, assess, noPressure, thresholdsMet } from './pressure.ts';
+export { type Ranked, inOrder, rank, rankingOf } from './rank.ts';
+export { type Reclaimable, reclaimableFor } from './reclaim.ts';
+export { type Observation, type Observations, SIGNALS, type Signal, isSignal } from './signals.ts';
 export { hasStorageLimit, storageExcess } from './storage-limits.ts';
 export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds } from './thresholds.ts';
 export { graceOf, pressureFailure } from './verdict.ts';

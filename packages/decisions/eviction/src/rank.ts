@@ -1,4 +1,5 @@
-import type { Pod } from '@kubus/contracts';
+import { type EvictionRanking, type Pod, RANKED_MOST, podRefOf } from '@kubus/contracts';
+import { isCritical } from '@kubus/pod';
 import type { Disks } from './disks.ts';
 import { type Candidate, type DiskUse, type PodUse, requestOf } from './pod-use.ts';
 import { SIGNALS, type Signal } from './signals.ts';
@@ -14,6 +15,8 @@ export interface Ranked {
   /** Of memory and disks, in bytes. */
   readonly requested: number;
 }
+
+type Numbers = Pick<Ranked, 'exceeds' | 'priority' | 'requested'> & { readonly used?: number | undefined };
 
 /** What counts as a pod's use of a file system. */
 type Part = 'layers' | 'logs' | 'volumes';
@@ -38,26 +41,40 @@ export function rank(signal: Signal, disks: Disks, candidates: readonly Candidat
     const exceeds = used !== undefined && used > (resource === 'inodes' ? 0 : requested);
     return { pod, exceeds, priority, used, requested };
   });
-  return ranked.sort(resource === 'pids' ? compareByPriority : compareByExcess);
+  return inOrder(signal, ranked);
 }
 
-function compareByExcess(a: Ranked, b: Ranked): number {
+/** The order by these numbers alone: a ranking in a message can be computed again. */
+export function inOrder<One extends Numbers>(signal: Signal, candidates: readonly One[]): readonly One[] {
+  return candidates.toSorted(SIGNALS[signal].resource === 'pids' ? compareByPriority : compareByExcess);
+}
+
+/** A ranking as messages contain it. */
+export function rankingOf(signal: Signal, ranked: readonly Ranked[]): EvictionRanking {
+  const pods = ranked.slice(0, RANKED_MOST).map(({ pod, exceeds, priority, used, requested }) => ({
+    ...{ ref: podRefOf(pod), critical: isCritical(pod), exceeds, priority, requested },
+    ...(used !== undefined && { used }),
+  }));
+  return { signal, pods, leftOut: ranked.length - pods.length };
+}
+
+function compareByExcess(a: Numbers, b: Numbers): number {
   return (
     unknownFirst(a, b) ?? (Number(b.exceeds) - Number(a.exceeds) || a.priority - b.priority || above(b) - above(a))
   );
 }
 
-function compareByPriority(a: Ranked, b: Ranked): number {
+function compareByPriority(a: Numbers, b: Numbers): number {
   return a.priority - b.priority || (unknownFirst(a, b) ?? above(b) - above(a));
 }
 
 /** Undefined: something is known of both. */
-function unknownFirst(a: Ranked, b: Ranked): number | undefined {
+function unknownFirst(a: Numbers, b: Numbers): number | undefined {
   if (a.used !== undefined && b.used !== undefined) return undefined;
   return Number(b.used === undefined) - Number(a.used === undefined);
 }
 
-const above = ({ used = 0, requested }: Ranked): number => used - requested;
+const above = ({ used = 0, requested }: Numbers): number => used - requested;
 
 function usedOf(signal: Signal, disks: Disks, pod: Pod, use: PodUse): number {
   const { resource } = SIGNALS[signal];

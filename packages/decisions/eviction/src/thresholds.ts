@@ -69,6 +69,11 @@ export function amountOf(value: ThresholdValue, { capacity }: Pick<Observation, 
   return { nano: BigInt(Math.trunc(capacity * value.share)) * NANO, format: 'BinarySI' };
 }
 
+/** As it is set. */
+export function amountText(value: ThresholdValue): string {
+  return 'quantity' in value ? formatQuantity(value.quantity) : `${Number((value.share * 100).toPrecision(6))}%`;
+}
+
 /** Whether the signal is below the threshold, or below threshold and minimum reclaim together. */
 export function isMet(threshold: Threshold, observed: Observation, enforcesReclaim: boolean): boolean {
   const { value, minimumReclaim: reclaim } = threshold;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Pod } from '@kubus/contracts';
 import fc from 'fast-check';
-import { type Candidate, type Disks, rank, reclaimableFor } from '../src/index.ts';
+import { type Candidate, type Disks, inOrder, rank, rankingOf, reclaimableFor } from '../src/index.ts';
 import type { Signal } from '../src/signals.ts';
 import { candidate, signals } from './candidates.ts';
 
@@ -33,6 +33,45 @@ describe('for lack of memory', () => {
   test('a pod of which nothing is known goes first', () => {
     const unknown: Candidate = { ...candidate('unknown', { priority: 1000 }), use: undefined };
     expect(order('memory.available', [candidate('known', { memory: 5 }), unknown])).toEqual(['unknown', 'known']);
+  });
+});
+
+describe('a ranking in a message', () => {
+  const some = fc.record({
+    priority: fc.integer({ min: -3, max: 3 }),
+    memory: fc.nat({ max: 5 }),
+    processes: fc.nat({ max: 5 }),
+    layer: fc.nat({ max: 5 }),
+    known: fc.boolean(),
+  });
+
+  test('has the numbers from which the same order follows again', () => {
+    fc.assert(
+      fc.property(fc.array(some), fc.constantFrom(...signals), (all, signal) => {
+        const candidates = all.map(({ known, ...uses }, index) => {
+          const one = candidate(`p${index}`, uses);
+          return known ? one : { ...one, use: undefined };
+        });
+        const { pods } = rankingOf(signal, rank(signal, 'one', candidates));
+        expect(inOrder(signal, pods)).toEqual(pods);
+        // Pods of the same rank keep their order.
+        const given = pods.toSorted((a, b) => Number(a.ref.name.slice(1)) - Number(b.ref.name.slice(1)));
+        expect(inOrder(signal, given)).toEqual(pods);
+      }),
+    );
+  });
+
+  test('names a hundred pods, and how many more there were', () => {
+    const many = Array.from({ length: 130 }, (_, index) => candidate(`p${index}`, { memory: index }));
+    const ranking = rankingOf('memory.available', rank('memory.available', 'one', many));
+    expect([ranking.pods.length, ranking.leftOut, ranking.pods[0]]).toEqual([
+      100,
+      30,
+      {
+        ref: { namespace: 'default', name: 'p129', uid: 'p129' },
+        ...{ critical: false, exceeds: true, priority: 0, used: 129, requested: 0 },
+      },
+    ]);
   });
 });
 

@@ -1,16 +1,21 @@
 import type { Bus, Cause } from '@kubus/bus';
-import { type Pod, type PodFailure, evictPod, freeImages, podRefOf } from '@kubus/contracts';
+import { type EvictionDecision, type Pod, type PodFailure, evictPod, freeImages, podRefOf } from '@kubus/contracts';
 import {
   type Candidate,
   type Disks,
   type Observations,
   type PodUse,
+  type Ranked,
+  type Reclaimable,
   SIGNALS,
   type Threshold,
+  type Signal,
+  decisionOf,
   graceOf,
   hasStorageLimit,
   pressureFailure,
   rank,
+  rankingOf,
   reclaimableFor,
   storageExcess,
 } from '@kubus/eviction';
@@ -61,6 +66,7 @@ export interface Need {
 interface PodEviction {
   readonly failure: PodFailure;
   readonly graceSeconds: number;
+  readonly decision?: EvictionDecision | undefined;
   /** The signal in the metrics. */
   readonly counted: string;
   readonly causes: readonly Cause[];
@@ -111,7 +117,7 @@ export class Eviction {
       logger.error({}, 'Eviction manager: eviction thresholds have been met, but no pods are active to evict');
       return false;
     }
-    return this.#evictOne(threshold, need, causes);
+    return this.#evictOne(threshold, need, { causes, reclaimed: reclaimable });
   }
 
   /**
@@ -132,6 +138,16 @@ export class Eviction {
       }),
     );
     return evicted.some(Boolean);
+  }
+
+  /** The pods in the order in which they would be evicted for a signal, with what they use now. */
+  async rank(
+    signal: Signal,
+    disks: Disks,
+  ): Promise<{ readonly ranked: readonly Ranked[]; readonly uses: ReadonlyMap<string, PodUse | undefined> }> {
+    const uses = await this.#uses();
+    const candidates = this.#options.pods.active.map((pod): Candidate => ({ pod, use: uses.get(pod.metadata.uid) }));
+    return { ranked: rank(signal, disks, candidates), uses };
   }
 
   async #uses(): Promise<ReadonlyMap<string, PodUse | undefined>> {
@@ -186,11 +202,15 @@ export class Eviction {
   }
 
   /** The first pod in the order that can be evicted; at most one. */
-  async #evictOne(threshold: Threshold, need: Need, causes: readonly Cause[]): Promise<boolean> {
-    const { logger, pods, maxPodGraceSeconds } = this.#options;
-    const uses = await this.#uses();
-    const candidates = pods.active.map((pod): Candidate => ({ pod, use: uses.get(pod.metadata.uid) }));
-    const ranked = rank(threshold.signal, need.disks, candidates);
+  async #evictOne(
+    threshold: Threshold,
+    need: Need,
+    { causes, reclaimed }: { causes: readonly Cause[]; reclaimed: readonly Reclaimable[] },
+  ): Promise<boolean> {
+    const { logger, maxPodGraceSeconds } = this.#options;
+    const { uses, ranked } = await this.rank(threshold.signal, need.disks);
+    const ranking = rankingOf(threshold.signal, ranked);
+    const decision = decisionOf(threshold, need.observations, { reclaimed, ranking });
     logger.info(
       { signal: threshold.signal, pods: ranked.map(({ pod, ...numbers }) => ({ pod: nameOf(pod), ...numbers })) },
       'Eviction manager: pods ranked for eviction',
@@ -202,6 +222,7 @@ export class Eviction {
       const eviction = {
         failure: pressureFailure(SIGNALS[threshold.signal].resource, candidate, need),
         graceSeconds: graceOf(threshold, candidate, maxPodGraceSeconds),
+        decision,
       };
       const how = { ...eviction, counted: threshold.signal, causes, signal: need.signal };
       if (await this.#evict(pod, how)) return true;
@@ -211,10 +232,10 @@ export class Eviction {
   }
 
   /** Rejects when it is unknown whether sync-loop has recorded it: then the signals have to be read again before anything else. */
-  async #evict(pod: Pod, { failure, graceSeconds, counted, causes, signal }: PodEviction): Promise<boolean> {
+  async #evict(pod: Pod, { failure, graceSeconds, decision, counted, causes, signal }: PodEviction): Promise<boolean> {
     const { bus, logger, pods } = this.#options;
     const { uid } = pod.metadata;
-    const request = { ref: podRefOf(pod), failure, graceSeconds };
+    const request = { ref: podRefOf(pod), failure, graceSeconds, ...(decision && { decision }) };
     const { result } = await bus.call(evictPod, uid, request, { causes: [...causes, ...pods.causesOf(uid)] });
     if (!result.evicted) return false;
     this.#evictions.add({ eviction_signal: counted });

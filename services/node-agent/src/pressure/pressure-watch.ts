@@ -1,12 +1,23 @@
 import type { Bus, Cause, FactOwner } from '@kubus/bus';
 import { type NodePressure, type PressureCondition, nodePressure } from '@kubus/contracts';
-import { type Observations, type Threshold, assess, noPressure, thresholdsMet, withContainerFs } from '@kubus/eviction';
+import {
+  type Observations,
+  type PressureState,
+  type Threshold,
+  assess,
+  noPressure,
+  thresholdsMet,
+  withContainerFs,
+} from '@kubus/eviction';
 import type { SignalReading } from '@kubus/node-usage';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
 import type { Eviction, Need } from './eviction.ts';
 
 /** How often the signals are read, in milliseconds (behaviour:eviction, loop). */
 const EVERY_MS = 10_000;
+
+/** How many readings are kept, to see how the signals change: those of the last minute. */
+const KEPT = 7;
 
 export interface PressureWatchOptions {
   readonly bus: Bus;
@@ -23,6 +34,15 @@ export interface PressureWatchOptions {
   readonly enforceLimits?: Eviction['enforceLimits'] | undefined;
 }
 
+/** What a {@link PressureWatch} knows. */
+export interface PressureView {
+  /** The newest last; never empty. */
+  readonly readings: readonly SignalReading[];
+  readonly thresholds: readonly Threshold[];
+  readonly state: PressureState;
+  readonly conditions: readonly PressureCondition[];
+}
+
 /** Watches what the node is short of, publishes it, and has it relieved (behaviour:eviction). */
 export class PressureWatch {
   readonly #options: PressureWatchOptions;
@@ -30,6 +50,7 @@ export class PressureWatch {
   readonly #stopping = new AbortController();
   #thresholds: readonly Threshold[];
   #state = noPressure;
+  #readings: readonly SignalReading[] = [];
   #conditions: readonly PressureCondition[] | undefined;
   /** No container of a pod that has ended is to be kept. */
   #removesEnded = false;
@@ -48,6 +69,12 @@ export class PressureWatch {
   get pressure(): { readonly memory: boolean; readonly disk: boolean; readonly pid: boolean } {
     const has = (condition: PressureCondition) => this.#conditions?.includes(condition) === true;
     return { memory: has('MemoryPressure'), disk: has('DiskPressure'), pid: has('PIDPressure') };
+  }
+
+  /** What is known of the signals. A node without thresholds reads them only when it is asked. */
+  async view(): Promise<PressureView> {
+    const readings = this.#readings.length > 0 ? this.#readings : [await this.#options.read()];
+    return { readings, thresholds: this.#thresholds, state: this.#state, conditions: this.#conditions ?? [] };
   }
 
   stop(): void {
@@ -75,6 +102,7 @@ export class PressureWatch {
     const { signal } = this.#stopping;
     if (thresholds.length === 0) return (await enforceLimits?.(async () => (await read()).disks, signal)) === true;
     const reading = await read();
+    this.#readings = [...this.#readings, reading].slice(-KEPT);
     const assessed = this.#assess(reading);
     if ((await enforceLimits?.(() => Promise.resolve(reading.disks), signal)) === true) return true;
     return this.#relieve(reading, assessed);

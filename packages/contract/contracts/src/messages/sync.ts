@@ -3,6 +3,7 @@ import { command, fact } from '../declare.ts';
 import { podSchema, resourceRequirementsSchema } from '../pod/index.ts';
 import { podRefSchema, stampSchema } from './common.ts';
 import { sourceNames } from './config.ts';
+import { evictionDecisionSchema } from './pressure.ts';
 
 /** The resources that are allocated to a pod, or that it requests instead (KEP-1287). */
 export const podAllocationSchema = z.object({
@@ -91,6 +92,8 @@ export const evictPod = command({
     failure: podFailureSchema,
     /** Seconds from SIGTERM to SIGKILL, if the pod’s own are not fewer. */
     graceSeconds: z.int().nonnegative(),
+    /** Why it has to go, and why this one. Missing: it exceeds its own limits. */
+    decision: evictionDecisionSchema.optional(),
   }),
   result: z.object({
     /** It is being ended, or was before. False: it is not an admitted pod that is still active. */
