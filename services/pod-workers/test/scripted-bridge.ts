@@ -113,6 +113,15 @@ export class ScriptedBridge {
     this.#publish(uid);
   }
 
+  /** What was being started when the pod was stopped runs after all, and its sandbox with it. */
+  startLate(uid: string, name: string): void {
+    const things = this.#things(uid);
+    things.sandboxes = things.sandboxes.map((one) => ({ ...one, ready: true }));
+    for (const { id } of things.containers.filter((one) => one.name === name))
+      this.#change(uid, id, { state: 'running' });
+    this.#publish(uid);
+  }
+
   /** The runtime loses everything of the pod. */
   vanish(uid: string): void {
     this.#pods.delete(uid);

@@ -189,6 +189,22 @@ describe('sidecars of a pod that is stopped', () => {
   });
 });
 
+describe('a container that was starting when its pod ended', () => {
+  test('is stopped when it appears, and does not change why the pod has ended', async () => {
+    await node.work(podOf('a'));
+    const failure = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
+    await node.work(podOf('a'), { work: 'evict', failure, graceSeconds: 1 });
+    expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
+    done();
+    node.bridge.startLate('a', 'main');
+    await node.quiet();
+    expect(done()).toEqual(['StopContainer c2 2']);
+    expect(node.bridge.pod('a')).toMatchObject({ sandboxes: [{ ready: false }], containers: [{ state: 'exited' }] });
+    expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
+    expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
+  });
+});
+
 describe('a postStart handler', () => {
   const postStart = podOf('a', {}, { lifecycle: { postStart: { exec: { command: ['warm', 'up'] } } } });
 

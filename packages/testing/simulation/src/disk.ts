@@ -7,10 +7,16 @@ export class Disk {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #folders = new Map<string, Map<string, string>>();
+  readonly #observers = new Set<(folder: string, key: string, value: unknown) => void>();
 
   constructor(options: { scheduler: Scheduler; random: Random }) {
     this.#scheduler = options.scheduler;
     this.#random = options.random;
+  }
+
+  /** Calls the observer with each record that was written. */
+  observe(observer: (folder: string, key: string, value: unknown) => void): void {
+    this.#observers.add(observer);
   }
 
   /** Keys of the records in a folder. */
@@ -43,7 +49,10 @@ export class Disk {
       },
       put: (key, value) => {
         const text = JSON.stringify(value);
-        return write(() => records.set(key, text));
+        return write(() => {
+          records.set(key, text);
+          for (const observer of this.#observers) observer(folder, key, JSON.parse(text));
+        });
       },
       delete: (key) => write(() => records.delete(key)),
     };

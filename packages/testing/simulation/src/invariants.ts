@@ -1,8 +1,8 @@
 import { ownerOf } from '@kubus/admission';
 import { HEADER } from '@kubus/bus';
-import { serviceShareSchema } from '@kubus/contracts';
+import { podStatusReportSchema, serviceShareSchema } from '@kubus/contracts';
 import { type PodPlan, ends, isSidecar, startsOf } from './pod-plan.ts';
-import type { RuntimeDeed } from './runtime-things.ts';
+import type { ModelContainer, RuntimeDeed } from './runtime-things.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 import { isMounted } from './simulated-volumes.ts';
 
@@ -127,13 +127,20 @@ export function checkFinished(deeds: readonly RuntimeDeed[], finished: ReadonlyM
   });
 }
 
-/** What must be true when a node has become idle. `rejected`: UIDs of the pods that it rejected. */
-export function checkEnd(node: SimulatedNode, wanted: readonly PodPlan[], rejected: ReadonlySet<string>): Violation[] {
+/** What must be true when a node has become idle. `rejected`, `evicted`: UIDs of the pods that it rejected and evicted. */
+export function checkEnd(
+  node: SimulatedNode,
+  wanted: readonly PodPlan[],
+  { rejected, evicted }: { readonly rejected: ReadonlySet<string>; readonly evicted: ReadonlySet<string> },
+): Violation[] {
   const violations: Violation[] = [];
   const fail = (rule: string, detail: string) => violations.push({ rule, detail });
   const uids = new Set(wanted.map(({ uid }) => uid));
   for (const uid of node.runtime.uids) if (!uids.has(uid)) fail('an undesired pod is removed', uid);
-  for (const pod of wanted) if (!rejected.has(pod.uid)) checkPod(node, pod, fail);
+  for (const pod of wanted) {
+    if (evicted.has(pod.uid)) checkEvicted(node, pod, fail);
+    else if (!rejected.has(pod.uid)) checkPod(node, pod, fail);
+  }
   const live = new Map([...uids].flatMap((uid) => node.runtime.pod(uid).sandboxes.map((one) => [one.id, one.ready])));
   for (const [id, address] of node.plugins.leases) {
     if (live.get(id) !== true) fail('no address without a running sandbox', `${address} of ${id.slice(-8)}`);
@@ -180,13 +187,34 @@ function checkWorkers(
   }
 }
 
+function newestOf(containers: readonly ModelContainer[], name: string): ModelContainer | undefined {
+  const attempt = ({ config }: ModelContainer) => config.metadata?.attempt ?? 0;
+  return containers
+    .filter(({ config }) => config.metadata?.name === name)
+    .toSorted((a, b) => attempt(b) - attempt(a))[0];
+}
+
+/** Nothing of it runs, and its worker says why. */
+function checkEvicted(node: SimulatedNode, { uid, main }: PodPlan, fail: (rule: string, detail: string) => void): void {
+  const { sandboxes, containers } = node.runtime.pod(uid);
+  const running = containers
+    .filter(({ state }) => state === 'CONTAINER_RUNNING')
+    .map(({ config }) => config.metadata?.name);
+  if (running.length > 0) fail('nothing of an evicted pod runs', `${uid}: ${running.join(', ')}`);
+  if (sandboxes.some(({ ready }) => ready)) fail('nothing of an evicted pod runs', `${uid}: its sandbox`);
+  const published = node.broker.stored(`worker.fact.status.${uid}`)?.data ?? '';
+  const { phase, reason } = published === '' ? {} : podStatusReportSchema.parse(JSON.parse(published)).status;
+  // As with the reference, a pod whose containers exit with 0 has succeeded, also when they do so because it is evicted.
+  const succeeded = phase === 'Succeeded' && newestOf(containers, main)?.exitCode === 0;
+  if (!succeeded && (phase !== 'Failed' || reason !== 'Evicted')) {
+    fail('an evicted pod has failed', `${uid}: ${phase ?? 'no phase'} ${reason ?? 'without a reason'}`);
+  }
+}
+
 function checkPod(node: SimulatedNode, pod: PodPlan, fail: (rule: string, detail: string) => void): void {
   const { sandboxes, containers } = node.runtime.pod(pod.uid);
   const ready = sandboxes.filter((one) => one.ready);
-  const newest = (name: string) =>
-    containers
-      .filter((one) => one.config.metadata?.name === name)
-      .toSorted((a, b) => (b.config.metadata?.attempt ?? 0) - (a.config.metadata?.attempt ?? 0))[0];
+  const newest = (name: string) => newestOf(containers, name);
   const main = newest(pod.main);
   if (main === undefined) {
     fail('every wanted container was started', `${pod.name} ${pod.uid}`);

@@ -3,6 +3,7 @@ import { keyOf } from '@kubus/contracts';
 import { type Logger, Random } from '@kubus/ports';
 import { AdmissionWatch } from './admission-watch.ts';
 import { DeliveryWatch } from './delivery-watch.ts';
+import { EvictionWatch } from './eviction-watch.ts';
 import type { Weather } from './memory-broker.ts';
 import { calm } from './memory-broker.ts';
 import { describePlacement, drawPlacement } from './placement.ts';
@@ -33,6 +34,9 @@ export interface ScheduleResult {
 /** How long a node may take to become idle once everything works again, in virtual milliseconds. */
 const SETTLE_MS = 900_000;
 const CALM_MS = 60_000;
+
+/** How often an eviction is followed by a crash: between ranking, mark and kill. */
+const EVICTION_AMBUSHED = 0.5;
 
 export interface ScheduleOptions {
   readonly seed: number;
@@ -70,6 +74,7 @@ class Schedule {
   readonly #readiness = new ReadinessWatch();
   readonly #admission = new AdmissionWatch();
   readonly #delivery = new DeliveryWatch();
+  readonly #eviction: EvictionWatch;
   readonly #trace: string[] = [];
   #pods = 0;
   #bridgeKilled = false;
@@ -92,6 +97,10 @@ class Schedule {
       ...(options.journaled !== undefined && { journaled: options.journaled }),
       placement,
       observe: (transport, instance) => this.#delivery.wrap(transport, instance),
+    });
+    this.#eviction = new EvictionWatch(this.#node.memory, (text) => this.#note(text));
+    this.#node.disk.observe((folder, uid, record) => {
+      if (folder === 'sync-loop') this.#eviction.written(uid, record, this.#node.scheduler.now());
     });
     this.#note(`placement: ${describePlacement(placement)}`);
     this.#node.broker.observe((message) => this.#readiness.observe(message));
@@ -117,8 +126,9 @@ class Schedule {
       ...this.#readiness.violations,
       ...this.#admission.violations(deeds),
       ...this.#delivery.violations,
+      ...this.#eviction.violations,
       ...(this.#bridgeKilled ? [] : checkFinished(deeds, this.#node.finished)),
-      ...checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected),
+      ...this.#checkEnd(),
     ];
     return {
       seed: this.#options.seed,
@@ -150,7 +160,9 @@ class Schedule {
     const random = this.#random.fork();
     const chance = this.#options.rough === true ? 0.3 : random.pick([0, 0.1, 0.3]);
     this.#node.broker.observe(({ subject }) => {
-      if (this.#repaired || !subject.includes('.runtime.cmd.') || !random.chance(chance)) return;
+      const isEviction = subject.includes('.sync.cmd.evict.');
+      if (this.#repaired || !(isEviction || subject.includes('.runtime.cmd.'))) return;
+      if (!random.chance(isEviction ? EVICTION_AMBUSHED : chance)) return;
       this.#node.scheduler.after(random.between(0, 60), () => {
         if (this.#repaired) return;
         this.#kill(this.#victim(random));
@@ -167,10 +179,11 @@ class Schedule {
     if (this.#wanted.size === 0 || choice < 0.3) this.#addPod();
     else if (choice < 0.42) this.#removePod(random.pick([...this.#wanted.values()]));
     else if (choice < 0.5) this.#changePod();
-    else if (choice < 0.75) this.#kill(this.#victim(random));
-    else if (choice < 0.82) this.#scale();
-    else if (choice < 0.87) this.#halt();
-    else if (choice < 0.94) this.#crashBroker();
+    else if (choice < 0.71) this.#kill(this.#victim(random));
+    else if (choice < 0.78) this.#scale();
+    else if (choice < 0.83) this.#halt();
+    else if (choice < 0.9) this.#crashBroker();
+    else if (choice < 0.95) this.#runShort();
     else this.#glitch(this.#victim(random));
   }
 
@@ -267,6 +280,14 @@ class Schedule {
     });
   }
 
+  /** For a time the node has too little memory: one or more pods have to go. */
+  #runShort(): void {
+    const missing = 1 + this.#random.below(40);
+    this.#node.memory.shortBy(missing);
+    this.#note(`short of memory by ${missing} MiB`);
+    this.#node.scheduler.after(this.#random.between(5_000, 90_000), () => this.#node.memory.relax());
+  }
+
   #crashBroker(): void {
     if (!this.#node.broker.up) return;
     this.#node.broker.crash();
@@ -319,7 +340,12 @@ class Schedule {
     const { scheduler } = this.#node;
     if (scheduler.elapsed() < this.#nextLook) return false;
     this.#nextLook = scheduler.elapsed() + CALM_MS / 6;
-    return checkEnd(this.#node, [...this.#wanted.values()], this.#admission.rejected).length === 0;
+    return this.#checkEnd().length === 0;
+  }
+
+  #checkEnd(): Violation[] {
+    const ended = { rejected: this.#admission.rejected, evicted: this.#eviction.evicted };
+    return checkEnd(this.#node, [...this.#wanted.values()], ended);
   }
 
   #note(text: string): void {

@@ -2,21 +2,24 @@ import { Bus, type BusOptions, type Transport, followShares } from '@kubus/bus';
 import { type NetworkOnBus, NetworkOnBus as Network } from '@kubus/cni-bridge';
 import { ConfigSources, type FolderListing, configSourcesCore, takerOf } from '@kubus/config-sources';
 import { type ServiceName, runtimePod, serviceContracts, serviceShare, typeOf } from '@kubus/contracts';
-import { CriBridge, type CriBridgeOptions, PullCredentials, PulledImages } from '@kubus/cri-bridge';
+import { CriBridge } from '@kubus/cri-bridge';
 import { type CorePorts, JournalingInstance, runCore } from '@kubus/journal';
 import { ServiceShares } from '@kubus/launcher/service-shares';
 import { podWorkersCore } from '@kubus/pod-workers';
-import { type Logger, type Random, KubusError, sleep } from '@kubus/ports';
+import { type Logger, type Random, sleep } from '@kubus/ports';
 import type { ServiceContext } from '@kubus/service-kit';
 import { syncLoopCore } from '@kubus/sync-loop';
 import { Disk } from './disk.ts';
 import { ALONE, FEW_IDS, NETWORK, NODE_FACTS } from './inputs.ts';
 import { MemoryBroker, type MemoryConnection } from './memory-broker.ts';
+import { NodeMemory } from './node-memory.ts';
 import { PluginModel } from './plugin-model.ts';
 import type { ProcessGuard } from './process-guard.ts';
 import { RuntimeModel } from './runtime-model.ts';
 import { type Behaviour, HANDLER } from './runtime-things.ts';
 import { Scheduler } from './scheduler.ts';
+import { startAgent } from './simulated-agent.ts';
+import { simulatedImages } from './simulated-images.ts';
 import {
   type Mutations,
   NODE,
@@ -57,6 +60,7 @@ export class SimulatedNode {
   readonly disk: Disk;
   readonly runtime: RuntimeModel;
   readonly plugins: PluginModel;
+  readonly memory = new NodeMemory(() => this.runtime);
   /** Path to text: the content of the manifest folder. */
   readonly manifests = new Map<string, string>();
   /** When the workers had finished a pod: its UID, and milliseconds since the start of the run. */
@@ -306,7 +310,7 @@ export class SimulatedNode {
           logger,
           handler: HANDLER,
           sandboxesAtOnce: 2,
-          images: await this.#images(guard, logger),
+          images: await simulatedImages(this.disk, guard, logger),
           // Images are not tested here.
           imageGc: {
             keep: [],
@@ -326,6 +330,9 @@ export class SimulatedNode {
       case 'volume-manager':
         new SimulatedVolumes({ bus, clock, random, mounts: this.mounts, elapsed: () => this.scheduler.elapsed() });
         return undefined;
+      case 'node-agent':
+        startAgent({ bus, clock, logger, guard, memory: this.memory });
+        return undefined;
       case 'cni-bridge': {
         const network = new Network({
           bus,
@@ -341,19 +348,6 @@ export class SimulatedNode {
         return undefined;
       }
     }
-  }
-
-  async #images(guard: ProcessGuard, logger: Logger): Promise<CriBridgeOptions['images']> {
-    const [pulling, pulled] = [this.disk.store('pulling', guard), this.disk.store('pulled', guard)];
-    return {
-      credentials: new PullCredentials({
-        objects: { read: () => Promise.reject(new KubusError('NoObjectCache', 'there is no object-cache')) },
-        node: { for: () => guard.promise(Promise.resolve([])) },
-      }),
-      pulled: await PulledImages.load({ pulling, pulled, logger }),
-      limits: { rate: undefined, atOnce: 1 },
-      verification: { policy: 'NeverVerifyPreloadedImages', allowlist: [] },
-    };
   }
 
   /** The part of the launcher that publishes which instances share the pods. It does not crash. */

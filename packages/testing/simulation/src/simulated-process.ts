@@ -12,6 +12,7 @@ export const simulatedServices = [
   'cni-bridge',
   'prober',
   'volume-manager',
+  'node-agent',
 ] as const;
 export type SimulatedService = (typeof simulatedServices)[number];
 

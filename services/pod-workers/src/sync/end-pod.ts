@@ -61,11 +61,13 @@ async function killPod(sync: TerminatingSync, runtime: RuntimePod | undefined): 
  * Cleans up after a stopped pod (behaviour:pod-workers, SyncTerminatedPod): undoes the steps of its start, the last
  * one first. With `forget` no source has the pod, so its containers, sandboxes, logs and files are removed too;
  * without, runs of containers are kept for inspection (behaviour:garbage-collection, container GC), unless the pod was evicted
- * or disk space is short: the status that shows their end is on disk before they are removed. Throws until its volumes are
- * unmounted.
+ * or disk space is short: the status that shows their end is on disk before they are removed. What was being started when the end
+ * came may have appeared only after it, and is stopped first. Throws until its volumes are unmounted.
  */
-export async function syncTerminatedPod(sync: TerminatedSync, forget: boolean): Promise<void> {
-  const runtime = await sync.runtime.fresh(sync.causes);
+export async function syncTerminatedPod(sync: TerminatedSync & TerminatingSync, forget: boolean): Promise<void> {
+  await sync.runtime.fresh(sync.causes);
+  if (sync.runtime.mayRun) await syncTerminatingPod(sync);
+  const runtime = sync.runtime.pod;
   const left = forget ? everything(runtime) : keptOf(sync, runtime);
   if (forget && sync.pod !== undefined && isStatic(sync.pod)) sync.pastRuns.note(sync.ref, left.containers);
   if (left.logs && left.containers.length > 0) await sync.save();
