@@ -192,7 +192,7 @@ describe('sidecars of a pod that is stopped', () => {
 describe('a container that was starting when its pod ended', () => {
   test('is stopped when it appears, and does not change why the pod has ended', async () => {
     await node.work(podOf('a'));
-    const failure = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
+    const failure = { reason: 'Terminated', message: 'Pod was terminated in response to imminent node shutdown.' };
     await node.work(podOf('a'), { work: 'evict', failure, graceSeconds: 1 });
     expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
     done();
@@ -200,7 +200,7 @@ describe('a container that was starting when its pod ended', () => {
     await node.quiet();
     expect(done()).toEqual(['StopContainer c2 2']);
     expect(node.bridge.pod('a')).toMatchObject({ sandboxes: [{ ready: false }], containers: [{ state: 'exited' }] });
-    expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'Preempting' });
+    expect(node.status('a')).toMatchObject({ phase: 'Failed', reason: 'Terminated' });
     expect(node.state('a')).toMatchObject({ state: 'terminated', cleaned: true });
   });
 });

@@ -19,6 +19,7 @@ const groups: readonly (readonly [heading: string, commands: Readonly<Record<str
       down: async () => (await import('./commands/down.ts')).addDown,
       ls: async () => (await import('./commands/ls.ts')).addLs,
       status: async () => (await import('./commands/status.ts')).addStatus,
+      pressure: async () => (await import('./commands/pressure.ts')).addPressure,
       doctor: async () => (await import('./commands/doctor.ts')).addDoctor,
       'bug-report': async () => (await import('./commands/bug-report.ts')).addBugReport,
     },

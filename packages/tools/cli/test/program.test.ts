@@ -68,6 +68,7 @@ const commands = [
     'top',
     'top node',
     'top pods',
+    'pressure',
     'events',
     'trace',
     'trace pod',

@@ -30,6 +30,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   attach: ['kubus attach -it web'],
   'port-forward': ['kubus port-forward web 8080:80'],
   'top node': ['kubus top node'],
+  pressure: ['kubus pressure', 'kubus pressure --signal memory.available -o json'],
   'top pods': ['kubus top pods --sort-by memory'],
   'api-resources': ['kubus api-resources'],
   'image load': ['kubus image load app.tar', 'kubus image load layout.tar --name app:1'],

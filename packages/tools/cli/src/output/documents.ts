@@ -65,6 +65,17 @@ export const documents = {
   },
   NodeUsage: { commands: ['top node'], fields: { node: `name, ${usage}, capacityBytes`, cores: 'of the machine' } },
   PodUsageList: { commands: ['top pods'], fields: { items: `namespace, name, ${usage}, containers: name, ${usage}` } },
+  NodePressure: {
+    commands: ['pressure'],
+    fields: {
+      signals: 'signal, available and capacity (bytes, inodes or processes), readAt, perSecond: how it changes',
+      thresholds:
+        'signal, value, amount, graceSeconds, minimumReclaim, since: below it since, secondsLeft: at the present change',
+      conditions: 'what the node is short of',
+      transitionSeconds: 'how long a condition lasts after its last reason',
+      ranking: 'signal, pods in the order in which they go: ref, critical, exceeds, priority, used, requested; leftOut',
+    },
+  },
   PodTimeline: {
     commands: ['trace pod'],
     fields: {
