@@ -44,6 +44,8 @@ const telling = [
   'plugin',
   'reason',
   'message',
+  'decision.signal',
+  'failure.message',
   'error.code',
   'error.message',
   'code',

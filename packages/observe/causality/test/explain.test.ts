@@ -1,8 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { LocalBroker } from '@kubus/bus/testing';
-import { type ContainerStatus, type Pod, type PodStatus, type PodWork, podWork } from '@kubus/contracts';
+import {
+  type ContainerStatus,
+  type EvictionDecision,
+  type Pod,
+  type PodStatus,
+  type PodWork,
+  evictPod,
+  podWork,
+} from '@kubus/contracts';
 import { ManualClock } from '@kubus/ports/testing';
-import { type RecordedEvent, type WhyInput, evidenceOf, explain, recordedPod } from '../src/index.ts';
+import { type RecordedEvent, type WhyInput, decisionIn, evidenceOf, explain, recordedPod } from '../src/index.ts';
 
 const NOW = Date.UTC(2030, 0, 1, 0, 10);
 const AT = '2030-01-01T00:09:48Z';
@@ -47,6 +55,24 @@ const ended = (exitCode: number, more: object = {}) => ({ terminated: { exitCode
 const running = { running: { startedAt: AT } };
 const volumes = { ref, ready: false, volumes: {} };
 
+const MI = 1024 * 1024;
+const low = { reason: 'Evicted', message: 'The node was low on resource: memory. ' };
+const ranked = { ref, critical: false, exceeds: true, priority: 0, used: 300 * MI, requested: 0 };
+const met = { signal: 'memory.available', threshold: '100Mi', amount: 100 * MI, graceSeconds: 0 };
+const modest = { ...ranked, ref: { ...ref, name: 'modest', uid: 'u2' }, exceeds: false, used: 90 * MI };
+const decision: EvictionDecision = {
+  ...{ ...met, available: 90 * MI, capacity: 1000 * MI, readAt: AT, reclaimed: [] },
+  ranking: {
+    signal: 'memory.available',
+    pods: [{ ...ranked, ref: { ...ref, uid: 'u0' }, critical: true }, ranked, { ...modest, requested: 100 * MI }],
+    leftOut: 0,
+  },
+};
+const ofDisk: EvictionDecision = {
+  ...{ ...decision, signal: 'pid.available', threshold: '10%', available: 3, reclaimed: ['containers', 'images'] },
+  ranking: { signal: 'pid.available', pods: [{ ...ranked, exceeds: false, priority: 2, used: 7 }], leftOut: 0 },
+};
+
 const cases: readonly (readonly [string, WhyInput, string, string])[] = [
   [
     'not admitted',
@@ -63,6 +89,24 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
     }),
     'failed',
     'web has failed: it was evicted: Evicted: Usage of EmptyDir volume "a" exceeds 1Mi.',
+  ],
+  [
+    'evicted, of several',
+    input({ work: { work: 'evict', failure: low }, rest: { decision } }),
+    'failed',
+    'web has failed: it was evicted: Evicted: The node was low on resource: memory. memory.available was 90.0 MiB at 00:09:48, its threshold is 100Mi. It was the first of 2 pods that could go: it uses 300.0 MiB with 0 B requested at priority 0; next was default/modest, which uses 90.0 MiB with 100.0 MiB requested at priority 0.',
+  ],
+  [
+    'evicted, after something else was removed',
+    input({ work: { work: 'evict', failure: low }, rest: { decision: ofDisk } }),
+    'failed',
+    'web has failed: it was evicted: Evicted: The node was low on resource: memory. pid.available was 3 at 00:09:48, its threshold is 10%. Unused containers and images were removed first, which was not enough. It was the only pod that could go: it uses 7 at priority 2.',
+  ],
+  [
+    'evicted, and its containers exited with 0',
+    input({ work: { work: 'evict', failure: low }, status: { phase: 'Succeeded' } }),
+    'ended',
+    'web has ended well, every container exited with 0, but it was evicted: Evicted: The node was low on resource: memory.',
   ],
   [
     'being removed',
@@ -330,4 +374,17 @@ test('the message that says so is the newest one with the text, else the newest 
   const all = broker.said.map((message, index) => ({ seq: index + 1, stored: index, message }));
   expect(recordedPod(all)).toMatchObject({ work: { reason: 'another' }, isGone: true });
   expect(recordedPod([])).toBeUndefined();
+});
+
+test('the reasons of an eviction are those of the last request for this pod', async () => {
+  const broker = new LocalBroker('node0');
+  broker.join('sync-loop', new ManualClock()).bus.serve(evictPod, () => Promise.resolve({ evicted: true }));
+  const { bus } = broker.join('node-agent', new ManualClock());
+  const request = { ref, failure: low, graceSeconds: 1 };
+  await bus.call(evictPod, ref.uid, { ...request, decision: ofDisk });
+  await bus.call(evictPod, ref.uid, { ...request, decision });
+  await bus.call(evictPod, 'u2', { ...request, decision: ofDisk });
+  const messages = broker.said.map((message, index) => ({ seq: index + 1, stored: index, message }));
+  expect(decisionIn(messages, ref.uid)).toEqual(decision);
+  expect(decisionIn([], ref.uid)).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 import {
+  type EvictionDecision,
   type PodStatus,
   type PodVolumes,
   type PodWork,
@@ -13,6 +14,7 @@ import {
 import type { RecordedEvent } from '../recorded-events.ts';
 import { formatAge } from './age.ts';
 import { EVENT, WORKER, explainContainers, explainEnd, joined, stop } from './explain-containers.ts';
+import { whyThisPod } from './explain-eviction.ts';
 import type { Explanation } from './explanation.ts';
 
 const WORK = bareType(typeOf(podWork));
@@ -30,6 +32,8 @@ export interface WhyInput {
   readonly volumes: PodVolumes | undefined;
   /** Newest last. */
   readonly events: readonly RecordedEvent[];
+  /** Of an evicted pod: what the request to evict it said. */
+  readonly decision?: EvictionDecision | undefined;
   /** Why the node cannot run pods; empty: it can. */
   readonly nodeProblems: readonly string[];
   /** Milliseconds since the Unix epoch; undefined: the text does not say how long ago something was. */
@@ -44,7 +48,7 @@ export function explain(input: WhyInput): Explanation {
     const text = `${name} is known to the container runtime alone: no source of this node wants it (${work.reason}).`;
     return { state: 'ending', text, says: { type: WORK } };
   }
-  const refused = explainRefusal(work);
+  const refused = explainRefusal(input);
   if (refused !== undefined) return refused;
   const containers = { name, spec: work.pod?.spec, status: status ?? {}, error: input.worker?.error, events, now };
   const hasEnded = status?.phase === 'Succeeded' || status?.phase === 'Failed';
@@ -55,12 +59,20 @@ export function explain(input: WhyInput): Explanation {
   return explainStart(input) ?? explainContainers(containers);
 }
 
-function explainRefusal({ work, ref, failure }: PodWork): Explanation | undefined {
+function explainRefusal({ work: { work, ref, failure }, status, decision }: WhyInput): Explanation | undefined {
   if (work !== 'reject' && work !== 'evict') return undefined;
   const { reason = 'no reason is known', message = '' } = failure ?? {};
   const what = work === 'reject' ? 'was not admitted by the node' : 'was evicted';
-  const text = `${ref.name} has failed: it ${what}: ${stop(joined(reason, message))}`;
-  return { state: 'failed', text, says: { type: WORK, ...(message !== '' && { text: message }) } };
+  // A pod whose containers exit with 0 when they are stopped has not failed.
+  const hasSucceeded = work === 'evict' && status?.phase === 'Succeeded';
+  const how = hasSucceeded ? 'has ended well, every container exited with 0, but' : 'has failed:';
+  const why = decision === undefined ? '' : whyThisPod(decision, ref.uid);
+  const text = `${ref.name} ${how} it ${what}: ${stop(joined(reason, message))}${why}`;
+  return {
+    state: hasSucceeded ? 'ended' : 'failed',
+    text,
+    says: { type: WORK, ...(message !== '' && { text: message }) },
+  };
 }
 
 function explainRemoval({ work, isGone, status, worker, now }: WhyInput, end: Explanation | undefined): Explanation {

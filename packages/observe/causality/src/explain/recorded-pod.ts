@@ -12,6 +12,7 @@ import {
 import { recordedMessage } from '../recorded-message.ts';
 import { newestEvents } from '../recorded-events.ts';
 import { payloadOf } from '../summary.ts';
+import { decisionIn } from './explain-eviction.ts';
 import type { WhyInput } from './explain.ts';
 
 /** What a record says of a pod; undefined when it does not contain what sync-loop had to do with it. */
@@ -25,6 +26,7 @@ export function recordedPod(messages: readonly StoredMessage[]): Omit<WhyInput, 
     worker: lastOf(messages, podWorker).value,
     volumes: lastOf(messages, podVolumes).value,
     events: newestEvents(messages),
+    decision: decisionIn(messages, work.value.ref.uid),
   };
 }
 

@@ -1,4 +1,12 @@
-import { type Explanation, type WhyInput, evidenceOf, explain, newestEvents, recordedPod } from '@kubus/causality';
+import {
+  type Explanation,
+  type WhyInput,
+  decisionIn,
+  evidenceOf,
+  explain,
+  newestEvents,
+  recordedPod,
+} from '@kubus/causality';
 import { bareType, networkCondition, podVolumes, runtimeCondition } from '@kubus/contracts';
 import { readinessProblems } from '@kubus/node-status';
 import type { Command } from 'commander';
@@ -61,6 +69,7 @@ async function ofNode(link: NodeLink, { uid, messages }: PodRecord): Promise<Why
     ...{ work: pod.work, isGone: false, status: pod.status, worker: pod.worker, now },
     volumes: volumes.get(uid)?.value,
     events: newestEvents(messages),
+    decision: decisionIn(messages, uid),
     nodeProblems: readinessProblems({ condition, awaySince: undefined, network }, now),
   };
 }

@@ -1,7 +1,5 @@
 import type { EvictionRanking, NodeSignal, NodeThreshold, PressureReport, RankedPod } from '@kubus/contracts';
-import { SIGNALS, isSignal } from '@kubus/eviction';
-import { formatBytes } from '@kubus/images';
-import { formatAge } from '@kubus/causality';
+import { amount, formatAge, isOfBytes } from '@kubus/causality';
 import { formatTable } from '../output/table.ts';
 
 const NONE = '-';
@@ -74,13 +72,4 @@ function numbers(signal: string, { ref, exceeds, priority, used, requested }: Ra
     used === undefined ? 'unknown' : amount(signal, used),
     isOfBytes(signal) ? amount(signal, requested) : NONE,
   ];
-}
-
-/** A number of what this signal counts. */
-export function amount(signal: string, units: number): string {
-  return isOfBytes(signal) ? formatBytes(units) : String(units);
-}
-
-function isOfBytes(signal: string): boolean {
-  return isSignal(signal) && ['memory', 'ephemeral-storage'].includes(SIGNALS[signal].resource);
 }
