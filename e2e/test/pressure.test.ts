@@ -99,6 +99,12 @@ test('the pod that takes the memory is evicted, the others stay, and no restart 
   expect(evicted.status?.message).toContain('Threshold quantity: 400Mi');
   expect(seenEviction(node, evicted)).toEqual(goldenEviction('memory'));
 
+  const shown = await node.kubus('pressure');
+  expect(shown.stdout).toMatch(/^allocatableMemory\.available .* 400Mi /m);
+  expect(shown.stdout).toMatch(/^1 +default +modest +no +0 /m);
+  const why = await node.kubus('why', 'greedy');
+  expect(why.stdout).toMatch(/It was the first of 2 pods that could go: .*; next was default\/modest/);
+
   // The condition lasts, so that what replaces it is not admitted.
   create(pod('late'));
   const refused = await node.watch.waitForPod('late', hasFailed);
