@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -178,6 +179,38 @@ func (b *Bus) Complete(fact string) {
 	}
 	data, _ := json.Marshal(map[string]any{"keys": keys})
 	b.store(fact+".=complete."+encode(b.instance), fact+".complete/1", "", data, false, 0, nil)
+}
+
+// Serve publishes a fact for each pod, and every second what has changed of it: what answer says of the pod's work and the runtime's state of it.
+func (b *Bus) Serve(service, fact string, answer func(work, state Message) any) {
+	pods, states, shares := b.Follow("sync.fact.pod"), b.Follow("runtime.fact.pod"), b.Follow("node.fact.share")
+	published := map[string]any{}
+	for round := 0; ; round++ {
+		var share struct{ Term int }
+		if one, ok := shares.Get(service); ok {
+			must(json.Unmarshal(one.Data, &share))
+		}
+		for _, work := range pods.All() {
+			if state, ok := states.Get(work.Key); ok {
+				if value := answer(work, state); !reflect.DeepEqual(published[work.Key], value) {
+					published[work.Key] = value
+					b.Put(fact, work.Key, work.Key, value, share.Term, state, work)
+				}
+			}
+		}
+		for uid := range published {
+			if _, ok := pods.Get(uid); !ok {
+				delete(published, uid)
+				b.Put(fact, uid, uid, nil, share.Term)
+			}
+		}
+		if round == 0 {
+			b.Complete(fact)
+			b.Announce(service)
+			fmt.Println("serving")
+		}
+		time.Sleep(time.Second)
+	}
 }
 
 // Announce says that this instance serves.
