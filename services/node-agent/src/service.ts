@@ -20,6 +20,7 @@ import { NodeAgent, type NodeAgentOptions } from './node/node-agent.ts';
 import { NodeStartup } from './node/node-startup.ts';
 import { ActivePods } from './pressure/active-pods.ts';
 import { Eviction } from './pressure/eviction.ts';
+import { MemoryNotices } from './pressure/memory-notices.ts';
 import { OomWatch } from './pressure/oom-watch.ts';
 import { PressureQuery } from './pressure/pressure-query.ts';
 import { PressureWatch } from './pressure/pressure-watch.ts';
@@ -43,7 +44,7 @@ export const nodeAgent: ServiceDefinition = {
     else {
       member = startMember(context, apiServer, devices, {
         problem: () => shutdown?.problem,
-        pressure: () => pressure.pressure,
+        pressure: () => pressure.watch.pressure,
       });
     }
     return {
@@ -87,10 +88,15 @@ function startShutdown(
 /** How old what is known of the layers of containers may be when a pod is measured, in milliseconds. */
 const LAYERS_MS = 10_000;
 
+interface Pressure {
+  readonly watch: PressureWatch;
+  readonly stop: () => void;
+}
+
 async function startPressure(
   { config, bus, clock, logger, metrics }: ServiceContext,
   changed: () => void,
-): Promise<PressureWatch> {
+): Promise<Pressure> {
   const { hard, soft, softGracePeriod, minimumReclaim, ofAllocatable, transitionMs, maxPodGraceSeconds } =
     config.eviction;
   const settings = {
@@ -114,13 +120,18 @@ async function startPressure(
     events: new EventRecorder({ bus, clock, rate: config.events }).ofNode(nodeAgentEvent),
   });
   eviction.show(metrics);
-  const watch = new PressureWatch({
+  const notices = new MemoryNotices({
+    ...{ logger, program: config.eviction.memoryWatch, folders: signals.memoryFolders },
+    reached: () => watch.look(),
+  });
+  const watch: PressureWatch = new PressureWatch({
     ...{ bus, clock, logger, thresholds, transitionMs, changed },
     read: () => signals.read(),
     relieve: (need) => eviction.relieve(need),
     ...(config.eviction.storageLimits && {
       enforceLimits: (disks, signal) => eviction.enforceLimits(disks, signal),
     }),
+    waitFor: (reading, all) => notices.waitFor(reading, all),
   });
   new PressureQuery({
     bus,
@@ -128,7 +139,13 @@ async function startPressure(
     view: () => watch.view(),
     rank: (signal, where) => eviction.rank(signal, where),
   });
-  return watch;
+  return {
+    watch,
+    stop: () => {
+      watch.stop();
+      notices.stop();
+    },
+  };
 }
 
 function watchKills({ config, bus, clock, logger }: ServiceContext): OomWatch {

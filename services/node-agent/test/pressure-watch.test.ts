@@ -68,6 +68,30 @@ test('a failed reading changes nothing, and the next one counts', async () => {
   watch.stop();
 });
 
+test('a reading that is asked for is made a second after the last one, and counts as one of the others', async () => {
+  const { clock, published, found, watch } = watched({ 'imagefs.available': '15%' });
+  await settled();
+  found.percent = 1;
+  watch.look();
+  await settled();
+  expect(found.reads).toBe(1);
+  await clock.advance(1_000);
+  await settled();
+  expect([found.reads, published.at(-1)]).toEqual([2, ['DiskPressure']]);
+  await clock.advance(5_000);
+  watch.look();
+  watch.look();
+  await settled();
+  expect(found.reads).toBe(3);
+  await clock.advance(9_999);
+  await settled();
+  expect(found.reads).toBe(3);
+  await clock.advance(1);
+  await settled();
+  expect(found.reads).toBe(4);
+  watch.stop();
+});
+
 test('without thresholds nothing is read', async () => {
   const { clock, published, found, watch } = watched({});
   await settled();

@@ -1,5 +1,6 @@
 export { CgroupReader, type ReadOptions } from './cgroup-reader.ts';
 export { CgroupError, handDownFromTop } from './cgroup-maker.ts';
+export { MemoryWatch } from './memory-watch.ts';
 export { missingCgroup } from './missing-cgroup.ts';
 export { type CgroupMounts, cgroupHierarchies, cgroupMounts, cgroupTree, removeFolders } from './hierarchies.ts';
 export { KeptFiles, textOf } from './kept-files.ts';

@@ -5,6 +5,7 @@ import type { FileSystemReading } from '@kubus/node-metrics';
 import { type Clock, type Logger, toError } from '@kubus/ports';
 import type { NodeConfig } from '@kubus/service-kit';
 import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Cached } from './cached.ts';
 import { HostFigures } from './host-figures.ts';
 import { type RuntimeFileSystems, runtimeFileSystems } from './storage-figures.ts';
@@ -37,12 +38,14 @@ export class NodeSignals {
   readonly #options: NodeSignalsOptions;
   readonly #host: HostFigures;
   readonly #cgroups: CgroupReader;
+  readonly #memoryFolder: string;
   readonly #places: Cached<RuntimeFileSystems>;
 
-  private constructor(options: NodeSignalsOptions, cgroups: CgroupReader) {
+  private constructor(options: NodeSignalsOptions, cgroups: CgroupReader, memoryFolder: string) {
     const { bus, clock, logger } = options;
     this.#options = options;
     this.#cgroups = cgroups;
+    this.#memoryFolder = memoryFolder;
     this.#host = new HostFigures({ proc: '/proc', root: '' }, clock);
     this.#places = new Cached({
       ...{ clock, countsMs: PLACES_MS, waitMs: ANSWER_MS, ask: () => runtimeFileSystems(bus, clock) },
@@ -53,7 +56,17 @@ export class NodeSignals {
   static async start(options: NodeSignalsOptions): Promise<NodeSignals> {
     const { pods, runtime } = options.config;
     const mounts = await cgroupMounts();
-    return new NodeSignals(options, new CgroupReader({ root: runtime.cgroupRoot, driver: pods.cgroupDriver, mounts }));
+    const cgroups = new CgroupReader({ root: runtime.cgroupRoot, driver: pods.cgroupDriver, mounts });
+    return new NodeSignals(options, cgroups, mounts.controllers.get('memory') ?? '');
+  }
+
+  /** The control groups whose use of memory the signals of memory are about: their folders. */
+  get memoryFolders(): { readonly 'memory.available': string; readonly 'allocatableMemory.available': string } {
+    const [tier = '/'] = this.#cgroups.tiers();
+    return {
+      'memory.available': this.#memoryFolder,
+      'allocatableMemory.available': join(this.#memoryFolder, tier),
+    };
   }
 
   async read(): Promise<SignalReading> {

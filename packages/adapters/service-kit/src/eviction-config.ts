@@ -14,6 +14,8 @@ export const evictionSchema = z.strictObject({
   transitionMs: z.number().nonnegative().default(300_000),
   /** The longest grace period of a pod that is evicted by a soft threshold, in seconds (evictionMaxPodGracePeriod). */
   maxPodGraceSeconds: z.int().nonnegative().default(0),
+  /** The native program that waits for the kernel to say that memory is short (kernelMemcgNotification). Omitted: nothing does. */
+  memoryWatch: z.string().optional(),
   /** Pods that exceed their limits of ephemeral-storage are evicted (localStorageCapacityIsolation). */
   storageLimits: z.boolean().default(true),
 });

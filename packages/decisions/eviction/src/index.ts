@@ -8,5 +8,5 @@ export { type Ranked, inOrder, rank, rankingOf } from './rank.ts';
 export { type Reclaimable, reclaimableFor } from './reclaim.ts';
 export { type Observation, type Observations, SIGNALS, type Signal, isSignal } from './signals.ts';
 export { hasStorageLimit, storageExcess } from './storage-limits.ts';
-export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds } from './thresholds.ts';
+export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds, roomFor } from './thresholds.ts';
 export { graceOf, pressureFailure } from './verdict.ts';

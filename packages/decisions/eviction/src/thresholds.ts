@@ -81,6 +81,15 @@ export function isMet(threshold: Threshold, observed: Observation, enforcesRecla
   return amountOf(value, observed).nano + more > BigInt(observed.available) * NANO;
 }
 
+/** How many bytes more may be used until the first of the thresholds of a signal is met that is not met yet; undefined: none is left. */
+export function roomFor(signal: Signal, thresholds: readonly Threshold[], observed: Observation): bigint | undefined {
+  const left = thresholds
+    .filter((one) => one.signal === signal)
+    .map(({ value }) => BigInt(observed.available) - amountOf(value, observed).nano / NANO)
+    .filter((bytes) => bytes >= 0n);
+  return left.length === 0 ? undefined : left.reduce((least, bytes) => (bytes < least ? bytes : least));
+}
+
 /** The same value for thresholds that are the same in the reference's sense; the minimum reclaim is no part of it. */
 export function thresholdKey({ signal, value, graceMs }: Threshold): string {
   return `${signal} ${graceMs} ${'quantity' in value ? String(value.quantity.nano) : `${value.share}%`}`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { formatQuantity } from '@kubus/contracts';
-import { type Threshold, type ThresholdSettings, parseThresholds, withContainerFs } from '../src/index.ts';
+import { type Threshold, type ThresholdSettings, parseThresholds, roomFor, withContainerFs } from '../src/index.ts';
 import { amountOf } from '../src/thresholds.ts';
 
 const none: ThresholdSettings = {
@@ -40,6 +40,20 @@ test('the hard threshold of memory counts within the limit of all pods, too', ()
   };
   expect(parse(settings, true).map(shown).at(-1)).toBe('allocatableMemory.available<1Mi, reclaim 3Mi');
   expect(parse({ evictionHard: { 'memory.available': '0%' } }, true)).toEqual([]);
+});
+
+test.each([
+  [500, 200n],
+  [300, 0n],
+  [299, 199n],
+  [99, undefined],
+])('with %d bytes left, the first threshold that is not met is %s away', (available, room) => {
+  const thresholds = parse({
+    evictionHard: { 'memory.available': '10%', 'pid.available': '1' },
+    evictionSoft: { 'memory.available': '300' },
+    evictionSoftGracePeriod: { 'memory.available': '1m' },
+  });
+  expect(roomFor('memory.available', thresholds, { available, capacity: 1000, atMs: 0 })).toBe(room);
 });
 
 describe('settings that cannot be used are refused with the words of the reference', () => {

@@ -144,7 +144,7 @@ export const fieldTable = {
   allowedUnsafeSysctls: plain(strings, [], honoured),
   volumePluginDir: plain(string, '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/', noEffect),
   providerID: plain(string, '', honoured),
-  kernelMemcgNotification: plain(bool, false, noEffect),
+  kernelMemcgNotification: plain(bool, false, partly('with cgroup v1; with v2 the signals are read every 10 s')),
   logging: {
     format: plain(string, 'text', honoured),
     flushFrequency: plain(duration, 5 * SECOND, partly('every line is written at once')),

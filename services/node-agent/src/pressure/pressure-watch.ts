@@ -13,8 +13,9 @@ import type { SignalReading } from '@kubus/node-usage';
 import { type Clock, type Logger, sleep, toError } from '@kubus/ports';
 import type { Eviction, Need } from './eviction.ts';
 
-/** How often the signals are read, in milliseconds (behaviour:eviction, loop). */
+/** How often the signals are read, in milliseconds (behaviour:eviction, loop), and the least time between two readings that are asked for. */
 const EVERY_MS = 10_000;
+const LEAST_MS = 1_000;
 
 /** How many readings are kept, to see how the signals change: those of the last minute. */
 const KEPT = 7;
@@ -30,6 +31,8 @@ export interface PressureWatchOptions {
   readonly changed: () => void;
   /** Reclaims what is missing. Resolves with whether a pod was evicted, after which the signals are read again at once. */
   readonly relieve: (need: Need) => Promise<boolean>;
+  /** Called with each reading and the thresholds of the node: what to wait for until the next one. */
+  readonly waitFor?: ((reading: Observations, thresholds: readonly Threshold[]) => void) | undefined;
   /** The same for pods that exceed what they may use of the disk. Omitted: their limits are not enforced. */
   readonly enforceLimits?: Eviction['enforceLimits'] | undefined;
 }
@@ -55,6 +58,8 @@ export class PressureWatch {
   /** No container of a pod that has ended is to be kept. */
   #removesEnded = false;
   #cause: Cause | undefined;
+  #isDue = false;
+  #wake: () => void = () => undefined;
   /** Thresholds of which the signal could not be read. */
   #unread = '';
 
@@ -81,8 +86,26 @@ export class PressureWatch {
     this.#stopping.abort();
   }
 
+  /** Memory has become short: the signals are read now, or a second after the last time. */
+  look(): void {
+    this.#isDue = true;
+    this.#wake();
+  }
+
+  /** Until the next reading. */
+  async #rest(): Promise<void> {
+    const { clock } = this.#options;
+    const { signal } = this.#stopping;
+    await sleep(clock, LEAST_MS, signal);
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (!this.#isDue) await sleep(clock, EVERY_MS - LEAST_MS, AbortSignal.any([signal, woken.signal]));
+    this.#wake = () => undefined;
+    this.#isDue = false;
+  }
+
   async #run(): Promise<void> {
-    const { clock, logger, thresholds, enforceLimits } = this.#options;
+    const { logger, thresholds, enforceLimits } = this.#options;
     const { signal } = this.#stopping;
     if (thresholds.length === 0) this.#publish([]);
     const isIdle = thresholds.length === 0 && enforceLimits === undefined;
@@ -92,18 +115,19 @@ export class PressureWatch {
       } catch (error) {
         logger.error({ err: toError(error) }, 'Eviction manager: failed to synchronize');
       }
-      await sleep(clock, EVERY_MS, signal);
+      await this.#rest();
     }
   }
 
   /** True when the next one is to follow at once. */
   async #pass(): Promise<boolean> {
-    const { thresholds, read, enforceLimits } = this.#options;
+    const { thresholds, read, enforceLimits, waitFor } = this.#options;
     const { signal } = this.#stopping;
     if (thresholds.length === 0) return (await enforceLimits?.(async () => (await read()).disks, signal)) === true;
     const reading = await read();
     this.#readings = [...this.#readings, reading].slice(-KEPT);
     const assessed = this.#assess(reading);
+    waitFor?.(reading.observations, thresholds);
     if ((await enforceLimits?.(() => Promise.resolve(reading.disks), signal)) === true) return true;
     return this.#relieve(reading, assessed);
   }

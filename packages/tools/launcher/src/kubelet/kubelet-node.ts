@@ -115,6 +115,7 @@ export class KubeletNode {
       relay: natives.relay,
       streamRelay: natives.streamRelay,
       mountHelper: natives.mountHelper,
+      memoryWatch: mounts.version === 1 ? natives.memoryWatch : undefined,
       runtime: socket,
       handler,
       cgroupDriver,

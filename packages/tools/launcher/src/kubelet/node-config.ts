@@ -26,6 +26,8 @@ export interface NodeParts {
   readonly streamRelay: string;
   /** The helper that makes volume-manager's mounts. */
   readonly mountHelper: string;
+  /** The program that waits for the kernel to say that memory is short; undefined: this kernel does not. */
+  readonly memoryWatch: string | undefined;
   /** The container runtime's socket. */
   readonly runtime: string;
   /** The runtime handler whose network cni-bridge sets up; undefined: the runtime has no such handler. */
@@ -129,7 +131,10 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
       kubeCgroup: config.kubeReservedCgroup,
       qosMemoryPercent: settings.podMemory.reservedPercent,
     },
-    eviction: eviction(config, flags),
+    eviction: {
+      ...eviction(config, flags),
+      ...(config.kernelMemcgNotification && parts.memoryWatch !== undefined && { memoryWatch: parts.memoryWatch }),
+    },
     systemCgroups: {
       kubelet: parts.agentCgroup,
       kubeletStartedAtMs: parts.startedAtMs,

@@ -17,6 +17,7 @@ const streamRelaySource = fileURLToPath(
 const mountHelperSource = fileURLToPath(
   new URL('../../../../adapters/filesystem/native/mount-helper.c', import.meta.url),
 );
+const memoryWatchSource = fileURLToPath(new URL('../../../../adapters/cgroup/native/memory-watch.c', import.meta.url));
 const sdNotifySource = fileURLToPath(new URL('../../native/sd-notify.c', import.meta.url));
 const holdLockSource = fileURLToPath(new URL('../../native/hold-lock.c', import.meta.url));
 const keepServiceSource = fileURLToPath(new URL('../../native/keep-service.c', import.meta.url));
@@ -34,6 +35,8 @@ export interface Natives {
   readonly streamRelay: string;
   /** Makes the mounts of volume-manager. */
   readonly mountHelper: string;
+  /** Waits for the kernel to say that memory is short. */
+  readonly memoryWatch: string;
   /** Holds the lock on a file. */
   readonly holdLock: string;
   /** Process 1 of a service's container. */
@@ -44,7 +47,7 @@ export interface Natives {
 
 /** Compiles the native programs into `cache`; programs that are there already are not compiled again. */
 export async function compileNatives(cache: string): Promise<Natives & { shim: string }> {
-  const [shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, holdLock, keepService, checkService] =
+  const [shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, memoryWatch, holdLock, keepService, checkService] =
     await Promise.all([
       compileStatic(shimSource, cache, shimParts),
       compileStatic(relaySource, cache),
@@ -52,11 +55,23 @@ export async function compileNatives(cache: string): Promise<Natives & { shim: s
       compileStatic(dnsRelaySource, cache),
       compileStatic(streamRelaySource, cache),
       compileStatic(mountHelperSource, cache),
+      compileStatic(memoryWatchSource, cache),
       compileStatic(holdLockSource, cache),
       compileStatic(keepServiceSource, cache),
       compileStatic(checkServiceSource, cache),
     ]);
-  return { shim, relay, portRelay, dnsRelay, streamRelay, mountHelper, holdLock, keepService, checkService };
+  return {
+    shim,
+    relay,
+    portRelay,
+    dnsRelay,
+    streamRelay,
+    mountHelper,
+    memoryWatch,
+    holdLock,
+    keepService,
+    checkService,
+  };
 }
 
 /**

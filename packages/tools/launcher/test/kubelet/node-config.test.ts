@@ -17,6 +17,7 @@ const parts = {
   relay: '/relay',
   streamRelay: '/stream-relay',
   mountHelper: '/mount-helper',
+  memoryWatch: '/memory-watch',
   runtime: '/run/containerd/containerd.sock',
   handler: undefined,
   cgroupDriver: 'systemd',
@@ -79,6 +80,7 @@ describe('the configuration of the services', () => {
     ['podPidsLimit: 100\nallowedUnsafeSysctls: [net.x]', [], { pods: { pidsLimit: 100, unsafeSysctls: ['net.x'] } }],
     ['seccompDefault: true', [], { pods: { seccompDefault: true } }],
     ['', ['--seccomp-default'], { pods: { seccompDefault: true } }],
+    ['kernelMemcgNotification: true', [], { eviction: { memoryWatch: '/memory-watch' } }],
     ['podLogsDir: /logs/of/pods', [], { pods: { logs: '/logs/of/pods', logLinks: '/var/log/containers' } }],
     [
       '',
