@@ -7,6 +7,7 @@ import {
   startCommand,
   startRuntime,
   testCache,
+  removeLogLinks,
 } from '@kubus/harness';
 import { type NodeDir, POD_CIDR, endProcesses, findCniPlugins, findProcesses, podNetwork } from '@kubus/launcher';
 import { callCriOnce, compileStatic } from '@kubus/node-images';
@@ -117,6 +118,7 @@ export class KubeletMachine {
     const root = join(this.folder, 'kubelet/kubus');
     await endProcesses(await findProcesses(root, join(root, 'none')), 1_000);
     await this.#manager.end();
+    await removeLogLinks(join(this.folder, 'logs/pods'));
     await this.runtime.stop();
   }
 }

@@ -21,6 +21,7 @@ beforeAll(async () => {
   const own = await machine.configure({
     clusterDomain: 'of.the.file',
     maxPods: 5,
+    kernelMemcgNotification: true,
     kubeletCgroups: `${machine.runtime.dir.cgroupRoot}/agent`,
     featureGates: { QOSReserved: true },
     qosReserved: { memory: '50%' },
@@ -95,6 +96,8 @@ test('writes every line as klog does, those of the services too', () => {
   const klog = /^[IWE]\d{4} \d{2}:\d{2}:\d{2}\.\d{6} +\d+ [a-z-]+:\d+\] ".*"( [\w.]+=\S.*)?$/;
   const all = lines(agent);
   expect(all.filter((line) => !klog.test(line))).toEqual([]);
+  // With cgroup v1 the kernel is asked, and it answers for the machine and for all pods.
+  expect(all.filter((line) => line.includes('the kernel does not say when memory is short'))).toEqual([]);
   for (const source of ['kubelet', 'nats-server', 'cri-bridge', 'pod-workers', 'config-sources']) {
     expect(all.some((line) => line.includes(` ${source}:0] `))).toBe(true);
   }

@@ -7,9 +7,10 @@ import {
   startCommand,
   startRuntime,
   testNode,
+  removeLogLinks,
 } from '@kubus/harness';
 import { isReady } from '@kubus/kube-fixture';
-import { readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { upInCluster } from '../cluster-bench-node.ts';
 import { agentProcesses } from '../process-usage.ts';
@@ -75,15 +76,6 @@ export async function startKubelet(plane: ControlPlane, program: string): Promis
   } catch (error) {
     await stop();
     throw error;
-  }
-}
-
-/** The kubelet removes its links to logs only some time after the containers. */
-async function removeLogLinks(logs: string): Promise<void> {
-  const folder = '/var/log/containers';
-  for (const name of await readdir(folder)) {
-    const path = join(folder, name);
-    if ((await readlink(path)).startsWith(`${logs}/`)) await rm(path);
   }
 }
 

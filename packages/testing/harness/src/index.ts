@@ -6,6 +6,7 @@ export { type DockerPrograms, findDocker } from './docker/docker-programs.ts';
 export { makeNodeImages, nodeImages } from './docker/node-images.ts';
 export { type LabelledRuns } from './event-log.ts';
 export { type Outcome, type RunningCommand, checkout, kubusProgram, startCommand } from './kubus-command.ts';
+export { removeLogLinks } from './log-links.ts';
 export { takeNodeSnapshot } from './leaks.ts';
 export type { NodeMessage } from './node-messages.ts';
 export { type WatchedPod, isReady } from './node-watch.ts';
