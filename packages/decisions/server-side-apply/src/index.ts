@@ -1,0 +1,2 @@
+export { applyPatch } from './apply.ts';
+export { updateManagedFields } from './update.ts';
