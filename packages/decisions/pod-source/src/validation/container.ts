@@ -37,7 +37,8 @@ export function checkContainers(pod: Pod, volumes: KnownVolumes, path: FieldPath
   }
 }
 
-function checkContainer(
+/** Checks what holds for a container of each kind; names across containers are not among it. */
+export function checkContainer(
   container: Container,
   pod: Pod,
   volumes: KnownVolumes,

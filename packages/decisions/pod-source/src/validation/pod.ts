@@ -1,5 +1,6 @@
 import type { Pod, PodSpec } from '@kubus/contracts';
 import { checkContainers } from './container.ts';
+import { checkEphemeralContainers } from './ephemeral-container.ts';
 import { type FieldError, FieldErrors, FieldPath } from './field.ts';
 import { checkPodMeta } from './metadata.ts';
 import { dnsLabel, dnsSubdomain, inRange, qualifiedName } from './names.ts';
@@ -20,10 +21,20 @@ const MAX_INT32 = 2147483647;
  */
 export function validatePod(pod: Pod, at: FieldPath = FieldPath.root): readonly FieldError[] {
   const errors = new FieldErrors();
+  checkPod(pod, at, errors);
+  if ((pod.spec.ephemeralContainers ?? []).length > 0) {
+    errors.forbidden(at.child('spec', 'ephemeralContainers'), 'cannot be set on create');
+  }
+  return errors.list;
+}
+
+/** Checks what holds for a pod whenever it is written. */
+export function checkPod(pod: Pod, at: FieldPath, errors: FieldErrors): void {
   const path = at.child('spec');
   checkPodMeta(pod.metadata, at.child('metadata'), errors);
   const volumes = checkVolumes(pod, path.child('volumes'), errors);
   checkContainers(pod, volumes, path, errors);
+  checkEphemeralContainers(pod, volumes, path.child('ephemeralContainers'), errors);
   checkResourceClaims(pod.spec, path.child('resourceClaims'), errors);
   checkPodResources(pod.spec, path.child('resources'), errors);
   checkOverhead(pod.spec.overhead, path.child('overhead'), errors);
@@ -32,7 +43,6 @@ export function validatePod(pod: Pod, at: FieldPath = FieldPath.root): readonly 
   checkNetwork(pod.spec, path, errors);
   checkScheduling(pod.spec, path, errors);
   checkSpecFields(pod.spec, path, errors);
-  return errors.list;
 }
 
 function checkSpecFields(spec: PodSpec, path: FieldPath, errors: FieldErrors): void {
@@ -52,9 +62,6 @@ function checkSpecFields(spec: PodSpec, path: FieldPath, errors: FieldErrors): v
   for (const [i, { conditionType }] of (spec.readinessGates ?? []).entries()) {
     const at = path.child('readinessGates').index(i).child('conditionType');
     errors.each(at, conditionType, qualifiedName(conditionType));
-  }
-  if ((spec.ephemeralContainers ?? []).length > 0) {
-    errors.forbidden(path.child('ephemeralContainers'), 'cannot be set on create');
   }
   if (spec.os !== undefined) errors.oneOf(path.child('os', 'name'), spec.os.name, ['linux', 'windows']);
 }

@@ -69,16 +69,17 @@ function checkOwnUsers(spec: PodSpec, path: FieldPath, errors: FieldErrors): voi
   }
 }
 
-const appArmorKey = 'container.apparmor.security.beta.kubernetes.io/';
+/** What older manifests' annotations with an AppArmor profile begin with; the container's name follows. */
+export const APP_ARMOR_KEY = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Older manifests specify AppArmor profiles in annotations, which must be well formed and must not contradict the fields. */
 export function checkAppArmorAnnotations(pod: Pod, path: FieldPath, errors: FieldErrors): void {
   const { initContainers = [], containers } = pod.spec;
   const all = new Map([...initContainers, ...containers].map((container) => [container.name, container]));
   for (const [key, value] of Object.entries(pod.metadata.annotations ?? {})) {
-    if (!key.startsWith(appArmorKey)) continue;
+    if (!key.startsWith(APP_ARMOR_KEY)) continue;
     const at = path.child('metadata', 'annotations').key(key);
-    const name = key.slice(appArmorKey.length);
+    const name = key.slice(APP_ARMOR_KEY.length);
     const container = all.get(name);
     if (container === undefined) errors.invalid(at, name, 'container not found');
     if (!['', 'runtime/default', 'unconfined'].includes(value) && !value.startsWith('localhost/')) {
