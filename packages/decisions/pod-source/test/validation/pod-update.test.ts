@@ -1,29 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Pod } from '@kubus/contracts';
-import { decodeManifest, defaultPod, validateEphemeralContainers, validatePodUpdate } from '../../src/index.ts';
-
-interface Parts {
-  readonly spec?: object;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly container?: object;
-}
-
-/** A pod that is valid except for the given parts, with its defaults. */
-function pod({ spec, annotations, container }: Parts = {}): Pod {
-  const manifest = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'p', namespace: 'default', uid: 'u', annotations },
-    spec: { containers: [{ name: 'c', image: 'i', ...container }], ...spec },
-  };
-  const { pods, errors } = decodeManifest(JSON.stringify(manifest));
-  const [decoded] = pods;
-  if (decoded === undefined || errors.length > 0) throw new Error(JSON.stringify(errors));
-  return defaultPod(decoded.pod);
-}
-
-const texts = (errors: ReturnType<typeof validatePodUpdate>): string[] =>
-  errors.map(({ path, message }) => `${path.toString()}: ${message}`);
+import { validateEphemeralContainers, validatePodUpdate } from '../../src/index.ts';
+import { type Parts, pod, texts } from './manifest-pod.ts';
 
 const forbidden = (...fields: string[]): string =>
   `spec: Forbidden: pod updates may not change fields other than \`spec.containers[*].image\`,\`spec.initContainers[*].image\`,\`spec.activeDeadlineSeconds\`,\`spec.tolerations\` (only additions to existing tolerations),\`spec.terminationGracePeriodSeconds\` (allow it to be set to 1 if it was previously negative)\n${fields.join('\n')}`;
