@@ -46,13 +46,9 @@ const kubectl = 'kubectl';
  */
 export function applyPatch(apply: Apply): ApplyResult {
   const { apiVersion, kind, live, patch } = apply;
-  const wanted = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`;
-  const given =
-    `${textOf(patch['apiVersion'])}/`.split('/').length > 2
-      ? textOf(patch['apiVersion'])
-      : `/${textOf(patch['apiVersion'])}`;
-  if (`${given}, Kind=${textOf(patch['kind'])}` !== wanted)
-    return { outcome: 'refused', code: 400, message: `invalid object type: ${given}, Kind=${textOf(patch['kind'])}` };
+  const wanted = kindText(apiVersion, kind);
+  const given = kindText(textOf(patch['apiVersion']), textOf(patch['kind']));
+  if (given !== wanted) return { outcome: 'refused', code: 400, message: `invalid object type: ${given}` };
   const metadata = asObject(patch['metadata']);
   if (isList(metadata['managedFields']))
     return { outcome: 'refused', code: 400, message: 'metadata.managedFields must be nil' };
@@ -72,6 +68,10 @@ export function applyPatch(apply: Apply): ApplyResult {
     return { outcome: 'refused', code: 500, message: `failed to decode managed fields: ${error.message}` };
   }
 }
+
+/** Group, version and kind as messages have them: `/v1, Kind=Pod`. */
+const kindText = (apiVersion: string, kind: string): string =>
+  `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`;
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 
