@@ -1,6 +1,6 @@
 import { Bus, DirectDelivery, type DirectDeliveryOptions, MessageCosts } from '@kubus/bus';
 import { connectNats, readSeed } from '@kubus/bus-nats';
-import { type AnyFact, type ServiceName, contractsOf, serviceContracts, typeOf } from '@kubus/contracts';
+import { type AnyFact, type ServiceName, contractsOf, serviceContracts, serviceNames, typeOf } from '@kubus/contracts';
 import { type Calls, type Core, JournalingInstance, type Outside, type RunningCore, runCore } from '@kubus/journal';
 import { type Clock, type Ids, KubusError, type Logger, toError } from '@kubus/ports';
 import { join } from 'node:path';
@@ -18,6 +18,7 @@ import { type NodeConfig, readNodeConfig, unknownFields } from './node-config.ts
 import { withOwnLevel } from './own-level.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { Reserve } from './reserve.ts';
+import { ServiceGroup, followElsewhere } from './service-group.ts';
 import { type Slot, claimSlot } from './slot.ts';
 import { version } from './version.ts';
 
@@ -70,23 +71,23 @@ export interface ServiceDefinition {
 }
 
 /**
- * Runs services in this process: reads `--config FILE`, `--slot N` (default 0) and `--services A,B` (default: all of them that the node has),
- * and serves until SIGTERM or SIGINT.
+ * Runs services in this process: reads `--config FILE`, `--slot N` (default 0), `--services A,B` (default: all of them that the node has) and
+ * `--elsewhere A` (those of them that another process runs at first), and serves until SIGTERM or SIGINT. The process that started this one
+ * can move services out and back, see {@link followElsewhere}.
  * An error at start is one log line and exit code 1.
  */
 export async function runServices(definitions: readonly ServiceDefinition[]): Promise<void> {
   const names = definitions.map(({ name }) => name).join(',');
   const report = (error: unknown, what: string) =>
     createLogger({ service: names, instance: names, level: 'info' }).error({ err: toError(error) }, what);
-  const running: RunningService[] = [];
+  let group: ServiceGroup | undefined;
   const end = () => {
-    const stopping = Promise.all(running.map((service) => service.stop()));
-    void endAfter(stopping, (error) => report(error, 'did not end cleanly'));
+    void endAfter(group?.stop() ?? Promise.resolve(), (error) => report(error, 'did not end cleanly'));
   };
   process.once('SIGTERM', end);
   process.once('SIGINT', end);
   try {
-    const { config: file, slot, services: named } = parseArguments();
+    const { config: file, slot, services: named, elsewhere } = parseArguments();
     const { config: read, unknown } = readNodeConfig(file);
     const config = withOwnLevel(read, process.env['KUBUS_LOG_LEVEL']);
     if (unknown.length > 0) {
@@ -98,15 +99,28 @@ export async function runServices(definitions: readonly ServiceDefinition[]): Pr
     const others = present.map(({ name }) => name).filter((name) => !services.includes(name));
     // A replay starts from the text of messages, which differs from a value that was not parsed.
     const isDirect = services.length > 1 && !config.journal;
-    const direct = isDirect ? directDelivery(config, { services, others, slot }) : undefined;
-    const start = async (definition: ServiceDefinition) => {
-      running.push(await runService(definition, config, slot, direct));
+    const direct = isDirect ? directDelivery(config, { services, others, slot, elsewhere }) : undefined;
+    group = new ServiceGroup({
+      services,
+      direct,
+      start: (name) => runService(definitionOf(own, name), config, slot, direct),
+    });
+    await group.setElsewhere(elsewhere);
+    const failed = (error: unknown) => {
+      report(error, 'cannot move a service');
+      return endProcess(1);
     };
-    await Promise.all(own.map(start));
+    followElsewhere(process, group, failed);
   } catch (error) {
     report(error, 'cannot start');
     await endProcess(1);
   }
+}
+
+function definitionOf(definitions: readonly ServiceDefinition[], name: ServiceName): ServiceDefinition {
+  const found = definitions.find((definition) => definition.name === name);
+  if (found === undefined) throw new KubusError('usage', `this program has no service ${name}`);
+  return found;
 }
 
 /** CPU time of this thread, in microseconds. */
@@ -115,22 +129,33 @@ function cpuMicros(): number {
   return user + system;
 }
 
-function parseArguments(): { config: string; slot: number; services: readonly string[] | undefined } {
+function parseArguments(): {
+  config: string;
+  slot: number;
+  services: readonly string[] | undefined;
+  elsewhere: ServiceName[];
+} {
   const options = {
     config: { type: 'string' },
     slot: { type: 'string', default: '0' },
     services: { type: 'string' },
+    elsewhere: { type: 'string', default: '' },
   } as const;
-  const { config, slot, services } = parseArgs({ options }).values;
+  const { config, slot, services, elsewhere } = parseArgs({ options }).values;
   if (config === undefined) throw new KubusError('usage', '--config FILE is missing');
   if (!/^\d+$/.test(slot)) throw new KubusError('usage', `--slot ${slot} is not a number`);
-  return { config, slot: Number(slot), services: services?.split(',') };
+  return {
+    config,
+    slot: Number(slot),
+    services: services?.split(','),
+    elsewhere: serviceNames.filter((name) => elsewhere.split(',').includes(name)),
+  };
 }
 
 /** The services of this process exchange their messages directly. */
 function directDelivery(
   config: NodeConfig,
-  of: Pick<DirectDeliveryOptions, 'services' | 'others' | 'slot'>,
+  of: Pick<DirectDeliveryOptions, 'services' | 'others' | 'slot' | 'elsewhere'>,
 ): DirectDelivery {
   const logger = createLogger({ service: 'direct', instance: of.services.join(','), level: config.logLevel });
   const soon = (step: () => void) => void setImmediate(step);

@@ -123,6 +123,41 @@ describe('services of one process', () => {
     expect([...reader].map(({ key }) => key)).toEqual(['b']);
   });
 
+  test('reach one of them in another process through the broker, and directly again when it is back', async () => {
+    const { w, direct, sources, workers } = process();
+    const seen: unknown[] = [];
+    const note = ({ key, value }: { key: string; value: unknown }) => seen.push([key, value]);
+    workers.reader(color, { changed: note });
+    sources.owner(color).put('a', 'inside');
+    await w.until(() => seen.length === 1);
+
+    direct.leave('config-sources');
+    direct.setElsewhere('config-sources', true);
+    // The same instance, in its next life.
+    const outside = w.join('config-sources', 2, 0);
+    outside.bus.owner(color).put('a', 'outside');
+    await w.until(() => seen.length === 2);
+    outside.connection.kill();
+
+    direct.setElsewhere('config-sources', false);
+    const transport = direct.join('config-sources', w.broker.connect('config-sources-0'));
+    const ports = { clock: w.scheduler, ids: w.random.fork(), logger: silentLogger };
+    const instance = 'config-sources-0';
+    const contract = contracts['config-sources'];
+    const back = new Bus({ ...ports, node: 'n', service: 'config-sources', instance, epoch: 3, contract, transport });
+    const owner = back.owner(color);
+    await w.until(() => transport.connected && workers.transport.connected);
+    await w.quiet();
+    w.broker.weather = deaf;
+    owner.put('a', 'back');
+    await w.until(() => seen.length === 3);
+    expect(seen).toEqual([
+      ['a', 'inside'],
+      ['a', 'outside'],
+      ['a', 'back'],
+    ]);
+  });
+
   test('read what an instance in another process has stored, and nothing that an earlier life of their own has left', async () => {
     const w = world();
     const earlier = w.join('config-sources', 1, 0);

@@ -92,6 +92,14 @@ describe('the processes of a node', () => {
     expect(() => checkOwnProcess('sync-loop', node)).not.toThrow();
   });
 
+  test('a service that is moved out has its own; the others keep theirs, even if only one is left', () => {
+    const node = { ...shape('hosted'), movedOut: ['sync-loop' as const] };
+    expect(serviceProcesses(node)).toEqual(['services', 'sync-loop-0']);
+    expect(instancesIn('services', node)).not.toContain('sync-loop-0');
+    const left = { ...shape({ two: ['prober', 'sync-loop'] as const }), movedOut: ['sync-loop' as const] };
+    expect([processOf('prober-0', left), processOf('sync-loop-0', left)]).toEqual(['services-two', 'sync-loop-0']);
+  });
+
   test('are told from others by their names', () => {
     const names = ['services', 'services-control', 'prober-1', 'launcher', 'nats-server', 'containerd'];
     expect(names.filter(runsServices)).toEqual(['services', 'services-control', 'prober-1']);

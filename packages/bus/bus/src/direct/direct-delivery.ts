@@ -18,6 +18,8 @@ export interface DirectDeliveryOptions extends RoutesOptions {
   readonly slot: number;
   readonly clock: Pick<Clock, 'after'>;
   readonly logger: Logger;
+  /** Services of this process that run elsewhere at first, see {@link DirectDelivery.setElsewhere}. Default: none. */
+  readonly elsewhere?: Iterable<ServiceName> | undefined;
   /** Runs `step` soon, in a turn of its own. */
   readonly soon: (step: () => void) => void;
 }
@@ -55,6 +57,9 @@ export class DirectDelivery {
   readonly #options: DirectDeliveryOptions;
   readonly #routes: Routes;
   readonly #members = new Map<ServiceName, DirectTransport>();
+  readonly #elsewhere: Set<ServiceName>;
+  /** The services whose instances share the pods and of which this process has the only one. */
+  readonly #alone = new Set<ServiceName>();
   readonly #listening = new Map<string, Set<Listening>>();
   /** By topic and subject: the last values of facts that members own, and marks of removed ones. */
   readonly #facts = new Map<string, Map<string, WireMessage>>();
@@ -66,11 +71,10 @@ export class DirectDelivery {
 
   constructor(options: DirectDeliveryOptions) {
     this.#options = options;
-    const shared: readonly ServiceName[] = sharedServices;
-    // How many instances share the pods is known only when the launcher has published it.
+    this.#elsewhere = new Set(options.elsewhere);
     this.#routes = new Routes(
       options,
-      options.services.filter((service) => !shared.includes(service)),
+      options.services.filter((service) => this.#isOnlyHere(service)),
     );
   }
 
@@ -83,8 +87,20 @@ export class DirectDelivery {
 
   /** These instances share the pods from now on: a service with others than that of this process is reached through the broker. */
   shared(service: ServiceName, instances: readonly string[]): void {
-    const isDirect = instances.length > 0 && instances.every((instance) => instance === this.#instance(service));
-    if (this.#routes.set(service, isDirect)) this.#reconnect();
+    const isAlone = instances.length > 0 && instances.every((instance) => instance === this.#instance(service));
+    if (isAlone) this.#alone.add(service);
+    else this.#alone.delete(service);
+    this.#update(service);
+  }
+
+  /**
+   * A service of this process runs in another one for a while, and is reached through the broker; or it comes back. To be called while this
+   * process does not run it.
+   */
+  setElsewhere(service: ServiceName, isElsewhere: boolean): void {
+    if (isElsewhere) this.#elsewhere.add(service);
+    else this.#elsewhere.delete(service);
+    this.#update(service);
   }
 
   /** Whether messages of `service` are delivered directly. */
@@ -183,6 +199,16 @@ export class DirectDelivery {
   /** @internal */
   subjectOf(key: string): string {
     return `${ROOT}.${encodeToken(this.#options.node)}.${key}`;
+  }
+
+  /** How many instances share the pods is known only when the launcher has published it. */
+  #isOnlyHere(service: ServiceName): boolean {
+    const shared: readonly ServiceName[] = sharedServices;
+    return !this.#elsewhere.has(service) && (!shared.includes(service) || this.#alone.has(service));
+  }
+
+  #update(service: ServiceName): void {
+    if (this.#routes.set(service, this.#isOnlyHere(service))) this.#reconnect();
   }
 
   #instance(service: ServiceName): string {

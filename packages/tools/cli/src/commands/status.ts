@@ -8,7 +8,7 @@ import {
   serviceShare,
   stuckService,
 } from '@kubus/contracts';
-import { instancesOf, processOf, readSettings, servicesOf } from '@kubus/launcher';
+import { instancesOf, processOf, readRecords, readSettings, servicesOf } from '@kubus/launcher';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
@@ -72,13 +72,17 @@ export async function healthOf(link: NodeLink) {
     'launcher-0',
   ];
   const pods = await podsOf(link);
+  const records = await readRecords(link.dir.processes);
   const services: ServiceState[] = [];
   // One after the other, so that a request's latency does not include the others'.
   for (const instance of expected.sort()) {
     const stuck = ended.get(instance)?.value;
-    const process = processOf(instance, { placement, kubeconfig, observatory, elsewhere });
+    const state = await ask(link, instance);
+    // A service that "kubus debug" or "replace" has moved out of its process has one of its own.
+    const running = records.find(({ what, pid }) => what === instance && pid === state.pid)?.what;
+    const process = running ?? processOf(instance, { placement, kubeconfig, observatory, elsewhere });
     services.push({
-      ...(await ask(link, instance)),
+      ...state,
       process,
       pods: pods(instance),
       ...(stuck !== undefined && { stuck }),

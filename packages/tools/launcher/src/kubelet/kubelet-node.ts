@@ -74,7 +74,7 @@ export class KubeletNode {
       shape: this.#shape,
       elsewhere: [],
       hub: options.settings.flags.hub !== '',
-      start: (name) => this.#startService(name),
+      start: (name, elsewhere) => this.#startService(name, elsewhere),
       scale: () =>
         Promise.reject(
           new LauncherError(
@@ -212,23 +212,30 @@ export class KubeletNode {
     return hubLink(dir.node, await readHub({ url, ca: file(ca), credentials: file(credentials) }));
   }
 
-  #startService(name: string): Promise<StartedProcess> {
+  #startService(name: string, elsewhere: readonly string[]): Promise<StartedProcess> {
     const { dir, programs } = this.#options;
     const service = serviceOfInstance(name);
     const services = sharedProcesses(this.#shape).get(name);
     const folder = services === undefined ? `services/${service}` : 'packages/tools/service-host';
-    const program = serviceProgram(join(programs, folder, 'dist/main.mjs'), nodeConfigFile(dir), name, services);
-    return this.#start(name, program, nodeProgramEnv);
+    const program = serviceProgram(
+      join(programs, folder, 'dist/main.mjs'),
+      nodeConfigFile(dir),
+      name,
+      services,
+      elsewhere,
+    );
+    return this.#start(name, program, nodeProgramEnv, services !== undefined);
   }
 
   #start(
     what: string,
     command: readonly [string, ...string[]],
     env: Readonly<Record<string, string>> = {},
+    isShared = false,
   ): Promise<StartedProcess> {
     const { dir, onLine } = this.#options;
     const log: LineReader = (line) => onLine({ name: what, pid: this.#processes.pid(what) ?? process.pid }, line);
-    return startProcess({ dir, what, command, env, log });
+    return startProcess({ dir, what, command, env, log, isShared });
   }
 }
 

@@ -64,7 +64,7 @@ export class NodeLauncher {
       elsewhere: settings.elsewhere,
       faults: settings.faults,
       hub: settings.hub !== undefined,
-      start: (name) => this.#startService(name),
+      start: (name, elsewhere) => this.#startService(name, elsewhere),
       scale: async (instances) => {
         await this.#addIdentities(instances);
         await writeSettings(dir, { ...settings, instances });
@@ -167,8 +167,11 @@ export class NodeLauncher {
     return containerd;
   }
 
-  /** @param name an instance, or a process with several services */
-  #startService(name: string): Promise<StartedProcess> {
+  /**
+   * @param name an instance, or a process with several services
+   * @param elsewhere those of its services that another process runs
+   */
+  #startService(name: string, elsewhere: readonly string[]): Promise<StartedProcess> {
     const { dir, settings } = this.#options;
     const service = serviceOfInstance(name);
     const services = sharedProcesses(settings).get(name);
@@ -176,8 +179,12 @@ export class NodeLauncher {
     return startProcess({
       dir,
       what: name,
-      command: inNetworkNamespace(dir.networkNamespace, serviceProgram(program, nodeConfigFile(dir), name, services)),
+      command: inNetworkNamespace(
+        dir.networkNamespace,
+        serviceProgram(program, nodeConfigFile(dir), name, services, elsewhere),
+      ),
       env: nodeProgramEnv,
+      isShared: services !== undefined,
       log: join(dir.logs, `${service}.log`),
     });
   }

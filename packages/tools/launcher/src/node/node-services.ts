@@ -36,6 +36,8 @@ export interface NodeShape {
   readonly observatory?: boolean | undefined;
   /** Services that the user runs: they share no process. Default: none. */
   readonly elsewhere?: readonly string[] | undefined;
+  /** Services that are out of the process that they share, for now. Default: none. */
+  readonly movedOut?: readonly ServiceName[] | undefined;
 }
 
 /** The settings that decide which services a node has. */
@@ -76,13 +78,17 @@ function namedProcesses(groups: Exclude<Placement, string>): (readonly [string, 
 /** The instances that a process of the node runs. */
 export function instancesIn(process: string, node: Omit<NodeShape, 'instances'>): readonly string[] {
   const services = sharedProcesses(node).get(process);
-  return services === undefined ? [process] : services.map(firstInstance);
+  return services === undefined ? [process] : services.filter((one) => !isMovedOut(one, node)).map(firstInstance);
 }
 
 /** The process that runs an instance. */
 export function processOf(instance: string, node: Omit<NodeShape, 'instances'>): string {
-  const shared = [...sharedProcesses(node)].find(([, services]) => services.map(firstInstance).includes(instance));
-  return shared?.[0] ?? instance;
+  const shared = [...sharedProcesses(node).keys()].find((process) => instancesIn(process, node).includes(instance));
+  return shared ?? instance;
+}
+
+function isMovedOut(service: ServiceName, { movedOut = [] }: Pick<NodeShape, 'movedOut'>): boolean {
+  return movedOut.includes(service);
 }
 
 /** Whether a process of this name runs services. */

@@ -27,13 +27,15 @@ export function nodeProgram(program: string, args: readonly string[]): Command {
  * @param config path of the node's configuration file
  * @param name of the process
  * @param services those that share the process
+ * @param elsewhere those of them that another process runs at first
  */
 export function serviceProgram(
   program: string,
   config: string,
   name: string,
   services: readonly string[] | undefined,
+  elsewhere: readonly string[],
 ): Command {
-  const shared = services === undefined ? [] : ['--services', services.join(',')];
+  const shared = services === undefined ? [] : ['--services', services.join(','), '--elsewhere', elsewhere.join(',')];
   return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0', ...shared]);
 }

@@ -43,7 +43,14 @@ import { type InstanceCounts, instancesOf, isShared } from '../nats/identities.t
 import { type NatsAccess, natsRelay } from '../nats/nats-relay.ts';
 import { NodeFaults } from './node-faults.ts';
 import type { NodeDir } from '../node/node-dir.ts';
-import { type NodeShape, checkOwnProcess, instancesIn, runsServices, serviceProcesses } from '../node/node-services.ts';
+import {
+  type NodeShape,
+  checkOwnProcess,
+  instancesIn,
+  runsServices,
+  serviceProcesses,
+  sharedProcesses,
+} from '../node/node-services.ts';
 import { endProcesses, findProcesses } from './process-record.ts';
 import { ServiceShares } from './service-shares.ts';
 import { StuckServices } from './stuck-services.ts';
@@ -76,8 +83,8 @@ export interface ServiceProcessesOptions {
   readonly faults?: boolean;
   /** Whether the node's events go to a hub. Default: false. */
   readonly hub?: boolean;
-  /** Starts a process named by {@link serviceProcesses}. */
-  readonly start: (process: string) => Promise<SupervisedProcess>;
+  /** Starts a process named by {@link serviceProcesses}. @param elsewhere those of its services that another process runs */
+  readonly start: (process: string, elsewhere: readonly ServiceName[]) => Promise<SupervisedProcess>;
   /** Prepares and saves a change of the number of instances; called before instances are started or stopped. */
   readonly scale: (instances: InstanceCounts) => Promise<void>;
 }
@@ -94,6 +101,8 @@ export class ServiceProcesses {
   #shares: ServiceShares | undefined;
   /** Changes of the number of instances, one at a time. */
   #scaling: Promise<unknown> = Promise.resolve();
+  /** Services that move out of the process that they share, or back, one at a time. */
+  #moving: Promise<unknown> = Promise.resolve();
   #connection: NatsConnection | undefined;
   #streams: NatsConnection | undefined;
   #bus: Bus | undefined;
@@ -139,7 +148,7 @@ export class ServiceProcesses {
   /** Starts the services and keeps them running; those that the user runs are only registered. */
   startServices(): void {
     for (const name of serviceProcesses(this.#shape)) {
-      const start = () => this.#options.start(name);
+      const start = () => this.#start(name);
       if (this.#options.elsewhere.includes(serviceOfInstance(name))) this.#supervisor.keepReleased(name, start);
       else this.#supervisor.keep(name, start);
     }
@@ -151,7 +160,7 @@ export class ServiceProcesses {
   get serving(): boolean {
     const announced = new Map([...(this.#bus?.peers ?? [])].map(({ instance, pid }) => [instance, pid]));
     return serviceProcesses(this.#shape)
-      .filter((name) => !this.#options.elsewhere.includes(serviceOfInstance(name)))
+      .filter((name) => ![...this.#options.elsewhere, ...this.#movedOut].includes(serviceOfInstance(name)))
       .every((name) => {
         const pid = this.#supervisor.pid(name);
         return pid !== undefined && instancesIn(name, this.#shape).every((instance) => announced.get(instance) === pid);
@@ -240,6 +249,8 @@ export class ServiceProcesses {
       };
     });
     bus.serve(runElsewhere, async ({ key, request }) => {
+      const service = this.#sharing(key);
+      if (service !== undefined) return { instances: [await this.#move(service, request.elsewhere)] };
       const instances = this.#named(key);
       for (const name of instances) {
         if (request.elsewhere) await this.#supervisor.release(name);
@@ -252,6 +263,46 @@ export class ServiceProcesses {
       this.#scaling = scaled.catch(() => undefined);
       return scaled;
     });
+  }
+
+  get #movedOut(): readonly ServiceName[] {
+    return this.#shape.movedOut ?? [];
+  }
+
+  /** The service that a key names, if it shares a process; it may be out of it now. */
+  #sharing(key: string): ServiceName | undefined {
+    const all = [...sharedProcesses(this.#shape).values()].flat();
+    return all.find((service) => key === service || key === `${service}-0`);
+  }
+
+  /** Moves a service out of the process that it shares, or back. Returns its instance. */
+  #move(service: ServiceName, isElsewhere: boolean): Promise<string> {
+    const moved = this.#moving.then(async () => {
+      const instance = `${service}-0`;
+      if (this.#movedOut.includes(service) === isElsewhere) return instance;
+      if (!isElsewhere) await this.#supervisor.drop(instance);
+      const others = this.#movedOut.filter((one) => one !== service);
+      this.#shape = { ...this.#shape, movedOut: isElsewhere ? [...others, service] : others };
+      if (isElsewhere) this.#supervisor.keepReleased(instance, () => this.#start(instance));
+      const process = [...sharedProcesses(this.#shape)].find(([, services]) => services.includes(service))?.[0] ?? '';
+      await this.#supervisor.setElsewhere(process, this.#movedOutOf(process));
+      return instance;
+    });
+    this.#moving = moved.catch(() => undefined);
+    return moved;
+  }
+
+  #movedOutOf(process: string): readonly ServiceName[] {
+    return this.#movedOut.filter((service) => sharedProcesses(this.#shape).get(process)?.includes(service) ?? false);
+  }
+
+  async #start(process: string): Promise<SupervisedProcess> {
+    const elsewhere = this.#movedOutOf(process);
+    const started = await this.#options.start(process, elsewhere);
+    // A service was moved while the process was being started.
+    const now = this.#movedOutOf(process);
+    if (now.join() !== elsewhere.join()) await started.setElsewhere?.(now);
+    return started;
   }
 
   /** Publishes which instances share the pods, from now on. */
@@ -276,7 +327,7 @@ export class ServiceProcesses {
     await this.#options.scale(counts);
     this.#shape = { ...this.#shape, instances: counts };
     for (const instance of instances) {
-      if (!before.includes(instance)) this.#supervisor.keep(instance, () => this.#options.start(instance));
+      if (!before.includes(instance)) this.#supervisor.keep(instance, () => this.#start(instance));
     }
     const surplus = before.filter((instance) => !instances.includes(instance));
     await Promise.all(surplus.map((instance) => this.#supervisor.drop(instance)));

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { open } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Command } from './command.ts';
+import { moveOver } from './move-services.ts';
 import { LauncherError } from '../errors.ts';
 import type { NodeDir } from '../node/node-dir.ts';
 import {
@@ -30,6 +31,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The file to which its output is appended, or the function that gets each line; then the process ends with this one (SIGPIPE). */
   readonly log: string | LineReader;
+  /** Whether services can be moved out of it, see {@link SupervisedProcess.setElsewhere}. Default: false. */
+  readonly isShared?: boolean;
 }
 
 /** Called with each line that a process writes, without the line end. */
@@ -42,14 +45,14 @@ export type LineReader = (line: string) => void;
  *
  * @throws LauncherError `StartFailed` when the program cannot be run or exits at once.
  */
-export async function startProcess({ dir, what, command, env, log }: StartOptions): Promise<StartedProcess> {
+export async function startProcess({ dir, what, command, env, log, isShared }: StartOptions): Promise<StartedProcess> {
   const file = typeof log === 'string' ? await open(log, 'a', 0o640) : undefined;
   try {
     const [program, ...args] = command;
     const output = file?.fd ?? 'pipe';
     const child = spawn(program, args, {
       detached: true,
-      stdio: ['ignore', output, output],
+      stdio: isShared === true ? ['ignore', output, output, 'ipc'] : ['ignore', output, output],
       env: { ...process.env, ...env, [nodeMark]: dir.root },
     });
     const exited = exitOf(child);
@@ -66,7 +69,7 @@ export async function startProcess({ dir, what, command, env, log }: StartOption
       await removeRecord(dir.processes, record);
       return status;
     });
-    return recordedProcess(record, ended);
+    return { ...recordedProcess(record, ended), ...(isShared === true && { setElsewhere: moveOver(child, ended) }) };
   } finally {
     await file?.close();
   }

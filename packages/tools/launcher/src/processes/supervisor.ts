@@ -1,3 +1,4 @@
+import type { ServiceName } from '@kubus/contracts';
 import type { Logger } from '@kubus/ports';
 import { setTimeout as wait } from 'node:timers/promises';
 
@@ -10,6 +11,10 @@ export interface SupervisedProcess {
   readonly signal: (signal: NodeJS.Signals) => Promise<boolean>;
   /** Ends it with SIGTERM, and SIGKILL after `graceMs` milliseconds; resolves when it has ended. */
   readonly end: (graceMs: number) => Promise<void>;
+  /**
+   * Of a process with several services: has it run all of them but these. Resolves when it does, or has ended.
+   */
+  readonly setElsewhere?: ((services: readonly ServiceName[]) => Promise<void>) | undefined;
 }
 
 /** Called when a process has started or ended. */
@@ -135,6 +140,11 @@ export class Supervisor {
   async signal(what: string, signal: NodeJS.Signals): Promise<number | undefined> {
     const present = this.#kept.get(what)?.present;
     return (await present?.signal(signal)) === true ? present?.pid : undefined;
+  }
+
+  /** See {@link SupervisedProcess.setElsewhere}; a process that is not running is started with them. */
+  async setElsewhere(what: string, services: readonly ServiceName[]): Promise<void> {
+    await this.#kept.get(what)?.present?.setElsewhere?.(services);
   }
 
   /** Starts no more processes. Running ones keep running. */
