@@ -46,7 +46,10 @@ test('the parent is answered when it is done, and errors are reported', async ()
   const failed = Promise.withResolvers<unknown>();
   const channel = { unref: () => undefined };
   const child = Object.assign(new EventEmitter(), { channel, connected: true, send: sent.resolve });
-  followElsewhere(child as unknown as NodeJS.Process, group, (error) => Promise.resolve(failed.resolve(error)));
+  followElsewhere(child as unknown as NodeJS.Process, group, (error) => {
+    failed.resolve(error);
+    return Promise.resolve();
+  });
   child.emit('message', { elsewhere: ['unknown'] });
   child.emit('message', { elsewhere: ['prober', 'sync-loop'] });
   expect(await sent.promise).toEqual({ elsewhere: ['prober', 'sync-loop'] });
