@@ -10,11 +10,15 @@ import { formatTable } from './report.ts';
 import { allAtOnce, podNames } from './subject.ts';
 
 /**
- * What a pod costs on a node with few pods and on one with many. Started as `pnpm --filter @kubus/bench pods [50 500]`, as root, with
+ * What a pod costs on a node with few pods and on one with many. Started as `pnpm --filter @kubus/bench pods [--placement hosted] [50 500]`, as root, with
  * nothing else running.
  */
-const { args } = new Command('pods').argument('[counts...]', 'pods at once').parse();
-const counts = args.length === 0 ? [50, 500] : args.map(count);
+const command = new Command('pods')
+  .argument('[counts...]', 'pods at once')
+  .option('--placement <separate|hosted|file>', 'which services share a process', 'separate')
+  .parse();
+const counts = command.args.length === 0 ? [50, 500] : command.args.map(count);
+const { placement } = command.opts<{ placement: string }>();
 
 /** Wait before memory is measured, in milliseconds, so that the pods' start does not count. */
 const SETTLE_MS = 10_000;
@@ -52,7 +56,7 @@ try {
 
 /** A node of its own, so that each begins empty. */
 async function measured(pods: number): Promise<string[]> {
-  const node = await BenchNode.start('--config', config);
+  const node = await BenchNode.start('--config', config, '--placement', placement);
   try {
     const usage = async () => {
       const processes = await agentProcesses(node.dir);

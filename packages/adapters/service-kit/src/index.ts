@@ -23,6 +23,7 @@ export {
 } from './node-config.ts';
 export { architecture, nodeCapacity, nodeResources } from './node-resources.ts';
 export { listenPrivately, servePrivately } from './private-socket.ts';
+export { collectAtRest } from './collect-at-rest.ts';
 export { elsewhereSchema } from './service-group.ts';
 export {
   type RunningService,

@@ -13,6 +13,12 @@ export const nodeFlags = [
   '--v8-pool-size=1',
 ];
 
+/**
+ * The same for a process that several services share: under load its young generation may be larger, and at rest it gives the memory back
+ * (`collectAtRest`). V8 takes the last of equal flags.
+ */
+const sharedNodeFlags = [...nodeFlags, '--max-semi-space-size=16'];
+
 /** Environment of the same programs: one malloc arena for all threads, since each further one keeps some megabytes. */
 export const nodeProgramEnv: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
 
@@ -36,6 +42,8 @@ export function serviceProgram(
   services: readonly string[] | undefined,
   elsewhere: readonly string[],
 ): Command {
-  const shared = services === undefined ? [] : ['--services', services.join(','), '--elsewhere', elsewhere.join(',')];
-  return nodeProgram(program, ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0', ...shared]);
+  const args = ['--config', config, '--slot', /\d+$/.exec(name)?.[0] ?? '0'];
+  if (services === undefined) return nodeProgram(program, args);
+  const shared = ['--services', services.join(','), '--elsewhere', elsewhere.join(',')];
+  return [process.execPath, ...sharedNodeFlags, program, ...args, ...shared];
 }
