@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isCollectionDue } from './collect-at-rest.ts';
+import { garbageCollector, isCollectionDue, youngGeneration } from './collect-at-rest.ts';
 
 const MIB = 1024 * 1024;
 
@@ -17,7 +17,7 @@ test.each([
 test('a collection gives back the young generation that work has grown', async () => {
   const module = join(import.meta.dirname, 'collect-at-rest.ts');
   const program = `
-    import { garbageCollector, youngGeneration } from ${JSON.stringify(module)};
+    import { ${garbageCollector.name}, ${youngGeneration.name} } from ${JSON.stringify(module)};
     const collect = garbageCollector();
     let kept = [];
     for (let i = 0; i < 2e6; i++) {

@@ -36,7 +36,8 @@ test.each([
 test('an object that is forgotten begins anew; others, even with a longer name, do not', () => {
   const correlator = new EventCorrelator('it');
   const limit = Array.from({ length: 26 }, (_, at) => ({ message: `m${at}` }));
-  for (const object of ['a', 'ab']) for (const change of limit) correlator.correlate(event({ object, ...change }), START);
+  for (const object of ['a', 'ab'])
+    for (const change of limit) correlator.correlate(event({ object, ...change }), START);
   expect(correlator.correlate(event(), START)).toBeUndefined();
   correlator.forget('a');
   expect(correlator.correlate(event(), START)).toMatchObject({ message: 'no', count: 1 });
