@@ -18,6 +18,10 @@ describe('a frozen copy', () => {
     );
   });
 
+  test('has no negative zero, as JSON has none', () => {
+    expect(frozenCopy([-0, { a: -0 }, -1])).toEqual([0, { a: 0 }, -1]);
+  });
+
   test('can be changed nowhere, and does not follow the original', () => {
     const original = { list: [{ name: 'a' }] };
     const copy = frozenCopy(original) as typeof original;

@@ -50,7 +50,8 @@ export function valueOf<T>(type: z.ZodType<T>, payload: Payload): T {
 
 /** What `JSON.parse(JSON.stringify(value))` returns, frozen: it can be read in several places and changed in none. */
 export function frozenCopy(value: unknown): unknown {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  // JSON has no negative zero: this sum has none either.
+  if (typeof value === 'number') return Number.isFinite(value) ? value + 0 : null;
   if (typeof value === 'bigint') throw new TypeError('JSON has no bigint');
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return Object.freeze(value.map((one) => (isNothing(one) ? null : frozenCopy(one))));
