@@ -1,0 +1,9 @@
+export { cpuSet, cpuSetText, parseCpuSet } from './cpu-set.ts';
+export { type Machine, allCpus } from './machine.ts';
+export { describedMachine, descriptionOf, machineDescription } from './description.ts';
+export type { Ledger } from './ledger.ts';
+export { type ContainerRequest, podRequest } from './request.ts';
+export { type ExclusiveSettings, type ExclusiveSetup, emptyLedger, exclusiveSetup, ledgerProblem } from './setup.ts';
+export { admitted, withoutContainer, withoutEndedMemory, withoutPod } from './admit.ts';
+export { cpuCheckpoint, parseCpuCheckpoint } from './checkpoint/cpu.ts';
+export { memoryCheckpoint, parseMemoryCheckpoint } from './checkpoint/memory.ts';

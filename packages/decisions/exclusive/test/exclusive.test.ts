@@ -1,0 +1,282 @@
+import { describe, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import { podSchema } from '@kubus/contracts';
+import {
+  type ExclusiveSettings,
+  type ExclusiveSetup,
+  type Ledger,
+  admitted,
+  allCpus,
+  cpuSet,
+  cpuSetText,
+  describedMachine,
+  descriptionOf,
+  emptyLedger,
+  exclusiveSetup,
+  ledgerProblem,
+  machineDescription,
+  parseCpuSet,
+  podRequest,
+  withoutContainer,
+  withoutPod,
+} from '../src/index.ts';
+import { randomSequence } from './random-sequence.ts';
+import { machine, machineNames, settingsOf } from './sequences.ts';
+
+const GIB = 2 ** 30;
+
+const settings: ExclusiveSettings = {
+  cpuManagerPolicy: 'static',
+  cpuManagerPolicyOptions: {},
+  gates: { alpha: true, beta: true },
+  memoryManagerPolicy: 'Static',
+  topologyManagerPolicy: 'best-effort',
+  topologyManagerScope: 'container',
+  topologyOptions: { preferClosest: false, mostNodes: 8 },
+  reservedSystemCPUs: '',
+  reservedMilliCpus: 1000,
+  reservedBytes: { memory: GIB },
+  reservedMemory: [{ numaNode: 0, limits: { memory: GIB } }],
+};
+
+function setupOn(name: string, changed: Partial<ExclusiveSettings> = {}): ExclusiveSetup {
+  const setup = exclusiveSetup(machine(name), { ...settings, ...changed });
+  if ('problem' in setup) throw new Error(setup.problem);
+  return setup;
+}
+
+function pod(uid: string, cpus: number, memory = GIB) {
+  return { uid, containers: [{ name: 'c', kind: 'app' as const, cpus, memory: { memory } }] };
+}
+
+/** The CPUs of one pod on an empty machine. */
+function given(name: string, cpus: number, changed: Partial<ExclusiveSettings> = {}): string {
+  const setup = setupOn(name, changed);
+  const { ledger, refusal } = admitted(setup, emptyLedger(setup), pod('p', cpus));
+  return refusal === undefined ? cpuSetText(ledger.cpus['p']?.['c'] ?? []) : refusal.reason;
+}
+
+describe('a container gets', () => {
+  test.each<[string, string, number, string, Record<string, string>]>([
+    ['both threads of a core', 'one-socket', 2, '1,5', {}],
+    ['a whole NUMA node beside the one with the reserved CPU', 'two-sockets-smt', 20, '10-19,30-39', {}],
+    ['one thread of each core if spread', 'one-socket', 3, '1-3', { 'distribute-cpus-across-cores': 'true' }],
+    ['CPUs of one cache', 'nps4-8-ccx', 8, '4-7,36-39', { 'prefer-align-cpus-by-uncorecache': 'true' }],
+    [
+      'equal parts of two nodes',
+      'two-sockets-smt',
+      22,
+      '1-5,10-15,21-25,30-35',
+      { 'distribute-cpus-across-numa': 'true', 'full-pcpus-only': 'true' },
+    ],
+    ['neither half a core', 'one-socket', 3, 'SMTAlignmentError', { 'full-pcpus-only': 'true' }],
+    ['nor more than there are', 'one-socket', 8, 'UnexpectedAdmissionError', {}],
+  ])('%s', (_, name, cpus, expected, cpuManagerPolicyOptions) => {
+    expect(given(name, cpus, { cpuManagerPolicyOptions })).toBe(expected);
+  });
+});
+
+test('a pod that no single NUMA node has room for is refused where one is demanded', () => {
+  const changed = { topologyManagerPolicy: 'single-numa-node' };
+  expect(given('two-sockets-smt', 21, changed)).toBe('TopologyAffinityError');
+  expect(given('two-sockets-smt', 20, changed)).toBe('10-19,30-39');
+});
+
+test('app containers get the CPUs of init containers that ended, not those of sidecars', () => {
+  const setup = setupOn('one-socket');
+  const memory = { memory: GIB };
+  const containers = [
+    { name: 'first', kind: 'init' as const, cpus: 2, memory },
+    { name: 'beside', kind: 'sidecar' as const, cpus: 1, memory },
+    { name: 'app', kind: 'app' as const, cpus: 2, memory },
+  ];
+  const { ledger } = admitted(setup, emptyLedger(setup), { uid: 'p', containers });
+  expect(ledger.cpus['p']).toEqual({ first: [1, 5], beside: [4], app: [1, 5] });
+  expect(withoutPod(ledger, 'p')).toEqual(emptyLedger(setup));
+});
+
+test('a pod that is admitted again keeps its CPUs and memory', () => {
+  const setup = setupOn('nps4-8-ccx');
+  const first = admitted(setup, emptyLedger(setup), pod('p', 6));
+  expect(admitted(setup, first.ledger, pod('p', 6))).toEqual(first);
+});
+
+/** Who has each CPU. Init containers share theirs with later containers of their pod. */
+function owners(ledger: Ledger): Map<number, string> {
+  const found = new Map(ledger.shared.map((id) => [id, 'shared']));
+  for (const [uid, containers] of Object.entries(ledger.cpus)) {
+    for (const id of cpuSet(Object.values(containers).flat())) {
+      expect([uid, id, found.get(id)]).toEqual([uid, id, undefined]);
+      found.set(id, uid);
+    }
+  }
+  return found;
+}
+
+test('each CPU has one owner at any time, no reserved one is given, and what is freed equals what was allocated', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000 }), (seed) => {
+      const { machine: name, config, steps } = randomSequence(seed);
+      const setup = exclusiveSetup(machine(name), settingsOf(config));
+      fc.pre(!('problem' in setup));
+      const unused = emptyLedger(setup);
+      let ledger = unused;
+      for (const step of steps) {
+        if (step.op === 'remove') ledger = withoutPod(ledger, step.uid);
+        if (step.op !== 'add') continue;
+        const containers = step.containers.map(({ name: called, kind, milli, memory }) => ({
+          name: called,
+          kind,
+          cpus: milli % 1000 === 0 ? milli / 1000 : 0,
+          memory,
+        }));
+        const { ledger: next, refusal } = admitted(setup, ledger, { uid: step.uid, containers });
+        ledger = next;
+        if (refusal !== undefined) expect(ledger.cpus[step.uid]).toBeUndefined();
+        for (const { name: called, cpus } of refusal === undefined ? containers : []) {
+          expect(ledger.cpus[step.uid]?.[called]?.length ?? 0).toBe(cpus);
+        }
+        const reserved = setup.cpu?.reserved ?? [];
+        const has = owners(ledger);
+        expect(reserved.filter((id) => (has.get(id) ?? 'shared') !== 'shared')).toEqual([]);
+      }
+      expect(ledgerProblem(setup, ledger)).toBeUndefined();
+      for (const step of steps) ledger = withoutPod(ledger, step.uid);
+      expect(ledger).toEqual(unused);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('a ledger of before is refused if the machine or the reservation is another now', () => {
+  const setup = setupOn('one-socket');
+  const { ledger } = admitted(setup, emptyLedger(setup), pod('p', 2));
+  expect(ledgerProblem(setup, ledger)).toBeUndefined();
+  expect(ledgerProblem(setupOn('one-socket', { reservedSystemCPUs: '1' }), ledger)).toBe(
+    'not all reserved cpus: "1" are present in defaultCpuSet: "0,2-4,6-7"',
+  );
+  expect(ledgerProblem(setup, { ...ledger, shared: ledger.shared.slice(0, -1) })).toBe(
+    'current set of available CPUs "0-7" doesn\'t match with CPUs in state "0-6"',
+  );
+  expect(ledgerProblem(setup, { ...ledger, shared: allCpus(setup.machine) })).toBe(
+    'pod: p, container: c cpuset: "1,5" overlaps with default cpuset "0-7"',
+  );
+  expect(ledgerProblem(setup, { ...ledger, nodes: emptyLedger(setup).nodes })).toBe(
+    '[memorymanager] the expected machine state is different from the real one',
+  );
+  expect(ledgerProblem(setup, withoutContainer(ledger, 'p', 'c'))).toBeUndefined();
+});
+
+describe('these settings are refused', () => {
+  test.each<[string, Partial<ExclusiveSettings>]>([
+    [
+      '[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero',
+      { reservedMilliCpus: 0 },
+    ],
+    [
+      'new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of 2-3 did not equal 1)',
+      { reservedSystemCPUs: '2-3' },
+    ],
+    [
+      'new static policy error: unknown CPU Manager Policy option: "fast"',
+      { cpuManagerPolicyOptions: { fast: 'true' } },
+    ],
+    [
+      'new static policy error: CPU Manager Policy Alpha-level Options not enabled, but option "align-by-socket" provided',
+      { cpuManagerPolicyOptions: { 'align-by-socket': 'true' }, gates: { alpha: false, beta: true } },
+    ],
+    [
+      'new static policy error: bad value for option "full-pcpus-only": strconv.ParseBool: parsing "yes": invalid syntax',
+      { cpuManagerPolicyOptions: { 'full-pcpus-only': 'yes' } },
+    ],
+    [
+      'new static policy error: static policy options full-pcpus-only and distribute-cpus-across-cores can not be used at the same time',
+      { cpuManagerPolicyOptions: { 'full-pcpus-only': 'true', 'distribute-cpus-across-cores': 'true' } },
+    ],
+    [
+      'the reserved memory configuration references a NUMA node 7 that does not exist on this machine',
+      { reservedMemory: [{ numaNode: 7, limits: { memory: GIB } }] },
+    ],
+    ['[memorymanager] you should specify the system reserved memory', { reservedMemory: [], reservedBytes: {} }],
+    [
+      'unsupported on machines with more than 0 NUMA Nodes',
+      { topologyOptions: { preferClosest: false, mostNodes: 0 } },
+    ],
+  ])('%s', (problem, changed) => {
+    expect(exclusiveSetup(machine('one-socket'), { ...settings, ...changed })).toEqual({ problem });
+  });
+});
+
+describe('a machine', () => {
+  test.each(machineNames)('%s is described as it is', (name) => {
+    const again = describedMachine(machineDescription.parse(descriptionOf(machine(name))));
+    expect(again).toEqual(machine(name));
+  });
+
+  test.each([
+    [
+      'sockets: CPU 1 is in two of them',
+      {
+        sockets: [
+          { id: 0, cpus: '0-1' },
+          { id: 1, cpus: '1' },
+        ],
+      },
+    ],
+    ['nodes: CPU 1 is in none of them', { nodes: [{ id: 0, cpus: '0', memory: 1 }] }],
+    ['cores: CPU 2 is in none of sockets', { cores: ['1-2'] }],
+    [
+      'nodes: node 0 has distances to 2 of 1 nodes',
+      { nodes: [{ id: 0, cpus: '0-1', memory: 1, distances: [10, 20] }] },
+    ],
+    ['sockets: no CPU', { sockets: [{ id: 0, cpus: '' }], nodes: [{ id: 0, cpus: '', memory: 1 }] }],
+  ])('that contradicts itself is refused: %s', (problem, changed) => {
+    const plain = {
+      kind: 'Machine',
+      version: 1,
+      sockets: [{ id: 0, cpus: '0-1' }],
+      nodes: [{ id: 0, cpus: '0-1', memory: 1 }],
+    };
+    expect(describedMachine(machineDescription.parse({ ...plain, ...changed }))).toEqual({ problem });
+  });
+});
+
+test.each(['1-', 'a', '3-1', '0-99999999', '0,,1', ' 1', '70000'])('%j is no list of CPUs', (text) =>
+  expect(parseCpuSet(text)).toBeUndefined(),
+);
+
+test('any set of CPUs is read from its list', () => {
+  fc.assert(
+    fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 300 })), (ids) => {
+      expect(parseCpuSet(cpuSetText(cpuSet(ids)))).toEqual(cpuSet(ids));
+    }),
+  );
+});
+
+describe('the exclusive things of a pod', () => {
+  const container = (name: string, cpu: string, more: object = {}) => ({
+    name,
+    image: 'i',
+    resources: { limits: { cpu, memory: '1Gi', 'hugepages-2Mi': '4Mi' } },
+    ...more,
+  });
+  const podOf = (spec: object) => podSchema.parse({ metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec });
+  const memory = { memory: GIB, 'hugepages-2Mi': 4 * 2 ** 20 };
+
+  test('are whole CPUs and memory of Guaranteed ones', () => {
+    const spec = {
+      initContainers: [container('i', '2'), container('s', '1', { restartPolicy: 'Always' })],
+      containers: [container('c', '1500m')],
+    };
+    expect(podRequest(podOf(spec)).containers).toEqual([
+      { name: 'i', kind: 'init', cpus: 2, memory },
+      { name: 's', kind: 'sidecar', cpus: 1, memory },
+      { name: 'c', kind: 'app', cpus: 0, memory },
+    ]);
+  });
+
+  test('are none of others', () => {
+    const spec = { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '2', memory: '1Gi' } } }] };
+    expect(podRequest(podOf(spec)).containers).toEqual([{ name: 'c', kind: 'app', cpus: 0, memory: undefined }]);
+  });
+});
