@@ -215,8 +215,11 @@ export class DirectDelivery {
     return `${service}-${this.#options.slot}`;
   }
 
+  /** Whether this process runs the instance. */
   #isOwn(source: string | undefined): boolean {
-    return this.#options.services.some((service) => this.#instance(service) === source);
+    return this.#options.services.some(
+      (service) => this.#instance(service) === source && !this.#elsewhere.has(service),
+    );
   }
 
   /** A later turn delivers the message to the listeners that exist now. */
