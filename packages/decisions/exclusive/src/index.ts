@@ -1,5 +1,5 @@
-export { cpuSet, cpuSetText, parseCpuSet } from './cpu-set.ts';
-export { type Machine, allCpus } from './machine.ts';
+export { type CpuSet, cpuSet, cpuSetText, parseCpuSet } from './cpu-set.ts';
+export { type Cpu, type Machine, allCpus } from './machine.ts';
 export { describedMachine, descriptionOf, machineDescription } from './description.ts';
 export type { Ledger } from './ledger.ts';
 export { type ContainerRequest, podRequest } from './request.ts';

@@ -1,0 +1,2 @@
+export { MachineError } from './machine-error.ts';
+export { readMachine } from './read-machine.ts';
