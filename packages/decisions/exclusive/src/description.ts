@@ -11,8 +11,8 @@ const place = z.strictObject({ id: number, cpus: cpuList });
 
 /** A machine as a file describes it. */
 export const machineDescription = z.strictObject({
+  apiVersion: z.literal('kubus.dev/v1'),
   kind: z.literal('Machine'),
-  version: z.literal(1),
   /** All CPUs that are online. */
   sockets: z.array(place).min(1).max(1024),
   nodes: z
@@ -85,8 +85,8 @@ export function descriptionOf(machine: Machine): MachineDescription {
   const cores = [...cpusBy(cpus, 'core').values()].filter((set) => set.length > 1).map(cpuSetText);
   const isSplit = cpus.some(({ cache, socket }) => cache !== socket);
   return {
+    apiVersion: 'kubus.dev/v1',
     kind: 'Machine',
-    version: 1,
     sockets: places('socket'),
     nodes: nodes.map((node) => ({
       ...node,

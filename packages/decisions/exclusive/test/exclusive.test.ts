@@ -232,8 +232,8 @@ describe('a machine', () => {
     ['sockets: no CPU', { sockets: [{ id: 0, cpus: '' }], nodes: [{ id: 0, cpus: '', memory: 1 }] }],
   ])('that contradicts itself is refused: %s', (problem, changed) => {
     const plain = {
+      apiVersion: 'kubus.dev/v1',
       kind: 'Machine',
-      version: 1,
       sockets: [{ id: 0, cpus: '0-1' }],
       nodes: [{ id: 0, cpus: '0-1', memory: 1 }],
     };

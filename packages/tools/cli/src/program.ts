@@ -56,6 +56,7 @@ const groups: readonly (readonly [heading: string, commands: Readonly<Record<str
       observatory: async () => (await import('./commands/observatory.ts')).addObservatory,
       graph: async () => (await import('./commands/graph.ts')).addGraph,
       inside: async () => (await import('./commands/inside.ts')).addInside,
+      topology: async () => (await import('./commands/topology.ts')).addTopology,
     },
   ],
   [

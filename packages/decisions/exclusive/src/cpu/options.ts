@@ -25,6 +25,8 @@ const names = {
   byCache: 'prefer-align-cpus-by-uncorecache',
 } as const;
 
+const known: readonly string[] = Object.values(names);
+
 const ALPHA: readonly string[] = [names.bySocket, names.acrossCores];
 const BETA: readonly string[] = [names.acrossNodes];
 
@@ -64,7 +66,6 @@ export function cpuOptions(
 }
 
 function optionProblem(name: string, value: string, { alpha, beta }: CpuOptionGates): string | undefined {
-  const known: readonly string[] = Object.values(names);
   const quoted = JSON.stringify(name);
   if (!known.includes(name)) return `unknown CPU Manager Policy option: ${quoted}`;
   const level = ALPHA.includes(name) && !alpha ? 'Alpha' : 'Beta';

@@ -47,6 +47,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'record export': ['kubus record export monday monday.kubus'],
   'record import': ['kubus record import monday.kubus'],
   observatory: ['kubus observatory'],
+  'topology machine': ['kubus topology machine', 'kubus topology machine -o json'],
+  'topology try': [
+    'kubus topology try --cpus 4 --memory 1Gi --numa-policy single-numa-node',
+    'kubus topology try --cpus 16 --machine machine.json --cpu-option full-pcpus-only --cpu-option align-by-socket',
+  ],
   diff: ['kubus diff web hello', 'kubus diff before.kubus after.kubus'],
   replay: ['kubus replay monday.kubus --service sync-loop'],
   graph: ['kubus graph sync-loop', 'kubus graph -o dot'],

@@ -139,6 +139,28 @@ export const documents = {
       items: 'check, verdict (ok, warning, problem), message, fix',
     },
   },
+  Machine: {
+    commands: ['topology machine'],
+    fields: {
+      sockets: 'id, cpus (a list such as 0-3,8)',
+      nodes: 'NUMA nodes: id, cpus, memory (bytes), distances to each node, hugePages: size (bytes), count',
+      cores: 'lists of CPUs that share a core; others are cores of their own',
+      caches: 'last-level caches that a part of a node shares: id, cpus',
+    },
+  },
+  AllocationTrial: {
+    commands: ['topology try'],
+    fields: {
+      admitted: 'whether the pod is admitted; else the exit code is 1',
+      reason: 'of its refusal, as in status.reason',
+      message: 'of its refusal, as in status.message',
+      cpus: 'that the container has for itself',
+      cpuNodes: 'NUMA nodes of these',
+      memoryNodes: 'NUMA nodes of its memory',
+      reserved: 'CPUs that no container has for itself',
+      shared: 'CPUs for all other containers, with the reserved ones',
+    },
+  },
   ImageList: { commands: ['image ls'], fields: { items: 'id, names, digests, sizeBytes' } },
   ImageDescription: {
     commands: ['image inspect'],

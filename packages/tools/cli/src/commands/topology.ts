@@ -1,0 +1,93 @@
+import { parseQuantity, quantityUnits } from '@kubus/contracts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { printKubusDocument } from '../output/documents.ts';
+import { outputOption, print } from '../output/output.ts';
+import type { Trial } from '../topology/trial.ts';
+
+type Format = 'json' | 'yaml';
+
+interface TryOptions {
+  readonly cpus: number;
+  readonly memory?: number;
+  readonly machine?: string;
+  readonly numaPolicy: string;
+  readonly numaScope: string;
+  readonly cpuOption: readonly string[];
+  readonly reservedCpus?: string;
+  readonly output?: Format;
+}
+
+export function addTopology(program: Command): void {
+  const topology = program
+    .command('topology')
+    .description('what a kubelet would allocate on a machine: CPUs and NUMA nodes');
+  topology
+    .command('machine')
+    .description('describe this machine, for "kubus topology try --machine"')
+    .addOption(outputOption().default('yaml'))
+    .action(async ({ output }: { output: Format }) => {
+      const { thisMachine } = await import('../topology/machine-file.ts');
+      const { sockets, nodes, cores = [], caches = [] } = await thisMachine();
+      printKubusDocument('Machine', { sockets, nodes, cores, caches }, output);
+    });
+  topology
+    .command('try')
+    .description(
+      'answer which CPUs a Guaranteed pod of one container would get on an empty machine, and memory of which nodes',
+    )
+    .addOption(
+      new Option('--cpus <count>', 'CPUs that the container requests').argParser(wholeNumber).makeOptionMandatory(),
+    )
+    .addOption(
+      new Option('--memory <quantity>', 'memory that it requests; the node manages memory, too').argParser(bytes),
+    )
+    .addOption(new Option('--machine <file>', 'description of the machine, JSON or YAML; default: this machine'))
+    .addOption(
+      new Option('--numa-policy <policy>', 'topologyManagerPolicy')
+        .choices(['none', 'best-effort', 'restricted', 'single-numa-node'])
+        .default('none'),
+    )
+    .addOption(
+      new Option('--numa-scope <scope>', 'topologyManagerScope').choices(['container', 'pod']).default('container'),
+    )
+    .addOption(new Option('--cpu-option <name...>', 'options of the CPU manager that are true').default([]))
+    .addOption(
+      new Option('--reserved-cpus <list>', 'reservedSystemCPUs; default: one CPU, as the CPU manager chooses it'),
+    )
+    .addOption(outputOption())
+    .action(async (options: TryOptions) => {
+      const { machine: file, cpus, memory, numaPolicy, numaScope, cpuOption: cpuOptions, reservedCpus } = options;
+      const { readMachineFile } = await import('../topology/machine-file.ts');
+      const { allocationTrial } = await import('../topology/trial.ts');
+      const machine = await readMachineFile(file);
+      const trial = allocationTrial(machine, { cpus, memory, numaPolicy, numaScope, cpuOptions, reservedCpus });
+      if (options.output === undefined) print(trialText(trial));
+      else printKubusDocument('AllocationTrial', trial, options.output);
+      if (!trial.admitted) process.exitCode = 1;
+    });
+}
+
+function trialText({ admitted, reason, message, cpus, cpuNodes, memoryNodes, reserved, shared }: Trial): string {
+  const given = [
+    ['cpus', cpus === '' ? 'none of its own' : `${cpus} on NUMA nodes ${cpuNodes}`],
+    ...(memoryNodes === '' ? [] : [['memory', `on NUMA nodes ${memoryNodes}`]]),
+  ];
+  const rows = [
+    ...(admitted ? given : [['refused', `${reason ?? ''}: ${message ?? ''}`]]),
+    ['reserved', reserved],
+    ['shared', shared],
+  ];
+  return rows.map(([name = '', value = '']) => `${name.padEnd(9)} ${value}`).join('\n');
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('must be a whole number');
+}
+
+function bytes(text: string): number {
+  const quantity = parseQuantity(text);
+  const units = quantity === undefined ? 0 : Number(quantityUnits(quantity));
+  if (units > 0 && Number.isSafeInteger(units)) return units;
+  throw new InvalidArgumentError('must be a quantity such as 1Gi');
+}
