@@ -87,21 +87,25 @@ function combined(all: NodeMask, lists: readonly Hints[], isSingle: boolean): re
       merged = isSingle ? [] : merged.map((one) => ({ ...one, preferred: false }));
       continue;
     }
-    const next = new Map<string, Combined>();
-    for (const one of merged) {
-      for (const hint of hints) {
-        const both = withHint(one, hint);
-        next.set(`${both.mask} ${both.preferred}`, both);
-      }
-    }
-    merged = [...next.values()];
+    merged = eachWithEach(merged, hints);
   }
   return merged;
 }
 
-function withHint(one: Combined, hint: Hint): Combined {
-  const isEqual = !one.bound || one.mask === hint.mask;
-  return { mask: one.mask & hint.mask, preferred: one.preferred && hint.preferred && isEqual, bound: true };
+/** A combination for each pair, those with equal results once. */
+function eachWithEach(merged: readonly Combined[], hints: readonly Hint[]): readonly Combined[] {
+  const [preferred, others] = [new Set<NodeMask>(), new Set<NodeMask>()];
+  for (const one of merged) {
+    for (const hint of hints) {
+      const isEqual = !one.bound || one.mask === hint.mask;
+      const into = one.preferred && hint.preferred && isEqual ? preferred : others;
+      into.add(one.mask & hint.mask);
+    }
+  }
+  return [
+    ...Array.from(preferred, (mask) => ({ mask, preferred: true, bound: true })),
+    ...Array.from(others, (mask) => ({ mask, preferred: false, bound: true })),
+  ];
 }
 
 /** The greatest of the least numbers of nodes that the resources require. */
