@@ -8,6 +8,7 @@ const programsOf = {
   e2e: ['src/replay-alone.ts'],
   'packages/adapters/cni': ['scripts/*.mjs'],
   'packages/adapters/cri': ['scripts/*.mjs'],
+  'packages/adapters/kube-server': ['test/store-writer.ts'],
   'packages/adapters/service-kit': ['test/{ending-process,journal-writer,probe-service,record-writer,slot-holder}.ts'],
   'packages/observe/recording': ['test/endless-writer.ts'],
   'packages/testing/harness': ['src/*-process.ts', 'src/tunnel-inside.ts', 'test/killed-test.ts'],

@@ -59,6 +59,12 @@ const nodeObjectSchema = z.strictObject({
   controllerAttachDetach: z.boolean().default(true),
 });
 
+/** The node's own Kubernetes API. */
+const kubeApiSchema = z.strictObject({
+  /** TCP port of the loopback on which it is served, with TLS. */
+  port: z.int().min(1).max(65_535),
+});
+
 /** Recording of the node by itself. */
 const observatorySchema = z.strictObject({
   /** Unix socket on which the observatory answers users of the machine. */
@@ -143,6 +149,8 @@ export const nodeConfigSchema = z.strictObject({
     .optional(),
   /** Omitted: the node belongs to no cluster. */
   apiServer: apiServerSchema.optional(),
+  /** Omitted: the node has no Kubernetes API of its own. */
+  kubeApi: kubeApiSchema.optional(),
   nodeObject: nodeObjectSchema.prefault({}),
   /** Omitted: the node has no HTTP API. */
   server: serverSchema.optional(),

@@ -14,6 +14,7 @@ export const serviceNames = [
   'status-manager',
   'node-agent',
   'node-api',
+  'kube-api',
   'observatory',
   'launcher',
   'cli',

@@ -254,6 +254,16 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     publishes: [streamEvent],
     hears: [],
   },
+  'kube-api': {
+    about:
+      'The Kubernetes API of a node that has its own (kubus up --api): what a cluster’s API server is elsewhere, to services and users.',
+    owns: [],
+    reads: [],
+    serves: [],
+    calls: [],
+    publishes: [],
+    hears: [],
+  },
   observatory: {
     about: 'Records every message of the node and shows its causes. It may also follow the node’s record.',
     owns: [],

@@ -2,6 +2,7 @@ export { OWNED_CONDITIONS } from './conditions.ts';
 export type { ContainerDetails, PodStatusInput, ResizeCondition, StatusReason, WaitingReason } from './input.ts';
 export { ENDED_BY_SHUTDOWN, REFUSED_BY_SHUTDOWN, isEndedByShutdown } from './node-shutdown.ts';
 export { isTerminal } from './phase.ts';
+export { type PodColumns, podColumns } from './pod-columns.ts';
 export { podResourceList } from './pod-resources.ts';
 export { podStatus } from './pod-status.ts';
 export { recursiveReadOnly } from './recursive-read-only.ts';

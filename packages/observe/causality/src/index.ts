@@ -4,7 +4,6 @@ export { type CausalNode, causalTree } from './causal-tree.ts';
 export { chromeTraceOf } from './chrome-trace.ts';
 export { type ComparedStories, compare } from './compare.ts';
 export { jsonLinesOf } from './json-lines.ts';
-export { formatAge } from './explain/age.ts';
 export { amount, isOfBytes } from './explain/amount.ts';
 export { evidenceOf } from './explain/evidence.ts';
 export { decisionIn } from './explain/explain-eviction.ts';

@@ -1,23 +1,35 @@
-import type { ObjectName } from './cluster.ts';
-import { ADMIN } from './identity.ts';
-import { type Json, type JsonObject, asObject, asText } from './json.ts';
-import type { KubeObject } from './object.ts';
-import { type DeleteOptions, type PatchKind, Registry, type Target } from './registry.ts';
-import { resourceOfKind, tableOf } from './resources.ts';
-import { StatusError, badRequest } from './status.ts';
-import { Store } from './store.ts';
+import {
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  StatusError,
+  asObject,
+  asText,
+  tableOf,
+} from '@kubus/kube-objects';
+import {
+  ADMIN,
+  type DeleteOptions,
+  MemoryStore,
+  type ObjectName,
+  type PatchKind,
+  Registry,
+  createNamespaces,
+  targetOf,
+} from '@kubus/kube-server';
 import { until } from './until.ts';
 
 /** Limit of hanging waits in milliseconds. It is not an expected duration. */
 const LIMIT_MS = 180_000;
-const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** The objects of an API server, as seen and changed by its administrator without a connection. */
 export class ApiObjects {
-  readonly registry = new Registry(new Store(), () => Date.now());
+  readonly registry: Registry;
 
-  constructor() {
-    for (const name of NAMESPACES) this.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  /** @param registry default: objects in memory that no server has. */
+  constructor(registry = new Registry(new MemoryStore(), () => Date.now())) {
+    this.registry = registry;
+    createNamespaces(registry);
   }
 
   /**
@@ -86,14 +98,6 @@ export class ApiObjects {
     const what = () => `${textOf(name)} is not deleted: ${JSON.stringify(this.get(name))}`;
     await until(look, what, limitMs, (listener) => this.registry.store.follow(listener));
   }
-}
-
-/** @throws StatusError 400 for a kind that is not served. */
-export function targetOf({ kind, namespace = '', name }: ObjectName): Target {
-  const resource = resourceOfKind(kind);
-  if (resource === undefined) throw badRequest(`no matches for kind "${kind}"`);
-  const within = namespace === '' ? 'default' : namespace;
-  return { resource, namespace: resource.namespaced ? within : '', name, subresource: '' };
 }
 
 function textOf({ kind, namespace = '', name }: ObjectName): string {

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
-import { ALGORITHM, type KeyPair, nameOf, newKeys, privateKeyText } from './authority.ts';
+import { ALGORITHM, type KeyPair, nameOf, newKeys, privateKeyText } from '@kubus/certificates';
+import type { User } from '@kubus/kube-server';
 import type { Cluster } from './cluster.ts';
-import type { User } from './identity.ts';
 
 const KIND = 'CertificateSigningRequest';
 

@@ -4,23 +4,23 @@ import { type RequestOptions, request as secureRequest } from 'node:https';
 import { type Interface, createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { KubeConfig } from '@kubernetes/client-node';
+import { type Credential, type ObjectName, type PatchKind, kubeconfigText } from '@kubus/kube-server';
+import {
+  apiVersionOf,
+  asList,
+  asObject,
+  asText,
+  badRequest,
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  type Resource,
+  resourceOfKind,
+} from '@kubus/kube-objects';
 import { KubeFixtureError } from './errors.ts';
-import { type Json, type JsonObject, asList, asObject, asText } from './json.ts';
-import { type Credential, kubeconfigText } from './kubeconfig.ts';
-import type { KubeObject } from './object.ts';
-import type { PatchKind } from './registry.ts';
-import { type Resource, apiVersionOf, resourceOfKind } from './resources.ts';
-import { badRequest } from './status.ts';
 
 /** Limit of hanging waits in milliseconds. It is not an expected duration. */
 const LIMIT_MS = 180_000;
-
-/** Which object: its kind, namespace (where it has one; left out: `default`) and name. */
-export interface ObjectName {
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-}
 
 export interface RawRequest {
   readonly query?: Readonly<Record<string, string>>;

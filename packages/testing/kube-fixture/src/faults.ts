@@ -1,33 +1,20 @@
-import type { JsonObject } from './json.ts';
-import type { RequestInfo } from './request-info.ts';
-import { type StatusError, failure } from './status.ts';
+import { type JsonObject, type StatusError, failure } from '@kubus/kube-objects';
+import type { ArrivedRequest, Fault } from '@kubus/kube-server';
 
-/** A request with its user, for faults and the authorizer. */
-export interface AttributedRequest extends RequestInfo {
-  readonly user: string;
-  readonly groups: readonly string[];
-}
-
-/** The fault of a request. */
-export type Fault =
-  /** It is refused with an error of the API, before it is executed. */
+/** The fault of a request; `answer` by its parts, of which the code is enough. */
+type WantedFault =
+  | Exclude<Fault, { kind: 'answer' }>
   | {
       readonly kind: 'answer';
       readonly code: number;
       readonly reason?: string;
       readonly message?: string;
       readonly retryAfterSeconds?: number;
-    }
-  /** It is served after the promise has resolved. */
-  | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The connection breaks: before the request is executed, or after it without a response. */
-  | { readonly kind: 'reset'; readonly after: 'request' | 'effect' }
-  /** No response is ever sent, with the connection open. A watch "after effect" starts and stays empty. */
-  | { readonly kind: 'silence'; readonly after: 'request' | 'effect' };
+    };
 
 export interface FaultRule {
-  when(request: AttributedRequest): boolean;
-  readonly fault: Fault;
+  when(request: ArrivedRequest): boolean;
+  readonly fault: WantedFault;
   /** The number of affected requests; default: all. */
   readonly times?: number;
 }
@@ -46,7 +33,7 @@ export class Faults {
   inject(rule: FaultRule): InjectedFault {
     // A separate rule, also if the test injects the same one twice.
     const counted = {
-      when: (request: AttributedRequest) => rule.when(request),
+      when: (request: ArrivedRequest) => rule.when(request),
       fault: rule.fault,
       times: rule.times ?? Infinity,
       hits: 0,
@@ -65,11 +52,11 @@ export class Faults {
   }
 
   /** The fault of this request, counted. */
-  take(request: AttributedRequest): Fault | undefined {
+  take(request: ArrivedRequest): Fault | undefined {
     for (const rule of this.#rules) {
       if (rule.hits >= (rule.times ?? Infinity) || !rule.when(request)) continue;
       rule.hits += 1;
-      return rule.fault;
+      return rule.fault.kind === 'answer' ? { kind: 'answer', error: answeredFault(rule.fault) } : rule.fault;
     }
     return undefined;
   }
@@ -88,7 +75,7 @@ const REASONS: Readonly<Record<number, readonly [reason: string, message: string
   504: ['Timeout', 'Timeout: request did not complete within the allotted timeout'],
 };
 
-export function answeredFault(fault: Extract<Fault, { kind: 'answer' }>): StatusError {
+function answeredFault(fault: Extract<WantedFault, { kind: 'answer' }>): StatusError {
   const [reason, message] = REASONS[fault.code] ?? ['Unknown', `answer ${fault.code} of a test`];
   const details: JsonObject =
     fault.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: fault.retryAfterSeconds };

@@ -1,11 +1,10 @@
+export { Authority, type KeyPair } from '@kubus/certificates';
+export type { Json, JsonObject, KubeObject } from '@kubus/kube-objects';
+export { isReady } from '@kubus/kube-objects';
+export { ADMIN, type AccessAttributes, type ObjectName, type User, nodeUser } from '@kubus/kube-server';
 export { ApiObjects } from './api-objects.ts';
-export { Authority, type KeyPair } from './authority.ts';
-export type { AccessAttributes } from './authorization.ts';
 export { nodeCertificate } from './client-certificate.ts';
-export { Cluster, type ObjectName, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
-export { ADMIN, type User, nodeUser } from './identity.ts';
-export type { Json, JsonObject } from './json.ts';
-export { type KubeObject, isReady } from './object.ts';
-export { KubeconfigFolder } from './kubeconfig.ts';
+export { Cluster, type RawAnswer, type SeenEvent, type SeenWatch, pathOf } from './cluster.ts';
+export { KubeconfigFolder } from './kubeconfig-folder.ts';
 export type { LoggedRequest } from './request-log.ts';
 export { TestApiServer, type TestApiServerOptions } from './test-api-server.ts';

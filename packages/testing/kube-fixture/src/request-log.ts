@@ -1,15 +1,7 @@
-import type { AttributedRequest } from './faults.ts';
+import type { ArrivedRequest, Outcome } from '@kubus/kube-server';
 
-/** One request that a server received. */
-export interface LoggedRequest extends AttributedRequest {
-  /** Milliseconds since the Unix epoch. */
-  readonly at: number;
-  readonly bodyBytes: number;
-  /** HTTP status; undefined while it is served, and if it got no response. */
-  readonly status?: number;
-  /** Duration in milliseconds; of a watch: how long it was open. */
-  readonly durationMs?: number;
-}
+/** One request that a server received; without a result while it is served. */
+export type LoggedRequest = ArrivedRequest & Partial<Outcome>;
 
 /** All requests in the order of their arrival. */
 export class RequestLog {
@@ -21,7 +13,7 @@ export class RequestLog {
   }
 
   /** Returns a function that records the result. */
-  add(entry: LoggedRequest): (outcome: Pick<LoggedRequest, 'status' | 'durationMs'>) => void {
+  add(entry: ArrivedRequest): (outcome: Outcome) => void {
     const place = this.#entries.push(entry) - 1;
     this.#notify();
     return (outcome) => {

@@ -1,22 +1,25 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
-import { ApiObjects, targetOf } from './api-objects.ts';
-import { Authority, type KeyPair } from './authority.ts';
-import type { AccessAttributes } from './authorization.ts';
-import { startScheduler, startSigner } from './controllers.ts';
-import type { FaultRule, InjectedFault } from './faults.ts';
-import { ADMIN, Identities, type User } from './identity.ts';
-import { asText } from './json.ts';
-import { KubeconfigFolder, kubeconfigText } from './kubeconfig.ts';
-import { nodeAuthorizer } from './node-authorizer.ts';
-import type { KubeObject } from './object.ts';
-import { type KubeletAddress, kubeletAddress, passLog, passProxy } from './pod-log.ts';
-import { type UpgradedConnection, passStream } from './pod-stream.ts';
-import type { RequestInfo } from './request-info.ts';
-import type { LoggedRequest } from './request-log.ts';
-import { ApiHttpServer } from './server.ts';
+import { Authority } from '@kubus/certificates';
+import type { KubeObject } from '@kubus/kube-objects';
+import {
+  ADMIN,
+  type AccessAttributes,
+  KubeServer,
+  type KubeletAddress,
+  MemoryStore,
+  type User,
+  type Watch,
+  kubeconfigText,
+  nodeAuthorizer,
+  startNamespaces,
+  startScheduler,
+  startSigner,
+} from '@kubus/kube-server';
+import { ApiObjects } from './api-objects.ts';
+import { type FaultRule, Faults, type InjectedFault } from './faults.ts';
+import { KubeconfigFolder } from './kubeconfig-folder.ts';
+import { type LoggedRequest, RequestLog } from './request-log.ts';
 import { until } from './until.ts';
-import type { Watch } from './watch.ts';
 
 /** Limit of hanging waits in milliseconds. It is not an expected duration. */
 const LIMIT_MS = 180_000;
@@ -43,17 +46,23 @@ export interface TestApiServerOptions {
   readonly kubelet?: (node: KubeObject) => Promise<KubeletAddress>;
 }
 
+/** What a test has in its hands besides the server. */
+interface TestParts {
+  readonly server: KubeServer;
+  readonly authority: Authority;
+  readonly faults: Faults;
+  readonly log: RequestLog;
+  readonly folder: KubeconfigFolder;
+}
+
 /**
- * An API server in this process, with its objects in memory. It behaves like a kube-apiserver 1.36 in everything that a node
- * agent can notice: versions, lists and watches, patches, deletion, identities. It omits rules that only users or
- * controllers would notice. For tests only.
+ * The API server of a node with a port for faults, in this process, with its objects in memory and all kinds of users. For
+ * tests only.
  */
 export class TestApiServer extends ApiObjects {
-  readonly identities = new Identities();
   readonly authority: Authority;
   readonly #options: TestApiServerOptions;
-  readonly #folder: KubeconfigFolder;
-  readonly #http: ApiHttpServer;
+  readonly #parts: TestParts;
   readonly #ends: (() => void)[] = [];
   #port = 0;
 
@@ -65,33 +74,30 @@ export class TestApiServer extends ApiObjects {
       { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] },
       'client',
     );
-    const server = new TestApiServer(options, authority, { serving, client }, await KubeconfigFolder.make());
-    await server.resume();
-    return server;
+    const faults = new Faults();
+    const log = new RequestLog();
+    const store = new MemoryStore();
+    const authorizeNodes = options.nodeAuthorization === true ? nodeAuthorizer(store) : undefined;
+    const server = new KubeServer({
+      ...{ store, authority, client },
+      serving: options.plain === true ? undefined : serving,
+      tokenKey: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+      authorize: (attributes) => options.authorize?.(attributes) ?? authorizeNodes?.(attributes),
+      now: () => Date.now(),
+      injection: { arrived: (request) => ({ fault: faults.take(request), done: log.add(request) }) },
+      ...(options.kubelet && { kubelet: options.kubelet }),
+    });
+    const test = new TestApiServer(options, { server, authority, faults, log, folder: await KubeconfigFolder.make() });
+    await test.resume();
+    return test;
   }
 
-  private constructor(
-    options: TestApiServerOptions,
-    authority: Authority,
-    { serving, client }: { serving: KeyPair; client: KeyPair },
-    folder: KubeconfigFolder,
-  ) {
-    super();
+  private constructor(options: TestApiServerOptions, parts: TestParts) {
+    super(parts.server.registry);
+    const { authority } = parts;
     this.#options = options;
+    this.#parts = parts;
     this.authority = authority;
-    this.#folder = folder;
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const authorizeNodes = options.nodeAuthorization === true ? nodeAuthorizer(this.registry.store) : undefined;
-    this.#http = new ApiHttpServer({
-      registry: this.registry,
-      identities: this.identities,
-      issuer: { registry: this.registry, identities: this.identities, key: privateKey },
-      authorize: (attributes) => options.authorize?.(attributes) ?? authorizeNodes?.(attributes),
-      log: (info, response) => this.#log(info, response, client),
-      proxy: async (info, response) => passProxy(info, { address: await this.#kubelet(info.name), client }, response),
-      stream: (info, connection) => this.#stream(info, connection, client),
-      ...(options.plain !== true && { tls: { authority, ...serving } }),
-    });
     this.#ends.push(
       startSigner(this.registry, {
         authority,
@@ -99,11 +105,20 @@ export class TestApiServer extends ApiObjects {
         lifetimeMs: options.certificateMs ?? DAY_MS,
       }),
     );
-    if (options.schedule === true) this.#ends.push(startScheduler(this.registry));
+    const fail = (error: Error) => {
+      throw error;
+    };
+    this.#ends.push(startNamespaces(this.registry, fail));
+    if (options.schedule === true) this.#ends.push(startScheduler(this.registry, fail));
     if (options.bookmarkMs !== undefined) {
       const timer = setInterval(() => this.bookmark(), options.bookmarkMs);
       this.#ends.push(() => clearInterval(timer));
     }
+  }
+
+  /** The users that it knows by tokens. */
+  get identities(): KubeServer['identities'] {
+    return this.#parts.server.identities;
   }
 
   /** Where it listens: `https://127.0.0.1:41233`. */
@@ -117,44 +132,47 @@ export class TestApiServer extends ApiObjects {
 
   /** Every request so far, in the order of arrival. */
   get requests(): readonly LoggedRequest[] {
-    return this.#http.requests.entries;
+    return this.#parts.log.entries;
   }
 
   /** The open watches. */
   get watches(): readonly Watch[] {
-    return [...this.#http.watches];
+    return this.#parts.server.watches;
   }
 
   /** Starts an outage: every connection breaks, and new ones are refused. The objects stay. */
   async pause(): Promise<void> {
-    await this.#http.close();
+    await this.#parts.server.close();
   }
 
   /** Ends an outage, on the same port. */
   async resume(): Promise<void> {
-    this.#port = await this.#http.listen('127.0.0.1', this.#port === 0 ? (this.#options.port ?? 0) : this.#port);
+    this.#port = await this.#parts.server.listen(
+      '127.0.0.1',
+      this.#port === 0 ? (this.#options.port ?? 0) : this.#port,
+    );
   }
 
   /** Ends the server and removes the kubeconfig files. Harmless after {@link pause}. */
   async close(): Promise<void> {
     for (const end of this.#ends) end();
-    await this.#http.close();
-    await this.#folder.remove();
+    await this.#parts.server.close();
+    await this.#parts.folder.remove();
   }
 
   /** Injects a fault from now on. */
   inject(rule: FaultRule): InjectedFault {
-    return this.#http.faults.inject(rule);
+    return this.#parts.faults.inject(rule);
   }
 
   /** Ends all faults. */
   heal(): void {
-    this.#http.faults.clear();
+    this.#parts.faults.clear();
   }
 
   /** Sends a bookmark on every watch that allows it. */
   bookmark(): void {
-    for (const watch of this.watches) watch.bookmark();
+    this.#parts.server.bookmark();
   }
 
   /** Drops the history of all objects: a client that continues from an older version gets 410 Expired. */
@@ -176,7 +194,7 @@ export class TestApiServer extends ApiObjects {
         ? { token: this.identities.token(user) }
         : { clientCertificate: await this.authority.issue({ commonName, organizations }, 'client') },
     );
-    return this.#folder.write(text);
+    return this.#parts.folder.write(text);
   }
 
   /**
@@ -191,29 +209,7 @@ export class TestApiServer extends ApiObjects {
       () => this.requests.find(is),
       what,
       limitMs,
-      (listener) => this.#http.requests.follow(listener),
+      (listener) => this.#parts.log.follow(listener),
     );
-  }
-
-  async #log(info: RequestInfo, response: ServerResponse, client: KeyPair): Promise<void> {
-    const { pod, address } = await this.#podOnNode(info);
-    await passLog(pod, info, { address, client }, response);
-  }
-
-  async #stream(info: RequestInfo, connection: UpgradedConnection, client: KeyPair): Promise<void> {
-    const { pod, address } = await this.#podOnNode(info);
-    await passStream(pod, info, { address, client }, connection);
-  }
-
-  /** The pod of a request, and the address of its node's server. */
-  async #podOnNode({ namespace, name }: RequestInfo): Promise<{ pod: KubeObject; address: KubeletAddress }> {
-    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
-    return { pod, address: await this.#kubelet(asText(pod.spec?.['nodeName'])) };
-  }
-
-  /** The address of a node's server. @throws StatusError 404. */
-  async #kubelet(name: string): Promise<KubeletAddress> {
-    const node = this.registry.get(targetOf({ kind: 'Node', name }));
-    return this.#options.kubelet?.(node) ?? kubeletAddress(node);
   }
 }

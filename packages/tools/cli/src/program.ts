@@ -40,6 +40,13 @@ const groups: readonly (readonly [heading: string, commands: Readonly<Record<str
     },
   ],
   [
+    'Kubernetes API',
+    {
+      kubectl: async () => (await import('./commands/kubectl.ts')).addKubectl,
+      kubeconfig: async () => (await import('./commands/kubectl.ts')).addKubeconfig,
+    },
+  ],
+  [
     'Images',
     {
       image: async () => (await import('./commands/image.ts')).addImage,
@@ -142,7 +149,7 @@ function helpful(text: string): string {
   const [line, suggested] = /\n\(Did you mean (\S+?)\?\)/.exec(text) ?? [''];
   const kept = suggested?.[0] === given[0] ? text : text.replace(line, '');
   if (!OF_KUBECTL.has(given)) return kept;
-  return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests\n`;
+  return `${kept.trimEnd()}\na node runs the pods of its folder of manifests: put files there or remove them, "kubus up --help" has --manifests; on a node of "kubus up --api" it is "kubus kubectl ${given}"\n`;
 }
 
 /** Says why a command has no `--output`, where that is what it was given. */

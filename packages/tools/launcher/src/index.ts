@@ -20,7 +20,15 @@ export {
 } from './network/network-namespace.ts';
 export { kernelDefaults } from './kubelet/kernel-defaults.ts';
 export { kubeletDir } from './kubelet/kubelet-dir.ts';
-export { type NodeDir, apiSocket, observatorySocket, createNodeDir, nodeDir } from './node/node-dir.ts';
+export {
+  type NodeDir,
+  adminKubeconfig,
+  apiSocket,
+  createNodeDir,
+  nodeDir,
+  observatorySocket,
+} from './node/node-dir.ts';
+export { API_PORT, nodeKubeconfig } from './network/api-relay.ts';
 export {
   type ProcessRecord,
   endProcesses,

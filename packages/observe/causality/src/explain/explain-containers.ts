@@ -8,8 +8,8 @@ import {
   podWorker,
   typeOf,
 } from '@kubus/contracts';
+import { formatAge } from '@kubus/pod';
 import type { RecordedEvent } from '../recorded-events.ts';
-import { formatAge } from './age.ts';
 import type { Explanation } from './explanation.ts';
 
 /** The types of the messages that explain most. */

@@ -11,8 +11,8 @@ import {
   runtimeCondition,
   typeOf,
 } from '@kubus/contracts';
+import { formatAge } from '@kubus/pod';
 import type { RecordedEvent } from '../recorded-events.ts';
-import { formatAge } from './age.ts';
 import { EVENT, WORKER, explainContainers, explainEnd, joined, stop } from './explain-containers.ts';
 import { whyThisPod } from './explain-eviction.ts';
 import type { Explanation } from './explanation.ts';

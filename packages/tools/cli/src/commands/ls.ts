@@ -1,9 +1,9 @@
 import { type ListedNode, apiSocket, listNodes } from '@kubus/launcher';
 import { NodeClient } from '@kubus/node-client';
+import { formatAge } from '@kubus/pod';
 import type { Command } from 'commander';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print, printError } from '../output/output.ts';
-import { formatAge } from '@kubus/causality';
 import { formatTable } from '../output/table.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { requireRoot } from '../node/require-root.ts';

@@ -9,11 +9,11 @@ import {
   stuckService,
 } from '@kubus/contracts';
 import { instancesOf, processOf, readRecords, readSettings, servicesOf } from '@kubus/launcher';
+import { formatAge } from '@kubus/pod';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
 import { printKubusDocument } from '../output/documents.ts';
 import { outputOption, print } from '../output/output.ts';
-import { formatAge } from '@kubus/causality';
 import { formatTable } from '../output/table.ts';
 import { connectionLines, connectionsOf } from '../node/connections.ts';
 import { networkInterfaces } from 'node:os';
@@ -64,11 +64,11 @@ export async function healthOf(link: NodeLink) {
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
   const settings = await readSettings(link.dir);
-  const { instances = {}, placement = 'separate', kubeconfig, observatory, elsewhere } = settings ?? {};
+  const { instances = {}, placement = 'separate', kubeconfig, api, observatory, elsewhere } = settings ?? {};
   // This process is in the node's network namespace.
   const connections = settings && connectionsOf(link.dir, settings, networkInterfaces());
   const expected = [
-    ...servicesOf({ kubeconfig, observatory }).flatMap((service) => instancesOf(service, instances)),
+    ...servicesOf({ kubeconfig, api, observatory }).flatMap((service) => instancesOf(service, instances)),
     'launcher-0',
   ];
   const pods = await podsOf(link);
@@ -80,7 +80,7 @@ export async function healthOf(link: NodeLink) {
     const state = await ask(link, instance);
     // A service that "kubus debug" or "replace" has moved out of its process has one of its own.
     const running = records.find(({ what, pid }) => what === instance && pid === state.pid)?.what;
-    const process = running ?? processOf(instance, { placement, kubeconfig, observatory, elsewhere });
+    const process = running ?? processOf(instance, { placement, kubeconfig, api, observatory, elsewhere });
     services.push({
       ...state,
       process,

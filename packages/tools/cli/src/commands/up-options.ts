@@ -28,6 +28,7 @@ export interface UpOptions {
   hubCredentials?: string;
   containerd?: string;
   kubeconfig?: string;
+  api?: boolean;
   config?: NodeSettings['config'];
   network?: NodeSettings['network'];
   publish: string[];
@@ -69,6 +70,10 @@ export function upOptions(): Option[] {
       '--kubeconfig <path>',
       'join the cluster of this kubeconfig; its user must be system:node:<name>',
     ).argParser(existingPath),
+    new Option(
+      '--api',
+      'give the node a Kubernetes API of its own, for kubectl: see kubus kubectl, kubus kubeconfig',
+    ).conflicts('kubeconfig'),
     new Option(
       '--config <file>',
       'a KubeletConfiguration: pods, images, logs, DNS, eviction and reservations of the node (docs/tasks/run-a-pod.md)',

@@ -33,8 +33,8 @@ async function valuesOf(known: Known, node: string): Promise<readonly string[]> 
 
 /** The services of a node, and their instances where there are several. */
 async function servicesHere(node: string): Promise<readonly string[]> {
-  const { instances = {}, kubeconfig, observatory } = (await readSettings(nodeDir(node))) ?? {};
-  return servicesOf({ kubeconfig, observatory }).flatMap((service) => {
+  const { instances = {}, kubeconfig, api, observatory } = (await readSettings(nodeDir(node))) ?? {};
+  return servicesOf({ kubeconfig, api, observatory }).flatMap((service) => {
     const all = instancesOf(service, instances);
     return all.length > 1 ? [service, ...all] : [service];
   });

@@ -1,8 +1,8 @@
 import { type Pod, type PodStatus, type ResourceList, formatQuantity, parseQuantity } from '@kubus/contracts';
 import type { NodeObject } from '@kubus/node-status';
+import { formatAge } from '@kubus/pod';
 import { podResourceList } from '@kubus/pod-status';
 import { textOf } from '../query/json-path-values.ts';
-import { formatAge } from '@kubus/causality';
 import { formatTable, indent } from '../output/table.ts';
 import { rolesOf } from '../resources/nodes.ts';
 import { column, field, pairs } from './fields.ts';

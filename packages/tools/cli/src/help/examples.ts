@@ -6,6 +6,8 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     'kubus up --restart --log-level debug',
     'kubus up --publish 8080:80',
   ],
+  kubectl: ['kubus kubectl get pods -A', 'kubus kubectl apply -f examples/kubectl/shop.yaml'],
+  kubeconfig: ['kubus kubeconfig'],
   down: ['kubus down', 'kubus --node second down --grace 30'],
   ls: ['kubus ls'],
   status: ['kubus status', 'kubus status -o json'],

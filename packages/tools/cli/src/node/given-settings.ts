@@ -3,7 +3,9 @@ import { isDeepEqual } from '@kubus/pod';
 import type { UpOptions } from '../commands/up-options.ts';
 
 /** The settings of a node that have options of `up`. */
-export type GivenSettings = Partial<Omit<NodeSettings, 'page' | 'contract' | 'programs' | 'images' | 'cache'>>;
+export type GivenSettings = Partial<
+  Omit<NodeSettings, 'apiPort' | 'page' | 'contract' | 'programs' | 'images' | 'cache'>
+>;
 
 type Setting = GivenSettings[keyof GivenSettings];
 
@@ -21,9 +23,10 @@ export interface SettingChange {
 export function settingsOf(options: UpOptions): GivenSettings {
   const { manifests, nats, hub, logLevel, containerd, kubeconfig, elsewhere, scale } = options;
   const { placement, config, network, publish, registry: registries, registryHosts } = options;
-  const { journal = false, observatory = false, faults = false } = options;
+  const { api = false, journal = false, observatory = false, faults = false } = options;
   return {
     ...{ manifests, nats, hub, logLevel, journal, containerd, kubeconfig, elsewhere, placement, observatory, faults },
+    api,
     ...{ config, network, publish, registries, registryHosts },
     natsCa: options.natsCa !== undefined,
     hubCa: options.hubCa !== undefined,
@@ -38,6 +41,7 @@ const flags: Partial<Record<keyof GivenSettings, { flag: keyof UpOptions; needsN
   hub: { flag: 'hub' },
   containerd: { flag: 'containerd', needsNewNode: true },
   kubeconfig: { flag: 'kubeconfig', needsNewNode: true },
+  api: { flag: 'api', needsNewNode: true },
   config: { flag: 'config' },
   network: { flag: 'network' },
   publish: { flag: 'publish' },

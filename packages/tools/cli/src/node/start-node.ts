@@ -14,6 +14,7 @@ import {
   findCniPlugins,
   findContainerd,
   findProcesses,
+  freePort,
   hostProcess,
   identitiesOf,
   inNetworkNamespace,
@@ -41,6 +42,7 @@ import { printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 import { checkInstances } from './instance-limit.ts';
 import { checkPublished, chooseNetwork } from './network-choice.ts';
+import { writeApiCredentials } from './api-credentials.ts';
 import { type GivenSettings, merged, settingsOf } from './given-settings.ts';
 import { type Progress, showSteps, step } from './start-steps.ts';
 
@@ -96,7 +98,11 @@ function checkScale({ scale }: UpOptions): void {
 }
 
 /** Starts the launcher, which ends the services that another one has left. */
-async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: Start): Promise<void> {
+async function launch(
+  dir: NodeDir,
+  given: GivenSettings & Pick<Partial<NodeSettings>, 'apiPort'>,
+  { progress, signal }: Start,
+): Promise<void> {
   const cache = join(checkout, '.kubus/cache');
   // Not in the launcher, which lives as long as the node and would keep the memory that this takes.
   const images = await step(progress, 'building images and native programs', async () => {
@@ -108,8 +114,10 @@ async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: 
   await createNetworkNamespace(dir.networkNamespace);
   // For the processes that connect both networks.
   await keepNetworkNamespace(dir.machineNamespace);
+  const apiPort = given.api === true ? (given.apiPort ?? (await freePort())) : undefined;
   const settings = nodeSettingsSchema.parse({
     ...given,
+    apiPort,
     page: observatoryPage,
     contract: publishedContract,
     programs: {
@@ -124,6 +132,7 @@ async function launch(dir: NodeDir, given: GivenSettings, { progress, signal }: 
   const before = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => what === 'launcher');
   await endProcesses(before, LAUNCHER_MS);
   signal.throwIfAborted();
+  if (apiPort !== undefined) await writeApiCredentials(dir, apiPort);
   await writeSettings(dir, settings);
   const log = join(dir.logs, 'launcher.log');
   const from = await stat(log).then(

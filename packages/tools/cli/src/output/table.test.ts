@@ -1,5 +1,5 @@
+import { formatAge } from '@kubus/pod';
 import { describe, expect, test } from '@jest/globals';
-import { formatAge } from '@kubus/causality';
 import { formatTable } from './table.ts';
 
 describe('a table', () => {

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '@kubus/causality';
-import { formatAge } from '@kubus/causality';
+import { formatAge } from '@kubus/pod';
 import type { ApiObject } from '../resources/resource-type.ts';
 
 /** kubectl's LAST SEEN: `5s`, or `5s (x3 over 2m)`. `now` in milliseconds since the Unix epoch. */

@@ -11,7 +11,7 @@ import {
 import type { FactReader } from '@kubus/bus';
 import type { NodeLink } from '../node/node-link.ts';
 import { UserError } from '../user-error.ts';
-import { type PodColumns, podColumns } from './pod-columns.ts';
+import { type PodColumns, podColumns } from '@kubus/pod-status';
 
 /** What the command line shows of a pod, from the facts of several services. */
 export interface PodView {

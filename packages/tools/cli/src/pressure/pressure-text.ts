@@ -1,5 +1,6 @@
 import type { EvictionRanking, NodeSignal, NodeThreshold, PressureReport, RankedPod } from '@kubus/contracts';
-import { amount, formatAge, isOfBytes } from '@kubus/causality';
+import { amount, isOfBytes } from '@kubus/causality';
+import { formatAge } from '@kubus/pod';
 import { formatTable } from '../output/table.ts';
 
 const NONE = '-';

@@ -1,7 +1,7 @@
+import { formatAge } from '@kubus/pod';
 import { readEvents } from '../pods/event-feed.ts';
 import { type RecordedEvent } from '@kubus/causality';
 import { eventDocument } from '../pods/event-document.ts';
-import { formatAge } from '@kubus/causality';
 import type { Item, ResourceType } from './resource-type.ts';
 
 export const events: ResourceType = {

@@ -1,11 +1,11 @@
 import { clusterNode, networkCondition, nodePressure, runtimeCondition } from '@kubus/contracts';
 import { nodeConfigFile } from '@kubus/launcher';
 import type { NodeObject } from '@kubus/node-status';
+import { formatAge } from '@kubus/pod';
 import { nodeCapacity, readMachine, readNodeConfig, version } from '@kubus/service-kit';
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { NodeLink } from '../node/node-link.ts';
-import { formatAge } from '@kubus/causality';
 import { nodeObject } from './node-object.ts';
 import type { ApiObject, Item, ResourceType } from './resource-type.ts';
 

@@ -1,5 +1,5 @@
-import { formatAge } from '@kubus/causality';
-import type { PodColumns } from '../pods/pod-columns.ts';
+import { formatAge } from '@kubus/pod';
+import type { PodColumns } from '@kubus/pod-status';
 import { type PodView, Pods, columnsOf, matchesName, podDocument } from '../pods/pods.ts';
 import type { ApiObject, Item, ResourceType } from './resource-type.ts';
 

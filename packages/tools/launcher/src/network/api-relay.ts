@@ -5,11 +5,14 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from '../errors.ts';
 import type { NodeDir } from '../node/node-dir.ts';
-import { type ServerAddress, hostOf, startRelay } from './port-relay.ts';
+import { type ServerAddress, hostOf, startPublisher, startRelay } from './port-relay.ts';
 import type { StartedProcess } from '../processes/start-process.ts';
 
 /** The name under which the process is recorded. */
 export const apiRelay = 'api-relay';
+
+/** The name of the other relay: from the machine to the node's own API. */
+export const apiPublisher = 'api-publisher';
 
 /** TCP port on the loopback of the node's network namespace on which its services reach the API server. */
 export const API_PORT = 6443;
@@ -80,6 +83,12 @@ export async function writeRelayedKubeconfig(dir: NodeDir, path: string): Promis
 /** Starts the relay through which the node's services reach an API server in the machine's network. */
 export function startApiRelay(dir: NodeDir, program: string, server: ServerAddress): Promise<StartedProcess> {
   return startRelay({ dir, what: apiRelay, program, listen: String(API_PORT), server });
+}
+
+/** Starts the relay through which users of the machine reach the node's own API, on a port of the machine's loopback. */
+export function startApiPublisher(dir: NodeDir, program: string, port: number): Promise<StartedProcess> {
+  const server = { host: '127.0.0.1', port: API_PORT };
+  return startPublisher({ dir, what: apiPublisher, program, listen: `127.0.0.1:${port}`, server });
 }
 
 /** The current context of a kubeconfig with its cluster and user, and the fields besides the three lists. */

@@ -77,6 +77,16 @@ export function observatorySocket(dir: Pick<NodeDir, 'socket'>): string {
   return dir.socket('observatory');
 }
 
+/** The certificate of the authority of the node's own Kubernetes API, if it has one. */
+export function kubeApiAuthority(dir: Pick<NodeDir, 'state'>): string {
+  return join(dir.state('kube-api'), 'ca.crt');
+}
+
+/** The kubeconfig of the administrator of the node's own Kubernetes API, if it has one. */
+export function adminKubeconfig(dir: Pick<NodeDir, 'config'>): string {
+  return join(dir.config, 'admin.kubeconfig');
+}
+
 /** A DNS subdomain (RFC 1123), apart from its length. */
 export const nodeNamePattern = '[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*';
 

@@ -6,7 +6,13 @@ import { toError } from '@kubus/ports';
 import type { AdjustableLogger } from '@kubus/service-kit';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { apiRelay, startApiRelay, writeRelayedKubeconfig } from '../network/api-relay.ts';
+import {
+  apiPublisher,
+  apiRelay,
+  startApiPublisher,
+  startApiRelay,
+  writeRelayedKubeconfig,
+} from '../network/api-relay.ts';
 import { type Containerd, adoptContainerd, startContainerd } from '../runtime/containerd.ts';
 import { type ContainerdPrograms, findContainerd } from '../runtime/containerd-programs.ts';
 import { startConnections } from '../network/connections.ts';
@@ -129,9 +135,14 @@ export class NodeLauncher {
     this.#processes.keep(hubRelay, () => startHubRelay(dir, program, server));
   }
 
-  /** Starts the relay to the API server, for a member of a cluster. */
+  /** Starts the relay to the API server, for a member of a cluster, or that from the machine to the node's own. */
   async #startApiRelay(): Promise<void> {
     const { dir, settings } = this.#options;
+    if (settings.apiPort !== undefined) {
+      const { portRelay: program } = await compileNatives(settings.cache);
+      const { apiPort: port } = settings;
+      this.#processes.keep(apiPublisher, () => startApiPublisher(dir, program, port));
+    }
     if (settings.kubeconfig === undefined) return;
     const server = await writeRelayedKubeconfig(dir, settings.kubeconfig);
     const { portRelay: program } = await compileNatives(settings.cache);

@@ -20,7 +20,7 @@ export const nodeServices = [
 export const clusterServices = ['object-cache', 'status-manager'] as const satisfies readonly ServiceName[];
 
 /** Services that a node has on request only. */
-const optionalServices = ['observatory'] as const satisfies readonly ServiceName[];
+const optionalServices = ['kube-api', 'observatory'] as const satisfies readonly ServiceName[];
 
 /** All services that a node can have. */
 export const everyService: readonly ServiceName[] = [...nodeServices, ...clusterServices, ...optionalServices];
@@ -32,6 +32,8 @@ export interface NodeShape {
   readonly instances: InstanceCounts;
   /** Path of the node's kubeconfig; undefined: the node is not a member of a cluster. */
   readonly kubeconfig?: string | undefined;
+  /** Whether the node has a Kubernetes API of its own, of which it is a member. Default: false. */
+  readonly api?: boolean | undefined;
   /** Whether the node has an observatory. Default: false. */
   readonly observatory?: boolean | undefined;
   /** Services that the user runs: they share no process. Default: none. */
@@ -41,14 +43,20 @@ export interface NodeShape {
 }
 
 /** The settings that decide which services a node has. */
-type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'observatory'>;
+type ServiceShape = Pick<NodeShape, 'kubeconfig' | 'api' | 'observatory'>;
+
+/** Whether the node is a member of a cluster: of another, or of its own. */
+export function isMember({ kubeconfig, api }: Pick<NodeShape, 'kubeconfig' | 'api'>): boolean {
+  return kubeconfig !== undefined || api === true;
+}
 
 /** The services of a node with these settings. */
-export function servicesOf({ kubeconfig, observatory }: ServiceShape): readonly ServiceName[] {
+export function servicesOf({ kubeconfig, api, observatory }: ServiceShape): readonly ServiceName[] {
+  const has = { 'kube-api': api === true, observatory: observatory === true };
   return [
     ...nodeServices,
-    ...(kubeconfig === undefined ? [] : clusterServices),
-    ...(observatory === true ? optionalServices : []),
+    ...(isMember({ kubeconfig, api }) ? clusterServices : []),
+    ...optionalServices.filter((service) => has[service]),
   ];
 }
 

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { runtimeHandler } from '../runtime/containerd-config.ts';
 import { natsAccess } from '../nats/nats-relay.ts';
-import { nodeKubeconfig } from '../network/api-relay.ts';
+import { API_PORT, nodeKubeconfig } from '../network/api-relay.ts';
 import { PRIVATE_NODE_IP } from '../network/network-namespace.ts';
 import type { Natives } from './natives.ts';
-import { type NodeDir, apiSocket, observatorySocket } from './node-dir.ts';
+import { type NodeDir, apiSocket, kubeApiAuthority, observatorySocket } from './node-dir.ts';
+import { isMember } from './node-services.ts';
 import { placementSchema } from './placement.ts';
 import { privateConfigSchema, withPrivateConfig } from './private-config.ts';
 import { POD_CIDR } from '../network/pod-network.ts';
@@ -39,6 +40,10 @@ export const nodeSettingsSchema = z.object({
   journal: z.boolean().default(false),
   /** Path of a kubeconfig. Default: the node is not a member of a cluster. */
   kubeconfig: z.string().optional(),
+  /** Whether the node has a Kubernetes API of its own, of which it is a member. */
+  api: z.boolean().default(false),
+  /** The port of the machine's loopback on which users reach that API. */
+  apiPort: z.int().min(1).max(65_535).optional(),
   /** Path of another containerd than the machine's: its binary, or a folder that contains it. */
   containerd: z.string().optional(),
   /**
@@ -183,10 +188,14 @@ export async function writeNodeConfig(
 }
 
 /** The configuration of a member of a cluster. */
-function cluster(dir: NodeDir, { kubeconfig }: NodeSettings): Partial<Pick<NodeConfig, 'apiServer' | 'nodeIps'>> {
-  if (kubeconfig === undefined) return {};
+function cluster(dir: NodeDir, settings: NodeSettings): Partial<Pick<NodeConfig, 'apiServer' | 'kubeApi' | 'nodeIps'>> {
+  if (!isMember(settings)) return {};
   const apiServer = { kubeconfig: nodeKubeconfig(dir), certDir: certificates(dir) };
-  return { apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer), nodeIps: [PRIVATE_NODE_IP] };
+  return {
+    apiServer: nodeConfigSchema.shape.apiServer.parse(apiServer),
+    nodeIps: [PRIVATE_NODE_IP],
+    ...(settings.api && { kubeApi: { port: API_PORT } }),
+  };
 }
 
 /** The configuration of the node's observatory, if it has one. */
@@ -199,13 +208,14 @@ function observatory(dir: NodeDir, { observatory, page, contract }: NodeSettings
 /** Without a cluster there is no HTTPS API, since nothing could authenticate its clients. */
 function server(
   dir: NodeDir,
-  { kubeconfig }: NodeSettings,
+  settings: NodeSettings,
   { streamRelay }: Pick<Natives, 'streamRelay'>,
 ): NodeConfig['server'] {
   return nodeConfigSchema.shape.server.parse({
     socket: apiSocket(dir),
     streamRelay,
-    ...(kubeconfig !== undefined && { port: 10_250 }),
+    ...(isMember(settings) && { port: 10_250 }),
+    ...(settings.api && { authentication: { clientCaFile: kubeApiAuthority(dir) } }),
     certDir: certificates(dir),
     // The system logs of the machine.
     systemLogs: '/var/log',

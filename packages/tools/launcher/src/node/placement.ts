@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from '../errors.ts';
 
-/** The services that can share a process. The observatory always has its own, so that it does not disturb the others. */
+/** The services that can share a process. The observatory and kube-api, which wait for the disk, always have their own, so that they do not disturb the others. */
 export const hostable = [
   'cni-bridge',
   'cri-bridge',

@@ -1,0 +1,86 @@
+// A private node with a Kubernetes API of its own, as a user has it: kubectl applies a manifest, looks, and removes it.
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type TestNode, startNode } from '@kubus/harness';
+import { Cluster, isReady } from '@kubus/kube-fixture';
+import { busyboxReference } from '@kubus/node-images';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Said, kubectl } from '../src/cluster-node.ts';
+
+const shop = join(import.meta.dirname, '../../examples/kubectl/shop.yaml');
+const WEB = { kind: 'Pod', namespace: 'shop', name: 'web' };
+
+let node: TestNode;
+let kubeconfig: string;
+let api: Cluster;
+
+beforeAll(async () => {
+  const hello = {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'hello' } },
+    spec: { containers: [{ name: 'main', image: busyboxReference, command: ['sleep', '3600'] }] },
+  };
+  node = await startNode({ up: ['--api'], manifests: { 'hello.json': hello } });
+  kubeconfig = (await node.kubus('kubeconfig')).stdout.trim();
+  api = Cluster.open(kubeconfig);
+});
+afterAll(() => node.stop());
+
+async function said(...args: string[]): Promise<Said> {
+  return kubectl({ kubeconfig, server: undefined }, args);
+}
+
+test('kubectl applies a manifest, and the node runs it', async () => {
+  await api.waitFor({ kind: 'Node', name: node.name }, isReady);
+  expect((await stat(kubeconfig)).mode & 0o777).toBe(0o600);
+  const applied = await said('apply', '-f', shop);
+  expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('pod/web created') });
+  const { metadata } = await api.waitFor(WEB, isReady);
+  expect((await said('-n', 'shop', 'logs', 'web', '-c', 'server')).stdout).toBe('hello\n');
+  const read = await said(
+    '-n',
+    'shop',
+    'exec',
+    'web',
+    '-c',
+    'server',
+    '--',
+    'cat',
+    '/config/greeting',
+    '/secrets/password',
+  );
+  expect(read.stdout).toBe('helloopen-sesame');
+  const { stdout } = await said('-n', 'shop', 'get', 'pods', '--no-headers');
+  expect(stdout).toMatch(/^web +2\/2 +Running +0 +\d+s\n$/);
+  const mirrors = await said('get', 'pods', '--no-headers');
+  expect(mirrors.stdout).toContain(`hello-${node.name}`);
+  const { stdout: events } = await said('-n', 'shop', 'get', 'events', '-o', 'jsonpath={.items[*].reason}');
+  expect(events).toContain('Scheduled');
+  // The service is killed under the pod, and nothing notices.
+  await node.kill('kube-api-0');
+  const after = await api.waitFor(WEB, isReady).catch(() => api.waitFor(WEB, isReady));
+  expect(after).toMatchObject({
+    metadata: { uid: metadata.uid },
+    status: { containerStatuses: [{ restartCount: 0 }] },
+  });
+});
+
+test('cordon keeps pods away, with words', async () => {
+  expect((await said('cordon', node.name)).code).toBe(0);
+  expect((await said('run', 'late', '--image', busyboxReference, '--', 'sleep', '3600')).code).toBe(0);
+  const late = { kind: 'Pod', name: 'late' };
+  await api.waitFor(late, ({ status }) => JSON.stringify(status).includes('1 node(s) were unschedulable'));
+  expect((await said('uncordon', node.name)).code).toBe(0);
+  await api.waitFor(late, isReady);
+  expect((await said('drain', node.name, '--force', '--grace-period=1')).code).toBe(0);
+  await api.waitGone(late);
+});
+
+test('a namespace goes with its pods, and a wrong manifest is refused by field', async () => {
+  expect((await said('uncordon', node.name)).code).toBe(0);
+  expect((await said('delete', '-f', shop)).code).toBe(0);
+  expect(await api.get({ kind: 'Namespace', name: 'shop' })).toBeUndefined();
+  const bad = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bad' }, spec: { containers: [] } };
+  const file = join(node.folder, 'bad.json');
+  await writeFile(file, JSON.stringify(bad));
+  expect((await said('apply', '-f', file)).stderr).toContain('spec.containers: Required value');
+});

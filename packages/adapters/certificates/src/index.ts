@@ -1,0 +1,1 @@
+export { ALGORITHM, Authority, type KeyPair, type Usage, nameOf, newKeys, privateKeyText } from './authority.ts';

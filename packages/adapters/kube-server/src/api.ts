@@ -1,0 +1,102 @@
+import {
+  asObject,
+  asText,
+  at,
+  badRequest,
+  isObject,
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  methodNotAllowed,
+  noSuchPath,
+  type Resource,
+} from '@kubus/kube-objects';
+import type { User } from './identity.ts';
+import { listObjects } from './lists.ts';
+import { bindPod, evictPod } from './pod-actions.ts';
+import { type DeleteOptions, type Registry, type Target, patchKind } from './registry.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** A body and its HTTP status. */
+export interface Answer {
+  readonly code: number;
+  readonly body: JsonObject;
+}
+
+/** The content of a request. */
+export interface Payload {
+  readonly contentType: string;
+  readonly body: Json | undefined;
+}
+
+/**
+ * Answers requests about stored objects, other than watches.
+ *
+ * @throws StatusError.
+ */
+export function answerObjects(
+  registry: Registry,
+  resource: Resource,
+  info: RequestInfo,
+  payload: Payload,
+  user: User,
+): Answer {
+  const { namespace, name, subresource, query, verb } = info;
+  const target: Target = { resource, namespace, name, subresource };
+  if (subresource !== '' && !resource.subresources.includes(subresource)) throw noSuchPath();
+  const options = { user, dryRun: query.get('dryRun') === 'All' };
+  const body = () => objectOf(payload);
+  const deletion = () => deleteOptions(query, subresource === 'eviction' ? body()['deleteOptions'] : payload.body);
+  switch (verb) {
+    case 'get':
+      return { code: 200, body: registry.get(target) };
+    case 'list':
+      return { code: 200, body: listObjects(registry.store, resource, info) };
+    case 'create':
+      if (subresource === 'eviction') return { code: 201, body: evictPod(registry, target, deletion(), user) };
+      if (subresource === 'binding') {
+        return { code: 201, body: bindPod(registry, target, asText(at(body(), 'target', 'name'))) };
+      }
+      if (subresource !== '' || name !== '') throw methodNotAllowed();
+      return { code: 201, body: registry.create(target, body(), options) };
+    case 'update': {
+      const { object, created } = registry.update(target, body(), options);
+      return { code: created ? 201 : 200, body: object };
+    }
+    case 'patch':
+      if (payload.body === undefined) throw badRequest('a patch is needed');
+      return { code: 200, body: registry.patch(target, payload.body, patchKind(payload.contentType), options) };
+    case 'delete': {
+      const { answer } = registry.delete(target, { ...options, ...deletion() });
+      return { code: 200, body: answer };
+    }
+    case 'deletecollection': {
+      const list = listObjects(registry.store, resource, info);
+      for (const item of list['items'] as readonly KubeObject[]) {
+        const { name: one, namespace: within = '' } = item.metadata;
+        registry.delete({ ...target, name: one, namespace: within }, { ...options, ...deletion() });
+      }
+      return { code: 200, body: list };
+    }
+    default:
+      throw methodNotAllowed();
+  }
+}
+
+function objectOf({ body }: Payload): JsonObject {
+  if (!isObject(body)) throw badRequest('the body of the request is no object');
+  return body;
+}
+
+function deleteOptions(query: URLSearchParams, body: Json | undefined): Omit<DeleteOptions, 'user'> {
+  const { gracePeriodSeconds, preconditions } = asObject(body);
+  const inQuery = query.get('gracePeriodSeconds');
+  const seconds =
+    typeof gracePeriodSeconds === 'number' ? gracePeriodSeconds : inQuery === null ? undefined : Number(inQuery);
+  const { uid, resourceVersion } = asObject(preconditions);
+  return {
+    ...(seconds !== undefined && { graceSeconds: seconds }),
+    ...(typeof uid === 'string' && { uid }),
+    ...(typeof resourceVersion === 'string' && { resourceVersion }),
+  };
+}

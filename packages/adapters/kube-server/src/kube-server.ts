@@ -1,0 +1,111 @@
+import type { KeyObject } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { type KubeObject, asText } from '@kubus/kube-objects';
+import type { Authority, KeyPair } from '@kubus/certificates';
+import type { Authorizer } from './authorization.ts';
+import { Identities } from './identity.ts';
+import type { Injection } from './injection.ts';
+import { type KubeletAddress, kubeletAddress, passLog, passProxy } from './pod-log.ts';
+import { type UpgradedConnection, passStream } from './pod-stream.ts';
+import { Registry } from './registry.ts';
+import type { RequestInfo } from './request-info.ts';
+import { ApiHttpServer } from './server.ts';
+import { tokenUser } from './service-account-token.ts';
+import type { Store } from './store.ts';
+import { targetOf } from './target.ts';
+import type { Watch } from './watch.ts';
+
+export interface KubeServerOptions {
+  readonly store: Store;
+  /** The authority of all client certificates. */
+  readonly authority: Authority;
+  /** Its serving certificate; undefined: plain HTTP, with tokens only. */
+  readonly serving: KeyPair | undefined;
+  /** Its own client certificate for the HTTPS API of nodes. */
+  readonly client: KeyPair;
+  /** The elliptic curve key that signs service account tokens. */
+  readonly tokenKey: KeyObject;
+  readonly authorize: Authorizer;
+  /** The address of a node's HTTPS API; default: that of its Node object. */
+  readonly kubelet?: (node: KubeObject) => Promise<KubeletAddress>;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+  /** Only tests have one. */
+  readonly injection?: Injection;
+}
+
+/**
+ * An API server for one node's kinds. Wherever a node agent, kubectl or a client could see a difference, it behaves as
+ * kube-apiserver 1.36 does.
+ */
+export class KubeServer {
+  readonly registry: Registry;
+  readonly identities: Identities;
+  readonly #options: KubeServerOptions;
+  readonly #http: ApiHttpServer;
+
+  constructor(options: KubeServerOptions) {
+    const { store, authority, serving, client, tokenKey, authorize, now, injection } = options;
+    this.#options = options;
+    this.registry = new Registry(store, now);
+    const { registry } = this;
+    const issuer = { registry, key: tokenKey };
+    const identities = new Identities((token, audiences) => tokenUser(issuer, token, audiences));
+    this.identities = identities;
+    this.#http = new ApiHttpServer({
+      registry,
+      identities,
+      issuer,
+      authorize,
+      log: (info, response) => this.#log(info, response),
+      proxy: async (info, response) => passProxy(info, { address: await this.#kubelet(info.name), client }, response),
+      stream: (info, connection) => this.#stream(info, connection),
+      ...(serving && { tls: { authority, ...serving } }),
+      ...(injection && { injection }),
+    });
+  }
+
+  /** The open watches. */
+  get watches(): readonly Watch[] {
+    return [...this.#http.watches];
+  }
+
+  /** @returns the port. @param port 0: any free one. */
+  async listen(host: string, port: number): Promise<number> {
+    return this.#http.listen(host, port);
+  }
+
+  /** Breaks every connection and stops listening. The objects stay. */
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  /** Sends a bookmark on every watch that allows it. */
+  bookmark(): void {
+    for (const watch of this.#http.watches) watch.bookmark();
+  }
+
+  async #log(info: RequestInfo, response: ServerResponse): Promise<void> {
+    const { client } = this.#options;
+    const { pod, address } = await this.#podOnNode(info);
+    await passLog(pod, info, { address, client }, response);
+  }
+
+  async #stream(info: RequestInfo, connection: UpgradedConnection): Promise<void> {
+    const { client } = this.#options;
+    const { pod, address } = await this.#podOnNode(info);
+    await passStream(pod, info, { address, client }, connection);
+  }
+
+  /** The pod of a request, and the address of its node's server. */
+  async #podOnNode({ namespace, name }: RequestInfo): Promise<{ pod: KubeObject; address: KubeletAddress }> {
+    const pod = this.registry.get(targetOf({ kind: 'Pod', namespace, name }));
+    return { pod, address: await this.#kubelet(asText(pod.spec?.['nodeName'])) };
+  }
+
+  /** The address of a node's server. @throws StatusError 404. */
+  async #kubelet(name: string): Promise<KubeletAddress> {
+    const node = this.registry.get(targetOf({ kind: 'Node', name }));
+    return this.#options.kubelet?.(node) ?? kubeletAddress(node);
+  }
+}

@@ -1,0 +1,127 @@
+import { asList, asObject, asText, at, type Json, type KubeObject } from '@kubus/kube-objects';
+import type { AccessAttributes, Authorizer } from './authorization.ts';
+import type { Store } from './store.ts';
+
+const MIRROR = 'kubernetes.io/config.mirror';
+const SECRETS = ['nodeStageSecretRef', 'nodePublishSecretRef', 'nodeExpandSecretRef'];
+
+/**
+ * Denies requests of nodes for kinds related to pods and their volumes: undefined allows. Other users and other kinds are
+ * allowed. Source: plugin/pkg/auth/authorizer/node of Kubernetes 1.36.
+ */
+export function nodeAuthorizer(store: Store): Authorizer {
+  return (attributes) => {
+    const node = nodeOf(attributes);
+    if (node === undefined) return undefined;
+    const { verb, subresource, resource, name } = attributes;
+    const related = (is: boolean) => (is ? undefined : `no relationship found between node '${node}' and this object`);
+    const reach = new Reach(store, node);
+    const got = (is: () => boolean) => {
+      if (verb !== 'get') return 'can only get individual resources of this type';
+      return subresource === '' ? related(is()) : 'cannot get subresource';
+    };
+    switch (resource) {
+      case 'secrets':
+      case 'configmaps':
+        return read(attributes) ?? related(reach.object(attributes));
+      case 'persistentvolumeclaims':
+        if (subresource !== 'status') return got(() => reach.claim(attributes.namespace, name));
+        if (verb !== 'update' && verb !== 'patch') return 'can only get/update/patch this type';
+        return related(reach.claim(attributes.namespace, name));
+      case 'persistentvolumes':
+        return got(() => reach.volume(name));
+      case 'volumeattachments':
+        return got(() => asText(at(store.get('volumeattachments.storage.k8s.io', name), 'spec', 'nodeName')) === node);
+      case 'csinodes':
+        return csiNode(attributes, node);
+      default:
+        return undefined;
+    }
+  };
+}
+
+function nodeOf({ user }: AccessAttributes): string | undefined {
+  const [, name] = /^system:node:(.+)$/.exec(user.username) ?? [];
+  return user.groups.includes('system:nodes') ? name : undefined;
+}
+
+function read({ verb, subresource, namespace, name }: AccessAttributes): string | undefined {
+  if (!['get', 'list', 'watch'].includes(verb)) return 'can only read resources of this type';
+  if (subresource !== '') return 'cannot read subresource';
+  if (namespace === '') return 'can only read namespaced object of this type';
+  return name === '' ? 'No Object name found' : undefined;
+}
+
+/** Whose object is made, admission looks at. */
+function csiNode({ verb, subresource, name }: AccessAttributes, node: string): string | undefined {
+  if (!['get', 'create', 'update', 'patch', 'delete'].includes(verb)) {
+    return 'can only get, create, update, patch, or delete a CSINode';
+  }
+  if (subresource !== '') return 'cannot authorize CSINode subresources';
+  return verb === 'create' || name === node
+    ? undefined
+    : 'can only access CSINode with the same name as the requesting node';
+}
+
+/** The objects reachable from the pods of a node. */
+class Reach {
+  readonly #store: Store;
+  readonly #pods: readonly KubeObject[];
+
+  constructor(store: Store, node: string) {
+    this.#store = store;
+    this.#pods = store
+      .list('pods')
+      .filter(({ spec, metadata }) => spec?.['nodeName'] === node && metadata.annotations?.[MIRROR] === undefined);
+  }
+
+  claim(namespace: string, name: string): boolean {
+    return this.#pods.some((pod) => pod.metadata.namespace === namespace && claimsOf(pod).includes(name));
+  }
+
+  volume(name: string): boolean {
+    const claim = at(this.#store.get('persistentvolumes', name), 'spec', 'claimRef');
+    return this.claim(asText(at(claim, 'namespace')), asText(at(claim, 'name')));
+  }
+
+  /** A Secret or ConfigMap that a pod names, or a Secret of a volume that a pod has. */
+  object({ resource, namespace, name }: AccessAttributes): boolean {
+    const ofPod = ({ metadata, spec }: KubeObject) =>
+      metadata.namespace === namespace && references(spec ?? {}, resource).has(name);
+    if (this.#pods.some(ofPod)) return true;
+    return (
+      resource === 'secrets' &&
+      this.#store.list('persistentvolumes').some((volume) => {
+        const secrets = SECRETS.map((field) => at(volume, 'spec', 'csi', field));
+        const isNamed = secrets.some((one) => at(one, 'namespace') === namespace && at(one, 'name') === name);
+        return isNamed && this.volume(volume.metadata.name);
+      })
+    );
+  }
+}
+
+function claimsOf({ metadata, spec }: KubeObject): string[] {
+  return asList(spec?.['volumes']).flatMap((volume) => {
+    const { persistentVolumeClaim, ephemeral, name } = asObject(volume);
+    if (persistentVolumeClaim !== undefined) return [asText(at(persistentVolumeClaim, 'claimName'))];
+    return ephemeral === undefined ? [] : [`${metadata.name}-${asText(name)}`];
+  });
+}
+
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  secrets: ['secret', 'secretRef', 'secretKeyRef', 'imagePullSecrets', 'nodePublishSecretRef'],
+  configmaps: ['configMap', 'configMapRef', 'configMapKeyRef'],
+};
+
+/** The names of the objects of one kind that a pod's spec refers to, wherever it does. */
+function references(value: Json, resource: string, field = '', found = new Set<string>()): ReadonlySet<string> {
+  if (Array.isArray(value)) for (const item of value as Json[]) references(item, resource, field, found);
+  else {
+    const inner = asObject(value);
+    if (FIELDS[resource]?.includes(field) === true) found.add(asText(inner['name'] ?? inner['secretName']));
+    for (const [name, part] of Object.entries(inner)) {
+      if (typeof part === 'object' && part !== null) references(part, resource, name, found);
+    }
+  }
+  return found;
+}

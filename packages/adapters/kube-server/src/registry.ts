@@ -1,0 +1,377 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import {
+  alreadyExists,
+  apiVersionOf,
+  asList,
+  asObject,
+  asText,
+  badRequest,
+  conflict,
+  deletedStatus,
+  failure,
+  forbidden,
+  invalid,
+  isObject,
+  type Json,
+  type JsonObject,
+  jsonPatch,
+  keyOf,
+  type KubeObject,
+  mergePatch,
+  mergeRule,
+  notFound,
+  plainJson,
+  type Resource,
+  resourceOfKind,
+  type RuleContext,
+  sameJson,
+  strategicMerge,
+  tableOf,
+  unsupportedMediaType,
+} from '@kubus/kube-objects';
+import { timeOfMs } from '@kubus/pod';
+import type { Store } from './store.ts';
+
+/** The object, or part of it, that a request concerns. */
+export interface Target {
+  readonly resource: Resource;
+  /** Empty for kinds that are not namespaced. */
+  readonly namespace: string;
+  /** Empty where the body names it. */
+  readonly name: string;
+  /** Empty: the object itself. */
+  readonly subresource: string;
+}
+
+export interface WriteOptions {
+  readonly user: RuleContext['user'];
+  /** The request is processed, but nothing is stored. */
+  readonly dryRun?: boolean;
+}
+
+/** `DeleteOptions` of meta/v1, as far as it is served. */
+export interface DeleteOptions extends WriteOptions {
+  readonly graceSeconds?: number;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** The format of a patch: the part of its content type before `-patch+json`. */
+export type PatchKind = 'merge' | 'json' | 'strategic-merge';
+
+const GENERATED = 'bcdfghjklmnpqrstvwxz2456789';
+const GENERATED_LENGTH = 5;
+const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
+
+/**
+ * The behaviour of the API common to all kinds: identity, versions, generations, deletion. The differences of kinds are in
+ * their rules. Source: k8s.io/apiserver/pkg/registry.
+ *
+ * Every method throws a StatusError for a refused request.
+ */
+export class Registry {
+  readonly store: Store;
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number;
+
+  /** @param now milliseconds since the Unix epoch. */
+  constructor(store: Store, now: () => number) {
+    this.store = store;
+    this.now = now;
+  }
+
+  get({ resource, namespace, name }: Target): KubeObject {
+    const found = this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+    if (found === undefined) throw notFound(resource, name);
+    return found;
+  }
+
+  create(target: Target, body: JsonObject, options: WriteOptions): KubeObject {
+    const { resource, namespace } = target;
+    const given = asObject(body['metadata']);
+    checkType(resource, body);
+    const name = this.#nameOf(asText(given['name']), asText(given['generateName']));
+    if (name === '') {
+      const message = 'Required value: name or generateName is required';
+      throw invalid(resource, '', [{ field: 'metadata.name', type: 'FieldValueRequired', message }]);
+    }
+    if (target.name !== '' && target.name !== name) throw badRequest(otherName(name, target.name));
+    if (resource.namespaced) this.#checkNamespace(resource, name, namespace, asText(given['namespace']));
+    checkName(resource, name);
+    if (asText(given['resourceVersion']) !== '') {
+      throw failure(500, '', 'resourceVersion should not be set on objects to be created');
+    }
+    const now = this.now();
+    const { rules } = resource;
+    const { deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...metadata } = given;
+    const object = rules.create(
+      {
+        ...body,
+        ...typeOf(resource),
+        metadata: {
+          ...metadata,
+          name,
+          ...(resource.namespaced && { namespace }),
+          uid: randomUUID(),
+          resourceVersion: '',
+          creationTimestamp: timeOfMs(now),
+          ...(rules.generationOf && { generation: 1 }),
+        },
+      },
+      this.#context(options.user),
+    );
+    const problems = rules.validate(object, undefined, '');
+    if (problems.length > 0) throw invalid(resource, name, problems);
+    const key = keyOf(resource, namespace, name);
+    if (this.store.get(tableOf(resource), key) !== undefined) throw alreadyExists(resource, name);
+    return options.dryRun === true ? object : this.store.put(tableOf(resource), key, object);
+  }
+
+  /** PUT. Also returns whether it has created the object. */
+  update(target: Target, body: JsonObject, options: WriteOptions): { object: KubeObject; created: boolean } {
+    const { resource, name } = target;
+    checkType(resource, body);
+    const given = asObject(body['metadata']);
+    if (asText(given['name']) !== name) throw badRequest(otherName(asText(given['name']), name));
+    const previous = this.store.get(tableOf(resource), keyOf(resource, target.namespace, name));
+    if (previous === undefined && resource.rules.createOnUpdate && target.subresource === '') {
+      return { object: this.create(target, body, options), created: true };
+    }
+    if (previous === undefined) throw notFound(resource, name);
+    if (!resource.rules.unconditionalUpdate && asText(given['resourceVersion']) === '') {
+      const message = 'Invalid value: 0: must be specified for an update';
+      // The reference names the resource here, not the kind.
+      const subject = { ...resource, kind: resource.plural };
+      throw invalid(subject, name, [{ field: 'metadata.resourceVersion', type: 'FieldValueInvalid', message }]);
+    }
+    const uid = asText(given['uid']);
+    if (uid !== '' && uid !== previous.metadata.uid) {
+      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${previous.metadata.uid}`;
+      throw conflict(resource, name, why);
+    }
+    return { object: this.#change(target, body, previous, options), created: false };
+  }
+
+  patch(target: Target, patch: Json, kind: PatchKind, options: WriteOptions): KubeObject {
+    const previous = this.get(target);
+    const patched = applyPatch(previous, patch, kind);
+    if (!isObject(patched)) throw badRequest('the patch leaves no object');
+    checkType(target.resource, patched);
+    const uid = asText(asObject(patched['metadata'])['uid']);
+    if (uid !== previous.metadata.uid) {
+      const message = `Invalid value: "${uid}": field is immutable`;
+      throw invalid(target.resource, target.name, [{ field: 'metadata.uid', type: 'FieldValueInvalid', message }]);
+    }
+    return this.#change(target, patched, previous, options);
+  }
+
+  /** @returns the response to the deletion, and whether the object is removed. */
+  delete(target: Target, options: DeleteOptions): { answer: JsonObject; removed: boolean } {
+    const { resource, name } = target;
+    const { rules } = resource;
+    const object = this.get(target);
+    const { uid, resourceVersion, deletionTimestamp } = object.metadata;
+    const subject = { ...resource, plural: resource.kind };
+    if (options.uid !== undefined && options.uid !== uid) {
+      const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+      throw conflict(subject, name, why);
+    }
+    if (options.resourceVersion !== undefined && options.resourceVersion !== resourceVersion) {
+      const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`;
+      throw conflict(subject, name, why);
+    }
+    const next =
+      deletionTimestamp === undefined ? this.#begun(object, resource, options) : this.#shortened(object, options);
+    // A gracefully deleted object is stored once more before its removal, so that watches see the deletion request.
+    const stored = next === object ? object : this.#put(target, next, options);
+    const ended = next === object && deletionTimestamp === undefined;
+    const over = ended || (stored.metadata.deletionGracePeriodSeconds ?? 0) === 0;
+    const removed = over && !isHeld(resource, stored);
+    const last = removed ? this.#remove(target, stored, options) : stored;
+    const answer = rules.returnsDeleted || !removed ? last : deletedStatus(resource, name, uid);
+    return { answer, removed };
+  }
+
+  /** The object marked as being deleted; unchanged if it is removed at once. */
+  #begun(object: KubeObject, { rules }: Resource, { graceSeconds }: DeleteOptions): KubeObject {
+    if (rules.terminating !== undefined) return rules.terminating(object, timeOfMs(this.now()));
+    if (rules.grace !== undefined) return this.#deleting(object, rules.grace(object, graceSeconds));
+    return (object.metadata.finalizers ?? []).length > 0 ? this.#deleting(object, 0) : object;
+  }
+
+  /** Stores a change of the server itself, without the rules for requests. */
+  replace(target: Target, object: KubeObject): KubeObject {
+    return this.#put(target, object, {});
+  }
+
+  #remove(target: Target, last: KubeObject, { dryRun }: Pick<WriteOptions, 'dryRun'>): KubeObject {
+    const { resource, namespace, name } = target;
+    if (dryRun === true) return last;
+    return this.store.remove(tableOf(resource), keyOf(resource, namespace, name), last);
+  }
+
+  #put(
+    { resource, namespace, name }: Target,
+    object: KubeObject,
+    { dryRun }: Pick<WriteOptions, 'dryRun'>,
+  ): KubeObject {
+    if (dryRun === true) return object;
+    return this.store.put(tableOf(resource), keyOf(resource, namespace, name), object);
+  }
+
+  #deleting(object: KubeObject, seconds: number): KubeObject {
+    const { generation } = object.metadata;
+    return {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        ...(generation !== undefined && { generation: generation + 1 }),
+        deletionTimestamp: timeOfMs(this.now() + seconds * 1000),
+        deletionGracePeriodSeconds: seconds,
+      },
+    };
+  }
+
+  /** A further deletion request can only shorten the grace period. */
+  #shortened(object: KubeObject, { graceSeconds: asked }: DeleteOptions): KubeObject {
+    const { deletionTimestamp = '', deletionGracePeriodSeconds: before = 0 } = object.metadata;
+    const seconds = asked !== undefined && asked < 0 ? 1 : asked;
+    if (seconds === undefined || seconds >= before) return object;
+    const end = Date.parse(deletionTimestamp) - before * 1000 + seconds * 1000;
+    const past = end < this.now();
+    return {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        deletionTimestamp: timeOfMs(past ? this.now() : end),
+        deletionGracePeriodSeconds: past && seconds > 0 ? 1 : seconds,
+      },
+    };
+  }
+
+  #change(target: Target, body: JsonObject, previous: KubeObject, options: WriteOptions): KubeObject {
+    const { resource, subresource, name } = target;
+    const { rules } = resource;
+    const given = asObject(body['metadata']);
+    const version = asText(given['resourceVersion']);
+    if (version !== '' && version !== previous.metadata.resourceVersion) throw conflict(resource, name, MODIFIED);
+    const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = previous.metadata;
+    const next = {
+      ...body,
+      ...typeOf(resource),
+      metadata: {
+        ...given,
+        name,
+        ...(resource.namespaced && { namespace: target.namespace }),
+        uid,
+        creationTimestamp,
+        resourceVersion: previous.metadata.resourceVersion,
+        generation,
+        deletionTimestamp,
+        deletionGracePeriodSeconds,
+      },
+    } as KubeObject;
+    const prepare = subresource === '' ? rules.update : rules.subresources[subresource];
+    if (prepare === undefined) throw notFound(resource, `${name}/${subresource}`);
+    const prepared = plainJson(prepare(next, previous, this.#context(options.user)));
+    const problems = rules.validate(prepared, previous, subresource);
+    if (problems.length > 0) throw invalid(resource, name, problems);
+    const object = withGeneration(resource, prepared, previous);
+    const { metadata } = object;
+    const over = metadata.deletionTimestamp !== undefined && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+    if (over && !isHeld(resource, object)) return this.#remove(target, previous, options);
+    return this.#put(target, object, options);
+  }
+
+  #context(user: RuleContext['user']): RuleContext {
+    return {
+      now: this.now(),
+      user,
+      find: (kind, name) => {
+        const resource = resourceOfKind(kind);
+        return resource && this.store.get(tableOf(resource), name);
+      },
+    };
+  }
+
+  #nameOf(name: string, generateName: string): string {
+    if (name !== '' || generateName === '') return name;
+    const letters = Array.from({ length: GENERATED_LENGTH }, () => GENERATED[randomInt(GENERATED.length)]);
+    return `${generateName}${letters.join('')}`;
+  }
+
+  #checkNamespace(resource: Resource, name: string, namespace: string, given: string): void {
+    if (given !== '' && given !== namespace) {
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    }
+    const found = this.#context(NOBODY).find('Namespace', namespace);
+    if (found === undefined) throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
+    if (found.metadata.deletionTimestamp !== undefined) {
+      const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+      throw forbidden(resource, name, why);
+    }
+  }
+}
+
+const NOBODY = { username: '', groups: [] };
+
+/** @throws StatusError for what is no patch, or does not apply. */
+function applyPatch(target: KubeObject, patch: Json, kind: PatchKind): Json {
+  if (kind === 'json') return jsonPatch(target, patch);
+  if (!isObject(patch)) {
+    throw badRequest(
+      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    );
+  }
+  if (kind === 'merge') return mergePatch(target, patch);
+  return strategicMerge(target, patch, mergeRule(target.kind));
+}
+
+/** The kind of a patch from its content type. @throws StatusError 415. */
+export function patchKind(contentType: string): PatchKind {
+  const [, kind] = /^application\/(merge|json|strategic-merge)-patch\+json(?:;|$)/.exec(contentType) ?? [];
+  if (kind === 'merge' || kind === 'json' || kind === 'strategic-merge') return kind;
+  throw unsupportedMediaType('415: Unsupported Media Type');
+}
+
+const typeOf = (resource: Resource) => ({ kind: resource.kind, apiVersion: apiVersionOf(resource) });
+
+const otherName = (given: string, asked: string) =>
+  `the name of the object (${given}) does not match the name on the URL (${asked})`;
+
+function checkType(resource: Resource, body: JsonObject): void {
+  const { kind, apiVersion } = typeOf(resource);
+  const [givenKind = kind, givenVersion = apiVersion] = [body['kind'], body['apiVersion']];
+  if (givenKind === kind && givenVersion === apiVersion) return;
+  throw badRequest(
+    `${kind} in version "${resource.version}" cannot be handled as a ${kind}: the object provided is a ${asText(givenKind)} of ${asText(givenVersion)}`,
+  );
+}
+
+const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const BAD_NAME =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+
+function checkName(resource: Resource, name: string): void {
+  const own = resource.signerPrefix === true ? name.slice(name.lastIndexOf(':') + 1) : name;
+  if (SUBDOMAIN.test(own) && name.length <= 253) return;
+  const message = `Invalid value: ${JSON.stringify(name)}: ${BAD_NAME}`;
+  throw invalid(resource, name, [{ field: 'metadata.name', type: 'FieldValueInvalid', message }]);
+}
+
+/** Whether something has to be done before a deleted object may go. */
+function isHeld(resource: Resource, object: KubeObject): boolean {
+  const { finalizers = [] } = object.metadata;
+  return finalizers.length > 0 || (resource.rules.terminating !== undefined && hasContent(object));
+}
+
+function hasContent({ spec }: KubeObject): boolean {
+  return asList(spec?.['finalizers']).length > 0;
+}
+
+function withGeneration(resource: Resource, object: KubeObject, previous: KubeObject): KubeObject {
+  const part = resource.rules.generationOf;
+  const { generation } = previous.metadata;
+  if (part === undefined || generation === undefined || sameJson(part(object), part(previous))) return object;
+  return { ...object, metadata: { ...object.metadata, generation: generation + 1 } };
+}

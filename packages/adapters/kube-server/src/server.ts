@@ -1,0 +1,296 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import {
+  asObject,
+  at,
+  badRequest,
+  failure,
+  type Json,
+  methodNotAllowed,
+  noSuchPath,
+  type Resource,
+  StatusError,
+  unauthorized,
+} from '@kubus/kube-objects';
+import { toError } from '@kubus/ports';
+import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/service-kit';
+import { parse } from 'yaml';
+import { type Answer, type Payload, answerObjects } from './api.ts';
+import type { Authority } from '@kubus/certificates';
+import { type Authorizer, attributesOf, denied } from './authorization.ts';
+import { discover } from './discovery.ts';
+import { type Identities, type User } from './identity.ts';
+import type { Fault, Injection, Outcome } from './injection.ts';
+import { openApi } from './openapi.ts';
+import { type UpgradedConnection, isPodStream } from './pod-stream.ts';
+import type { Registry } from './registry.ts';
+import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
+import { readBody } from './request-body.ts';
+import { RequestBounds } from './request-bounds.ts';
+import { answerReview } from './reviews.ts';
+import { type TokenIssuer, answerTokenRequest } from './service-account-token.ts';
+import { type TableRequest, asTable, tableRequest } from './table-request.ts';
+import { Watch, type WatchEvent } from './watch.ts';
+
+export interface ServerParts {
+  readonly registry: Registry;
+  readonly identities: Identities;
+  readonly issuer: TokenIssuer;
+  readonly authorize: Authorizer;
+  /** Answers a request for a pod's log. */
+  readonly log: (info: RequestInfo, response: ServerResponse) => Promise<void>;
+  /** Answers a request for what a node serves itself. */
+  readonly proxy: (info: RequestInfo, response: ServerResponse) => Promise<void>;
+  /** Answers a request for a stream of a pod. */
+  readonly stream: (info: RequestInfo, connection: UpgradedConnection) => Promise<void>;
+  /** Left out: plain HTTP. */
+  readonly tls?: { readonly authority: Authority; readonly certificate: string; readonly key: string };
+  /** Only tests have one. */
+  readonly injection?: Injection;
+}
+
+/** A request, as it is answered. */
+interface Request {
+  readonly info: RequestInfo;
+  readonly payload: () => Payload;
+  readonly table: TableRequest;
+  readonly fault: Fault | undefined;
+}
+
+const UNTIMED: HttpLimits = { ...httpLimits, requestTimeout: 0 };
+
+/** The HTTP server: authentication, bounds, injected faults, and routing. */
+export class ApiHttpServer {
+  readonly watches = new Set<Watch>();
+  readonly #bounds = new RequestBounds();
+  readonly #parts: ServerParts;
+  readonly #server: Server;
+  /** Also those on which TLS has not begun yet, of which the HTTP server knows nothing. */
+  readonly #sockets = new Set<Socket>();
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    const handle = (request: IncomingMessage, response: ServerResponse) => {
+      this.#handle(request, response).catch((error: unknown) => {
+        response.destroy(toError(error));
+      });
+    };
+    const { tls, injection } = parts;
+    // An injected silence may last as long as the test needs.
+    const limits = injection === undefined ? httpLimits : UNTIMED;
+    this.#server =
+      tls === undefined
+        ? httpServer(handle, limits)
+        : httpsServer(
+            {
+              cert: tls.certificate,
+              key: tls.key,
+              ca: tls.authority.certificate,
+              requestCert: true,
+              // A client that has half-closed the connection keeps reading.
+              ...{ allowHalfOpen: true },
+              rejectUnauthorized: false,
+            },
+            limits,
+          ).on('request', handle);
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      void this.#upgrade({ request, socket, head });
+    });
+    this.#server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** @returns the port. */
+  async listen(host: string, port: number): Promise<number> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Breaks every connection and stops listening. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    for (const watch of this.watches) watch.closed();
+    this.watches.clear();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const at = Date.now();
+    const began = performance.now();
+    let fault: Fault | undefined;
+    try {
+      const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
+      const user = this.#parts.identities.userOf(request);
+      const release = this.#bounds.enter(user?.username ?? '', info.verb === 'watch');
+      response.once('close', release);
+      const body = await readBody(request);
+      const { injection } = this.#parts;
+      if (injection !== undefined) {
+        const attributed = { ...info, user: user?.username ?? '', groups: user?.groups ?? [] };
+        const arrived = injection.arrived({ ...attributed, at, bodyBytes: body.length });
+        whenClosed(response, began, arrived.done);
+        fault = arrived.fault;
+        if (fault !== undefined && (await strike(fault, response))) return;
+      }
+      const table = tableRequest(request.headers.accept ?? '', info);
+      const payload = () => payloadOf(request.headers['content-type'] ?? '', body);
+      await this.#serve({ info, payload, table, fault }, user, response);
+    } catch (error) {
+      send(response, errorAnswer(error), fault);
+    }
+  }
+
+  async #upgrade(connection: UpgradedConnection): Promise<void> {
+    const { request, socket } = connection;
+    socket.on('error', () => socket.destroy());
+    try {
+      const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
+      const user = this.#parts.identities.userOf(request);
+      if (user === undefined) throw unauthorized();
+      if (!isPodStream(info)) throw badRequest('nothing here can be upgraded');
+      const attributes = { ...attributesOf(info, user), verb: 'create' };
+      const reason = this.#parts.authorize(attributes);
+      if (reason !== undefined) throw denied(attributes, reason);
+      await this.#parts.stream(info, connection);
+    } catch (error) {
+      const response = new ServerResponse(request);
+      response.shouldKeepAlive = false;
+      response.assignSocket(request.socket);
+      response.once('finish', () => request.socket.destroySoon());
+      send(response, errorAnswer(error), undefined);
+    }
+  }
+
+  async #serve(request: Request, user: User | undefined, response: ServerResponse): Promise<void> {
+    const { info, payload, fault } = request;
+    if (['/healthz', '/livez', '/readyz'].includes(info.path)) {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
+      return;
+    }
+    if (user === undefined) throw unauthorized();
+    const { resource, review } = servedBy(info);
+    if (resource === undefined && review === undefined) {
+      const body = discover(info) ?? openApi(info.path);
+      if (body === undefined) throw noSuchPath();
+      send(response, { code: 200, body }, fault);
+      return;
+    }
+    const attributes = attributesOf(info, user);
+    const reason = this.#parts.authorize(attributes);
+    if (reason !== undefined) throw denied(attributes, reason);
+    if (review !== undefined) {
+      if (info.verb !== 'create') throw methodNotAllowed();
+      const body = answerReview(review, asObject(payload().body), user, this.#parts);
+      send(response, { code: 201, body }, fault);
+    } else if (resource !== undefined) {
+      await this.#serveResource(resource, request, user, response);
+    }
+  }
+
+  async #serveResource(resource: Resource, request: Request, user: User, response: ServerResponse): Promise<void> {
+    const { registry, issuer, log, proxy } = this.#parts;
+    const { info, payload, table, fault } = request;
+    const { verb, subresource, namespace, name } = info;
+    if (verb === 'watch') {
+      this.#watch(resource, request, user, response);
+    } else if (subresource === 'log') {
+      await log(info, response);
+    } else if (resource.kind === 'Node' && /^proxy(\/|$)/.test(subresource)) {
+      await proxy(info, response);
+    } else if (subresource === 'token' && verb === 'create') {
+      const body = answerTokenRequest(issuer, { resource, namespace, name, subresource }, asObject(payload().body));
+      send(response, { code: 201, body }, fault);
+    } else {
+      const { code, body } = answerObjects(registry, resource, info, payload(), user);
+      send(response, { code, body: asTable(resource.kind, body, table, registry.now()) }, fault);
+    }
+  }
+
+  #watch(resource: Resource, { info, table, fault }: Request, user: User, response: ServerResponse): void {
+    const { store, now } = this.#parts.registry;
+    const shown = ({ type, object }: WatchEvent): Json =>
+      type === 'ERROR' ? { type, object } : { type, object: asTable(resource.kind, object, table, now()) };
+    const output = {
+      send: (event: WatchEvent) => void response.write(`${JSON.stringify(shown(event))}\n`),
+      end: () => void response.end(),
+      reset: () => void response.destroy(),
+    };
+    const watch = new Watch({ store, resource, info, user: user.username, output });
+    response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
+    const seconds = Number(info.query.get('timeoutSeconds') ?? 0);
+    const timer = seconds > 0 ? setTimeout(() => watch.end(), seconds * 1000) : undefined;
+    this.watches.add(watch);
+    response.once('close', () => {
+      clearTimeout(timer);
+      watch.closed();
+      this.watches.delete(watch);
+    });
+    if (fault?.kind === 'reset') watch.cut();
+    else if (fault?.kind === 'silence') watch.stall();
+    watch.start();
+  }
+}
+
+/** Calls back with the result of a request. */
+function whenClosed(response: ServerResponse, began: number, done: (outcome: Outcome) => void): void {
+  response.once('close', () => {
+    const status = response.headersSent ? { status: response.statusCode } : {};
+    done({ ...status, durationMs: performance.now() - began });
+  });
+}
+
+/** Applies a fault before the request is served. @returns whether the request is finished. */
+async function strike(fault: Fault, response: ServerResponse): Promise<boolean> {
+  if (fault.kind === 'delay') {
+    await fault.until;
+    return response.destroyed;
+  }
+  if (fault.kind === 'answer') {
+    send(response, errorAnswer(fault.error), undefined);
+    return true;
+  }
+  if (fault.after === 'request' && fault.kind === 'reset') response.destroy();
+  return fault.after === 'request';
+}
+
+function errorAnswer(error: unknown): Answer {
+  const { status } =
+    error instanceof StatusError
+      ? error
+      : failure(500, 'InternalError', `Internal error occurred: ${toError(error).message}`);
+  return { code: status.code, body: status };
+}
+
+function send(response: ServerResponse, { code, body }: Answer, fault: Fault | undefined): void {
+  if (fault?.kind === 'reset') {
+    response.destroy();
+    return;
+  }
+  if (fault?.kind === 'silence') return;
+  const retryAfter = at(body, 'details', 'retryAfterSeconds');
+  const headers = typeof retryAfter === 'number' ? { 'retry-after': String(retryAfter) } : {};
+  response.writeHead(code, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+/** @throws StatusError 400 for a body that is neither JSON nor YAML; 415 for another encoding. */
+function payloadOf(contentType: string, body: Buffer): Payload {
+  if (body.length === 0) return { contentType, body: undefined };
+  if (contentType.includes('protobuf') || contentType.includes('cbor')) {
+    const accepted = 'application/json, application/yaml';
+    const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
+    throw failure(415, 'UnsupportedMediaType', message);
+  }
+  try {
+    const text = body.toString();
+    return { contentType, body: (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json };
+  } catch (error) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${toError(error).message}`);
+  }
+}

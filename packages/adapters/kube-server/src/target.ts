@@ -1,0 +1,17 @@
+import { badRequest, resourceOfKind } from '@kubus/kube-objects';
+import type { Target } from './registry.ts';
+
+/** Which object: its kind, namespace (where it has one; left out: `default`) and name. */
+export interface ObjectName {
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** @throws StatusError 400 for a kind that is not served. */
+export function targetOf({ kind, namespace = '', name }: ObjectName): Target {
+  const resource = resourceOfKind(kind);
+  if (resource === undefined) throw badRequest(`no matches for kind "${kind}"`);
+  const within = namespace === '' ? 'default' : namespace;
+  return { resource, namespace: resource.namespaced ? within : '', name, subresource: '' };
+}

@@ -1,0 +1,40 @@
+export { isAllowed } from './access.ts';
+export { type IncludeObject, tableFor } from './table/table.ts';
+export { type Json, type JsonObject, asList, asObject, asText, at, isObject, plainJson, sameJson } from './json.ts';
+export { taintsOf } from './node-taints.ts';
+export { type KubeObject, isReady } from './object.ts';
+export { jsonPatch } from './patch/json-patch.ts';
+export { mergeRule } from './patch/merge-keys.ts';
+export { mergePatch } from './patch/merge-patch.ts';
+export { strategicMerge } from './patch/strategic-merge.ts';
+export {
+  type Resource,
+  type Review,
+  apiVersionOf,
+  keyOf,
+  resourceOfKind,
+  resources,
+  reviews,
+  tableOf,
+} from './resources.ts';
+export type { RuleContext } from './rules/rules.ts';
+export { placementOf } from './schedule.ts';
+export { type Selector, fieldSelector, labelSelector } from './selectors.ts';
+export {
+  type FieldProblem,
+  StatusError,
+  alreadyExists,
+  badRequest,
+  conflict,
+  deletedStatus,
+  expired,
+  failure,
+  forbidden,
+  invalid,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  tooLargeVersion,
+  unauthorized,
+  unsupportedMediaType,
+} from './status.ts';

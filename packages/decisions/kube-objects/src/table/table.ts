@@ -1,0 +1,41 @@
+import type { Json, JsonObject } from '../json.ts';
+import type { KubeObject } from '../object.ts';
+import { type Column, columnsOf, commonColumns } from './columns.ts';
+
+/** What a row carries of its object: nothing, its metadata, or all of it. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/**
+ * Objects as a Table of meta/v1, with the reference's columns and cells.
+ *
+ * @param metadata of the list; of a single object, its resourceVersion.
+ * @param now milliseconds since the Unix epoch.
+ */
+export function tableFor(
+  kind: string,
+  objects: readonly KubeObject[],
+  { metadata, include, now }: { metadata: JsonObject; include: IncludeObject; now: number },
+): JsonObject {
+  const columns = columnsOf[kind] ?? commonColumns;
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata,
+    columnDefinitions: columns.map(definitionOf),
+    rows: objects.map((object) => ({
+      cells: columns.map(({ cell }) => cell(object, now)),
+      object: carried(object, include),
+    })),
+  };
+}
+
+function definitionOf({ name, type, format, isWide = false }: Column): JsonObject {
+  const priority = isWide ? 1 : 0;
+  return { name, type: type ?? 'string', format: format ?? '', description: '', priority };
+}
+
+function carried(object: KubeObject, include: IncludeObject): Json {
+  if (include === 'None') return null;
+  if (include === 'Object') return object;
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata };
+}

@@ -1,0 +1,58 @@
+import { adminKubeconfig, nodeDir } from '@kubus/launcher';
+import type { Command } from 'commander';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { hasErrno, toError } from '@kubus/ports';
+import { forwardSignals } from '../node/run-instead.ts';
+import { print } from '../output/output.ts';
+import { UserError } from '../user-error.ts';
+
+const GET_ONE =
+  'this machine has no kubectl: install the package kubernetes-client (Debian) or the program of https://kubernetes.io/docs/tasks/tools';
+
+export function addKubeconfig(program: Command): void {
+  program
+    .command('kubeconfig')
+    .description('print the path of the kubeconfig of a node that has a Kubernetes API (up --api)')
+    .action((_options: object, command: Command) => {
+      print(kubeconfigOf(command.optsWithGlobals<{ node: string }>().node));
+    });
+}
+
+export function addKubectl(program: Command): void {
+  program
+    .command('kubectl')
+    .argument('[args...]', 'what kubectl is given')
+    .passThroughOptions()
+    .allowUnknownOption()
+    .description('run the machine’s kubectl with the Kubernetes API of a node (up --api)')
+    .action(async (args: string[], _options: object, command: Command) => {
+      await kubectl(kubeconfigOf(command.optsWithGlobals<{ node: string }>().node), args);
+    });
+}
+
+/** @throws UserError when the node has none. */
+function kubeconfigOf(node: string): string {
+  const dir = nodeDir(node);
+  if (!existsSync(dir.root))
+    throw new UserError(`node ${node} does not exist on this machine: start it with ./kubus up --api`);
+  const path = adminKubeconfig(dir);
+  if (!existsSync(path)) {
+    throw new UserError(
+      `node ${node} has no Kubernetes API: remove it with ./kubus down, and start it with ./kubus up --api`,
+    );
+  }
+  return path;
+}
+
+async function kubectl(kubeconfig: string, args: readonly string[]): Promise<void> {
+  const child = spawn('kubectl', args, { stdio: 'inherit', env: { ...process.env, KUBECONFIG: kubeconfig } });
+  forwardSignals(child);
+  try {
+    const [code] = (await once(child, 'exit')) as [number | null];
+    process.exitCode = code ?? 1;
+  } catch (error) {
+    throw hasErrno(error, 'ENOENT') ? new UserError(GET_ONE, { cause: error }) : toError(error);
+  }
+}

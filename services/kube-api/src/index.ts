@@ -1,0 +1,1 @@
+export { kubeApi } from './service.ts';

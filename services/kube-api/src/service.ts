@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { type KubeObject, isAllowed } from '@kubus/kube-objects';
+import {
+  CERTIFICATE_MS,
+  KubeServer,
+  SealedObjects,
+  SqliteStore,
+  createNamespaces,
+  nodeAuthorizer,
+  openAuthority,
+  openObjectsKey,
+  openTokenKey,
+  startDefaults,
+  startNamespaces,
+  startOldEvents,
+  startScheduler,
+  startSigner,
+} from '@kubus/kube-server';
+import { ConfigError, type ServiceDefinition, tlsDoor } from '@kubus/service-kit';
+
+/** The loopback of the node's network namespace: clients of the machine come through a relay. */
+const ADDRESS = '127.0.0.1';
+/** How often watches that allow it get a bookmark, in milliseconds, as in the reference. */
+const BOOKMARK_MS = 60_000;
+
+/** The service `kube-api`: to the node what a cluster's API server is, with its objects in a file. */
+export const kubeApi: ServiceDefinition = {
+  name: 'kube-api',
+  isPartOf: ({ kubeApi: settings }) => settings !== undefined,
+  start: async ({ config, clock, logger, liveness, metrics, stateDir }) => {
+    const { kubeApi: settings, node } = config;
+    if (settings === undefined) throw new ConfigError('bad-config', 'kubeApi: is missing; there is nothing to serve');
+    const { port } = settings;
+    const authority = await openAuthority(stateDir);
+    const tokenKey = await openTokenKey(stateDir);
+    const names = { dnsNames: ['localhost', 'kubernetes', 'kubernetes.default.svc'], addresses: [ADDRESS] };
+    const serving = await authority.issue({ commonName: 'kube-apiserver', ...names }, 'server', CERTIFICATE_MS);
+    const self = { commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] };
+    const client = await authority.issue(self, 'client', CERTIFICATE_MS);
+    const store = new SqliteStore(join(stateDir, 'objects.db'), new SealedObjects(await openObjectsKey(stateDir)));
+    const ofNode = nodeAuthorizer(store);
+    const server = new KubeServer({
+      ...{ store, authority, serving, client, tokenKey, now: () => clock.now() },
+      authorize: (attributes) => (isAllowed(attributes) ? ofNode(attributes) : ''),
+    });
+    const { registry } = server;
+    createNamespaces(registry);
+    const onError = (error: Error) => logger.warn({ err: error }, 'a step of a controller failed; it is tried again');
+    // Requests of the node's own identity are its own.
+    const approve = ({ spec }: KubeObject) => spec?.['username'] === `system:node:${node}`;
+    const ends = [
+      startNamespaces(registry, onError),
+      startDefaults(registry, authority.certificate, onError),
+      startScheduler(registry, onError),
+      startSigner(registry, { authority, approve, lifetimeMs: CERTIFICATE_MS }),
+      startOldEvents(registry, onError),
+    ];
+    const bookmarks = setInterval(() => server.bookmark(), BOOKMARK_MS);
+    bookmarks.unref();
+    await server.listen(ADDRESS, port);
+    liveness.door('api', tlsDoor({ host: ADDRESS, port }));
+    metrics.add({
+      type: 'gauge',
+      name: 'kubus_kube_api_watches',
+      help: 'Open watches of the node’s Kubernetes API.',
+      collect: () => server.watches.length,
+    });
+    logger.info({ address: ADDRESS, port, version: store.version }, 'serving the Kubernetes API');
+    return {
+      stop: async () => {
+        clearInterval(bookmarks);
+        for (const end of ends) end();
+        await server.close();
+        store.close();
+      },
+    };
+  },
+};
