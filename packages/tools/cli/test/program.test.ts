@@ -93,6 +93,7 @@ const commands = [
     'topology try',
     'replace',
     'inside',
+    ...['kubectl', 'kubeconfig'],
     'image',
     ...['load', 'pull', 'ls', 'rm', 'inspect'].map((name) => `image ${name}`),
   ],
