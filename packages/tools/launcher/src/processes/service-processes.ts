@@ -34,7 +34,7 @@ import {
   systemIds,
 } from '@kubus/service-kit';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { apiRelay } from '../network/api-relay.ts';
+import { apiPublisher, apiRelay } from '../network/api-relay.ts';
 import { dnsRelay, dnsTcpRelay } from '../network/dns-relay.ts';
 import { wayOut } from '../network/way-out.ts';
 import { LauncherError } from '../errors.ts';
@@ -65,7 +65,7 @@ const GRACE_MS = 2_000;
 
 /** The other processes of a node besides services and runtime. */
 const supportingProcesses: ReadonlySet<string> = new Set([
-  ...['nats-server', natsRelay, apiRelay, hubRelay],
+  ...['nats-server', natsRelay, apiRelay, apiPublisher, hubRelay],
   ...[wayOut, dnsRelay, dnsTcpRelay],
 ]);
 
