@@ -100,7 +100,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
     'evicted, after something else was removed',
     input({ work: { work: 'evict', failure: low }, rest: { decision: ofDisk } }),
     'failed',
-    'web has failed: it was evicted: Evicted: The node was low on resource: memory. pid.available was 3 at 00:09:48, its threshold is 10%. Unused containers and images were removed first, which was not enough. It was the only pod that could go: it uses 7 at priority 2.',
+    'web has failed: it was evicted: Evicted: The node was low on resource: memory. pid.available was 3 at 00:09:48, its threshold is 10%. Before, ended containers and unused images were removed, which was not enough. It was the only pod that could go: it uses 7 at priority 2.',
   ],
   [
     'evicted, and its containers exited with 0',

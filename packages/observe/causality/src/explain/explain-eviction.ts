@@ -15,6 +15,8 @@ export function decisionIn(messages: readonly StoredMessage[], uid: string): Evi
   return request?.success === true ? request.data.decision : undefined;
 }
 
+const REMOVED = { containers: 'ended containers', images: 'unused images' } as const;
+
 /** Why it was this pod and no other: what was short, what was removed before, and how it compares with the next one. */
 export function whyThisPod(decision: EvictionDecision, uid: string): string {
   const { signal, threshold, available, readAt, reclaimed, ranking } = decision;
@@ -22,7 +24,9 @@ export function whyThisPod(decision: EvictionDecision, uid: string): string {
   const own = evictable.find(({ ref }) => ref.uid === uid);
   const short = `${signal} was ${amount(signal, available)} at ${readAt.slice(11, 19)}, its threshold is ${threshold}`;
   const before =
-    reclaimed.length === 0 ? '' : ` Unused ${reclaimed.join(' and ')} were removed first, which was not enough.`;
+    reclaimed.length === 0
+      ? ''
+      : ` Before, ${reclaimed.map((what) => REMOVED[what]).join(' and ')} were removed, which was not enough.`;
   if (own === undefined) return ` ${short}.${before}`;
   const later = evictable.slice(evictable.indexOf(own) + 1);
   const next = later[0];
