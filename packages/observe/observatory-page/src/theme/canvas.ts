@@ -51,7 +51,7 @@ export interface Palette {
 export function readPalette(): Palette {
   const style = getComputedStyle(document.documentElement);
   const value = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-  const services = Array.from({ length: 14 }, (_, index) => value(`service-${index}`));
+  const services = Array.from({ length: 15 }, (_, index) => value(`service-${index}`));
   return {
     text: value('text'),
     dim: value('text-dim'),

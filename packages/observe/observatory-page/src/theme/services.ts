@@ -14,12 +14,13 @@ const order = [
   'launcher',
   'observatory',
   'cli',
+  'kube-api',
 ];
 
 /** The services that faults can affect: all except those that control faults. */
 export const disturbable = order.filter((service) => !['launcher', 'observatory', 'cli'].includes(service));
 
-/** Which colour of the palette a service has, from 0 to 13. */
+/** Which colour of the palette a service has, from 0 to 14. */
 export function colorIndex(service: string): number {
   const place = order.indexOf(service);
   if (place >= 0) return place;

@@ -14,8 +14,8 @@ const rootServices: ReadonlySet<ServiceName> = new Set([
   'node-api',
 ]);
 
-/** The services with a container of their own, the launcher included. */
-export const containerServices = serviceNames.filter((name) => name !== 'cli');
+/** The services with a container of their own, the launcher included. Such a node has no API of its own. */
+export const containerServices = serviceNames.filter((name) => name !== 'cli' && name !== 'kube-api');
 
 /** The user that a service's container runs as. */
 export function userOf(service: ServiceName): number {
