@@ -208,6 +208,8 @@ export const withoutDocument: Readonly<Record<string, string>> = {
   replace: OF_PROGRAM,
   'experiment run': 'the document is report.json in the folder of --output',
   completion: 'what it prints is a script for a shell',
+  kubectl: 'it passes all options to kubectl, which has -o itself',
+  kubeconfig: 'what it prints is a path for the variable KUBECONFIG',
   kubelet: 'it has the flags of the kubelet, whose output is a log',
   test: 'what it prints is the output of the tests',
   bench: '--json FILE writes its figures',
