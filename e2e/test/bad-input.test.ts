@@ -230,13 +230,22 @@ onNode(
   },
 );
 
-onNode('a full state folder is reported; nothing is lost once it has space again', async (node) => {
+onNode('a pod starts on a full disk; beyond the reserve that is reported, and nothing is lost', async (node) => {
   const check = await bystander(node, 'full');
-  const filler = join(node.dir.state('.'), 'filler');
-  await runCommand(['sh', '-c', `cat /dev/zero > '${filler}' 2>/dev/null || true`]);
+  const state = node.dir.state('.');
+  const filler = join(state, 'filler');
+  const fill = () => runCommand(['sh', '-c', `cat /dev/zero >> '${filler}' 2>/dev/null || true`]);
+  await fill();
   try {
     await node.writeManifest('full.json', pod('on-full-disk'));
-    const waiting = await node.watch.waitForPod('on-full-disk', ({ worker }) => worker?.error !== undefined);
+    await node.watch.waitForPod('on-full-disk');
+    // The second time for a service that has made its reserve again meanwhile.
+    for (let time = 0; time < 2; time++) {
+      await runCommand(['sh', '-c', `rm -f '${state}'/*/reserve`]);
+      await fill();
+    }
+    await node.writeManifest('beyond.json', pod('beyond-reserve'));
+    const waiting = await node.watch.waitForPod('beyond-reserve', ({ worker }) => worker?.error !== undefined);
     expect(waiting.worker?.error).toMatch(/no space left on device/i);
     const problem = await poll('a problem of pod-workers', async () => {
       const problems = await problemsOf(node, 'pod-workers-0');
@@ -246,7 +255,7 @@ onNode('a full state folder is reported; nothing is lost once it has space again
   } finally {
     await rm(filler);
   }
-  await node.watch.waitForPod('on-full-disk');
+  await node.watch.waitForPod('beyond-reserve');
   await waitHealthy(node);
   await node.restart('pod-workers-0');
   await check();
