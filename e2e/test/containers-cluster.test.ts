@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { findDocker, nodeImages, poll, isSoak, someOf, testSeed } from '@kubus/harness';
 import { type KubeObject, isReady, nodeUser } from '@kubus/kube-fixture';
+import { shimSocket } from '@kubus/launcher';
 import { Random, toError } from '@kubus/ports';
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { ChartRelease, NAMESPACE, type ReleasePod, putObject } from '../src/chart-release.ts';
 import { deniedByRules } from '../src/chart-rules.ts';
 import { ClusterMachine } from '../src/cluster-machine.ts';
@@ -165,6 +167,15 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     expect(asked.filter(({ status }) => status === 403).map(({ verb, path }) => `${verb} ${path}`)).toEqual([]);
   });
 
+  test('is known to the command line on the machine by its name, with the services of a member', async () => {
+    const program = `/var/lib/kubus/${machine.guest}/bin/kubus`;
+    // A service that is busy may not answer in time.
+    await poll('a healthy node', async () => {
+      const said = await machine.engine.onMachine(program, '--node', guest, 'status').catch(() => '');
+      return ['object-cache-0', 'status-manager-0'].every((name) => said.includes(name)) ? true : undefined;
+    });
+  });
+
   test('passes `helm test`', async () => {
     const check = release.createTestPod();
     const { status } = await check.waitFor(hasEnded);
@@ -308,9 +319,18 @@ if (typeof started === 'string') process.stderr.write(`The tests of the chart in
     const folders = [`/var/lib/kubus/${machine.guest}`, `/run/kubus/${machine.guest}`];
     const seen = () => machine.engine.onMachine('sh', '-c', `ls -d ${folders.join(' ')} 2>/dev/null || true`);
     expect(await seen()).not.toBe('');
+    const tasks = `/var/lib/kubus/${machine.guest}/containerd/state/io.containerd.runtime.v2.task/k8s.io`;
+    const ids = (await machine.engine.onMachine('ls', tasks)).trim().split('\n');
+    const sockets = ids.map((id) => shimSocket(`/run/kubus/${machine.guest}/containerd/containerd.sock`, id));
+    const shims = async () => {
+      const names = (await machine.engine.onMachine('ls', '/run/containerd/s')).trim().split('\n');
+      return sockets.filter((socket) => names.includes(basename(socket)));
+    };
+    expect(await shims()).not.toEqual([]);
     const uninstall = release.createUninstallPod();
     await uninstall.waitFor(isReady);
     expect(await seen()).toBe('');
+    expect(await shims()).toEqual([]);
     const mounts = (await machine.engine.onMachine('cat', '/proc/mounts')).split('\n');
     // Those of the pod that removes it are its own.
     expect(mounts.filter((line) => folders.some((folder) => line.includes(` ${folder}/`)))).toEqual([]);

@@ -77,6 +77,8 @@ test('a release that cleans up does so when helm has deleted the rest, on each m
     `"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[{"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":${JSON.stringify(own)}}}]}`,
   );
   expect(text).toContain('"key":"kubus.dev/guest","operator":"DoesNotExist"');
+  // Where the shims that it kills have their sockets.
+  expect(text).toContain('{"name":"shims","mountPath":"/run/containerd/s"}');
   expect(notes).not.toContain('uninstall.enabled=true');
   expect((await render()).notes).toContain('--reuse-values --set uninstall.enabled=true');
 });
@@ -163,4 +165,9 @@ test('the notes warn that a ServiceAccount may read all Secrets, and only then',
   );
   const others = [{}, matrix['a guest by bootstrap'] ?? {}];
   for (const values of others) expect(await notesOf(values)).not.toContain('Secrets');
+});
+
+test('the notes name the node as the command line knows it, whatever its folder is called', async () => {
+  const { notes } = await render({ node: { folder: 'second', nameSuffix: '-two' } });
+  expect(notes).toContain('/var/lib/kubus/second/bin/kubus --node MACHINE-two status');
 });

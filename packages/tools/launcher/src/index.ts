@@ -54,6 +54,7 @@ export { freePort, freePorts } from './network/free-port.ts';
 export { addNode, identitiesOf, natsFolder, takeIdentities } from './nats/nats-folder.ts';
 export { keepNatsCa, natsAccess, parseNatsUrl } from './nats/nats-relay.ts';
 export {
+  type NodeShape,
   clusterServices,
   everyService,
   hostProcess,
@@ -61,6 +62,7 @@ export {
   processOf,
   servicesOf,
 } from './node/node-services.ts';
+export { readShape } from './node/node-shape.ts';
 export { type Placement, readPlacement } from './node/placement.ts';
 export { readPrivateConfig } from './node/private-config.ts';
 export {

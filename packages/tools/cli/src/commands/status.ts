@@ -8,7 +8,15 @@ import {
   serviceShare,
   stuckService,
 } from '@kubus/contracts';
-import { instancesOf, processOf, readRecords, readSettings, servicesOf } from '@kubus/launcher';
+import {
+  type NodeShape,
+  instancesOf,
+  processOf,
+  readRecords,
+  readSettings,
+  readShape,
+  servicesOf,
+} from '@kubus/launcher';
 import { formatAge } from '@kubus/pod';
 import type { Command } from 'commander';
 import { type NodeLink, connectNode } from '../node/node-link.ts';
@@ -64,13 +72,10 @@ export async function healthOf(link: NodeLink) {
   const runtime = [...runtimes][0]?.value;
   const network = [...networks][0]?.value;
   const settings = await readSettings(link.dir);
-  const { instances = {}, placement = 'separate', kubeconfig, api, observatory, elsewhere } = settings ?? {};
+  const shape: NodeShape = (await readShape(link.dir)) ?? { placement: 'separate', instances: {} };
   // This process is in the node's network namespace.
   const connections = settings && connectionsOf(link.dir, settings, networkInterfaces());
-  const expected = [
-    ...servicesOf({ kubeconfig, api, observatory }).flatMap((service) => instancesOf(service, instances)),
-    'launcher-0',
-  ];
+  const expected = [...servicesOf(shape).flatMap((service) => instancesOf(service, shape.instances)), 'launcher-0'];
   const pods = await podsOf(link);
   const records = await readRecords(link.dir.processes);
   const services: ServiceState[] = [];
@@ -80,7 +85,7 @@ export async function healthOf(link: NodeLink) {
     const state = await ask(link, instance);
     // A service that "kubus debug" or "replace" has moved out of its process has one of its own.
     const running = records.find(({ what, pid }) => what === instance && pid === state.pid)?.what;
-    const process = running ?? processOf(instance, { placement, kubeconfig, api, observatory, elsewhere });
+    const process = running ?? processOf(instance, shape);
     services.push({
       ...state,
       process,

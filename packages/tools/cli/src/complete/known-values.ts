@@ -1,4 +1,4 @@
-import { apiSocket, instancesOf, nodeDir, nodeNames, readSettings, servicesOf } from '@kubus/launcher';
+import { apiSocket, instancesOf, nodeDir, nodeNames, readShape, servicesOf } from '@kubus/launcher';
 import { NodeClient } from '@kubus/node-client';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as z from 'zod';
@@ -33,9 +33,9 @@ async function valuesOf(known: Known, node: string): Promise<readonly string[]> 
 
 /** The services of a node, and their instances where there are several. */
 async function servicesHere(node: string): Promise<readonly string[]> {
-  const { instances = {}, kubeconfig, api, observatory } = (await readSettings(nodeDir(node))) ?? {};
-  return servicesOf({ kubeconfig, api, observatory }).flatMap((service) => {
-    const all = instancesOf(service, instances);
+  const shape = await readShape(nodeDir(node));
+  return servicesOf(shape ?? {}).flatMap((service) => {
+    const all = instancesOf(service, shape?.instances ?? {});
     return all.length > 1 ? [service, ...all] : [service];
   });
 }

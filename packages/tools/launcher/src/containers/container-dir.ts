@@ -14,6 +14,11 @@ const socketServers: Readonly<Record<string, ServiceName>> = {
 /** The services that serve a socket. */
 export const servers: ReadonlySet<ServiceName> = new Set(Object.values(socketServers));
 
+/** The folder with the configuration of all services of a node in containers, in the node's own folder. */
+export function sharedConfig(root: string): string {
+  return join(root, 'containers', 'config');
+}
+
 /** The longest FOLDER with which `/run/kubus/FOLDER/control/volume-manager/volume-manager-0.sock.new` fits into sun_path, unix(7). */
 const LONGEST_FOLDER = 32;
 
@@ -68,7 +73,7 @@ export function containerDir(node: string, folder: string, options?: NodeDirOpti
   return {
     ...dir,
     node,
-    sharedConfig: join(shared, 'config'),
+    sharedConfig: sharedConfig(dir.root),
     identity: (service) => join(shared, 'identities', service),
     natsConfig: join(shared, 'nats', 'nats.conf'),
     natsData: join(shared, 'nats-data'),
