@@ -34,6 +34,8 @@ test('kubectl applies a manifest, and the node runs it', async () => {
   expect((await stat(kubeconfig)).mode & 0o777).toBe(0o600);
   const applied = await said('apply', '-f', shop);
   expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('pod/web created') });
+  const again = await said('apply', '--server-side', '-f', shop);
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('pod/web serverside-applied') });
   const { metadata } = await api.waitFor(WEB, isReady);
   expect((await said('-n', 'shop', 'logs', 'web', '-c', 'server')).stdout).toBe('hello\n');
   const read = await said(

@@ -11,11 +11,14 @@ import {
   noSuchPath,
   type Resource,
 } from '@kubus/kube-objects';
+import { fieldManager } from './field-manager.ts';
 import type { User } from './identity.ts';
 import { listObjects } from './lists.ts';
 import { bindPod, evictPod } from './pod-actions.ts';
-import { type DeleteOptions, type Registry, type Target, patchKind } from './registry.ts';
+import { patchKind } from './patches.ts';
+import type { DeleteOptions, Registry, WriteOptions } from './registry.ts';
 import type { RequestInfo } from './request-info.ts';
+import type { Target } from './target.ts';
 
 /** A body and its HTTP status. */
 export interface Answer {
@@ -23,8 +26,9 @@ export interface Answer {
   readonly body: JsonObject;
 }
 
-/** The content of a request. */
+/** What a request has besides its attributes. */
 export interface Payload {
+  readonly userAgent: string;
   readonly contentType: string;
   readonly body: Json | undefined;
 }
@@ -47,6 +51,7 @@ export function answerObjects(
   const options = { user, dryRun: query.get('dryRun') === 'All' };
   const body = () => objectOf(payload);
   const deletion = () => deleteOptions(query, subresource === 'eviction' ? body()['deleteOptions'] : payload.body);
+  const manager = (kind: string) => fieldManager(query, payload.userAgent, kind, false);
   switch (verb) {
     case 'get':
       return { code: 200, body: registry.get(target) };
@@ -58,14 +63,13 @@ export function answerObjects(
         return { code: 201, body: bindPod(registry, target, asText(at(body(), 'target', 'name'))) };
       }
       if (subresource !== '' || name !== '') throw methodNotAllowed();
-      return { code: 201, body: registry.create(target, body(), options) };
+      return { code: 201, body: registry.create(target, body(), { ...options, manager: manager('CreateOptions') }) };
     case 'update': {
-      const { object, created } = registry.update(target, body(), options);
+      const { object, created } = registry.update(target, body(), { ...options, manager: manager('UpdateOptions') });
       return { code: created ? 201 : 200, body: object };
     }
     case 'patch':
-      if (payload.body === undefined) throw badRequest('a patch is needed');
-      return { code: 200, body: registry.patch(target, payload.body, patchKind(payload.contentType), options) };
+      return patchObject(registry, target, info, payload, options);
     case 'delete': {
       const { answer } = registry.delete(target, { ...options, ...deletion() });
       return { code: 200, body: answer };
@@ -81,6 +85,22 @@ export function answerObjects(
     default:
       throw methodNotAllowed();
   }
+}
+
+function patchObject(
+  registry: Registry,
+  target: Target,
+  { query }: RequestInfo,
+  payload: Payload,
+  options: WriteOptions,
+): Answer {
+  const kind = patchKind(payload.contentType);
+  const manager = fieldManager(query, payload.userAgent, 'PatchOptions', kind === 'apply');
+  if (payload.body === undefined) throw badRequest('a patch is needed');
+  if (kind !== 'apply') return { code: 200, body: registry.patch(target, payload.body, kind, { ...options, manager }) };
+  const force = ['true', '1'].includes(query.get('force') ?? '');
+  const { object, created } = registry.apply(target, objectOf(payload), { ...options, manager, force });
+  return { code: created ? 201 : 200, body: object };
 }
 
 function objectOf({ body }: Payload): JsonObject {

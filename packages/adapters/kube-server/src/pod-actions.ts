@@ -1,7 +1,8 @@
 import { asList, asText, at, conflict, type JsonObject, type KubeObject } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
 import type { User } from './identity.ts';
-import type { DeleteOptions, Registry, Target } from './registry.ts';
+import type { DeleteOptions, Registry } from './registry.ts';
+import type { Target } from './target.ts';
 
 const CREATED = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 

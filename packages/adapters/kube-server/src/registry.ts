@@ -14,39 +14,28 @@ import {
   isObject,
   type Json,
   type JsonObject,
-  jsonPatch,
   keyOf,
   type KubeObject,
-  mergePatch,
-  mergeRule,
   notFound,
   plainJson,
   type Resource,
   resourceOfKind,
   type RuleContext,
   sameJson,
-  strategicMerge,
   tableOf,
-  unsupportedMediaType,
 } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
+import { applied, type Ownership, updated, withManagedFields } from './ownership.ts';
+import { type PatchKind, patched } from './patches.ts';
 import type { Store } from './store.ts';
-
-/** The object, or part of it, that a request concerns. */
-export interface Target {
-  readonly resource: Resource;
-  /** Empty for kinds that are not namespaced. */
-  readonly namespace: string;
-  /** Empty where the body names it. */
-  readonly name: string;
-  /** Empty: the object itself. */
-  readonly subresource: string;
-}
+import type { Target } from './target.ts';
 
 export interface WriteOptions {
   readonly user: RuleContext['user'];
   /** The request is processed, but nothing is stored. */
   readonly dryRun?: boolean;
+  /** Who writes, for `metadata.managedFields`; default: `unknown`. */
+  readonly manager?: string;
 }
 
 /** `DeleteOptions` of meta/v1, as far as it is served. */
@@ -55,9 +44,6 @@ export interface DeleteOptions extends WriteOptions {
   readonly uid?: string;
   readonly resourceVersion?: string;
 }
-
-/** The format of a patch: the part of its content type before `-patch+json`. */
-export type PatchKind = 'merge' | 'json' | 'strategic-merge';
 
 const GENERATED = 'bcdfghjklmnpqrstvwxz2456789';
 const GENERATED_LENGTH = 5;
@@ -87,6 +73,10 @@ export class Registry {
   }
 
   create(target: Target, body: JsonObject, options: WriteOptions): KubeObject {
+    return this.#create(target, body, options, updated(undefined, this.#writer(target, options)));
+  }
+
+  #create(target: Target, body: JsonObject, options: WriteOptions, ownership: Ownership): KubeObject {
     const { resource, namespace } = target;
     const given = asObject(body['metadata']);
     checkType(resource, body);
@@ -104,22 +94,20 @@ export class Registry {
     const now = this.now();
     const { rules } = resource;
     const { deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...metadata } = given;
-    const object = rules.create(
-      {
-        ...body,
-        ...typeOf(resource),
-        metadata: {
-          ...metadata,
-          name,
-          ...(resource.namespaced && { namespace }),
-          uid: randomUUID(),
-          resourceVersion: '',
-          creationTimestamp: timeOfMs(now),
-          ...(rules.generationOf && { generation: 1 }),
-        },
+    const whole = rules.defaults({
+      ...body,
+      ...typeOf(resource),
+      metadata: {
+        ...metadata,
+        name,
+        ...(resource.namespaced && { namespace }),
+        uid: randomUUID(),
+        resourceVersion: '',
+        creationTimestamp: timeOfMs(now),
+        ...(rules.generationOf && { generation: 1 }),
       },
-      this.#context(options.user),
-    );
+    });
+    const object = withManagedFields(rules.create(whole, this.#context(options.user)), ownership(whole));
     const problems = rules.validate(object, undefined, '');
     if (problems.length > 0) throw invalid(resource, name, problems);
     const key = keyOf(resource, namespace, name);
@@ -149,20 +137,40 @@ export class Registry {
       const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${previous.metadata.uid}`;
       throw conflict(resource, name, why);
     }
-    return { object: this.#change(target, body, previous, options), created: false };
+    const ownership = updated(previous, this.#writer(target, options));
+    return { object: this.#change(target, body, previous, options, ownership), created: false };
   }
 
   patch(target: Target, patch: Json, kind: PatchKind, options: WriteOptions): KubeObject {
     const previous = this.get(target);
-    const patched = applyPatch(previous, patch, kind);
-    if (!isObject(patched)) throw badRequest('the patch leaves no object');
-    checkType(target.resource, patched);
-    const uid = asText(asObject(patched['metadata'])['uid']);
-    if (uid !== previous.metadata.uid) {
-      const message = `Invalid value: "${uid}": field is immutable`;
-      throw invalid(target.resource, target.name, [{ field: 'metadata.uid', type: 'FieldValueInvalid', message }]);
+    const body = patched(previous, patch, kind);
+    if (!isObject(body)) throw badRequest('the patch leaves no object');
+    checkType(target.resource, body);
+    checkUid(target, body, previous);
+    return this.#change(target, body, previous, options, updated(previous, this.#writer(target, options)));
+  }
+
+  /** Server-side apply (KEP-555). Also returns whether it has created the object. */
+  apply(
+    target: Target,
+    patch: JsonObject,
+    options: WriteOptions & { readonly force: boolean },
+  ): { object: KubeObject; created: boolean } {
+    const { resource, namespace, name, subresource } = target;
+    const previous = this.store.get(tableOf(resource), keyOf(resource, namespace, name));
+    if (previous === undefined && subresource !== '') throw notFound(resource, name);
+    const writer = { ...this.#writer(target, options), force: options.force };
+    const { object, ownership } = applied(previous, patch, writer);
+    if (previous !== undefined) {
+      checkUid(target, object, previous);
+      return { object: this.#change(target, object, previous, options, ownership), created: false };
     }
-    return this.#change(target, patched, previous, options);
+    const uid = asText(asObject(patch['metadata'])['uid']);
+    if (uid !== '') {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw conflict(resource, name, why);
+    }
+    return { object: this.#create(target, object, options, ownership), created: true };
   }
 
   /** @returns the response to the deletion, and whether the object is removed. */
@@ -249,14 +257,24 @@ export class Registry {
     };
   }
 
-  #change(target: Target, body: JsonObject, previous: KubeObject, options: WriteOptions): KubeObject {
+  #writer(target: Target, { manager = '' }: WriteOptions) {
+    return { target, manager, now: this.now() };
+  }
+
+  #change(
+    target: Target,
+    body: JsonObject,
+    previous: KubeObject,
+    options: WriteOptions,
+    ownership: Ownership,
+  ): KubeObject {
     const { resource, subresource, name } = target;
     const { rules } = resource;
     const given = asObject(body['metadata']);
     const version = asText(given['resourceVersion']);
     if (version !== '' && version !== previous.metadata.resourceVersion) throw conflict(resource, name, MODIFIED);
     const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = previous.metadata;
-    const next = {
+    const asked = {
       ...body,
       ...typeOf(resource),
       metadata: {
@@ -273,7 +291,10 @@ export class Registry {
     } as KubeObject;
     const prepare = subresource === '' ? rules.update : rules.subresources[subresource];
     if (prepare === undefined) throw notFound(resource, `${name}/${subresource}`);
-    const prepared = plainJson(prepare(next, previous, this.#context(options.user)));
+    const next = subresource === 'status' ? asked : rules.defaults(asked);
+    const managedFields = ownership(next);
+    const changed = prepare(next, previous, this.#context(options.user));
+    const prepared = plainJson(withManagedFields(changed, managedFields));
     const problems = rules.validate(prepared, previous, subresource);
     if (problems.length > 0) throw invalid(resource, name, problems);
     const object = withGeneration(resource, prepared, previous);
@@ -315,26 +336,14 @@ export class Registry {
 
 const NOBODY = { username: '', groups: [] };
 
-/** @throws StatusError for what is no patch, or does not apply. */
-function applyPatch(target: KubeObject, patch: Json, kind: PatchKind): Json {
-  if (kind === 'json') return jsonPatch(target, patch);
-  if (!isObject(patch)) {
-    throw badRequest(
-      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
-    );
-  }
-  if (kind === 'merge') return mergePatch(target, patch);
-  return strategicMerge(target, patch, mergeRule(target.kind));
-}
-
-/** The kind of a patch from its content type. @throws StatusError 415. */
-export function patchKind(contentType: string): PatchKind {
-  const [, kind] = /^application\/(merge|json|strategic-merge)-patch\+json(?:;|$)/.exec(contentType) ?? [];
-  if (kind === 'merge' || kind === 'json' || kind === 'strategic-merge') return kind;
-  throw unsupportedMediaType('415: Unsupported Media Type');
-}
-
 const typeOf = (resource: Resource) => ({ kind: resource.kind, apiVersion: apiVersionOf(resource) });
+
+function checkUid({ resource, name }: Target, body: JsonObject, previous: KubeObject): void {
+  const uid = asText(asObject(body['metadata'])['uid']);
+  if (uid === previous.metadata.uid) return;
+  const message = `Invalid value: "${uid}": field is immutable`;
+  throw invalid(resource, name, [{ field: 'metadata.uid', type: 'FieldValueInvalid', message }]);
+}
 
 const otherName = (given: string, asked: string) =>
   `the name of the object (${given}) does not match the name on the URL (${asked})`;

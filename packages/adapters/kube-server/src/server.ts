@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
@@ -140,7 +140,7 @@ export class ApiHttpServer {
         if (fault !== undefined && (await strike(fault, response))) return;
       }
       const table = tableRequest(request.headers.accept ?? '', info);
-      const payload = () => payloadOf(request.headers['content-type'] ?? '', body);
+      const payload = () => payloadOf(request.headers, body);
       await this.#serve({ info, payload, table, fault }, user, response);
     } catch (error) {
       send(response, errorAnswer(error), fault);
@@ -280,8 +280,9 @@ function send(response: ServerResponse, { code, body }: Answer, fault: Fault | u
 }
 
 /** @throws StatusError 400 for a body that is neither JSON nor YAML; 415 for another encoding. */
-function payloadOf(contentType: string, body: Buffer): Payload {
-  if (body.length === 0) return { contentType, body: undefined };
+function payloadOf(headers: IncomingHttpHeaders, body: Buffer): Payload {
+  const { 'content-type': contentType = '', 'user-agent': userAgent = '' } = headers;
+  if (body.length === 0) return { userAgent, contentType, body: undefined };
   if (contentType.includes('protobuf') || contentType.includes('cbor')) {
     const accepted = 'application/json, application/yaml';
     const message = `the body of the request was in an unknown format - accepted media types include: ${accepted}`;
@@ -289,7 +290,7 @@ function payloadOf(contentType: string, body: Buffer): Payload {
   }
   try {
     const text = body.toString();
-    return { contentType, body: (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json };
+    return { userAgent, contentType, body: (contentType.includes('yaml') ? parse(text) : JSON.parse(text)) as Json };
   } catch (error) {
     throw badRequest(`couldn't get version/kind; json parse error: ${toError(error).message}`);
   }

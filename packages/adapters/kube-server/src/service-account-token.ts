@@ -11,7 +11,8 @@ import {
 } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
 import type { User } from './identity.ts';
-import type { Registry, Target } from './registry.ts';
+import type { Registry } from './registry.ts';
+import type { Target } from './target.ts';
 
 const ISSUER = 'https://kubernetes.default.svc.cluster.local';
 const LIFETIME_SECONDS = 3600;

@@ -1,5 +1,15 @@
-import { badRequest, resourceOfKind } from '@kubus/kube-objects';
-import type { Target } from './registry.ts';
+import { badRequest, type Resource, resourceOfKind } from '@kubus/kube-objects';
+
+/** The object, or part of it, that a request concerns. */
+export interface Target {
+  readonly resource: Resource;
+  /** Empty for kinds that are not namespaced. */
+  readonly namespace: string;
+  /** Empty where the body names it. */
+  readonly name: string;
+  /** Empty: the object itself. */
+  readonly subresource: string;
+}
 
 /** Which object: its kind, namespace (where it has one; left out: `default`) and name. */
 export interface ObjectName {

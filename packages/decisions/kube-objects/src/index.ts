@@ -1,6 +1,19 @@
 export { isAllowed } from './access.ts';
 export { type IncludeObject, tableFor } from './table/table.ts';
-export { type Json, type JsonObject, asList, asObject, asText, at, isObject, plainJson, sameJson } from './json.ts';
+export {
+  type Json,
+  type JsonObject,
+  asList,
+  asObject,
+  asText,
+  at,
+  entriesOf,
+  fieldOf,
+  isList,
+  isObject,
+  plainJson,
+  sameJson,
+} from './json.ts';
 export { taintsOf } from './node-taints.ts';
 export { type KubeObject, isReady } from './object.ts';
 export { jsonPatch } from './patch/json-patch.ts';

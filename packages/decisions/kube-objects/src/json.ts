@@ -35,6 +35,16 @@ export function at(value: Json | undefined, ...path: readonly string[]): Json | 
   return path.reduce<Json | undefined>((inner, field) => asObject(inner)[field], value);
 }
 
+/** The field's own value: a field that is called as one of Object's own is missing like any other. */
+export function fieldOf(object: JsonObject, field: string): Json | undefined {
+  return Object.hasOwn(object, field) ? object[field] : undefined;
+}
+
+/** The fields that are set, with their values. */
+export function entriesOf(object: JsonObject): readonly (readonly [string, Json])[] {
+  return Object.entries(object).filter((entry): entry is [string, Json] => entry[1] !== undefined);
+}
+
 /** Equal as the server stores it: fields that are undefined do not count, and no value is stored as null. */
 export function sameJson(one: Json | undefined, other: Json | undefined): boolean {
   return isDeepEqual(one ?? null, other ?? null);

@@ -1,3 +1,4 @@
+import { asObject, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { isDeepEqual } from '@kubus/pod';
 import { compare, without } from './comparison.ts';
 import { conflictCauses, conflictMessage, conflictsIn } from './conflict.ts';
@@ -5,8 +6,6 @@ import type { Conflict, ConflictCause } from './conflict.ts';
 import { difference, differenceWithBelow, has, intersection, union, withNamedFields } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOf } from './fields-of.ts';
-import { asObject, entriesOf, isList, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
 import { schemaOfKind } from './kinds.ts';
 import { clientApplied, withLastApplied } from './last-applied.ts';
 import { decodeManagers, identityOf, ManagedFieldsError, withManagers, withoutManagers } from './managers.ts';

@@ -1,8 +1,7 @@
+import { asObject, fieldOf, isList, isObject, type Json } from '@kubus/kube-objects';
 import { isDeepEqual } from '@kubus/pod';
 import { differenceWithBelow, GrowingFieldSet } from './field-set.ts';
 import type { FieldSet, Path } from './field-set.ts';
-import { asObject, fieldOf, isList, isObject } from './json.ts';
-import type { Json } from './json.ts';
 import { itemsByElement } from './list-items.ts';
 import { fieldElement } from './path-element.ts';
 import { partsOf, schemaOfField, schemaOfItems } from './schema.ts';

@@ -1,7 +1,6 @@
+import { asObject, entriesOf, isObject, type Json } from '@kubus/kube-objects';
 import { GrowingFieldSet } from './field-set.ts';
 import type { FieldSet, Path } from './field-set.ts';
-import { asObject, entriesOf, isObject } from './json.ts';
-import type { Json } from './json.ts';
 import { itemsByElement } from './list-items.ts';
 import { fieldElement } from './path-element.ts';
 import { partsOf, schemaOfField, schemaOfItems } from './schema.ts';

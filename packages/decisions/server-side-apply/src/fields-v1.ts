@@ -1,6 +1,5 @@
+import { entriesOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import type { FieldSet } from './field-set.ts';
-import { entriesOf, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
 import { encodePathElement, parsePathElement, sortedElements } from './path-element.ts';
 
 /** How deep FieldsV1 may be; no field of an object is nearly as deep. */

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from './json.ts';
+import type { Json, JsonObject } from '@kubus/kube-objects';
 import type { Schema } from './schema.ts';
 
 const atomic: Schema = { type: 'atomic' };

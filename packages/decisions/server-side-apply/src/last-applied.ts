@@ -1,9 +1,8 @@
+import { asObject, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { compare } from './comparison.ts';
 import { difference } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { fieldsOf } from './fields-of.ts';
-import { asObject, entriesOf, isList, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
 import { compareTexts, escapedHtml } from './path-element.ts';
 import type { Schema } from './schema.ts';
 

@@ -1,5 +1,4 @@
-import { fieldOf, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
+import { fieldOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { keyElement, valueElement } from './path-element.ts';
 import type { PathElement } from './path-element.ts';
 import type { Schema } from './schema.ts';

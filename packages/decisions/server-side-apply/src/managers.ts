@@ -1,8 +1,7 @@
+import { asObject, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import type { FieldSet } from './field-set.ts';
 import { union } from './field-set.ts';
 import { decodeFields, encodeFields } from './fields-v1.ts';
-import { asObject, isList, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
 import { compareTexts } from './path-element.ts';
 
 /** Who last wrote which fields, one entry of metadata.managedFields. */

@@ -1,6 +1,5 @@
+import { asObject, fieldOf, isList, type Json } from '@kubus/kube-objects';
 import { commonParts, fieldNames } from './comparison.ts';
-import { asObject, fieldOf, isList } from './json.ts';
-import type { Json } from './json.ts';
 import { itemElement, itemsByElement } from './list-items.ts';
 import { schemaOfField, schemaOfItems } from './schema.ts';
 import type { Schema } from './schema.ts';

@@ -1,8 +1,8 @@
+import type { JsonObject } from '@kubus/kube-objects';
 import { compare, without } from './comparison.ts';
 import type { Comparison } from './comparison.ts';
 import { difference, differenceWithBelow, intersection, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import type { JsonObject } from './json.ts';
 import { capped, identityOf } from './managers.ts';
 import type { Manager, Managers } from './managers.ts';
 import { resetFields, unmanaged } from './reset-fields.ts';

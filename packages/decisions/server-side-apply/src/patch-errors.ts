@@ -1,5 +1,4 @@
-import { entriesOf, isList, isObject } from './json.ts';
-import type { Json } from './json.ts';
+import { entriesOf, isList, isObject, type Json } from '@kubus/kube-objects';
 import { ItemError, itemElement } from './list-items.ts';
 import { pathElementText } from './path-element.ts';
 import { schemaOfField, schemaOfItems } from './schema.ts';

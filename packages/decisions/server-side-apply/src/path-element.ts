@@ -1,5 +1,4 @@
-import { entriesOf, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
+import { entriesOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 
 /**
  * One step of a path into an object, as FieldsV1 writes it: `f:NAME` a field, `k:{...}` the item of a list that has these

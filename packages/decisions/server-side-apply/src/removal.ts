@@ -1,6 +1,5 @@
+import { asObject, entriesOf, type Json } from '@kubus/kube-objects';
 import type { FieldSet } from './field-set.ts';
-import { asObject, entriesOf } from './json.ts';
-import type { Json } from './json.ts';
 import { itemElement } from './list-items.ts';
 import { fieldElement } from './path-element.ts';
 import type { PathElement } from './path-element.ts';

@@ -1,5 +1,4 @@
-import { entriesOf, fieldOf, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
+import { entriesOf, fieldOf, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 
 /**
  * What of a value several managers may own apart. Where there is no schema, the rules are those that most fields have: an

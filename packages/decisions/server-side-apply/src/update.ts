@@ -1,6 +1,5 @@
+import { asObject, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { isDeepEqual } from '@kubus/pod';
-import { asObject, isList, isObject } from './json.ts';
-import type { Json, JsonObject } from './json.ts';
 import { schemaOfKind } from './kinds.ts';
 import { decodeManagers, encodeManagers, ManagedFieldsError, withManagers, withoutManagers } from './managers.ts';
 import type { Managers } from './managers.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { asObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { applyPatch, updateManagedFields } from '../src/index.ts';
-import { asObject } from '../src/json.ts';
-import type { Json, JsonObject } from '../src/json.ts';
 
 const time = '2026-01-01T00:00:00Z';
 const later = '2026-01-01T00:00:09Z';

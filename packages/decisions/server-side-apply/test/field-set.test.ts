@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import type { JsonObject } from '@kubus/kube-objects';
 import fc from 'fast-check';
 import { difference, fieldSet, intersection, pathsOf, pathText, union } from '../src/field-set.ts';
 import { decodeFields, encodeFields } from '../src/fields-v1.ts';
-import type { JsonObject } from '../src/json.ts';
 import { fieldElement, keyElement, valueElement } from '../src/path-element.ts';
 
 const element = fc.oneof(

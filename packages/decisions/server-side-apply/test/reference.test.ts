@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { asObject, entriesOf, isList, isObject, type Json, type JsonObject } from '@kubus/kube-objects';
 import { applyPatch, updateManagedFields } from '../src/index.ts';
-import { asObject, entriesOf, isList, isObject } from '../src/json.ts';
-import type { Json, JsonObject } from '../src/json.ts';
 
 /** A write and what k8s.io/apimachinery's field manager of Kubernetes 1.36 made of it, with times of one second a step. */
 interface Step {

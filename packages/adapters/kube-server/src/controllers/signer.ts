@@ -1,7 +1,8 @@
 import { asList, asText, at, type KubeObject, resourceOfKind, tableOf } from '@kubus/kube-objects';
 import { timeOfMs } from '@kubus/pod';
 import type { Authority, Usage } from '@kubus/certificates';
-import type { Registry, Target } from '../registry.ts';
+import type { Registry } from '../registry.ts';
+import type { Target } from '../target.ts';
 
 /** What each signer's certificates are for. Source: API concepts, "Kubernetes signers". */
 const SIGNERS: Readonly<Record<string, readonly Usage[]>> = {

@@ -8,6 +8,7 @@ export const plainRules: Rules = {
   createOnUpdate: false,
   unconditionalUpdate: true,
   returnsDeleted: false,
+  defaults: (object) => object,
   create: (object) => object,
   update: (next) => next,
   subresources: {},
@@ -28,8 +29,7 @@ export const EVENT_FIELDS = {
 export const eventRules: Rules = {
   ...plainRules,
   createOnUpdate: true,
-  create: (event) => ({ ...EVENT_FIELDS, ...event }),
-  update: (event) => ({ ...EVENT_FIELDS, ...event }),
+  defaults: (event) => ({ ...EVENT_FIELDS, ...event }),
 };
 
 export const leaseRules: Rules = { ...plainRules, createOnUpdate: true, unconditionalUpdate: false };
@@ -37,8 +37,7 @@ export const leaseRules: Rules = { ...plainRules, createOnUpdate: true, uncondit
 /** Source: pkg/registry/core/secret and the defaults of core/v1: `stringData` is written only, the type is Opaque. */
 export const secretRules: Rules = {
   ...plainRules,
-  create: (secret) => encoded({ type: 'Opaque', ...secret }),
-  update: (secret, { type }) => encoded(secret['type'] === undefined ? { ...secret, type } : secret),
+  defaults: (secret) => encoded({ type: 'Opaque', ...secret }),
   validate: (secret, previous) => [
     ...(at(previous, 'immutable') === true && !sameJson(secret.data, previous?.data)
       ? [
@@ -72,12 +71,15 @@ function encoded(secret: KubeObject): KubeObject {
 export const namespaceRules: Rules = {
   ...plainRules,
   returnsDeleted: true,
-  create: (namespace) => ({
+  defaults: (namespace) => ({
     ...namespace,
     metadata: {
       ...namespace.metadata,
       labels: { ...namespace.metadata.labels, 'kubernetes.io/metadata.name': namespace.metadata.name },
     },
+  }),
+  create: (namespace) => ({
+    ...namespace,
     spec: { finalizers: ['kubernetes'] },
     status: { phase: 'Active' },
   }),
@@ -100,25 +102,23 @@ const SERVICE_NETWORK = '10.96';
 export const serviceRules: Rules = {
   ...plainRules,
   returnsDeleted: true,
-  create: (service) => ({ ...service, spec: defaultService(service), status: { loadBalancer: {} } }),
-  update: (next, previous) =>
-    keepStatus({ ...next, spec: { ...next.spec, ...kept(previous.spec ?? {}), ...portsOf(next) } }, previous),
+  defaults: (service) => ({ ...service, spec: { ...SERVICE, ...service.spec, ...portsOf(service) } }),
+  create: (service) => ({ ...service, spec: addressed(service), status: { loadBalancer: {} } }),
+  update: (next, previous) => keepStatus({ ...next, spec: { ...next.spec, ...kept(previous.spec ?? {}) } }, previous),
   subresources: { status: statusOnly },
 };
 
-function defaultService(service: KubeObject): JsonObject {
+const SERVICE: JsonObject = { sessionAffinity: 'None', type: 'ClusterIP', internalTrafficPolicy: 'Cluster' };
+
+function addressed(service: KubeObject): JsonObject {
   const { spec = {} } = service;
   const clusterIP = asText(spec['clusterIP']) === '' ? serviceAddress(service.metadata.uid) : asText(spec['clusterIP']);
   return {
-    sessionAffinity: 'None',
-    type: 'ClusterIP',
     ipFamilies: ['IPv4'],
     ipFamilyPolicy: 'SingleStack',
-    internalTrafficPolicy: 'Cluster',
     ...spec,
     clusterIP,
     clusterIPs: [clusterIP],
-    ...portsOf(service),
   };
 }
 

@@ -13,11 +13,12 @@ export const podRules: Rules = {
   ...plainRules,
   returnsDeleted: true,
   generationOf: ({ spec = {} }) => spec,
+  defaults: defaulted,
   create: (pod, context) => {
-    const whole = defaulted(admittedPod(withField(pod, 'status', undefined), context));
-    return { ...whole, status: { phase: 'Pending', qosClass: qosClass(asPod(whole)) } };
+    const admitted = admittedPod(pod, context);
+    return { ...admitted, status: { phase: 'Pending', qosClass: qosClass(asPod(admitted)) } };
   },
-  update: (next, previous) => keepStatus(defaulted(toleratingPod(next)), previous),
+  update: (next, previous) => keepStatus(toleratingPod(next), previous),
   subresources: {
     status: (next, previous) => ({
       ...next,
@@ -26,15 +27,13 @@ export const podRules: Rules = {
       status: keptStatus(next.status ?? {}, previous.status ?? {}),
     }),
     ephemeralcontainers: (next, previous) =>
-      defaulted(withSpec(previous, { ephemeralContainers: next.spec?.['ephemeralContainers'] })),
+      withSpec(previous, { ephemeralContainers: next.spec?.['ephemeralContainers'] }),
     resize: (next, previous) =>
-      defaulted(
-        withSpec(previous, {
-          containers: resizedContainers(next, previous, 'containers'),
-          initContainers: resizedContainers(next, previous, 'initContainers'),
-          resources: next.spec?.['resources'],
-        }),
-      ),
+      withSpec(previous, {
+        containers: resizedContainers(next, previous, 'containers'),
+        initContainers: resizedContainers(next, previous, 'initContainers'),
+        resources: next.spec?.['resources'],
+      }),
   },
   validate: (pod, previous, subresource) => {
     if (previous === undefined) {

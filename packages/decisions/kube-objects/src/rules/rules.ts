@@ -22,7 +22,12 @@ export interface Rules {
   readonly returnsDeleted: boolean;
   /** Objects have a generation, which grows when these parts change. */
   readonly generationOf?: (object: KubeObject) => Json;
-  /** Defaults, admission, and fields that a creator may not set. May throw a StatusError. */
+  /**
+   * An object of a request with what the API's defaults add. What they add to a new object is its creator's, as
+   * `metadata.managedFields` has it; what `create` and `update` add is nobody's. May throw a StatusError.
+   */
+  readonly defaults: (object: KubeObject) => KubeObject;
+  /** Admission, and fields that a creator may not set. May throw a StatusError. */
   readonly create: (object: KubeObject, context: RuleContext) => KubeObject;
   /** Restores the fields that a request to the object itself may not change. */
   readonly update: (next: KubeObject, previous: KubeObject, context: RuleContext) => KubeObject;

@@ -8,9 +8,9 @@ import { type Rules, keepStatus, withField } from './rules.ts';
 export const claimRules: Rules = {
   ...plainRules,
   returnsDeleted: true,
+  defaults: (claim) => ({ ...claim, spec: { volumeMode: 'Filesystem', ...claim.spec } }),
   create: (claim) => ({
     ...protectedBy('kubernetes.io/pvc-protection', claim),
-    spec: { volumeMode: 'Filesystem', ...claim.spec },
     status: { phase: 'Pending' },
   }),
   update: keepStatus,
@@ -30,14 +30,17 @@ export const claimRules: Rules = {
 export const volumeRules: Rules = {
   ...plainRules,
   returnsDeleted: true,
-  create: (volume) => ({
-    ...protectedBy('kubernetes.io/pv-protection', volume),
+  defaults: (volume) => ({
+    ...volume,
     spec: {
       persistentVolumeReclaimPolicy: 'Retain',
       volumeMode: 'Filesystem',
       ...volume.spec,
       ...typedHostPath(volume),
     },
+  }),
+  create: (volume) => ({
+    ...protectedBy('kubernetes.io/pv-protection', volume),
     status: { phase: 'Pending' },
   }),
   update: keepStatus,
@@ -63,7 +66,7 @@ export const driverRules: Rules = {
   ...plainRules,
   unconditionalUpdate: false,
   returnsDeleted: true,
-  create: (driver) => ({ ...driver, spec: { ...DRIVER, ...driver.spec } }),
+  defaults: (driver) => ({ ...driver, spec: { ...DRIVER, ...driver.spec } }),
 };
 
 /** Source: pkg/registry/storage/csinode and its validation: of a driver that is named only `allocatable` may change. */
