@@ -146,6 +146,56 @@ describe('a change of a pod', () => {
     expect(answer).toMatchObject(refused(422, 'Invalid', message));
   });
 
+  test.each<[string, string, JsonObject, RegExp]>([
+    [
+      'another container',
+      '',
+      { containers: [{ name: 'c' }, { name: 'more', image: 'busybox:1' }] },
+      /: spec.containers: Forbidden: pod updates may not add or remove containers$/,
+    ],
+    [
+      'another toleration',
+      '',
+      { tolerations: [{ key: 'other', operator: 'Exists' }] },
+      /: spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds$/,
+    ],
+    [
+      'a later deadline',
+      '',
+      { activeDeadlineSeconds: 101 },
+      /: spec.activeDeadlineSeconds: Invalid value: 101: must be less than or equal to previous value$/,
+    ],
+    [
+      'an ephemeral container with a port',
+      'ephemeralcontainers',
+      { ephemeralContainers: [{ name: 'e', image: 'busybox', ports: [{ containerPort: 80 }] }] },
+      /: spec.ephemeralContainers\[0\].ports: Forbidden: cannot be set for an Ephemeral Container$/,
+    ],
+    [
+      'a resize without the request',
+      'resize',
+      { containers: [{ name: 'c', resources: { requests: { cpu: null, memory: '1Mi' } } }] },
+      /spec.containers\[0\].resources.requests: Forbidden: resource requests cannot be removed/,
+    ],
+    [
+      'a resize with another container',
+      'resize',
+      { containers: [{ name: 'c' }, { name: 'more', image: 'busybox:1' }] },
+      /: spec.containers: Forbidden: containers may not be added or removed on resize$/,
+    ],
+  ])('is refused with the field: %s', async (what, subresource, spec, message) => {
+    const name = what.replaceAll(' ', '-');
+    const resources = { requests: { cpu: '100m' } };
+    await judged.pod(name, {
+      containers: [{ name: 'c', image: 'busybox:1', resources }],
+      activeDeadlineSeconds: 100,
+      tolerations: [{ key: 'own', operator: 'Exists' }],
+    });
+    const path = judged.path(['pods', name, ...(subresource === '' ? [] : [subresource])].join('/'));
+    const answer = await judged.patch(path, 'strategic-merge', { spec });
+    expect(answer).toMatchObject(refused(422, 'Invalid', message));
+  });
+
   test('does not change the status', async () => {
     const pod = await judged.pod('main');
     await judged.status('main', { status: { phase: 'Running' } });

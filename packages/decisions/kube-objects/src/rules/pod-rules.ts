@@ -1,6 +1,13 @@
 import type { Pod } from '@kubus/contracts';
 import { qosClass } from '@kubus/pod';
-import { decodeManifest, defaultPod, validatePod } from '@kubus/pod-source';
+import {
+  decodeManifest,
+  defaultPod,
+  validateEphemeralContainers,
+  validatePod,
+  validatePodResize,
+  validatePodUpdate,
+} from '@kubus/pod-source';
 import { type Json, type JsonObject, asList, asObject, asText, at, plainJson, sameJson } from '../json.ts';
 import type { KubeObject } from '../object.ts';
 import { type FieldProblem, badRequest } from '../status.ts';
@@ -28,19 +35,20 @@ export const podRules: Rules = {
     }),
     ephemeralcontainers: (next, previous) =>
       withSpec(previous, { ephemeralContainers: next.spec?.['ephemeralContainers'] }),
+    // Other containers than before are left for the validation to refuse.
     resize: (next, previous) =>
-      withSpec(previous, {
-        containers: resizedContainers(next, previous, 'containers'),
-        initContainers: resizedContainers(next, previous, 'initContainers'),
-        resources: next.spec?.['resources'],
-      }),
+      hasContainersOf(next, previous)
+        ? withSpec(previous, {
+            containers: resizedContainers(next, previous, 'containers'),
+            initContainers: resizedContainers(next, previous, 'initContainers'),
+            resources: next.spec?.['resources'],
+          })
+        : keepStatus(next, previous),
   },
-  validate: (pod, previous, subresource) => {
-    if (previous === undefined) {
-      return validatePod(asPod(pod)).map(({ path, message }) => problem(path.toString(), message));
-    }
-    return subresource === '' ? forbiddenChanges(pod, previous) : [];
-  },
+  validate: (pod, previous, subresource) =>
+    (previous === undefined ? validatePod(asPod(pod)) : checkChange(subresource, asPod(pod), asPod(previous))).map(
+      ({ path, message }) => problem(path.toString(), message),
+    ),
   grace: ({ spec = {}, status = {} }, asked) => {
     const phase = status['phase'];
     if (asText(spec['nodeName']) === '' || phase === 'Failed' || phase === 'Succeeded') return 0;
@@ -78,6 +86,15 @@ function withSpec(pod: KubeObject, fields: JsonObject): KubeObject {
   return plainJson({ ...pod, spec: { ...pod.spec, ...fields } });
 }
 
+/** The same containers at the same places. */
+function hasContainersOf(next: KubeObject, previous: KubeObject): boolean {
+  const names = ({ spec = {} }: KubeObject) =>
+    ['containers', 'initContainers'].map((list) =>
+      asList(spec[list]).map((container) => asText(at(container, 'name'))),
+    );
+  return sameJson(names(next), names(previous));
+}
+
 function resizedContainers(next: KubeObject, previous: KubeObject, list: string): Json | undefined {
   const given = asList(next.spec?.[list]).map(asObject);
   const before = previous.spec?.[list];
@@ -106,25 +123,17 @@ function keptStatus(next: JsonObject, previous: JsonObject): JsonObject {
   };
 }
 
-/** Besides the containers' images. */
-const CHANGEABLE = ['activeDeadlineSeconds', 'tolerations', 'schedulingGates', 'terminationGracePeriodSeconds'];
-
-/** Source: ValidatePodUpdate of pkg/apis/core/validation. */
-function forbiddenChanges(pod: KubeObject, previous: KubeObject): FieldProblem[] {
-  const comparable = ({ spec = {} }: KubeObject) => ({
-    ...Object.fromEntries(Object.entries(spec).filter(([field]) => !CHANGEABLE.includes(field))),
-    containers: asList(spec['containers']).map(comparableContainer),
-    initContainers: asList(spec['initContainers']).map(comparableContainer),
-  });
-  if (sameJson(comparable(pod), comparable(previous))) return [];
-  const allowed = ['containers[*].image', 'initContainers[*].image', 'activeDeadlineSeconds', 'tolerations'];
-  const fields = allowed.map((field) => `\`spec.${field}\``).join(',');
-  const message = `Forbidden: pod updates may not change fields other than ${fields}`;
-  return [problem('spec', message)];
-}
-
-function comparableContainer(container: Json): JsonObject {
-  return withField(asObject(container), 'image', undefined);
+function checkChange(subresource: string, pod: Pod, previous: Pod): ReturnType<typeof validatePod> {
+  switch (subresource) {
+    case '':
+      return validatePodUpdate(pod, previous);
+    case 'ephemeralcontainers':
+      return validateEphemeralContainers(pod, previous);
+    case 'resize':
+      return validatePodResize(pod, previous);
+    default:
+      return [];
+  }
 }
 
 function problem(field: string, message: string): FieldProblem {
