@@ -312,6 +312,10 @@ export class Registry {
         const resource = resourceOfKind(kind);
         return resource && this.store.get(tableOf(resource), name);
       },
+      all: (kind) => {
+        const resource = resourceOfKind(kind);
+        return resource === undefined ? [] : this.store.list(tableOf(resource));
+      },
     };
   }
 

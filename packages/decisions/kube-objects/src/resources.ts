@@ -1,3 +1,4 @@
+import { endpointSliceRules, priorityClassRules, storageClassRules } from './rules/class-rules.ts';
 import { csrRules } from './rules/csr-rules.ts';
 import { nodeRules } from './rules/node-rules.ts';
 import { podRules } from './rules/pod-rules.ts';
@@ -211,6 +212,39 @@ export const resources: readonly Resource[] = [
     subresources: ['status'],
     always: { spec: { attacher: '', source: {}, nodeName: '' } },
     rules: attachmentRules,
+  },
+  {
+    ...storage,
+    plural: 'storageclasses',
+    singular: 'storageclass',
+    kind: 'StorageClass',
+    shortNames: ['sc'],
+    subresources: [],
+    always: { provisioner: '' },
+    rules: storageClassRules,
+  },
+  {
+    group: 'scheduling.k8s.io',
+    version: 'v1',
+    plural: 'priorityclasses',
+    singular: 'priorityclass',
+    kind: 'PriorityClass',
+    shortNames: ['pc'],
+    namespaced: false,
+    subresources: [],
+    always: { value: 0 },
+    rules: priorityClassRules,
+  },
+  {
+    group: 'discovery.k8s.io',
+    version: 'v1',
+    plural: 'endpointslices',
+    singular: 'endpointslice',
+    kind: 'EndpointSlice',
+    namespaced: true,
+    subresources: [],
+    always: { addressType: '', endpoints: null, ports: null },
+    rules: endpointSliceRules,
   },
   {
     group: 'coordination.k8s.io',

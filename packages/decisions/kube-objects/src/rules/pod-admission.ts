@@ -20,21 +20,38 @@ const PRIORITIES: Readonly<Record<string, number>> = {
  */
 export function admittedPod(pod: KubeObject, context: RuleContext): KubeObject {
   const { spec = {} } = pod;
-  const className = asText(spec['priorityClassName']);
-  const priority = className === '' ? (spec['priority'] ?? 0) : PRIORITIES[className];
-  if (priority === undefined) {
-    throw forbidden(POD, pod.metadata.name, `no PriorityClass with name ${className} was found`);
-  }
+  const priorityClass = priorityClassOf(pod, context);
   const overhead = overheadOf(pod, context);
   return toleratingPod({
     ...pod,
     spec: {
       ...spec,
-      priority,
-      preemptionPolicy: spec['preemptionPolicy'] ?? 'PreemptLowerPriority',
+      priority: priorityClass?.value ?? spec['priority'] ?? 0,
+      preemptionPolicy: spec['preemptionPolicy'] ?? priorityClass?.preemptionPolicy ?? 'PreemptLowerPriority',
+      ...(priorityClass !== undefined && { priorityClassName: priorityClass.name }),
       ...(overhead !== undefined && { overhead }),
     },
   });
+}
+
+/** Of a pod that names none: the default one with the lowest value; undefined if there is none. */
+function priorityClassOf(
+  pod: KubeObject,
+  { find, all }: RuleContext,
+): { name: string; value: number; preemptionPolicy?: string } | undefined {
+  const name = asText(pod.spec?.['priorityClassName']);
+  const known = PRIORITIES[name];
+  if (known !== undefined) return { name, value: known };
+  const [byDefault] = all('PriorityClass')
+    .filter((one) => one['globalDefault'] === true)
+    .sort((one, other) => Number(one['value']) - Number(other['value']));
+  const found = name === '' ? byDefault : find('PriorityClass', name);
+  if (found !== undefined) {
+    const { value, preemptionPolicy, metadata } = found;
+    return { name: metadata.name, value: Number(value), preemptionPolicy: asText(preemptionPolicy) };
+  }
+  if (name === '') return undefined;
+  throw forbidden(POD, pod.metadata.name, `no PriorityClass with name ${name} was found`);
 }
 
 const POD = { group: '', plural: 'pods', kind: 'Pod' };

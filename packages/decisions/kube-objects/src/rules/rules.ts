@@ -10,6 +10,8 @@ export interface RuleContext {
   readonly user: { readonly username: string; readonly uid?: string; readonly groups: readonly string[] };
   /** An object of a kind that is not namespaced. */
   readonly find: (kind: string, name: string) => KubeObject | undefined;
+  /** All objects of such a kind. */
+  readonly all: (kind: string) => readonly KubeObject[];
 }
 
 /** The special behaviour of a kind, as far as clients notice it. All functions are pure; each returns a new object. */

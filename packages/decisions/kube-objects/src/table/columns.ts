@@ -168,6 +168,36 @@ export const columnsOf: Readonly<Record<string, readonly Column[]>> = {
     column('Modes', ({ spec }) => joined(spec?.['volumeLifecycleModes']) || NONE),
     AGE,
   ],
+  StorageClass: [
+    { ...NAME, cell: ({ metadata }) => `${metadata.name}${isDefaultClass(metadata.annotations) ? ' (default)' : ''}` },
+    text('Provisioner', 'provisioner'),
+    text('ReclaimPolicy', 'reclaimPolicy'),
+    text('VolumeBindingMode', 'volumeBindingMode'),
+    column('AllowVolumeExpansion', (one) => one['allowVolumeExpansion'] === true),
+    AGE,
+  ],
+  PriorityClass: [
+    NAME,
+    typed(
+      'integer',
+      column('Value', ({ value = 0 }) => value),
+    ),
+    typed(
+      'boolean',
+      column('Global-Default', (one) => one['globalDefault'] === true),
+    ),
+    AGE,
+    text('PreemptionPolicy', 'preemptionPolicy'),
+  ],
+  EndpointSlice: [
+    NAME,
+    text('AddressType', 'addressType'),
+    column('Ports', ({ ports: all }) => firstThree(asList(all).map(endpointPort))),
+    column('Endpoints', ({ endpoints }) =>
+      firstThree(asList(endpoints).flatMap((one) => asList(at(one, 'addresses')).map(asText))),
+    ),
+    AGE,
+  ],
   VolumeAttachment: [
     NAME,
     text('Attacher', 'spec', 'attacher'),
@@ -260,6 +290,25 @@ function portText(port: Json): string {
   const ports = [own, nodePort].flatMap((one) => (typeof one === 'number' && one > 0 ? [String(one)] : []));
   return `${ports.join(':')}/${asText(protocol)}`;
 }
+
+function endpointPort(port: Json): string {
+  const { port: number, name } = asObject(port);
+  return typeof number === 'number' ? String(number) : typeof name === 'string' ? name : '*';
+}
+
+/** The first three, and how many more there are. */
+function firstThree(texts: readonly string[]): string {
+  const shown = texts.slice(0, 3).join(',');
+  return texts.length > 3 ? `${shown} + ${texts.length - 3} more...` : shown || '<unset>';
+}
+
+const DEFAULT_CLASS = [
+  'storageclass.kubernetes.io/is-default-class',
+  'storageclass.beta.kubernetes.io/is-default-class',
+];
+
+const isDefaultClass = (annotations: KubeObject['metadata']['annotations'] = {}) =>
+  DEFAULT_CLASS.some((annotation) => annotations[annotation] === 'true');
 
 function labelsText(labels: Json | undefined): string {
   const pairs = Object.entries(asObject(labels)).map(([key, value]) => `${key}=${asText(value)}`);
