@@ -75,6 +75,16 @@ test('a namespace goes with its pods, and a wrong manifest is refused by field',
   expect((await said('apply', '-f', file)).stderr).toContain('spec.containers: Required value');
 });
 
+test('a manifest is deleted with its namespace, and what needs a cluster is said to', async () => {
+  expect((await said('apply', '-f', shop)).code).toBe(0);
+  await api.waitFor(WEB, isReady);
+  expect(await said('delete', '-f', shop)).toMatchObject({ code: 0, stderr: '' });
+  expect(await api.get({ kind: 'Namespace', name: 'shop' })).toBeUndefined();
+  const needs = /others need a cluster, see docs\/tasks\/join-a-cluster.md/;
+  expect((await node.kubus('kubectl', 'get', 'deployments')).stderr).toMatch(needs);
+  expect((await node.kubus('kubectl', 'get', 'pod', 'none')).stderr).not.toMatch(needs);
+});
+
 test('cordon keeps pods away, with words', async () => {
   expect((await said('cordon', node.name)).code).toBe(0);
   expect((await said('run', 'late', '--image', busyboxReference, '--', 'sleep', '3600')).code).toBe(0);

@@ -3,6 +3,7 @@ import { type KubeObject, isAllowed } from '@kubus/kube-objects';
 import {
   CERTIFICATE_MS,
   KubeServer,
+  NAMESPACE_GRACE_MS,
   SealedObjects,
   SqliteStore,
   createNamespaces,
@@ -49,7 +50,7 @@ export const kubeApi: ServiceDefinition = {
     // Requests of the node's own identity are its own.
     const approve = ({ spec }: KubeObject) => spec?.['username'] === `system:node:${node}`;
     const ends = [
-      startNamespaces(registry, onError),
+      startNamespaces(registry, NAMESPACE_GRACE_MS, onError),
       startDefaults(registry, authority.certificate, onError),
       startScheduler(registry, onError),
       startSigner(registry, { authority, approve, lifetimeMs: CERTIFICATE_MS }),

@@ -40,6 +40,8 @@ export interface TestApiServerOptions {
   readonly approve?: (request: KubeObject) => boolean;
   /** How long signed certificates are valid, in milliseconds; left out: a day. */
   readonly certificateMs?: number;
+  /** How long a deleted namespace keeps its content, in milliseconds; default: it goes at once. */
+  readonly namespaceGraceMs?: number;
   /** Whether pods without a node are bound to the first ready node. */
   readonly schedule?: boolean;
   /** The address of a node's server; default: that of its Node object. */
@@ -108,7 +110,7 @@ export class TestApiServer extends ApiObjects {
     const fail = (error: Error) => {
       throw error;
     };
-    this.#ends.push(startNamespaces(this.registry, fail));
+    this.#ends.push(startNamespaces(this.registry, options.namespaceGraceMs ?? 0, fail));
     if (options.schedule === true) this.#ends.push(startScheduler(this.registry, fail));
     if (options.bookmarkMs !== undefined) {
       const timer = setInterval(() => this.bookmark(), options.bookmarkMs);

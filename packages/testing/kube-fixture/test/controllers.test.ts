@@ -3,7 +3,7 @@ import { type Server, createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Cluster, type JsonObject, TestApiServer, nodeCertificate, nodeUser } from '../src/index.ts';
+import { Cluster, type JsonObject, TestApiServer, nodeCertificate, nodeUser, pathOf } from '../src/index.ts';
 
 let server: TestApiServer;
 /** The HTTPS server of a node. */
@@ -39,6 +39,21 @@ afterEach(async () => {
   await server.close();
   kubelet.close();
   kubelet.closeAllConnections();
+});
+
+test('a deleted namespace keeps its content for a while, for who deletes both', async () => {
+  const slow = await TestApiServer.start({ namespaceGraceMs: 3_600_000 });
+  try {
+    const cluster = Cluster.open(await slow.kubeconfig());
+    await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    const name = { kind: 'ConfigMap', namespace: 'shop', name: 'a' };
+    await cluster.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'a' } });
+    await cluster.delete({ kind: 'Namespace', name: 'shop' });
+    expect((await cluster.raw('DELETE', pathOf(name))).code).toBe(200);
+    expect(await cluster.get({ kind: 'Namespace', name: 'shop' })).toMatchObject({ status: { phase: 'Terminating' } });
+  } finally {
+    await slow.close();
+  }
 });
 
 const pod = (name: string, containers: readonly string[] = ['c']): JsonObject => ({

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { toError } from '@kubus/ports';
 import type { Store } from '../store.ts';
 
@@ -9,24 +8,33 @@ export interface ControllerOptions {
   readonly store: Store;
   /** The tables on whose changes it depends. */
   readonly tables: readonly string[];
-  /** Brings the objects to where they belong. */
-  readonly look: () => void;
+  /**
+   * Brings the objects to where they belong.
+   *
+   * @param again has it called once more after so many milliseconds; the last call of it counts.
+   */
+  readonly look: (again: (ms: number) => void) => void;
   /** A step has failed; it is tried again. */
   readonly onError: (error: Error) => void;
 }
 
 /** Calls `look` now, and again after changes: once for all of a turn, when watches have got them. Returns a function that ends it. */
 export function startController({ store, tables, look, onError }: ControllerOptions): () => void {
-  const ended = new AbortController();
+  let hasEnded = false;
   let isDue = false;
+  let timer: NodeJS.Timeout | undefined;
+  const again = (ms: number) => {
+    clearTimeout(timer);
+    timer = setTimeout(soon, ms).unref();
+  };
   const run = () => {
     isDue = false;
-    if (ended.signal.aborted) return;
+    if (hasEnded) return;
     try {
-      look();
+      look(again);
     } catch (error) {
       onError(toError(error));
-      wait(RETRY_MS, undefined, { signal: ended.signal, ref: false }).then(soon, () => undefined);
+      again(RETRY_MS);
     }
   };
   const soon = () => {
@@ -39,7 +47,8 @@ export function startController({ store, tables, look, onError }: ControllerOpti
   });
   soon();
   return () => {
-    ended.abort();
+    hasEnded = true;
+    clearTimeout(timer);
     unfollow();
   };
 }

@@ -6,15 +6,29 @@ import { startController } from './controller.ts';
 
 const namespaced = resources.filter((resource) => resource.namespaced);
 
-/** Removes the content of namespaces that are deleted, and then them. Returns a function that ends it. */
-export function startNamespaces(registry: Registry, onError: (error: Error) => void): () => void {
+/**
+ * How long a deleted namespace keeps its content, in milliseconds: who deletes both, as `kubectl delete -f` does, still finds
+ * it. Source: namespaceDeletionGracePeriod of pkg/controller/namespace.
+ */
+export const NAMESPACE_GRACE_MS = 5_000;
+
+/**
+ * Removes the content of namespaces that are deleted, and then them. Returns a function that ends it.
+ *
+ * @param graceMs until it begins to, in milliseconds.
+ */
+export function startNamespaces(registry: Registry, graceMs: number, onError: (error: Error) => void): () => void {
   const { store } = registry;
-  const look = () => {
+  const look = (again: (ms: number) => void) => {
+    let nextMs = Infinity;
     for (const namespace of store.list('namespaces')) {
-      if (namespace.metadata.deletionTimestamp !== undefined && isEmptied(registry, namespace.metadata.name)) {
-        end(registry, namespace);
-      }
+      const { name, deletionTimestamp } = namespace.metadata;
+      if (deletionTimestamp === undefined) continue;
+      const leftMs = Date.parse(deletionTimestamp) + graceMs - registry.now();
+      if (leftMs > 0) nextMs = Math.min(nextMs, leftMs);
+      else if (isEmptied(registry, name)) end(registry, namespace);
     }
+    if (nextMs < Infinity) again(nextMs);
   };
   return startController({ store, tables: ['namespaces', ...namespaced.map(tableOf)], look, onError });
 }
