@@ -33,6 +33,9 @@ export const registryLogin = { username: 'puller', password: 'open-sesame' };
 /** `htpasswd -B`: the login above. */
 const HTPASSWD = 'puller:$2b$04$yIU5ci8Z.o0wzq0Y8CCaTu1gmWciebix4/LjhCogaZCoMC20sUqtS\n';
 
+const endText = (code: number) =>
+  `docker-registry ended with code ${code}: the package docker-registry has to be installed, or provided by ./kubus test`;
+
 const indexSchema = z.object({ manifests: z.tuple([z.object({ digest: z.string(), mediaType: z.string() })]) });
 const manifestSchema = z.object({
   config: z.object({ digest: z.string() }),
@@ -53,6 +56,7 @@ export class TestRegistry {
   /**
    * @param options.login whether {@link registryLogin} is required.
    * @param options.address on which it listens; default: the loopback's.
+   * @throws HarnessError `NoRegistry` if it ends, as without the program.
    */
   static async start(
     place: RegistryPlace,
@@ -77,7 +81,10 @@ export class TestRegistry {
     const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, [nodeMark]: dir.root } });
     await once(child, 'spawn');
     child.unref();
-    await poll(`a registry on port ${port}`, () => tunnel.get(`127.0.0.1:${port}/v2/`).catch(() => undefined));
+    await poll(`a registry on port ${port}`, () => {
+      if (child.exitCode !== null) throw new HarnessError('NoRegistry', endText(child.exitCode));
+      return tunnel.get(`127.0.0.1:${port}/v2/`).catch(() => undefined);
+    });
     const { username, password } = registryLogin;
     const basic = Buffer.from(`${username}:${password}`).toString('base64');
     return new TestRegistry({
