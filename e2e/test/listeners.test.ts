@@ -37,6 +37,8 @@ let listeners: Listener[];
 beforeAll(async () => {
   api = await TestApiServer.start();
   node = await startNode({ kubeconfig: (name) => api.kubeconfig(nodeUser(name)), observatory: true });
+  // node-api announces itself when all of its servers listen; the node counts as started before.
+  await node.watch.until('the announcement of node-api', () => node.watch.instance('node-api-0'));
   listeners = await listenersOf(node);
 });
 afterAll(async () => {
