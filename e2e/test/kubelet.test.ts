@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cgroupMounts, cgroupOf } from '@kubus/cgroup';
-import type { RunningCommand } from '@kubus/harness';
+import { parseCpuSet } from '@kubus/exclusive';
+import { type RunningCommand, poll } from '@kubus/harness';
 import { TestApiServer, isReady } from '@kubus/kube-fixture';
 import { kernelDefaults, runCommand } from '@kubus/launcher';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, readdir, rm, stat } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { KubeletMachine } from '../src/kubelet-machine.ts';
-import { pod } from '../src/pods.ts';
+import { container, pod } from '../src/pods.ts';
 
 let machine: KubeletMachine;
 let flags: string[];
@@ -131,6 +132,37 @@ test('ends cleanly at SIGTERM; restarted it continues with the same container, a
   expect((await third.end('SIGINT')).code).toBe(0);
 });
 
+/** What the kernel lets the process of a container use: a file of the cgroup controller `cpuset` or `cpu`. */
+async function cgroupFile(controller: 'cpu' | 'cpuset', containerId: string, file: string): Promise<string> {
+  const { controllers } = await cgroupMounts();
+  const pods = join(controllers.get(controller) ?? '', machine.runtime.dir.cgroupRoot, 'kubepods');
+  const path = (await readdir(pods, { recursive: true })).find((name) => name.endsWith(containerId));
+  return (await readFile(join(pods, path ?? containerId, file), 'utf8')).trim();
+}
+
+test('gives a container CPUs of its own, which other containers may not use as long as it is there', async () => {
+  const { version } = await cgroupMounts();
+  const whole = { cpu: '1', memory: '32Mi' };
+  const limits = container({ name: 'main', resources: { requests: whole, limits: whole } });
+  const manifest = await machine.write('manifests/pinned.yaml', pod('pinned', { containers: [limits] }));
+  const agent = machine.kubelet(...flags, '--cpu-manager-policy=static', '--reserved-cpus=0');
+  await machine.notified(agent, 'READY=1');
+  const [pinned, neighbour] = [
+    await machine.containerOf('pinned-machine-1'),
+    await machine.containerOf('hello-machine-1'),
+  ];
+  const own = await cgroupFile('cpuset', pinned, 'cpuset.cpus');
+  expect(own).toMatch(/^[1-9]\d*$/);
+  expect(await cgroupFile('cpu', pinned, version === 1 ? 'cpu.cfs_quota_us' : 'cpu.max')).toMatch(/^(-1|max \d+)$/);
+  const cpus = () => cgroupFile('cpuset', neighbour, 'cpuset.cpus').then((text) => parseCpuSet(text) ?? []);
+  await poll('the neighbour is on other CPUs', async () => !(await cpus()).includes(Number(own)) || undefined);
+  expect(await cpus()).toContain(0);
+  await rm(manifest);
+  await poll('the neighbour may use all CPUs', async () => (await cpus()).includes(Number(own)) || undefined);
+  expect((await agent.end()).code).toBe(0);
+  await rm(join(machine.folder, 'kubelet/cpu_manager_state'));
+});
+
 test('joins a cluster with a certificate that it has requested, and runs the cluster’s pods', async () => {
   const server = await TestApiServer.start({ approve: () => true });
   try {
@@ -166,7 +198,7 @@ test('joins a cluster with a certificate that it has requested, and runs the clu
 test.each([
   [['--max-pods=many'], 'invalid argument \\"many\\" for \\"--max-pods\\" flag'],
   [['--nonsense'], 'unknown flag: --nonsense'],
-  [['--cpu-manager-policy=static'], 'cpuManagerPolicy \\"static\\" is not supported'],
+  [['--cpu-manager-policy=dynamic'], 'unknown policy: \\"dynamic\\"'],
   [['--container-runtime-endpoint=unix:///nowhere'], 'validate CRI v1 runtime API for endpoint \\"unix:///nowhere\\"'],
 ])('%j is one line and exit code 1', async (wrong, problem) => {
   const { code, stderr } = await machine.kubelet(...flags, ...wrong).outcome;

@@ -27,6 +27,7 @@ import { DeviceService } from '../src/devices/device-service.ts';
 
 const RESOURCE = 'example.com/device';
 const MINUTE = 60_000;
+const exclusive = { cpuPolicy: 'none', memoryPolicy: 'None', cpuOptions: {} };
 
 let dir: string;
 let clock: ManualClock;
@@ -105,7 +106,7 @@ async function start(topologyPolicy = 'none', topologyScope = 'container'): Prom
   epoch += 1;
   const member = broker.join('node-agent', clock, epoch);
   const context = {
-    config: { pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope } },
+    config: { pods: { root: join(dir, 'root') }, devices: { topologyPolicy, topologyScope }, exclusive },
     ...{ bus: member.bus, clock, logger: silentLogger, metrics: new Metrics({}), stateDir: join(dir, 'state') },
   } as unknown as ServiceContext;
   life = { service: await DeviceService.start(context, () => undefined), member };

@@ -14,6 +14,7 @@ type PodWorkersInputs = Pick<
   | 'memoryCapacity'
   | 'kernel'
   | 'enforcement'
+  | 'exclusive'
   | 'allocatable'
   | 'crashLoop'
   | 'deadContainers'

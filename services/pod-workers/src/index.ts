@@ -11,7 +11,7 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { CgroupUpkeep } from './cgroups/cgroup-upkeep.ts';
 import { EnforcedGroups } from './cgroups/enforced-groups.ts';
-import { enforcementOf } from './cgroups/enforcement.ts';
+import { enforcementOf, exclusiveOf } from './cgroups/enforcement.ts';
 import { machineWarnings } from './cgroups/machine-warnings.ts';
 import { openCgroups } from './cgroups/open-cgroups.ts';
 import { showProtectedMemory } from './cgroups/protected-memory.ts';
@@ -47,6 +47,7 @@ export const podWorkers: ServiceDefinition = {
       memoryCapacity: BigInt(totalmem()),
       kernel,
       enforcement: enforcementOf(config, kernel),
+      ...exclusiveOf(config),
       allocatable: nodeResources(config),
       deadContainers: config.pods.deadContainers,
       syncEveryMs: config.pods.syncEveryMs,

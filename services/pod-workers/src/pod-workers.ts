@@ -35,7 +35,7 @@ import { NodeFacts } from './worker/node-facts.ts';
 import { Ownership } from './worker/ownership.ts';
 import { PodWorker } from './worker/pod-worker.ts';
 import { ReleasedPods } from './worker/released-pods.ts';
-import type { Enforcement, WorkerDeps } from './worker/worker-deps.ts';
+import type { Enforcement, ExclusiveCpus, WorkerDeps } from './worker/worker-deps.ts';
 
 export interface PodWorkersOptions {
   readonly bus: Bus;
@@ -63,6 +63,7 @@ export interface PodWorkersOptions {
   readonly kernel?: KernelMemory | undefined;
   /** Omitted: the reference kubelet's defaults. */
   readonly enforcement?: Enforcement | undefined;
+  readonly exclusive?: ExclusiveCpus | undefined;
   /** The node's resources for pods while no Node object has any. */
   readonly allocatable: ResourceList;
   /** Omitted: the reference kubelet's delays. */
@@ -323,6 +324,7 @@ function sharedDeps(options: PodWorkersOptions, facts: NodeFacts, metrics: Worke
     absentAt: (uid) => facts.absentAt(uid),
     objects: facts.objects,
     devices: facts.devices,
+    cpuPool: () => facts.cpuPool,
     crashLoop: crashLoopLimits(crashLoop),
     deadContainers: (keeps) => {
       const now = clock.now();

@@ -14,7 +14,9 @@ import {
   type RuntimeCondition,
   type ServiceShare,
   type SubPathsRequest,
+  allocateDevices,
   clusterNode,
+  cpuPool,
   deviceAllocation,
   deviceResource,
   networkCondition,
@@ -66,7 +68,7 @@ export class ScriptedNode {
   memoryUsage = 0n;
   /** Counts from the next start of the workers. */
   seccomp: SeccompSettings | undefined;
-  machine: Pick<Parameters<typeof PodWorkers.start>[0], 'kernel' | 'enforcement'> = {};
+  machine: Pick<Parameters<typeof PodWorkers.start>[0], 'kernel' | 'enforcement' | 'exclusive'> = {};
   clusterDns: readonly string[] = ['192.0.2.53'];
   /** Delays between restarts; omitted: the reference kubelet's. */
   crashLoop: CrashLoopOptions = {};
@@ -83,6 +85,11 @@ export class ScriptedNode {
   readonly #pressures = this.#nodeAgent.owner(nodePressure);
   readonly #deviceResources = this.#nodeAgent.owner(deviceResource);
   readonly #deviceAllocations = this.#nodeAgent.owner(deviceAllocation);
+  readonly #cpuPools = this.#nodeAgent.owner(cpuPool);
+  /** The containers that are allocated something for themselves, as often as node-agent is asked about them, by name. */
+  readonly asked: string[] = [];
+  /** What each container has for itself, by name. */
+  cpusets: Record<string, { cpus?: string; mems?: string }> = {};
   /** By slot. */
   readonly #lives = new Map<number, { member: LocalMember; workers: PodWorkers }>();
   #epoch = 0;
@@ -97,6 +104,12 @@ export class ScriptedNode {
     const volumeManager = this.broker.join('volume-manager', this.clock).bus;
     this.#volumes = volumeManager.owner(podVolumes);
     volumeManager.serve(prepareSubPaths, async ({ request }) => ({ paths: await this.subPaths(request) }));
+    this.#nodeAgent.serve(allocateDevices, ({ request: { starting = '' } }) => {
+      this.asked.push(starting);
+      const cpuset = this.cpusets[starting];
+      const none = { envs: {}, mounts: [], devices: [], annotations: {}, cdiDevices: [] };
+      return Promise.resolve({ containers: cpuset === undefined ? {} : { [starting]: { ...none, cpuset } } });
+    });
     this.#shares = this.broker.join('launcher', this.clock).bus.owner(serviceShare);
     this.setRuntime(runtimeReady);
     this.setNetwork(true);
@@ -257,6 +270,12 @@ export class ScriptedNode {
       const containers = [{ name: 'main', resources: [{ resource, devices: [{ id: 'only' }] }] }];
       this.#deviceAllocations.put(uid, { ref, containers }, { pod: uid });
     }
+    await this.quiet();
+  }
+
+  /** Publishes which CPUs no container has for itself. */
+  async sharedCpus(cpus: string): Promise<void> {
+    this.#cpuPools.put(NODE, { cpus });
     await this.quiet();
   }
 

@@ -1,6 +1,7 @@
 import { type Bus, type Cause, CommandFailed, PeerRestarted } from '@kubus/bus';
 import { type Pod, type Refusal, allocateDevices, podRefOf } from '@kubus/contracts';
 import { deviceRequests } from '@kubus/device-manager';
+import { type ExclusivePolicies, exclusiveRequest } from '@kubus/exclusive';
 import { type Logger, toError } from '@kubus/ports';
 
 /** The result of a device allocation. */
@@ -11,16 +12,22 @@ export interface DevicesAnswer {
   readonly causes: readonly Cause[];
 }
 
-/** Requests the allocation of pods' devices, one request per pod at a time. */
+/** Requests the allocation of pods' devices, and of what they want for themselves, one request per pod at a time. */
 export class DeviceRequests {
   readonly #bus: Bus;
   readonly #logger: Logger;
+  readonly #exclusive: ExclusivePolicies | undefined;
   readonly #answered: (answer: DevicesAnswer) => void;
   readonly #asked = new Set<string>();
 
-  constructor(bus: Bus, logger: Logger, answered: (answer: DevicesAnswer) => void) {
+  /** @param options.exclusive what of the node containers can have for themselves; undefined: nothing */
+  constructor(
+    { bus, logger, exclusive }: { bus: Bus; logger: Logger; exclusive: ExclusivePolicies | undefined },
+    answered: (answer: DevicesAnswer) => void,
+  ) {
     this.#bus = bus;
     this.#logger = logger;
+    this.#exclusive = exclusive;
     this.#answered = answered;
   }
 
@@ -46,7 +53,12 @@ export class DeviceRequests {
 
   async #ask(pod: Pod, causes: readonly Cause[]): Promise<DevicesAnswer> {
     const { uid } = pod.metadata;
-    const request = { ref: podRefOf(pod), requests: [...deviceRequests(pod)] };
+    const exclusive = this.#exclusive && exclusiveRequest(pod, this.#exclusive);
+    const request = {
+      ref: podRefOf(pod),
+      requests: [...deviceRequests(pod)],
+      ...(exclusive !== undefined && { exclusive: [...exclusive.containers] }),
+    };
     for (;;) {
       try {
         const { cause } = await this.#bus.call(allocateDevices, uid, request, { causes });

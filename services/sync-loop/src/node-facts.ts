@@ -6,7 +6,7 @@ import { release } from 'node:os';
 
 /** The node's properties from its configuration and its machine. Throws ConfigError. */
 export function nodeFacts(config: NodeConfig): AdmissionNode {
-  const { node, nodeObject, labels, pods, taints } = config;
+  const { exclusive, node, nodeObject, labels, pods, taints } = config;
   const own = pods.unsafeSysctls.find((pattern) => sysctlNamespace(pattern) === undefined);
   if (own !== undefined) {
     throw new ConfigError('bad-config', `pods.unsafeSysctls: the sysctls "${own}" are not known to be namespaced`);
@@ -20,6 +20,7 @@ export function nodeFacts(config: NodeConfig): AdmissionNode {
     appArmor: hasAppArmor(),
     // Until the runtime reports otherwise.
     strictSupplementalGroups: false,
+    exclusive: { cpus: exclusive.cpuPolicy === 'static', memory: exclusive.memoryPolicy === 'Static' },
     limitedSwap: pods.swapBehavior === 'LimitedSwap',
   };
 }

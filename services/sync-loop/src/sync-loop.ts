@@ -90,7 +90,7 @@ export class SyncLoop {
       awaitsNode: inCluster,
       awaitsShutdown: periods.length > 0,
     });
-    this.#devices = new DeviceRequests(bus, logger, ({ uid, refusal, causes }) => {
+    this.#devices = new DeviceRequests({ bus, logger, exclusive: node.exclusive }, ({ uid, refusal, causes }) => {
       this.#state.devices(uid, refusal);
       this.#decide(uid, causes);
     });

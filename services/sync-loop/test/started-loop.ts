@@ -18,6 +18,8 @@ export const NODE = 'node0';
 export interface LoopOptions extends Partial<Pick<SyncLoopOptions, 'shutdown' | 'records'>> {
   /** Of its process. Default: 1. */
   readonly epoch?: number;
+  /** What of the node containers can have for themselves. Default: nothing. */
+  readonly exclusive?: SyncLoopOptions['node']['exclusive'];
 }
 
 /** A sync loop with manifests of these pods and a runtime that is ready and has nothing yet. */
@@ -25,7 +27,7 @@ export async function startLoop(
   broker: LocalBroker,
   clock: Clock,
   pods: readonly Pod[],
-  { epoch, records = new MemoryRecords(), ...more }: LoopOptions = {},
+  { epoch, exclusive, records = new MemoryRecords(), ...more }: LoopOptions = {},
 ): Promise<{ loop: SyncLoop; states: FactOwner<RuntimePod>; add: (pod: Pod) => void }> {
   const sources = broker.join('config-sources', clock).bus;
   sources.owner(configuredSources).put(NODE, { sources: ['file'] });
@@ -43,6 +45,7 @@ export async function startLoop(
     node: {
       ...{ name: NODE, labels: {}, taints: [], sysctls: [], appArmor: false, strictSupplementalGroups: false },
       allocatable: { cpu: '2', memory: '4Gi', pods: '10' },
+      ...(exclusive !== undefined && { exclusive }),
     },
     ids: wholePool(65_536),
     workers: { instances: ['pod-workers-0'], term: 0 },

@@ -86,6 +86,10 @@ describe('the node’s configuration', () => {
       events: { qps: 50, burst: 100 },
       logs: { maxSize: 10_485_760, maxFiles: 5, monitorEveryMs: 10_000, workers: 1 },
       devices: { topologyPolicy: 'none', topologyScope: 'container' },
+      exclusive: {
+        ...{ cpuPolicy: 'none', cpuOptions: {}, gates: { alpha: false, beta: true }, withoutQuota: true },
+        ...{ reconcileMs: 10_000, reservedCpus: '', memoryPolicy: 'None', reservedMemory: [] },
+      },
       dns: { servers: [], domain: 'cluster.local', resolvConf: '/etc/resolv.conf' },
     });
   });

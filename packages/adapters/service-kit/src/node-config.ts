@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { deadContainersSchema } from './dead-containers-config.ts';
 import { evictionSchema } from './eviction-config.ts';
+import { exclusiveSchema } from './exclusive-config.ts';
 import { imagesSchema } from './images-config.ts';
 import { serverSchema } from './server-config.ts';
 
@@ -299,6 +300,8 @@ export const nodeConfigSchema = z.strictObject({
       mostNodes: z.int().min(8).optional(),
     })
     .prefault({}),
+  /** CPUs and memory that containers have for themselves. */
+  exclusive: exclusiveSchema.prefault({}),
   /** Pods with user namespaces. */
   userNamespaces: z
     .strictObject({

@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyDeclaration, ServiceName } from './declare.ts';
 import { clusterNode, nodePressure } from './messages/cluster-node.ts';
 import { configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { deviceAllocation, deviceResource } from './messages/device.ts';
+import { cpuPool, deviceAllocation, deviceResource } from './messages/device.ts';
 import { clearFault, disturbService, faultRule, faulted, injectFault, serviceFaulted } from './messages/fault.ts';
 import { runtimeImages, runtimeNodeEvent } from './messages/image.ts';
 import { networkCondition, pluginRun } from './messages/network.ts';
@@ -86,6 +86,7 @@ export const possibleRoots: readonly PossibleRoot[] = [
   { type: nodePressure, because: 'what the node has left was read on a timer' },
   { type: deviceResource, because: 'a device plugin has registered or reported its devices' },
   { type: deviceAllocation, because: 'read from the record of an earlier process' },
+  { type: cpuPool, because: 'read from the checkpoint of the CPU manager' },
   { type: instanceJournal, because: 'what came in through the ports of an instance' },
   ...[injectFault, clearFault, disturbService].map((type) => ({
     type,

@@ -1,7 +1,7 @@
 import type { AnyCommand, AnyEvent, AnyFact, ServiceName } from './declare.ts';
 import { clusterNode, nodeAgentEvent, nodePressure, nodeShutdown } from './messages/cluster-node.ts';
 import { configEvent, configNodeEvent, configuredSources, desiredPods, manifest } from './messages/config.ts';
-import { allocateDevices, deviceAllocation, deviceResource } from './messages/device.ts';
+import { allocateDevices, cpuPool, deviceAllocation, deviceResource } from './messages/device.ts';
 import {
   findImage,
   freeImages,
@@ -112,6 +112,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
       serviceShare,
       deviceAllocation,
       deviceResource,
+      cpuPool,
       nodePressure,
     ],
     serves: [],
@@ -206,8 +207,8 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
   },
   'node-agent': {
     about:
-      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
-    owns: [clusterNode, deviceResource, deviceAllocation, nodeShutdown, nodePressure],
+      'Maintains the Node object of this node (registration, conditions, lease) and the devices of the node and their allocation, and who has CPUs and memory for itself; delays a shutdown of the machine; watches what the node is short of, and which pod has to go for it.',
+    owns: [clusterNode, deviceResource, deviceAllocation, cpuPool, nodeShutdown, nodePressure],
     reads: [
       ...everyDesiredPod,
       configuredSources,

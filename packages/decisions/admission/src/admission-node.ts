@@ -1,4 +1,5 @@
 import type { PressureCondition, ResourceList } from '@kubus/contracts';
+import type { ExclusivePolicies } from '@kubus/exclusive';
 
 export interface Taint {
   readonly key: string;
@@ -25,6 +26,8 @@ export interface AdmissionNode {
   readonly strictSupplementalGroups: boolean;
   /** Containers of burstable pods may use swap (memorySwap.swapBehavior `LimitedSwap`). Default: false. */
   readonly limitedSwap?: boolean;
+  /** What of it containers can have for themselves (cpuManagerPolicy, memoryManagerPolicy). Default: nothing. */
+  readonly exclusive?: ExclusivePolicies;
   /** What the node is short of. Default: nothing. */
   readonly pressure?: readonly PressureCondition[];
 }

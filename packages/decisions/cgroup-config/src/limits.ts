@@ -35,6 +35,8 @@ export interface PodLimitSettings {
   readonly cpuQuota?: boolean;
   /** `cpuCFSQuotaPeriod` in microseconds. Default: 100 000. */
   readonly cpuPeriodUs?: bigint;
+  /** Whether a pod has no quota, because a container of it has CPUs for itself. Default: none has. */
+  readonly isUnlimited?: (pod: Pick<Pod, 'spec'>) => boolean;
   /** `podPidsLimit`. Default: none. */
   readonly pids?: bigint;
   /** Sizes in bytes of the huge pages that the kernel has. Default: none. */
@@ -59,7 +61,10 @@ export function podLimits(pod: Pick<Pod, 'spec'>, settings: PodLimitSettings = {
   const qos = qosClass(pod);
   return {
     cpuShares: qos === 'BestEffort' ? MIN_SHARES : cpuShares(podMilliCpu(pod)),
-    cpu: enforced && cpu > 0n ? { quotaUs: cpuQuota(cpu, cpuPeriodUs), periodUs: cpuPeriodUs } : 'max',
+    cpu:
+      enforced && cpu > 0n && settings.isUnlimited?.(pod) !== true
+        ? { quotaUs: cpuQuota(cpu, cpuPeriodUs), periodUs: cpuPeriodUs }
+        : 'max',
     memory: podMemoryLimit(pod) ?? 'max',
     ...(settings.memoryReservation === 'TieredReservation' && memoryProtection(podMemoryRequest(pod), qos)),
     ...(pids !== undefined && { pids }),

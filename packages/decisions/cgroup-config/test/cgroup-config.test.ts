@@ -125,6 +125,7 @@ describe('a pod’s limits', () => {
       pids: 10n,
     });
     expect(podLimits(of, { cpuPeriodUs: 10_000n }).cpu).toEqual({ quotaUs: 5_000n, periodUs: 10_000n });
+    expect(podLimits(of, { isUnlimited: () => true }).cpu).toBe('max');
     expect(podLimits(of, { hugepageSizes: [2n * MiB, 1024n * MiB] }).hugepages).toEqual(
       new Map([
         [2n * MiB, 4n * MiB],

@@ -21,6 +21,8 @@ export interface Admission {
 interface Refusal {
   readonly reason: 'TopologyAffinityError' | 'SMTAlignmentError' | 'UnexpectedAdmissionError';
   readonly message: string;
+  /** The manager that refuses. */
+  readonly by: 'topology' | 'cpu' | 'memory';
 }
 
 /** What of the pod's init containers later ones can have. */
@@ -32,6 +34,7 @@ interface Reusable {
 const NOWHERE: Refusal = {
   reason: 'TopologyAffinityError',
   message: 'Resources cannot be allocated with Topology locality',
+  by: 'topology',
 };
 const ANYWHERE: Affinity = { mask: undefined, preferred: false };
 
@@ -115,12 +118,12 @@ function allocated(
     cpu === undefined
       ? ledger
       : allocatedCpus(cpu, ledger, { uid: pod.uid, container, affinity: affinity.mask, reusable: reusable.cpus });
-  if ('problem' in withCpus) return { ledger, refusal: refusalOf(withCpus) };
+  if ('problem' in withCpus) return { ledger, refusal: refusalOf(withCpus, 'cpu') };
   const withBoth =
     memory === undefined
       ? withCpus
       : allocatedMemory(memory, withCpus, { pod, container, affinity, reusable: reusable.memory });
-  if ('problem' in withBoth) return { ledger: withCpus, refusal: refusalOf(withBoth) };
+  if ('problem' in withBoth) return { ledger: withCpus, refusal: refusalOf(withBoth, 'memory') };
   return { ledger: withBoth, refusal: undefined };
 }
 
@@ -132,8 +135,8 @@ function nextReusable({ machine }: ExclusiveSetup, ledger: Ledger, { pod, contai
   };
 }
 
-function refusalOf(found: CpuRefusal | NoMemory): Refusal {
-  if ('reason' in found && found.reason !== undefined) return { reason: found.reason, message: found.problem };
+function refusalOf(found: CpuRefusal | NoMemory, by: Refusal['by']): Refusal {
+  if ('reason' in found && found.reason !== undefined) return { reason: found.reason, message: found.problem, by };
   const message = `Allocate failed due to ${found.problem}, which is unexpected`;
-  return { reason: 'UnexpectedAdmissionError', message };
+  return { reason: 'UnexpectedAdmissionError', message, by };
 }

@@ -2,7 +2,14 @@ export { type CpuSet, cpuSet, cpuSetText, parseCpuSet } from './cpu-set.ts';
 export { type Cpu, type Machine, allCpus } from './machine.ts';
 export { describedMachine, descriptionOf, machineDescription } from './description.ts';
 export type { Ledger } from './ledger.ts';
-export { type ContainerRequest, podRequest } from './request.ts';
+export {
+  type ContainerRequest,
+  type ExclusivePolicies,
+  type PodRequest,
+  exclusiveRequest,
+  hasOwnCpus,
+  podRequest,
+} from './request.ts';
 export { type ExclusiveSettings, type ExclusiveSetup, emptyLedger, exclusiveSetup, ledgerProblem } from './setup.ts';
 export { admitted, withoutContainer, withoutEndedMemory, withoutPod } from './admit.ts';
 export { cpuCheckpoint, parseCpuCheckpoint } from './checkpoint/cpu.ts';

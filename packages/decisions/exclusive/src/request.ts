@@ -23,7 +23,11 @@ export interface PodRequest {
  * ones. Pods with resources of their own (`spec.resources`) do not: the gate PodLevelResourceManagers is off.
  */
 export function podRequest(pod: Pick<Pod, 'metadata' | 'spec'>): PodRequest {
-  const { spec, metadata } = pod;
+  return { uid: pod.metadata.uid, containers: containerRequests(pod) };
+}
+
+function containerRequests(pod: Pick<Pod, 'spec'>): readonly ContainerRequest[] {
+  const { spec } = pod;
   const isExclusive = qosClass(pod) === 'Guaranteed' && spec.resources === undefined;
   const request = (container: Container, kind: ContainerRequest['kind']): ContainerRequest => ({
     name: container.name,
@@ -34,7 +38,30 @@ export function podRequest(pod: Pick<Pod, 'metadata' | 'spec'>): PodRequest {
   const init = (spec.initContainers ?? []).map((one) =>
     request(one, one.restartPolicy === 'Always' ? 'sidecar' : 'init'),
   );
-  return { uid: metadata.uid, containers: [...init, ...spec.containers.map((one) => request(one, 'app'))] };
+  return [...init, ...spec.containers.map((one) => request(one, 'app'))];
+}
+
+/** Which managers of a node give containers something for themselves. */
+export interface ExclusivePolicies {
+  readonly cpus: boolean;
+  readonly memory: boolean;
+}
+
+/** What a pod requests of a node's managers; undefined: nothing of what they give. */
+export function exclusiveRequest(
+  pod: Pick<Pod, 'metadata' | 'spec'>,
+  policies: ExclusivePolicies,
+): PodRequest | undefined {
+  if (!policies.cpus && !policies.memory) return undefined;
+  const request = podRequest(pod);
+  const isAsked = ({ cpus, memory }: ContainerRequest) =>
+    (policies.cpus && cpus > 0) || (policies.memory && memory !== undefined);
+  return request.containers.some(isAsked) ? request : undefined;
+}
+
+/** Whether the container, or without a name one of the pod's, gets CPUs of its own where the CPU manager's policy is `static`. */
+export function hasOwnCpus(pod: Pick<Pod, 'spec'>, container?: string): boolean {
+  return containerRequests(pod).some(({ name, cpus }) => (container === undefined || name === container) && cpus > 0);
 }
 
 /** The most CPUs of their own that the containers of a pod have at the same time. */

@@ -116,7 +116,11 @@ export function answersTo(on: Machine, config: SequenceConfig, steps: readonly S
     const { ledger: next, refusal } = admitted(setup, ledger, { uid, containers });
     ledger = next;
     if (refusal === undefined) pods.set(uid, containers);
-    return { admit: refusal === undefined, ...refusal, ...checkpoints(config, ledger) };
+    return {
+      admit: refusal === undefined,
+      ...(refusal && { reason: refusal.reason, message: refusal.message }),
+      ...checkpoints(config, ledger),
+    };
   });
   return { answers };
 }

@@ -19,7 +19,6 @@ import {
 import { memoryReservations, shutdownPeriods, taints, tracing, verbosities } from './struct-kinds.ts';
 
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
-const notPinned = 'pods that request exclusive CPUs or NUMA nodes would not get them';
 const oneRuntime = 'images would be pulled to a place where the pods’ runtime cannot find them';
 
 /**
@@ -84,11 +83,11 @@ export const fieldTable = {
   cgroupRoot: plain(string, '', honoured),
   cgroupsPerQOS: pointer(bool, true, partly('pods are always in the cgroups of their QoS class')),
   cgroupDriver: plain(string, 'cgroupfs', honoured),
-  cpuManagerPolicy: plain(string, 'none', refused(notPinned)),
+  cpuManagerPolicy: plain(string, 'none', honoured),
   singleProcessOOMKill: optional(bool, honoured),
-  cpuManagerPolicyOptions: plain(option, {}, noEffect),
-  cpuManagerReconcilePeriod: plain(duration, 10 * SECOND, noEffect),
-  memoryManagerPolicy: plain(string, 'None', refused(notPinned)),
+  cpuManagerPolicyOptions: plain(option, {}, honoured),
+  cpuManagerReconcilePeriod: plain(duration, 10 * SECOND, honoured),
+  memoryManagerPolicy: plain(string, 'None', honoured),
   topologyManagerPolicy: plain(string, 'none', honoured),
   topologyManagerScope: plain(string, 'container', honoured),
   topologyManagerPolicyOptions: plain(map, {}, honoured),
@@ -136,7 +135,7 @@ export const fieldTable = {
   configMapAndSecretChangeDetectionStrategy: plain(string, 'Watch', partly('changes are always watched')),
   systemReserved: plain(map, {}, honoured),
   kubeReserved: plain(map, {}, honoured),
-  reservedSystemCPUs: plain(string, '', refused('pods would run on the reserved CPUs')),
+  reservedSystemCPUs: plain(string, '', honoured),
   showHiddenMetricsForVersion: plain(string, '', noEffect),
   systemReservedCgroup: plain(string, '', honoured),
   kubeReservedCgroup: plain(string, '', honoured),
@@ -163,7 +162,7 @@ export const fieldTable = {
   crashLoopBackOff: {
     maxContainerRestartPeriod: pointer(duration, 5 * MINUTE, partly('the longest back-off is always 5m')),
   },
-  reservedMemory: plain(memoryReservations, [], noEffect),
+  reservedMemory: plain(memoryReservations, [], honoured),
   enableProfilingHandler: pointer(bool, true, honoured),
   enableDebugFlagsHandler: pointer(bool, true, honoured),
   seccompDefault: pointer(bool, false, honoured),

@@ -18,6 +18,9 @@ const unsafe: Readonly<Record<string, string>> = {
 
 /** Those that switch something here. */
 const switching: ReadonlySet<string> = new Set([
+  'CPUManagerPolicyAlphaOptions',
+  'CPUManagerPolicyBetaOptions',
+  'DisableCPUQuotaWithExclusiveCPUs',
   'GracefulNodeShutdown',
   'GracefulNodeShutdownBasedOnPodPriority',
   'MemoryQoS',

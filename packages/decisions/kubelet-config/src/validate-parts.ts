@@ -140,6 +140,12 @@ export function policies(config: KubeletConfiguration, gates: GateSettings, prob
       problems.check(false, () => toError(error).message);
     }
   }
+  for (const [name, given, known] of [
+    ['cpuManagerPolicy (--cpu-manager-policy)', config.cpuManagerPolicy, ['none', 'static']],
+    ['memoryManagerPolicy (--memory-manager-policy)', config.memoryManagerPolicy, ['None', 'Static']],
+  ] as const) {
+    problems.check((known as readonly string[]).includes(given), () => `${name}: unknown policy: "${given}"`);
+  }
   const { hairpinMode } = config;
   problems.check(
     ['none', 'hairpin-veth', 'promiscuous-bridge'].includes(hairpinMode),

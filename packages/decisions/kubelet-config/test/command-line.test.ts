@@ -139,6 +139,6 @@ describe('the flags', () => {
     const help = helpText();
     for (const name of [...Object.keys(configFlags), ...otherFlags.keys()]) expect(help).toContain(`--${name} `);
     expect(help).toMatch(/--max-pods int32 +sets maxPods; default 110\n/);
-    expect(help).toMatch(/--cpu-manager-policy string +sets cpuManagerPolicy; default none; only the default: /);
+    expect(help).toMatch(/--cgroups-per-qos +sets cgroupsPerQOS; default true; no effect yet: /);
   });
 });

@@ -215,8 +215,8 @@ describe('a refused configuration', () => {
       `${invalid}invalid configuration: runOnce (--runOnce) true, Runonce mode has been deprecated and should not be set`,
     ],
     [
-      { file: 'cpuManagerPolicy: static' },
-      `${invalid}cpuManagerPolicy "static" is not supported: pods that request exclusive CPUs or NUMA nodes would not get them`,
+      { file: 'cpuManagerPolicy: dynamic' },
+      `${invalid}invalid configuration: cpuManagerPolicy (--cpu-manager-policy): unknown policy: "dynamic"`,
     ],
     [
       { file: 'imageServiceEndpoint: unix:///run/other.sock' },

@@ -18,5 +18,5 @@ export { type RuntimeView, isAnswer, readinessProblems } from './readiness.ts';
 export { reconciled } from './reconcile.ts';
 export { DECLARED_FEATURES, KUBERNETES_MINOR, nodeVersion } from './release.ts';
 export { isReportDue, noReport, planAfterWrite } from './report.ts';
-export { type Reserved, allocatableOf, binaryQuantity, withoutReserved } from './resources.ts';
+export { type Reserved, allocatableOf, binaryQuantity, reservedAmounts, withoutReserved } from './resources.ts';
 export { saysSomethingNew, statusPatch } from './status-patch.ts';

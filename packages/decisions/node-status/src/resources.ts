@@ -39,6 +39,14 @@ export function withoutReserved(capacity: ResourceList, reserved: readonly Resou
   );
 }
 
+/** What is reserved of each resource, in base units: for the system, for the node's programs, and by hard eviction thresholds. */
+export function reservedAmounts(capacity: ResourceList, { system, kube, evictionHard }: Reserved): ResourceList {
+  const lists = [system, kube, evictionReserve(capacity, evictionHard)];
+  const names = new Set(lists.flatMap((list) => Object.keys(list)));
+  const sum = (name: string) => lists.reduce((nano, list) => nano + quantity(list[name] ?? '0').nano, 0n);
+  return Object.fromEntries([...names].map((name) => [name, formatQuantity({ nano: sum(name), format: 'DecimalSI' })]));
+}
+
 /** The amounts that hard eviction thresholds reserve. Percentages have single precision, as in the reference. */
 function evictionReserve(capacity: ResourceList, thresholds: Reserved['evictionHard']): ResourceList {
   return Object.fromEntries(

@@ -47,6 +47,17 @@ test('what a file sets replaces what a private node has, and nothing else', asyn
   expect(withPrivateConfig(node, undefined)).toBe(node);
 });
 
+test('CPUs of containers alone are set, and those of reservedSystemCPUs count as reserved', async () => {
+  const fields = ['cpuManagerPolicy: static', 'reservedSystemCPUs: 0-1', 'topologyManagerPolicy: restricted'];
+  const node = { reserved: { system: {} }, exclusive: { cpuPolicy: 'none', memoryPolicy: 'None' }, devices: {} };
+  const file = await fileWith([...fields, 'systemReserved: {cpu: 100m, memory: 1Gi}'].join('\n'));
+  expect(withPrivateConfig(node as unknown as NodeConfig, readPrivateConfig(file))).toEqual({
+    reserved: { system: { cpu: '2', memory: '1Gi' } },
+    exclusive: { cpuPolicy: 'static', memoryPolicy: 'None', reservedCpus: '0-1' },
+    devices: { topologyPolicy: 'restricted', topologyScope: 'container', preferClosestNodes: false, mostNodes: 8 },
+  });
+});
+
 test.each([
   ['staticPodPath: /pods', /config\.yaml: staticPodPath: a private node does not have this setting; it has .*maxPods/],
   ['kubeAPIQPS: 5', /config\.yaml: kubeAPIQPS: a private node does not have this setting/],

@@ -12,14 +12,22 @@ import {
   nextReusable,
   podCounts,
 } from '@kubus/device-manager';
+import type { PodRequest } from '@kubus/exclusive';
 import { Lanes } from '@kubus/flow';
 import { KubusError, type Logger, toError } from '@kubus/ports';
+import type { ExclusiveThings } from '../exclusive/exclusive-things.ts';
 import type { DeviceAllocations, DevicesOfContainer } from './device-allocations.ts';
 import { type DeviceResources, type ReadyResource, topologyOf } from './device-resources.ts';
+
+/** What a container wants for itself, as in the message. */
+type ExclusiveRequest = Omit<PodRequest['containers'][number], 'memory'> & {
+  readonly memory?: Readonly<Record<string, number>> | undefined;
+};
 
 interface AllocationRequest {
   readonly ref: PodRef;
   readonly requests: readonly ContainerRequest[];
+  readonly exclusive?: readonly ExclusiveRequest[] | undefined;
   readonly starting?: string | undefined;
 }
 
@@ -33,6 +41,8 @@ export interface DeviceManagerOptions {
   readonly logger: Logger;
   readonly resources: DeviceResources;
   readonly allocations: DeviceAllocations;
+  /** Undefined: no container has CPUs or memory for itself. */
+  readonly exclusive: ExclusiveThings | undefined;
   readonly topology: Topology;
   readonly topologyScope: TopologyScope;
   /** Whether a pod has ended. */
@@ -41,7 +51,10 @@ export interface DeviceManagerOptions {
   readonly timed: <T>(resource: string, call: () => Promise<T>) => Promise<T>;
 }
 
-/** Allocates devices to containers and keeps track of them (behaviour:resource-managers, Device plugin). */
+/**
+ * Allocates devices to containers and keeps track of them (behaviour:resource-managers, Device plugin), together with what else containers
+ * have for themselves.
+ */
 export class DeviceManager {
   readonly #options: DeviceManagerOptions;
   /** One lane per pod: its operations run one after another. */
@@ -52,14 +65,17 @@ export class DeviceManager {
     options.bus.serve(allocateDevices, (command) => this.#lanes.run(command.key, () => this.#serve(command)));
   }
 
-  /** Frees the devices of a pod, or of all pods, that have ended. */
+  /** Frees what a pod has, or what all pods have, that have ended. */
   sweep(uid?: string): void {
-    const { allocations, isEnded } = this.#options;
-    for (const one of uid === undefined ? allocations.uids : [uid]) {
-      if (allocations.get(one) === undefined || !isEnded(one)) continue;
+    const { allocations, exclusive, isEnded } = this.#options;
+    const owners = new Set([...allocations.uids, ...(exclusive?.uids ?? [])]);
+    for (const one of uid === undefined ? owners : [uid]) {
+      if (!owners.has(one) || !isEnded(one)) continue;
       // A running operation may belong to a restart of the pod.
       void this.#lanes.run(one, async () => {
-        if (isEnded(one)) await allocations.free(one);
+        if (!isEnded(one)) return;
+        await exclusive?.free(one);
+        await allocations.free(one);
       });
     }
   }
@@ -69,18 +85,37 @@ export class DeviceManager {
     command.begin();
     const { starting } = request;
     try {
+      await this.#giveExclusive(key, request, command.cause);
       const given = await this.#allocate(key, request, command.cause);
       this.sweep(key);
       const containers = given.filter(({ name }) => starting === undefined || name === starting);
       if (starting !== undefined) for (const container of containers) await this.#preStart(container);
-      return {
-        containers: Object.fromEntries(containers.map((one): [string, ContainerDevices] => [one.name, answerOf(one)])),
-      };
+      return { containers: this.#answer(key, request, containers) };
     } catch (error) {
       throw starting === undefined
         ? refusal(error)
         : new KubusError('CreateContainerConfigError', toError(error).message);
     }
+  }
+
+  async #giveExclusive(uid: string, { exclusive, starting }: AllocationRequest, cause: Cause): Promise<void> {
+    if (exclusive === undefined) return;
+    const containers = exclusive.map((one) => ({ ...one, memory: one.memory }));
+    await this.#options.exclusive?.admit({ uid, containers }, starting, cause);
+  }
+
+  #answer(
+    uid: string,
+    { exclusive = [], starting }: AllocationRequest,
+    given: readonly DevicesOfContainer[],
+  ): Record<string, ContainerDevices> {
+    const devices = given.map((one): [string, ContainerDevices] => [one.name, answerOf(one)]);
+    const all = new Map<string, ContainerDevices>(devices);
+    for (const { name } of exclusive) {
+      const cpuset = starting === undefined || name === starting ? this.#options.exclusive?.of(uid, name) : undefined;
+      if (cpuset !== undefined) all.set(name, { ...(all.get(name) ?? mergedDevices([])), cpuset });
+    }
+    return Object.fromEntries(all);
   }
 
   /** Allocates all missing devices of the pod's containers, or none. Containers keep those that they have. */
@@ -224,9 +259,12 @@ function nodesOf(devices: readonly KnownDevice[] | undefined, id: string): reado
   return devices?.find((device) => device.id === id)?.numaNodes ?? [];
 }
 
+/** Reasons of errors whose message already says all of it. */
+const ADMISSION_REASONS = ['TopologyAffinityError', 'SMTAlignmentError', 'UnexpectedAdmissionError'];
+
 /** Why the node does not admit the pod, in the reference kubelet's words. */
 function refusal(error: unknown): KubusError {
-  if (error instanceof KubusError && error.code === 'TopologyAffinityError') return error;
+  if (error instanceof KubusError && ADMISSION_REASONS.includes(error.code)) return error;
   const message = `Allocate failed due to ${toError(error).message}, which is unexpected`;
   return new KubusError('UnexpectedAdmissionError', message, { cause: error });
 }

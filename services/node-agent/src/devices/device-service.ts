@@ -1,17 +1,18 @@
-import { deviceAllocation, deviceResource } from '@kubus/contracts';
+import { cpuPool, deviceAllocation, deviceResource } from '@kubus/contracts';
 import { DEFAULT_BUCKETS, Distribution, Tally } from '@kubus/metrics';
 import { DevicePluginRegistry, PluginWatcher, type RegisteredPlugin, devicePlugins } from '@kubus/node-plugins';
 import { FileRecordStore, type ServiceContext } from '@kubus/service-kit';
 import { pluginRegistry, retryWait } from '@kubus/volume';
 import { mkdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ExclusiveThings } from '../exclusive/exclusive-things.ts';
 import { DeviceAllocations } from './device-allocations.ts';
 import { DeviceManager } from './device-manager.ts';
 import { DeviceResources } from './device-resources.ts';
 import { EndedPods } from './ended-pods.ts';
 import { machineTopology } from './numa-nodes.ts';
 
-/** The node's devices: finds plugins, publishes resources, and allocates devices to pods. */
+/** The node's devices: finds plugins, publishes resources, and allocates devices, and CPUs and memory of their own, to pods. */
 export class DeviceService {
   readonly resources: DeviceResources;
   readonly #registry: DevicePluginRegistry;
@@ -27,8 +28,11 @@ export class DeviceService {
     this.#watcher = watcher;
   }
 
-  /** @param changed called after each change of the devices */
-  static async start(context: ServiceContext, changed: () => void): Promise<DeviceService> {
+  /**
+   * @param changed called after each change of the devices
+   * @param sys `/sys`, or a folder like it
+   */
+  static async start(context: ServiceContext, changed: () => void, sys = '/sys'): Promise<DeviceService> {
     const { config, bus, clock, logger, metrics, reserve, stateDir } = context;
     await mkdir(config.pods.root, { recursive: true, mode: 0o750 });
     const root = await realpath(config.pods.root);
@@ -43,10 +47,12 @@ export class DeviceService {
       records: store('devices'),
       logger,
     });
+    const exclusive = await ExclusiveThings.start({ config, pool: bus.owner(cpuPool), logger, root, sys });
+    exclusive?.metrics.show(metrics);
     const seconds = new Distribution(DEFAULT_BUCKETS);
     const ended = new EndedPods(bus);
     const manager = new DeviceManager({
-      ...{ bus, logger, resources, allocations },
+      ...{ bus, logger, resources, allocations, exclusive },
       topology: machineTopology(config.devices),
       topologyScope: config.devices.topologyScope,
       isEnded: (uid) => ended.has(uid),

@@ -1,6 +1,6 @@
 import type { KernelMemory } from '@kubus/cgroup';
 import { type NodeConfig, readMachine } from '@kubus/service-kit';
-import type { Enforcement } from '../worker/worker-deps.ts';
+import type { Enforcement, ExclusiveCpus } from '../worker/worker-deps.ts';
 import { memoryForPods } from './open-cgroups.ts';
 
 /** How the limits of containers are enforced on this machine, as the node is configured. */
@@ -13,4 +13,11 @@ export function enforcementOf(config: NodeConfig, { accountsForSwap, pageSize }:
     ...(accountsForSwap && { swap: { behavior: swapBehavior, capacity: BigInt(readMachine().swapBytes) } }),
     ...(memoryQos && { memoryQos: { ...memoryQos, allocatable: memoryForPods(config), pageSize } }),
   };
+}
+
+/** What containers can have for themselves; nothing where no manager has a policy. */
+export function exclusiveOf({ exclusive }: NodeConfig): { readonly exclusive?: ExclusiveCpus } {
+  const { cpuPolicy, memoryPolicy, withoutQuota, reconcileMs } = exclusive;
+  const [cpus, memory] = [cpuPolicy === 'static', memoryPolicy === 'Static'];
+  return cpus || memory ? { exclusive: { cpus, memory, withoutQuota, reconcileMs } } : {};
 }

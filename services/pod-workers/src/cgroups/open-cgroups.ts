@@ -1,5 +1,6 @@
 import { PodCgroupTree } from '@kubus/cgroup';
-import { type ResourceList, parseQuantity, quantityUnits } from '@kubus/contracts';
+import { type Pod, type ResourceList, parseQuantity, quantityUnits } from '@kubus/contracts';
+import { hasOwnCpus } from '@kubus/exclusive';
 import { withoutReserved } from '@kubus/node-status';
 import type { Clock } from '@kubus/ports';
 import { type NodeConfig, nodeCapacity } from '@kubus/service-kit';
@@ -15,6 +16,7 @@ export interface OpenCgroups {
 export async function openCgroups(config: NodeConfig, clock: Clock): Promise<OpenCgroups> {
   const { cgroupDriver: driver, cpuQuota, cpuPeriodUs, pidsLimit, memoryQos } = config.pods;
   const { qosMemoryPercent: percent } = config.reserved;
+  const { exclusive } = config;
   const options = {
     root: config.runtime.cgroupRoot,
     driver,
@@ -23,6 +25,8 @@ export async function openCgroups(config: NodeConfig, clock: Clock): Promise<Ope
     ...(memoryQos !== undefined && { memoryReservation: memoryQos.reservation }),
     cpuQuota,
     cpuPeriodUs: BigInt(cpuPeriodUs),
+    ...(exclusive.cpuPolicy === 'static' &&
+      exclusive.withoutQuota && { isUnlimited: (pod: Pick<Pod, 'spec'>) => hasOwnCpus(pod) }),
     ...(pidsLimit !== undefined && { pids: BigInt(pidsLimit) }),
   };
   if (driver === 'cgroupfs') return { tree: new PodCgroupTree(options), close: () => Promise.resolve() };

@@ -8,6 +8,7 @@ import { type Pod, podRefOf } from '@kubus/contracts';
 import { type ContainerStart, newestContainer } from '@kubus/pod-lifecycle';
 import { toError } from '@kubus/ports';
 import { type DeviceSync, containerDevices } from '../devices/container-devices.ts';
+import { runKey, withoutQuota } from '../devices/cpu-sets.ts';
 import type { ImageVolumes } from '../images/image-volumes.ts';
 import type { ContainerImage, ImageSource } from '../images/images.ts';
 import { knownServices, processToComplete } from '../objects/objects.ts';
@@ -66,8 +67,11 @@ export async function templateOf(
       volumes: new Map([...mountedVolumes(sync, container), ...images.mounted]),
       volumeFolder: (name) => volumeFolder(sync, name),
       recursiveReadOnly: hasRecursiveReadOnly(sync, pod),
+      exclusiveCpus: withoutQuota(sync, pod, container.name),
       ...(await containerDevices(sync, pod, container)),
     };
+    const { cpus } = settings.cpuset ?? {};
+    if (cpus !== undefined) sync.cpuSets.set(runKey({ name: container.name, attempt: start.attempt }), cpus);
     const subPaths = await containerSubPaths(sync, pod, container, settings);
     const { config, process } = containerTemplate(pod, container, { ...settings, subPaths });
     return { config, process: processToComplete(sync, pod, process) };

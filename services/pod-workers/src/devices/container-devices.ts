@@ -2,28 +2,46 @@ import { CommandFailed, PeerRestarted } from '@kubus/bus';
 import { ContainerConfigError, type ContainerSettings } from '@kubus/container-config';
 import { type Container, type ContainerDevices, type Pod, allocateDevices, podRefOf } from '@kubus/contracts';
 import { deviceRequests } from '@kubus/device-manager';
+import { exclusiveRequest } from '@kubus/exclusive';
 import { type PodSync, unlessCancelled } from '../sync/pod-sync.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
 
-/** What allocating devices uses. */
-export type DeviceSync = PodSync & Pick<WorkerDeps, 'bus'>;
+/** What allocating devices, and CPUs and memory for the container itself, uses. */
+export type DeviceSync = PodSync &
+  Pick<WorkerDeps, 'bus' | 'cpuPool' | 'exclusive'> & {
+    /** The CPUs that runs of containers were started with, or have been given since. By name and attempt. */
+    readonly cpuSets: Map<string, string>;
+  };
 
-/** The devices and settings that a container gets from device plugins. */
+/** The devices and settings that a container gets from device plugins, and the CPUs and NUMA nodes that it uses. */
 type DeviceSettings = Pick<
   ContainerSettings,
-  'devices' | 'cdiDevices' | 'deviceAnnotations' | 'deviceMounts' | 'deviceVariables'
+  'cpuset' | 'devices' | 'cdiDevices' | 'deviceAnnotations' | 'deviceMounts' | 'deviceVariables'
 >;
 
 /**
- * The devices of a container that is about to start; their plugins prepare them. They were allocated to the pod earlier,
- * and are the same at each start.
+ * What a container that is about to start gets; plugins prepare their devices. All was allocated to the pod earlier,
+ * and is the same at each start.
  *
  * Throws a ContainerConfigError when a plugin prevents the container from starting.
  */
 export async function containerDevices(sync: DeviceSync, pod: Pod, { name }: Container): Promise<DeviceSettings> {
+  const own = await ownThings(sync, pod, name);
+  const pool = sync.cpuPool();
+  return pool === undefined ? own : { ...own, cpuset: { cpus: pool, ...own.cpuset } };
+}
+
+/** What is allocated to a container of the pod. See {@link containerDevices}. */
+export async function ownThings(sync: DeviceSync, pod: Pod, name: string): Promise<DeviceSettings> {
   const requests = [...deviceRequests(pod)];
-  if (requests.every((one) => one.name !== name)) return {};
-  const request = { ref: podRefOf(pod), requests, starting: name };
+  const exclusive = sync.exclusive && exclusiveRequest(pod, sync.exclusive)?.containers;
+  const isExclusive =
+    exclusive?.some((one) => one.name === name && (one.cpus > 0 || one.memory !== undefined)) === true;
+  if (!isExclusive && requests.every((one) => one.name !== name)) return {};
+  const request = {
+    ...{ ref: podRefOf(pod), requests, starting: name },
+    ...(exclusive !== undefined && { exclusive: [...exclusive] }),
+  };
   for (;;) {
     try {
       const call = sync.bus.call(allocateDevices, sync.ref.uid, request, { causes: sync.runtime.cause });
@@ -45,5 +63,6 @@ function settingsOf(given: ContainerDevices | undefined): DeviceSettings {
     deviceAnnotations: given.annotations,
     deviceMounts: given.mounts.map(({ readOnly, ...paths }) => ({ ...paths, readonly: readOnly })),
     deviceVariables: Object.entries(given.envs).map(([name, value]) => ({ name, value })),
+    ...(given.cpuset !== undefined && { cpuset: given.cpuset }),
   };
 }

@@ -5,6 +5,7 @@ import { type Pod, type RuntimeContainer, criCommands } from '@kubus/contracts';
 import { type PodActions, containersOf } from '@kubus/pod-lifecycle';
 import { qosClass } from '@kubus/pod';
 import { KubusError } from '@kubus/ports';
+import { withoutQuota } from '../devices/cpu-sets.ts';
 import { RETRY_MS, TryAgain } from '../sync/errors.ts';
 import { type StatusSync, checkCancelled } from '../sync/pod-sync.ts';
 import type { WorkerDeps } from '../worker/worker-deps.ts';
@@ -13,7 +14,7 @@ import { type RecordSizeSync, keepSize } from './record-size.ts';
 /** What resizing a pod uses. */
 export type ResizePodSync = RecordSizeSync &
   Pick<StatusSync, 'publishStatus'> &
-  Pick<WorkerDeps, 'bus' | 'cgroups' | 'clock' | 'enforcement' | 'kernel' | 'memoryCapacity' | 'metrics'>;
+  Pick<WorkerDeps, 'bus' | 'cgroups' | 'clock' | 'enforcement' | 'exclusive' | 'kernel' | 'memoryCapacity' | 'metrics'>;
 
 /** Thrown when a resize cannot be carried out at this time. */
 class ResizeRefused extends KubusError {}
@@ -66,7 +67,7 @@ function settle(sync: ResizePodSync, name: string): void {
 
 /** The runtime comes first: it may refuse, or need changes of its own. Older runtimes do not support the call. */
 async function resizeCgroup(sync: ResizePodSync, pod: Pod, { sandbox }: PodActions): Promise<void> {
-  const settings = sync.enforcement ?? {};
+  const settings = { ...sync.enforcement, exclusiveCpus: withoutQuota(sync, pod) };
   try {
     await sync.runtime.change(
       'UpdatePodSandboxResources',
@@ -88,7 +89,8 @@ async function resizeCgroup(sync: ResizePodSync, pod: Pod, { sandbox }: PodActio
 async function resizeContainer(sync: ResizePodSync, step: Extract<ResizeStep, { kind: 'container' }>): Promise<void> {
   const { pod, container, run } = step;
   const { memoryCapacity, kernel, enforcement } = sync;
-  const linux = containerResources(pod, container, { memoryCapacity, ...kernel, ...enforcement });
+  const exclusiveCpus = withoutQuota(sync, pod, container.name);
+  const linux = containerResources(pod, container, { memoryCapacity, ...kernel, ...enforcement, exclusiveCpus });
   await sync.runtime.change('UpdateContainerResources', { containerId: run.id, linux }, [
     ...sync.runtime.cause,
     ...sync.causes,

@@ -6,6 +6,7 @@ import { removeContainers } from '../containers/container-removal.ts';
 import type { StartSync } from '../containers/container-start.ts';
 import { newestOf } from '../containers/past-runs.ts';
 import { stopContainers } from '../containers/container-stop.ts';
+import { updateCpuSets } from '../devices/cpu-sets.ts';
 import { searchImages } from '../images/images.ts';
 import { type ResizePodSync, resizePod } from '../resize/resize.ts';
 import type { SandboxSync } from '../sandbox/sandbox.ts';
@@ -49,6 +50,7 @@ export async function syncPod(sync: SyncPodSync, pod: Pod): Promise<boolean> {
       deadContainers: sync.deadContainers('newest'),
     });
     if (failure === undefined && maySize(actions)) failure = await resizePod(sync, plan, actions);
+    failure ??= await updateCpuSets(sync, pod, runtime);
     if (isIdle(actions, runtime)) {
       if (failure !== undefined) throw failure;
       if (plan.inProgress) await showResized(sync);

@@ -1,6 +1,7 @@
 import type { Bus, Cause, FactReader } from '@kubus/bus';
 import {
   type ClusterNode,
+  type CpuPool,
   type NetworkCondition,
   type NodePressure,
   type Pod,
@@ -10,6 +11,7 @@ import {
   type RuntimeCondition,
   type RuntimePod,
   clusterNode,
+  cpuPool,
   networkCondition,
   nodePressure,
   podProbes,
@@ -34,6 +36,7 @@ export class NodeFacts {
   readonly objects: ObjectFacts;
   readonly devices: DeviceFacts;
   readonly #node: FactReader<ClusterNode>;
+  readonly #cpuPool: FactReader<CpuPool>;
   readonly #nodeName: string;
   readonly #probes: FactReader<PodProbes>;
   readonly #volumes: FactReader<PodVolumes>;
@@ -55,6 +58,9 @@ export class NodeFacts {
       eachWorker((one) => one.objectsChanged(concerns, cause)),
     );
     this.devices = new DeviceFacts(bus, (uid, cause) => worker(uid)?.devicesChanged(cause));
+    this.#cpuPool = bus.reader(cpuPool, {
+      changed: ({ cause }) => eachWorker((one) => one.nodeChanged('cpus', cause)),
+    });
     this.#probes = bus.reader(podProbes, {
       changed: ({ key, value, cause }) => worker(key)?.observeProbes(value, cause),
     });
@@ -73,7 +79,7 @@ export class NodeFacts {
     });
     this.#pressure = bus.reader(nodePressure, {
       changed: ({ value, cause }) => {
-        if (value.removesEnded === true) eachWorker((one) => one.spaceShort(cause));
+        if (value.removesEnded === true) eachWorker((one) => one.nodeChanged('space', cause));
       },
     });
     bus.reader(runtimeCondition, {
@@ -123,6 +129,11 @@ export class NodeFacts {
   /** The resources for pods in the Node object; empty when there are none. */
   get allocatable(): ResourceList {
     return this.#node.get(this.#nodeName)?.value.allocatable ?? {};
+  }
+
+  /** The CPUs that no container has for itself; undefined: the node does not give any away. */
+  get cpuPool(): string | undefined {
+    return this.#cpuPool.get(this.#nodeName)?.value.cpus;
   }
 
   /** The node is short of disk space, so that pods that have ended keep nothing. */

@@ -15,6 +15,8 @@ export class PodMemory {
   /** The back-offs of containers and of image pulls, by their key. */
   readonly backOffs: Map<string, BackOffEntry>;
   readonly stops: StopsUnderWay = new Map();
+  /** The CPUs of runs of containers, as far as this process has set them. */
+  readonly cpuSets = new Map<string, string>();
   readonly resize: ResizeState;
   readonly probes: ProbeMemory;
 
@@ -27,7 +29,7 @@ export class PodMemory {
 
   /** Drops everything except the probes' results: a UID that had finished is desired again. */
   clear(): void {
-    for (const known of [this.waiting, this.backOffs, this.stops]) known.clear();
+    for (const known of [this.waiting, this.backOffs, this.stops, this.cpuSets]) known.clear();
     this.resize.sizes = noSizes;
   }
 

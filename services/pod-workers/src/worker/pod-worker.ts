@@ -145,9 +145,9 @@ export class PodWorker {
     if (this.#lack === 'volumes' || this.#queue.syncing || isExceeded) this.#queue.requeue(cause);
   }
 
-  /** The node is short of disk space. */
-  spaceShort(cause: Cause): void {
-    if (this.#machine.state === 'terminated') this.#queue.requeue(cause);
+  /** The node is short of disk space, which concerns pods that have ended, or has other CPUs for all, which concerns those that run. */
+  nodeChanged(what: 'cpus' | 'space', cause: Cause): void {
+    if (this.#machine.state === (what === 'cpus' ? 'syncing' : 'terminated')) this.#queue.requeue(cause);
   }
 
   /** Some object of the API server has become known, or has changed. */
@@ -286,11 +286,11 @@ export class PodWorker {
     causes: readonly Cause[],
     signal: AbortSignal,
   ): SyncPodSync & TerminatingSync & TerminatedSync {
-    const { waiting, backOffs, stops, resize } = this.#memory;
+    const { waiting, backOffs, cpuSets, stops, resize } = this.#memory;
     forgetStops(stops, this.#runtime.pod?.containers);
     return {
       ...this.#deps,
-      ...{ waiting, backOffs, stops, resize, causes, signal },
+      ...{ waiting, backOffs, cpuSets, stops, resize, causes, signal },
       ref: this.ref,
       pod: work.pod,
       evicted: this.#status.evicted,

@@ -9,6 +9,7 @@ import type {
   ResourceList,
   RuntimeCondition,
 } from '@kubus/contracts';
+import type { ExclusivePolicies } from '@kubus/exclusive';
 import type { BackOffLimits, DeadContainers } from '@kubus/pod-lifecycle';
 import type { Clock, Ids, Logger } from '@kubus/ports';
 import type { NodeEvents, PodEvents, SharedRecords } from '@kubus/service-kit';
@@ -24,6 +25,14 @@ export type Enforcement = Pick<
   ContainerResourceSettings,
   'cpuQuota' | 'cpuPeriodUs' | 'singleProcessOomKill' | 'swap' | 'memoryQos'
 >;
+
+/** What of the node containers can have for themselves, and how. */
+export interface ExclusiveCpus extends ExclusivePolicies {
+  /** Containers with CPUs of their own have no CPU quota. */
+  readonly withoutQuota: boolean;
+  /** How soon setting the CPUs of a running container is tried again, in milliseconds. */
+  readonly reconcileMs: number;
+}
 
 /** What every pod's worker shares. */
 export interface WorkerDeps {
@@ -54,6 +63,10 @@ export interface WorkerDeps {
   /** What is known of the API server's objects. */
   readonly objects: ObjectFacts;
   readonly devices: DeviceFacts;
+  /** What of the node containers can have for themselves. Omitted: nothing. */
+  readonly exclusive?: ExclusiveCpus | undefined;
+  /** The CPUs of containers without CPUs of their own, as a list such as `0-3,8`; undefined: all of the machine. */
+  readonly cpuPool: () => string | undefined;
   /** The epoch of the cri-bridge whose complete set of pods does not contain this one; undefined when there may be something of it. */
   readonly absentAt: (uid: string) => number | undefined;
   /** Returns the number of the next fencing token, see `FencingTokenNumbers`. */

@@ -57,6 +57,22 @@ export const deviceAllocation = fact({
   about: 'The devices that are allocated to the containers of a pod. Removed when they are free again.',
 });
 
+export const cpuPoolSchema = z.object({
+  /** The numbers of the CPUs, as a list such as `0-3,8`. */
+  cpus: z.string(),
+});
+export type CpuPool = z.infer<typeof cpuPoolSchema>;
+
+export const cpuPool = fact({
+  area: 'device',
+  name: 'cpuPool',
+  key: 'name',
+  owner: 'node-agent',
+  payload: cpuPoolSchema,
+  about:
+    'The CPUs that no container has for itself, keyed by the node’s name: all containers without CPUs of their own share them. There is none while the node gives no container CPUs of its own (cpuManagerPolicy none).',
+});
+
 /** What device plugins set on a container that uses their devices. */
 export const containerDevicesSchema = z.object({
   envs: z.record(z.string(), z.string()),
@@ -65,6 +81,8 @@ export const containerDevicesSchema = z.object({
   annotations: z.record(z.string(), z.string()),
   /** Fully qualified names of the Container Device Interface. */
   cdiDevices: z.array(z.string()),
+  /** The CPUs that the container has for itself, and the NUMA nodes of its memory: lists such as `0-3,8`. */
+  cpuset: z.object({ cpus: z.string().optional(), mems: z.string().optional() }).optional(),
 });
 export type ContainerDevices = z.infer<typeof containerDevicesSchema>;
 
@@ -86,13 +104,28 @@ export const allocateDevices = command({
         counts: z.record(z.string(), z.int().positive()),
       }),
     ),
+    /**
+     * What the pod's containers want for themselves, in the order in which they start; missing: nothing, or the node gives nothing of it.
+     */
+    exclusive: z
+      .array(
+        z.object({
+          name: z.string(),
+          /** An `init` container ends before the next one starts; a `sidecar` is an init container that goes on. */
+          kind: z.enum(['init', 'sidecar', 'app']),
+          cpus: z.int().nonnegative(),
+          /** Bytes by resource (`memory`, `hugepages-2Mi`); missing: it has no memory of its own. */
+          memory: z.record(z.string(), z.number().nonnegative()).optional(),
+        }),
+      )
+      .optional(),
     /** This container is about to start: plugins that require it get a PreStartContainer call. */
     starting: z.string().optional(),
   }),
   result: z.object({
-    /** By container name: the containers that have devices; where one is starting, only that one. */
+    /** By container name: the containers that have devices, CPUs or memory of their own; where one is starting, only that one. */
     containers: z.record(z.string(), containerDevicesSchema),
   }),
   about:
-    'Allocate devices to the containers of a pod, or return those that are already allocated. Resources that no device plugin has ever reported are ignored. Fails with the reason UnexpectedAdmissionError or TopologyAffinityError when the node cannot admit the pod, and with CreateContainerConfigError when a plugin prevents a container from starting.',
+    'Allocate devices, and CPUs and memory of their own, to the containers of a pod, or return those that are already allocated. Resources that no device plugin has ever reported are ignored. Fails with the reason UnexpectedAdmissionError, TopologyAffinityError or SMTAlignmentError when the node cannot admit the pod, and with CreateContainerConfigError when a plugin prevents a container from starting.',
 });

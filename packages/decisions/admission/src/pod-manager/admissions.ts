@@ -17,6 +17,7 @@ import {
   podRefOf,
 } from '@kubus/contracts';
 import { deviceRequests } from '@kubus/device-manager';
+import { exclusiveRequest } from '@kubus/exclusive';
 import { ENDED_BY_SHUTDOWN, REFUSED_BY_SHUTDOWN } from '@kubus/pod-status';
 import { type IdPool, freeRange } from './id-ranges.ts';
 
@@ -124,9 +125,17 @@ export class Admissions {
       this.#refused.add(uid);
       return [];
     }
-    this.take(pod, admission.victims, deviceRequests(pod).length > 0 ? 'awaited' : undefined);
+    this.take(pod, admission.victims, this.#needsMore(pod) ? 'awaited' : undefined);
     for (const victim of admission.victims) this.evict(victim, { failure: PREEMPTED });
     return admission.victims;
+  }
+
+  /** It requests devices, or something for itself alone, which another service allocates. */
+  #needsMore(pod: Pod): boolean {
+    const { exclusive } = this.#node;
+    return (
+      deviceRequests(pod).length > 0 || (exclusive !== undefined && exclusiveRequest(pod, exclusive) !== undefined)
+    );
   }
 
   /**

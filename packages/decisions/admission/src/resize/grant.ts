@@ -29,11 +29,30 @@ export function refuseResize(
   if (node.limitedSwap === true && changesSwap(pod, withAllocation(pod, granted))) {
     return infeasible(SWAP_LIMITATION);
   }
+  const pinned = pinnedResource(pod, granted, node);
+  if (pinned !== undefined) return infeasible(`Resize is infeasible for Guaranteed Pods alongside ${pinned}`);
   const admission = admit(pod, neighbours, node);
   if (!admission.admitted) return admission.refusal;
   // No pod is preempted for the resize of another one.
   if (admission.victims.length > 0) return { reason: 'Deferred', message: 'less important pods use the resources' };
   return undefined;
+}
+
+/** The manager that has allocated what a Guaranteed pod wants to change, and its policy. */
+function pinnedResource(pod: Pod, granted: PodAllocation, { exclusive }: AdmissionNode): string | undefined {
+  if (exclusive === undefined || qosClass(pod) !== 'Guaranteed') return undefined;
+  const had = withAllocation(pod, granted);
+  if (exclusive.cpus && changes(pod, had, 'cpu')) return 'CPU Manager policy "static"';
+  return exclusive.memory && changes(pod, had, 'memory') ? 'Memory Manager policy "Static"' : undefined;
+}
+
+function changes(wanted: Pod, had: Pod, resource: string): boolean {
+  const requests = ({ spec }: Pod) =>
+    [...spec.containers, ...(spec.initContainers ?? [])].map(({ resources }) =>
+      amount(resource, resources?.requests?.[resource] ?? resources?.limits?.[resource]),
+    );
+  const before = requests(had);
+  return requests(wanted).some((one, index) => one !== before[index]);
 }
 
 /** Whether a container that may swap would get another share of the swap, which follows from its memory request, without a restart. */

@@ -121,6 +121,22 @@ describe('a resize', () => {
   });
 });
 
+test.each([
+  ['CPUs of its own', '2', '256Mi', { cpus: true, memory: true }, 'CPU Manager policy "static"'],
+  ['memory of its own', '1', '512Mi', { cpus: true, memory: true }, 'Memory Manager policy "Static"'],
+  ['CPUs where only memory is its own', '2', '256Mi', { cpus: false, memory: true }, undefined],
+  ['memory where only CPUs are its own', '1', '512Mi', { cpus: true, memory: false }, undefined],
+])('a Guaranteed pod changes %s', (_name, cpu, memory, exclusive, manager) => {
+  const guaranteed = (amounts: Record<string, string>): Pod => ({
+    ...asking(amounts),
+    spec: { containers: [{ name: 'c', resources: { requests: amounts, limits: amounts } }] },
+  });
+  const before = allocationOf(guaranteed({ cpu: '1', memory: '256Mi' }));
+  const found = refuseResize(guaranteed({ cpu, memory }), before, [], { ...node, exclusive });
+  const message = `Resize is infeasible for Guaranteed Pods alongside ${manager ?? ''}`;
+  expect(found).toEqual(manager === undefined ? undefined : { reason: 'Infeasible', message });
+});
+
 test('those without additional resources come first, then by priority, QoS class and time', () => {
   const wanted = (name: string, to: string, more: object = {}, minute = 0): [string, WantedResize] => {
     const granted = allocationOf(asking({ cpu: '2', memory: '1' }));

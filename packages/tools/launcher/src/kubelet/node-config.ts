@@ -1,15 +1,11 @@
 import { ID_UNIT } from '@kubus/contracts';
-import {
-  type KubeletConfiguration,
-  type KubeletFlags,
-  type KubeletSettings,
-  topologyOptions,
-} from '@kubus/kubelet-config';
+import { type KubeletConfiguration, type KubeletFlags, type KubeletSettings } from '@kubus/kubelet-config';
 import { type NodeConfig, levelOf, nodeConfigSchema } from '@kubus/service-kit';
 import { LauncherError } from '../errors.ts';
 import type { NatsAccess } from '../nats/nats-relay.ts';
 import { apiSocket, isNodeName } from '../node/node-dir.ts';
 import { identitiesFolder } from '../node/node-settings.ts';
+import { devices, exclusive, reservedWithCpus } from './exclusive-config.ts';
 import type { KubeletDir } from './kubelet-dir.ts';
 import { bytes } from './quantity-bytes.ts';
 
@@ -123,8 +119,7 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
     labels: flags['node-labels'],
     taints: config.registerWithTaints.map(({ key, value, effect }) => ({ key, value, effect })),
     reserved: {
-      system: config.systemReserved,
-      kube: config.kubeReserved,
+      ...reservedWithCpus(config),
       evictionHard: flags['experimental-allocatable-ignore-eviction'] ? {} : config.evictionHard,
       enforce: config.enforceNodeAllocatable.filter((value) => value !== 'none'),
       systemCgroup: config.systemReservedCgroup,
@@ -142,6 +137,7 @@ export function nodeConfigOf(settings: KubeletSettings, parts: NodeParts): NodeC
       misc: config.systemCgroups,
     },
     devices: devices(config),
+    exclusive: exclusive(config),
     userNamespaces: { idsPerPod: config.userNamespaces.idsPerPod ?? ID_UNIT },
     images: images(config, flags),
     events: { qps: config.eventRecordQPS, burst: Math.max(1, config.eventBurst) },
@@ -198,14 +194,6 @@ function pods(
       minAgeMs: flags['minimum-container-ttl-duration'],
     },
   };
-}
-
-function devices(config: KubeletConfiguration): object {
-  const { topologyManagerPolicy: topologyPolicy, topologyManagerScope: topologyScope } = config;
-  // With `none` the options have no effect, and have not been validated.
-  if (topologyPolicy === 'none') return { topologyPolicy, topologyScope };
-  const { preferClosest: preferClosestNodes, mostNodes } = topologyOptions(config.topologyManagerPolicyOptions);
-  return { topologyPolicy, topologyScope, preferClosestNodes, mostNodes };
 }
 
 function images(config: KubeletConfiguration, flags: KubeletFlags): object {

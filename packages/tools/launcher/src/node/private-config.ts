@@ -13,6 +13,7 @@ import { resolve as absolute } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { LauncherError } from '../errors.ts';
+import { devices, exclusive, reservedWithCpus } from '../kubelet/exclusive-config.ts';
 import { bytes } from '../kubelet/quantity-bytes.ts';
 
 /** A configuration is a page of text; what is larger is not one. In bytes. */
@@ -47,8 +48,13 @@ const parts: Partial<Record<keyof KubeletConfiguration, Part>> = {
   registerWithTaints: ({ registerWithTaints }) => ({
     taints: registerWithTaints.map(({ key, value, effect }) => ({ key, value, effect })),
   }),
-  systemReserved: ({ systemReserved }) => ({ reserved: { system: systemReserved } }),
-  kubeReserved: ({ kubeReserved }) => ({ reserved: { kube: kubeReserved } }),
+  // The CPUs of reservedSystemCPUs count instead of reserved ones.
+  systemReserved: (config) => ({ reserved: { system: reservedWithCpus(config).system } }),
+  kubeReserved: (config) => ({ reserved: { kube: reservedWithCpus(config).kube } }),
+  reservedSystemCPUs: (config) => ({
+    reserved: { system: reservedWithCpus(config).system },
+    exclusive: { reservedCpus: config.reservedSystemCPUs },
+  }),
   evictionHard: ({ evictionHard }) => ({ reserved: { evictionHard }, eviction: { hard: evictionHard } }),
   evictionSoft: ({ evictionSoft }) => ({ eviction: { soft: evictionSoft } }),
   evictionSoftGracePeriod: ({ evictionSoftGracePeriod }) => ({
@@ -64,6 +70,14 @@ const parts: Partial<Record<keyof KubeletConfiguration, Part>> = {
   localStorageCapacityIsolation: ({ localStorageCapacityIsolation }) => ({
     eviction: { storageLimits: localStorageCapacityIsolation },
   }),
+  cpuManagerPolicy: (config) => ({ exclusive: pick(config, 'cpuPolicy') }),
+  cpuManagerPolicyOptions: (config) => ({ exclusive: pick(config, 'cpuOptions') }),
+  cpuManagerReconcilePeriod: (config) => ({ exclusive: pick(config, 'reconcileMs') }),
+  memoryManagerPolicy: (config) => ({ exclusive: pick(config, 'memoryPolicy') }),
+  reservedMemory: (config) => ({ exclusive: pick(config, 'reservedMemory') }),
+  topologyManagerPolicy: (config) => ({ devices: devices(config) }),
+  topologyManagerScope: (config) => ({ devices: devices(config) }),
+  topologyManagerPolicyOptions: (config) => ({ devices: devices(config) }),
   registryPullQPS: ({ registryPullQPS }) => ({ images: { pullQps: registryPullQPS } }),
   registryBurst: ({ registryBurst }) => ({ images: { pullBurst: Math.max(1, registryBurst) } }),
   serializeImagePulls: ({ serializeImagePulls }) => ({ images: { serialize: serializeImagePulls } }),
@@ -81,6 +95,11 @@ const parts: Partial<Record<keyof KubeletConfiguration, Part>> = {
     logs: { monitorEveryMs: containerLogMonitorInterval },
   }),
 };
+
+/** One of the settings of CPUs and memory that containers have for themselves. */
+function pick(config: KubeletConfiguration, name: string): object {
+  return Object.fromEntries(Object.entries(exclusive(config)).filter(([key]) => key === name));
+}
 
 /** The names of the fields that a private node honours. */
 const privateConfigFields: readonly string[] = Object.keys(parts).sort();

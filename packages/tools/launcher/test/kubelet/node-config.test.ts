@@ -150,6 +150,23 @@ describe('the configuration of the services', () => {
       ['--topology-manager-policy-options=prefer-closest-numa-nodes=true,max-allowable-numa-nodes=16'],
       { devices: { topologyPolicy: 'restricted', preferClosestNodes: true, mostNodes: 16 } },
     ],
+    [
+      'cpuManagerPolicy: static\nreservedSystemCPUs: 0,2-3\nkubeReserved: {cpu: 500m, memory: 1Gi}\ncpuManagerReconcilePeriod: 4s',
+      ['--cpu-manager-policy-options=full-pcpus-only=true', '--feature-gates=DisableCPUQuotaWithExclusiveCPUs=false'],
+      {
+        exclusive: {
+          ...{ cpuPolicy: 'static', cpuOptions: { 'full-pcpus-only': 'true' }, gates: { alpha: false, beta: true } },
+          ...{ withoutQuota: false, reconcileMs: 4_000, reservedCpus: '0,2-3', memoryPolicy: 'None' },
+        },
+        // The named CPUs count instead of an amount.
+        reserved: { system: { cpu: '3' }, kube: { memory: '1Gi' } },
+      },
+    ],
+    [
+      'memoryManagerPolicy: Static\nreservedMemory: [{numaNode: 1, limits: {memory: 1Gi}}]',
+      [],
+      { exclusive: { memoryPolicy: 'Static', reservedMemory: [{ numaNode: 1, limits: { memory: 1_073_741_824 } }] } },
+    ],
     ['userNamespaces: {idsPerPod: 131072}', [], { userNamespaces: { idsPerPod: 131_072 } }],
     [
       'clusterDNS: [10.96.0.10]\nclusterDomain: cluster.local\nresolvConf: ""',

@@ -1,0 +1,2 @@
+export { ExclusiveStateError } from './exclusive-state-error.ts';
+export { ExclusiveState } from './exclusive-state.ts';

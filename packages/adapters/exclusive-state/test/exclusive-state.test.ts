@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ExclusiveState, ExclusiveStateError } from '../src/index.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'exclusive-state-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const policies = { cpu: 'static', memory: 'Static' };
+const table = { total: 8, systemReserved: 2, allocatable: 6, reserved: 3, free: 3 };
+const ledger = {
+  shared: [0, 3],
+  cpus: { p: { c: [1, 2] } },
+  nodes: { 0: { numberOfAssignments: 1, memoryMap: { memory: table }, cells: [0] } },
+  memory: { p: { c: [{ numaAffinity: [0], type: 'memory', size: 3 }] } },
+};
+
+test('what was written is read again, and a write that was cut off is none', async () => {
+  const state = new ExclusiveState(folder, policies);
+  expect(await state.read()).toEqual({});
+  await state.writeCpus({ ...ledger, cpus: {}, shared: [0, 1, 2, 3] });
+  await state.writeCpus(ledger);
+  await state.writeMemory(ledger);
+  await writeFile(join(folder, 'cpu_manager_state.new'), '{"policyName":');
+  expect(await new ExclusiveState(folder, policies).read()).toEqual(ledger);
+  await state.writeCpus({ ...ledger, cpus: {}, shared: [0, 1, 2, 3] });
+  expect((await readdir(folder)).toSorted()).toEqual(['cpu_manager_state', 'memory_manager_state']);
+  const text = await readFile(join(folder, 'cpu_manager_state'), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ policyName: 'static', defaultCpuSet: '0-3' });
+});
+
+test('a file of another policy is refused in the reference’s words, which name it', async () => {
+  const path = join(folder, 'cpu_manager_state');
+  await new ExclusiveState(folder, policies).writeCpus(ledger);
+  const refused = new ExclusiveState(folder, { cpu: 'none', memory: 'None' }).read();
+  const why = 'configured policy "none" differs from state checkpoint policy "static"';
+  const message = `could not restore state from checkpoint: ${why}, please drain this node and delete the CPU manager checkpoint file "${path}" before restarting Kubelet`;
+  await expect(refused).rejects.toEqual(new ExclusiveStateError('bad-cpu-state', message));
+});
+
+test.each(['cpu', 'memory'])('a damaged file of the %s manager is refused', async (kind) => {
+  const state = new ExclusiveState(folder, policies);
+  await state.writeCpus(ledger);
+  await state.writeMemory(ledger);
+  const path = join(folder, `${kind}_manager_state`);
+  await writeFile(path, (await readFile(path, 'utf8')).replace('static"', 'static" ').replace('"c"', '"d"'));
+  await expect(state.read()).rejects.toThrow('checkpoint is corrupted');
+});

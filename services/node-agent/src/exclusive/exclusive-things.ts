@@ -1,0 +1,177 @@
+import type { Cause, FactOwner } from '@kubus/bus';
+import type { CpuPool } from '@kubus/contracts';
+import {
+  type ExclusiveSetup,
+  type Ledger,
+  type PodRequest,
+  admitted,
+  cpuSet,
+  cpuSetText,
+  emptyLedger,
+  exclusiveSetup,
+  ledgerProblem,
+  withoutEndedMemory,
+  withoutPod,
+} from '@kubus/exclusive';
+import { ExclusiveState, ExclusiveStateError } from '@kubus/exclusive-state';
+import { Lanes } from '@kubus/flow';
+import { readMachine } from '@kubus/machine-topology';
+import { KubusError, type Logger, toError } from '@kubus/ports';
+import { ConfigError, type NodeConfig } from '@kubus/service-kit';
+import { ExclusiveMetrics } from './exclusive-metrics.ts';
+import { exclusiveSettings } from './exclusive-settings.ts';
+
+/** All changes of the ledger are in one lane. */
+const LEDGER = 'ledger';
+
+/** What a container has for itself, as lists of cpuset(7); a missing field: nothing of it. */
+export interface Cpuset {
+  readonly cpus?: string;
+  readonly mems?: string;
+}
+
+export interface ExclusiveThingsOptions {
+  readonly config: Pick<NodeConfig, 'devices' | 'exclusive' | 'node' | 'pods' | 'reserved'>;
+  readonly pool: FactOwner<CpuPool>;
+  readonly logger: Logger;
+  /** The kubelet's root folder, which exists. */
+  readonly root: string;
+  /** `/sys`, or a folder like it. */
+  readonly sys: string;
+}
+
+/**
+ * The node's ledger of CPUs and memory that containers have for themselves. It is on the disk before anybody is told of a change, in the
+ * reference kubelet's checkpoints.
+ */
+export class ExclusiveThings {
+  readonly metrics: ExclusiveMetrics;
+  readonly #options: ExclusiveThingsOptions;
+  readonly #setup: ExclusiveSetup;
+  readonly #state: ExclusiveState;
+  readonly #lanes = new Lanes();
+  #ledger: Ledger;
+
+  /**
+   * Reads the checkpoints. Undefined: neither manager has a policy, so that no container has anything for itself.
+   *
+   * @throws ConfigError in the reference's words when its kubelet would not start with this configuration on this machine, or with the
+   *   checkpoints of before
+   */
+  static async start(options: ExclusiveThingsOptions): Promise<ExclusiveThings | undefined> {
+    const { config, root, pool } = options;
+    const { cpuPolicy: cpu, memoryPolicy: memory, cpuOptions } = config.exclusive;
+    const state = new ExclusiveState(root, { cpu, memory });
+    const had = await state.read().catch((error: unknown) => {
+      if (error instanceof ExclusiveStateError) throw new ConfigError('bad-config', error.message, { cause: error });
+      throw error;
+    });
+    if (cpu === 'none' && memory === 'None' && Object.keys(cpuOptions).length === 0) {
+      pool.complete();
+      return undefined;
+    }
+    const { machine } = await readMachine(options.sys);
+    const setup = exclusiveSetup(machine, exclusiveSettings(config));
+    if ('problem' in setup) throw new ConfigError('bad-config', setup.problem);
+    const ledger = { ...emptyLedger(setup), ...used(had) };
+    const problem = ledgerProblem(setup, ledger);
+    if (problem !== undefined) throw new ConfigError('bad-config', problem);
+    const things = new ExclusiveThings(options, { setup, state, ledger });
+    await things.#write(ledger, undefined);
+    things.#publish([]);
+    pool.complete();
+    return things;
+  }
+
+  private constructor(
+    options: ExclusiveThingsOptions,
+    { setup, state, ledger }: { setup: ExclusiveSetup; state: ExclusiveState; ledger: Ledger },
+  ) {
+    this.#options = options;
+    this.#setup = setup;
+    this.#state = state;
+    this.#ledger = ledger;
+    this.metrics = new ExclusiveMetrics(setup, () => this.#ledger);
+  }
+
+  /** UIDs of the pods that have something for themselves. */
+  get uids(): readonly string[] {
+    const { cpus, memory } = this.#ledger;
+    return [...new Set([...Object.keys(cpus), ...Object.keys(memory)])];
+  }
+
+  /**
+   * Gives the pod's containers what they request, or leaves them what they have. `starting`: this one is about to be created.
+   *
+   * @throws KubusError with the reason and the message of the reference's refusal
+   */
+  admit(pod: PodRequest, starting: string | undefined, cause: Cause): Promise<void> {
+    return this.#lanes.run(LEDGER, async () => {
+      // The memory of init containers that have ended may have been given to other pods.
+      const isComplete = starting !== undefined && this.#hasAll(pod, starting);
+      const { ledger, refusal } = isComplete
+        ? { ledger: this.#ledger, refusal: undefined }
+        : admitted(this.#setup, this.#ledger, pod);
+      if (starting === undefined) this.metrics.asked(pod, refusal);
+      if (refusal !== undefined) throw new KubusError(refusal.reason, refusal.message);
+      await this.#change(starting === undefined ? ledger : withoutEndedMemory(ledger, pod, starting), [cause]);
+    });
+  }
+
+  /** What a container has for itself. */
+  of(uid: string, container: string): Cpuset | undefined {
+    const cpus = this.#ledger.cpus[uid]?.[container];
+    const blocks = this.#ledger.memory[uid]?.[container];
+    if (cpus === undefined && blocks === undefined) return undefined;
+    return {
+      ...(cpus !== undefined && { cpus: cpuSetText(cpus) }),
+      ...(blocks !== undefined && { mems: cpuSetText(cpuSet(blocks.flatMap(({ numaAffinity }) => numaAffinity))) }),
+    };
+  }
+
+  /** Frees what a pod has. If that cannot be written it stays the pod's, until the next attempt. */
+  async free(uid: string): Promise<void> {
+    try {
+      await this.#lanes.run(LEDGER, () => this.#change(withoutPod(this.#ledger, uid), []));
+    } catch (error) {
+      this.#options.logger.error({ podUid: uid, err: toError(error) }, 'cannot free the CPUs and the memory of a pod');
+    }
+  }
+
+  #hasAll({ uid, containers }: PodRequest, name: string): boolean {
+    const { cpu, memory } = this.#setup;
+    const wanted = containers.find((one) => one.name === name);
+    const { cpus, mems } = this.of(uid, name) ?? {};
+    const lacksCpus = cpu !== undefined && wanted !== undefined && wanted.cpus > 0 && cpus === undefined;
+    return !lacksCpus && (memory === undefined || wanted?.memory === undefined || mems !== undefined);
+  }
+
+  async #change(next: Ledger, causes: readonly Cause[]): Promise<void> {
+    const before = this.#ledger;
+    if (next === before) return;
+    await this.#write(next, before);
+    this.#ledger = next;
+    if (next.shared !== before.shared) this.#publish(causes);
+  }
+
+  /** Writes what has changed; all of it without a ledger of before. */
+  async #write(next: Ledger, before: Ledger | undefined): Promise<void> {
+    const { cpu, memory } = this.#setup;
+    const hasCpus = next.cpus !== before?.cpus || next.shared !== before.shared;
+    if (cpu !== undefined && hasCpus) await this.#state.writeCpus(next);
+    const hasMemory = next.memory !== before?.memory || next.nodes !== before.nodes;
+    if (memory !== undefined && hasMemory) await this.#state.writeMemory(next);
+  }
+
+  #publish(causes: readonly Cause[]): void {
+    const { config, pool } = this.#options;
+    if (this.#setup.cpu !== undefined) pool.put(config.node, { cpus: cpuSetText(this.#ledger.shared) }, { causes });
+  }
+}
+
+/** A checkpoint that has nothing at all is one of a manager that has not decided anything. */
+function used({ shared, cpus, nodes, memory }: Partial<Ledger>): Partial<Ledger> {
+  const hasCpus = cpus !== undefined && shared !== undefined && (shared.length > 0 || Object.keys(cpus).length > 0);
+  const hasMemory = nodes !== undefined && memory !== undefined && Object.keys(nodes).length > 0;
+  return { ...(hasCpus && { shared, cpus }), ...(hasMemory && { nodes, memory }) };
+}

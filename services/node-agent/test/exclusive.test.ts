@@ -1,0 +1,215 @@
+// CPUs and memory that containers have for themselves: real files, a described machine, and a bus in this process.
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Bus, CommandFailed, type FactOwner } from '@kubus/bus';
+import { LocalBroker, type LocalMember } from '@kubus/bus/testing';
+import {
+  type CpuPool,
+  type PodWorkerReport,
+  allocateDevices,
+  configuredSources,
+  cpuPool,
+  desiredPods,
+  podWork,
+  podWorker,
+} from '@kubus/contracts';
+import { silentLogger } from '@kubus/ports';
+import { ManualClock } from '@kubus/ports/testing';
+import { Metrics, type ServiceContext } from '@kubus/service-kit';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { DeviceService } from '../src/devices/device-service.ts';
+
+const GI = 1024 ** 3;
+
+let dir: string;
+let clock: ManualClock;
+let broker: LocalBroker;
+let asking: Bus;
+let workers: FactOwner<PodWorkerReport>;
+let pools: string[];
+let poolChanged: () => void;
+let life: { service: DeviceService; member: LocalMember; metrics: Metrics } | undefined;
+let epoch: number;
+
+beforeEach(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'kubus-exclusive-')));
+  clock = new ManualClock(Date.UTC(2030, 0, 1));
+  broker = new LocalBroker('node0');
+  [epoch, life, pools] = [0, undefined, []];
+  poolChanged = () => undefined;
+  asking = broker.join('sync-loop', clock).bus;
+  asking.owner(podWork);
+  const worker = broker.join('pod-workers', clock).bus;
+  workers = worker.owner(podWorker);
+  worker.reader(cpuPool, {
+    changed: ({ value }: { value: CpuPool }) => {
+      pools.push(value.cpus);
+      poolChanged();
+    },
+  });
+  const sources = broker.join('config-sources', clock).bus;
+  sources.owner(configuredSources).put('sources', { sources: ['file'] });
+  sources.owner(desiredPods.file).complete();
+  // Two NUMA nodes with two cores each, of 4 GiB.
+  for (const [name, text] of Object.entries({
+    'cpu/online': '0-3',
+    ...Object.fromEntries([0, 1, 2, 3].map((id) => [`cpu/cpu${id}/topology/thread_siblings_list`, String(id)])),
+    'node/online': '0-1',
+    ...{ 'node/node0/cpulist': '0-1', 'node/node0/distance': '10 20' },
+    ...{ 'node/node1/cpulist': '2-3', 'node/node1/distance': '20 10' },
+    'node/node0/meminfo': `Node 0 MemTotal: ${(4 * GI) / 1024} kB`,
+    'node/node1/meminfo': `Node 1 MemTotal: ${(4 * GI) / 1024} kB`,
+  })) {
+    const path = join(dir, 'sys/devices/system', name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, `${text}\n`);
+  }
+});
+afterEach(async () => {
+  await stop();
+  rmSync(dir, { recursive: true });
+});
+
+interface Policies {
+  readonly cpuPolicy?: string;
+  readonly memoryPolicy?: string;
+  readonly topologyPolicy?: string;
+  readonly cpuOptions?: Readonly<Record<string, string>>;
+}
+
+/** Starts the service, or its next process. */
+async function start({ topologyPolicy = 'none', ...policies }: Policies = {}): Promise<void> {
+  epoch += 1;
+  const member = broker.join('node-agent', clock, epoch);
+  const metrics = new Metrics({});
+  const exclusive = {
+    ...{ cpuPolicy: 'static', memoryPolicy: 'None', cpuOptions: {}, gates: { alpha: false, beta: true } },
+    ...{ withoutQuota: true, reconcileMs: 10_000, reservedCpus: '0', ...policies },
+    reservedMemory: [{ numaNode: 0, limits: { memory: GI } }],
+  };
+  const context = {
+    config: {
+      ...{ node: 'node0', pods: { root: join(dir, 'root'), max: 110 }, exclusive },
+      devices: { topologyPolicy, topologyScope: 'container' },
+      reserved: { system: { cpu: '1', memory: String(GI) }, kube: {}, evictionHard: {} },
+    },
+    ...{ bus: member.bus, clock, logger: silentLogger, metrics, stateDir: join(dir, 'state') },
+  } as unknown as ServiceContext;
+  const service = await DeviceService.start(context, () => undefined, join(dir, 'sys')).catch((error: unknown) => {
+    member.leave();
+    throw error;
+  });
+  life = { service, member, metrics };
+}
+
+async function stop(): Promise<void> {
+  life?.member.leave();
+  await life?.service.stop();
+  life = undefined;
+}
+
+interface Wanted {
+  readonly cpus?: number;
+  /** GiB. */
+  readonly memory?: number;
+  readonly kind?: 'init' | 'app';
+}
+
+/** Asks for a pod's containers; returns what each has. */
+async function ask(uid: string, wanted: Readonly<Record<string, Wanted>>, starting?: string) {
+  const exclusive = Object.entries(wanted).map(([name, { cpus = 0, memory, kind = 'app' }]) => ({
+    ...{ name, kind, cpus },
+    ...(memory !== undefined && { memory: { memory: memory * GI } }),
+  }));
+  const ref = { uid, name: uid, namespace: 'default' };
+  const request = { ref, requests: [], exclusive, ...(starting !== undefined && { starting }) };
+  const { containers } = (await asking.call(allocateDevices, uid, request)).result;
+  return Object.fromEntries(Object.entries(containers).map(([name, { cpuset }]) => [name, cpuset]));
+}
+
+/** Reason and message with which the pod is refused. */
+async function refusal(uid: string, wanted: Readonly<Record<string, Wanted>>) {
+  const error: unknown = await ask(uid, wanted).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CommandFailed);
+  const { code, message } = error as CommandFailed;
+  return [code, message];
+}
+
+/** A checkpoint as it is on the disk. */
+function onDisk(name: 'cpu' | 'memory') {
+  return JSON.parse(readFileSync(join(dir, `root/${name}_manager_state`), 'utf8')) as Record<string, unknown>;
+}
+
+/** The pod's worker has ended it; resolves when its CPUs are free. */
+async function end(uid: string): Promise<void> {
+  const ref = { uid, name: uid, namespace: 'default' };
+  const freed = new Promise<void>((resolve) => (poolChanged = resolve));
+  workers.put(uid, { ref, state: 'terminated', since: '2030-01-01T00:00:00Z' }, { pod: uid });
+  await freed;
+}
+
+describe('CPUs of their own', () => {
+  test('are on the disk with the answer, kept by a restarted service, and free when the pod has ended', async () => {
+    await start();
+    expect(await ask('a', { main: { cpus: 2 } })).toEqual({ main: { cpus: '2-3' } });
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0-1', entries: { a: { main: '2-3' } } });
+    await stop();
+    await start();
+    expect(await ask('a', { main: { cpus: 2 } }, 'main')).toEqual({ main: { cpus: '2-3' } });
+    expect(await ask('b', { main: { cpus: 1 } })).toEqual({ main: { cpus: '1' } });
+    expect(pools).toEqual(['0-3', '0-1', '0-1', '0']);
+    await end('a');
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0,2-3', entries: { b: { main: '1' } } });
+    expect(await ask('c', { main: { cpus: 2 } })).toEqual({ main: { cpus: '2-3' } });
+  });
+
+  test('are refused with the reference’s reasons, and then nobody has them', async () => {
+    await start();
+    expect(await refusal('a', { one: { cpus: 2 }, two: { cpus: 2 } })).toEqual([
+      'UnexpectedAdmissionError',
+      'Allocate failed due to not enough cpus available to satisfy request: requested=2, available=1, which is unexpected',
+    ]);
+    expect(onDisk('cpu')).toMatchObject({ defaultCpuSet: '0-3' });
+    const { text } = await (life as unknown as { metrics: Metrics }).metrics.write();
+    expect(text).toContain('kubelet_cpu_manager_pinning_requests_total 2');
+    expect(text).toContain('kubelet_cpu_manager_pinning_errors_total 1');
+    expect(text).toContain('kubelet_cpu_manager_shared_pool_size_millicores 3000');
+  });
+
+  test('that no NUMA node has alone are refused by single-numa-node', async () => {
+    await start({ topologyPolicy: 'single-numa-node' });
+    expect(await refusal('a', { main: { cpus: 3 } })).toEqual([
+      'TopologyAffinityError',
+      'Resources cannot be allocated with Topology locality',
+    ]);
+  });
+});
+
+test('memory is of NUMA nodes, and that of an ended init container is free for other pods while the pod runs on', async () => {
+  await start({ memoryPolicy: 'Static' });
+  const pod = { first: { memory: 2, kind: 'init' }, main: { memory: 1, cpus: 1 } } as const;
+  expect(await ask('a', pod)).toEqual({ first: { mems: '0' }, main: { cpus: '1', mems: '0' } });
+  await ask('a', pod, 'main');
+  expect(await ask('b', { main: { memory: 2 } })).toEqual({ main: { mems: '0' } });
+  expect(await ask('c', { main: { memory: 4 } })).toEqual({ main: { mems: '1' } });
+  // No memory is left for the init container, which does not run again.
+  expect(await ask('a', pod, 'main')).toEqual({ main: { cpus: '1', mems: '0' } });
+});
+
+test('another policy is refused while the checkpoint of the old one is there', async () => {
+  await start();
+  await stop();
+  const why =
+    'could not restore state from checkpoint: configured policy "none" differs from state checkpoint policy "static"';
+  await expect(start({ cpuPolicy: 'none' })).rejects.toThrow(why);
+  rmSync(join(dir, 'root/cpu_manager_state'));
+  await start({ cpuPolicy: 'none' });
+  expect(await ask('a', { main: { cpus: 1 } })).toEqual({});
+  expect(pools).toEqual(['0-3']);
+});
+
+test('options that do not go together are refused at the start', async () => {
+  const cpuOptions = { 'full-pcpus-only': 'maybe' };
+  await expect(start({ cpuOptions })).rejects.toThrow('bad value for option "full-pcpus-only"');
+});
