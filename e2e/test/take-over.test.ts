@@ -25,7 +25,7 @@ const pods = Object.entries(reference.pods);
 /** State files of the reference, which must not change. */
 const STATE = {
   cpu_manager_state: '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
-  memory_manager_state: '{"policyName":"None","machineState":{},"checksum":1}',
+  memory_manager_state: '{"policyName":"None","machineState":{},"checksum":4236770233}',
   allocated_pods_state: '{"data":"{\\"entries\\":{}}","checksum":1}',
   actuated_pods_state: '{"data":"{\\"entries\\":{}}","checksum":1}',
 };
