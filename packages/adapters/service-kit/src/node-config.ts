@@ -288,15 +288,9 @@ export const nodeConfigSchema = z.strictObject({
       topologyPolicy: z.enum(['none', 'best-effort', 'restricted', 'single-numa-node']).default('none'),
       /** Whether devices are aligned for each container, or for the whole pod (topologyManagerScope). */
       topologyScope: z.enum(['container', 'pod']).default('container'),
-      /**
-       * Of sets with the same number of NUMA nodes the closest is preferred (topologyManagerPolicyOptions,
-       * prefer-closest-numa-nodes).
-       */
+      /** Of sets with the same number of NUMA nodes the closest is preferred (topologyManagerPolicyOptions, prefer-closest-numa-nodes). */
       preferClosestNodes: z.boolean().optional(),
-      /**
-       * Maximum number of NUMA nodes for any policy but `none` (topologyManagerPolicyOptions, max-allowable-numa-nodes).
-       * Default: 8.
-       */
+      /** Maximum number of NUMA nodes for any policy but `none` (topologyManagerPolicyOptions, max-allowable-numa-nodes). Default: 8. */
       mostNodes: z.int().min(8).optional(),
     })
     .prefault({}),
