@@ -213,3 +213,17 @@ test('options that do not go together are refused at the start', async () => {
   const cpuOptions = { 'full-pcpus-only': 'maybe' };
   await expect(start({ cpuOptions })).rejects.toThrow('bad value for option "full-pcpus-only"');
 });
+
+test('checkpoints of the reference’s policies none and None are accepted, and stay as they are', async () => {
+  const files = {
+    cpu_manager_state: '{"policyName":"none","defaultCpuSet":"","checksum":1353318690}',
+    memory_manager_state: '{"policyName":"None","machineState":{},"checksum":4236770233}',
+  };
+  mkdirSync(join(dir, 'root'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'root', name), text);
+  await start({ cpuPolicy: 'none' });
+  expect(await ask('a', { main: { cpus: 1 } })).toEqual({});
+  for (const [name, text] of Object.entries(files)) {
+    expect(readFileSync(join(dir, 'root', name), 'utf8')).toBe(text);
+  }
+});
