@@ -7,10 +7,10 @@ const LIMIT = 10_000;
 
 /** A schedule that is known to find a mutation. It is tried first: the search takes minutes. */
 const known: Readonly<Record<string, number>> = {
-  'without the fence': 11,
-  'without the deduplication': 4,
+  'without the fence': 14,
+  'without the deduplication': 5,
   'without the order of direct delivery': 2,
-  'without the completion mark': 1307,
+  'without the completion mark': 2292,
 };
 
 describe('the simulation detects a removed safeguard', () => {
