@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { chown, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -144,7 +144,10 @@ export class CsiVolumes {
       devices: Object.fromEntries(this.#devices),
       known: [...this.#known],
     };
-    writeFileSync(join(this.#folder, 'books.json'), JSON.stringify(books));
+    // The driver may be killed while it writes.
+    const path = join(this.#folder, 'books.json');
+    writeFileSync(`${path}.new`, JSON.stringify(books));
+    renameSync(`${path}.new`, path);
   }
 }
 
