@@ -5,9 +5,7 @@ import {
   parseCpuCheckpoint,
   parseMemoryCheckpoint,
 } from '@kubus/exclusive';
-import { createRegular, readRegular } from '@kubus/filesystem';
-import { ignoring } from '@kubus/ports';
-import { open, rename, unlink } from 'node:fs/promises';
+import { readRegular, replaceRegular } from '@kubus/filesystem';
 import { join } from 'node:path';
 import { ExclusiveStateError } from './exclusive-state-error.ts';
 
@@ -68,24 +66,8 @@ export class ExclusiveState {
     return (await readRegular(join(this.#folder, name), { limit: LARGEST }))?.toString();
   }
 
-  async #write(name: string, text: string): Promise<void> {
-    const path = join(this.#folder, name);
-    const unfinished = `${path}.new`;
-    await ignoring('ENOENT', unlink(unfinished));
-    const file = await createRegular(unfinished, 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, path);
-    const folder = await open(this.#folder);
-    try {
-      await folder.sync();
-    } finally {
-      await folder.close();
-    }
+  #write(name: string, text: string): Promise<void> {
+    return replaceRegular(join(this.#folder, name), text, 0o600, { durable: true });
   }
 }
 

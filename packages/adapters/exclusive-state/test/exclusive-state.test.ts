@@ -26,7 +26,7 @@ test('what was written is read again, and a write that was cut off is none', asy
   await state.writeCpus({ ...ledger, cpus: {}, shared: [0, 1, 2, 3] });
   await state.writeCpus(ledger);
   await state.writeMemory(ledger);
-  await writeFile(join(folder, 'cpu_manager_state.new'), '{"policyName":');
+  await writeFile(join(folder, 'cpu_manager_state.part'), '{"policyName":');
   expect(await new ExclusiveState(folder, policies).read()).toEqual(ledger);
   await state.writeCpus({ ...ledger, cpus: {}, shared: [0, 1, 2, 3] });
   expect((await readdir(folder)).toSorted()).toEqual(['cpu_manager_state', 'memory_manager_state']);

@@ -2,6 +2,7 @@
 import { KubusError, hasErrno } from '@kubus/ports';
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Held } from './held.ts';
 
 /** Thrown when a path that a container can influence is anything but a regular file: a link, a pipe, a device, a folder. */
@@ -47,17 +48,34 @@ export async function createRegular(path: string, mode: number): Promise<FileHan
   }
 }
 
-/** Replaces a file, or anything else of its name but a folder, so that readers see the old content or the new one. */
-export async function replaceRegular(path: string, content: string, mode: number): Promise<void> {
+/**
+ * Replaces a file, or anything else of its name but a folder, so that readers see the old content or the new one.
+ *
+ * @param options `durable`: resolves when it is on the disk, also if the machine then loses its power. Default: false.
+ */
+export async function replaceRegular(
+  path: string,
+  content: string,
+  mode: number,
+  options: { readonly durable?: boolean } = {},
+): Promise<void> {
   const part = `${path}.part`;
   await rm(part, { force: true });
   const file = await createRegular(part, mode);
   try {
     await file.writeFile(content);
+    if (options.durable === true) await file.sync();
   } finally {
     await file.close();
   }
   await rename(part, path);
+  if (options.durable !== true) return;
+  const folder = await open(dirname(path));
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 /**
