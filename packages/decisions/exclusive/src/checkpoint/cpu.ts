@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { cpuSetText, parseCpuSet } from '../cpu-set.ts';
 import type { Ledger } from '../ledger.ts';
 import { checksum, mapText, sortedMap } from './checksum.ts';
-import { type CheckpointProblem, parsedCheckpoint } from './parse.ts';
+import { type CheckpointProblem, acceptedCheckpoint } from './parse.ts';
 
 const file = z.object({
   policyName: z.string(),
@@ -23,24 +23,19 @@ export function cpuCheckpoint(policyName: string, { shared, cpus }: CpuLedger): 
   return JSON.stringify({ ...written, checksum: checksum(textOf(content, '')) });
 }
 
+const kind = {
+  schema: file,
+  manager: 'CPU',
+  prefix: '',
+  sums: (content: CpuFile) => [checksum(textOf(content, '')), checksum(textOf(content, 'V2'))],
+};
+
 /** What a checkpoint has, or why the reference kubelet does not start with it. `path` is named in the problem. */
 export function parseCpuCheckpoint(
   text: string,
-  { policyName, path }: { readonly policyName: string; readonly path: string },
+  expected: { readonly policyName: string; readonly path: string },
 ): CpuLedger | CheckpointProblem {
-  const refused = (problem: string): CheckpointProblem => ({
-    problem: `could not restore state from checkpoint: ${problem}, please drain this node and delete the CPU manager checkpoint file ${JSON.stringify(path)} before restarting Kubelet`,
-  });
-  const found = parsedCheckpoint(file, text);
-  if ('problem' in found) return refused(found.problem);
-  const sums = [0, checksum(textOf(found, '')), checksum(textOf(found, 'V2'))];
-  if (!sums.includes(found.checksum)) return refused('checkpoint is corrupted');
-  if (found.policyName !== policyName) {
-    const names = `${JSON.stringify(policyName)} differs from state checkpoint policy ${JSON.stringify(found.policyName)}`;
-    return refused(`configured policy ${names}`);
-  }
-  const ledger = ledgerOf(found);
-  return 'problem' in ledger ? refused(ledger.problem) : ledger;
+  return acceptedCheckpoint(kind, { text, ...expected }, ledgerOf);
 }
 
 /** As the reference kubelet's structure looks as text; `version` is a part of its name in some of its versions. */

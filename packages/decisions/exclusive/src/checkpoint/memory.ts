@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Block, Ledger, MemoryTable, NodeMemory } from '../ledger.ts';
 import { checksum, mapText, sortedMap } from './checksum.ts';
-import { type CheckpointProblem, parsedCheckpoint } from './parse.ts';
+import { type CheckpointProblem, acceptedCheckpoint } from './parse.ts';
 
 const bytes = z.int().nonnegative();
 const nodes = z.array(z.int().nonnegative()).max(64);
@@ -49,23 +49,22 @@ export function memoryCheckpoint(policyName: string, { nodes: machine, memory }:
   return JSON.stringify({ policyName, machineState, ...(!isEmpty && { entries }), checksum: sum });
 }
 
+const kind = {
+  schema: file,
+  manager: 'memory',
+  prefix: '[memorymanager] ',
+  sums: (content: MemoryFile) => [checksum(textOf(content, '')), checksum(textOf(content, 'V1'))],
+};
+
 /** What a checkpoint has, or why the reference kubelet does not start with it. `path` is named in the problem. */
 export function parseMemoryCheckpoint(
   text: string,
-  { policyName, path }: { readonly policyName: string; readonly path: string },
+  expected: { readonly policyName: string; readonly path: string },
 ): MemoryLedger | CheckpointProblem {
-  const refused = (problem: string): CheckpointProblem => ({
-    problem: `could not restore state from checkpoint: ${problem}, please drain this node and delete the memory manager checkpoint file ${JSON.stringify(path)} before restarting Kubelet`,
-  });
-  const found = parsedCheckpoint(file, text);
-  if ('problem' in found) return refused(found.problem);
-  const sums = [0, checksum(textOf(found, '')), checksum(textOf(found, 'V1'))];
-  if (!sums.includes(found.checksum)) return refused('checkpoint is corrupted');
-  if (found.policyName !== policyName) {
-    const names = `${JSON.stringify(policyName)} differs from state checkpoint policy ${JSON.stringify(found.policyName)}`;
-    return refused(`[memorymanager] configured policy ${names}`);
-  }
-  return { nodes: found.machineState, memory: found.entries };
+  return acceptedCheckpoint(kind, { text, ...expected }, ({ machineState, entries }) => ({
+    nodes: machineState,
+    memory: entries,
+  }));
 }
 
 interface Content {
