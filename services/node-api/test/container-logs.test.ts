@@ -9,6 +9,7 @@ import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'no
 import type { IncomingMessage } from 'node:http';
 import { open as openFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ApiNode, open, podNamed, runOf } from './api-node.ts';
 import { begin, get } from './client.ts';
@@ -203,6 +204,23 @@ describe('a followed log', () => {
     node.runs(pod, [runOf('now', log, 'exited')]);
     expect(await rest(response)).toBe('last\n');
     expect((await logEvents())[1]).toMatchObject({ what: 'ended', bytes: 19 });
+  });
+
+  test('goes on for a container that is still shown as created', async () => {
+    writeFileSync(log, line(1, 'one'));
+    node.runs(pod, [runOf('now', log, 'created')]);
+    node.status(pod, statusOf({ running: {} }));
+    await present(400);
+    const response = await follow();
+    await until(response, 'one\n');
+    // Another fact arrives, which is no end either; a log that counts as complete ends after 100 ms without a line.
+    node.runs(pod, [runOf('now', log, 'unknown')]);
+    await delay(300);
+    node.runs(pod, [runOf('now', log)]);
+    appendFileSync(log, line(2, 'two'));
+    await until(response, 'two\n');
+    node.runs(pod, [runOf('now', log, 'exited')]);
+    expect(await rest(response)).toBe('');
   });
 
   test('ends when the runtime no longer has the container', async () => {

@@ -146,7 +146,9 @@ export class ContainerLogs {
   async #follow({ ref, id, path }: ChosenLog, view: LogView, stop: AbortSignal): Promise<void> {
     const ended = new AbortController();
     const look = () => {
-      if (this.#facts.run(ref.uid, id)?.state !== 'running') ended.abort();
+      const state = this.#facts.run(ref.uid, id)?.state;
+      // A container that was just started may still be shown as created: its pod's status can arrive first.
+      if (state === undefined || state === 'exited') ended.abort();
     };
     const forget = this.#facts.onRuntimeChange(ref.uid, look);
     try {
