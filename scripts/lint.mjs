@@ -53,7 +53,7 @@ function diagnosticsOf(output) {
   }
 }
 
-/** Runs a program of the workspace. What it prints is printed, unless told otherwise, and returned. */
+/** Runs a program of the workspace. What it prints is printed, unless asked otherwise, and returned. */
 async function run(program, args, { isPrinted = true } = {}) {
   const { promise, resolve: end, reject } = Promise.withResolvers();
   const child = spawn(join(root, 'node_modules/.bin', program), args, {

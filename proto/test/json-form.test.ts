@@ -148,7 +148,7 @@ describe('enums', () => {
     expect(MountSchema.safeParse({ propagation: 1 }).success).toBe(false);
   });
 
-  it('of a newer runtime are told apart from known ones', () => {
+  it('of a newer runtime are distinguished from known ones', () => {
     // ContainerStatusResponse.status (1) holding ContainerStatus.state (3) = 9, which has no name.
     const { status } = criCodecs.ContainerStatus.decodeResponse(Uint8Array.of(0x0a, 0x02, 0x18, 0x09));
     expect(status?.state).toBe('UNRECOGNIZED');

@@ -77,10 +77,10 @@ test.each([
   await mkdir(manifests);
   await writeFile(join(manifests, 'f'), 'a');
   const folder = folderAt(manifests);
-  let told: () => void = () => undefined;
-  const tell = () => new Promise<void>((resolve) => (told = resolve));
+  let notified: () => void = () => undefined;
+  const tell = () => new Promise<void>((resolve) => (notified = resolve));
   const watched = tell();
-  cleanUp.push(folder.onChange(() => told()));
+  cleanUp.push(folder.onChange(() => notified()));
   await watched;
   await folder.read();
   changes[change]?.(join(manifests, 'f'));
@@ -103,12 +103,12 @@ test.each([
  */
 function follow(path: string): (expected: readonly string[]) => Promise<void> {
   const folder = folderAt(path);
-  let told = 0;
+  let notified = 0;
   let seen = 0;
   let wake: () => void = () => undefined;
   cleanUp.push(
     folder.onChange(() => {
-      told++;
+      notified++;
       wake();
     }),
   );
@@ -116,9 +116,9 @@ function follow(path: string): (expected: readonly string[]) => Promise<void> {
     for (;;) {
       await new Promise<void>((resolve) => {
         wake = resolve;
-        if (told > seen) resolve();
+        if (notified > seen) resolve();
       });
-      seen = told;
+      seen = notified;
       if (JSON.stringify(summary(await folder.read())) === JSON.stringify(expected)) return;
     }
   };

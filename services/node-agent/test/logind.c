@@ -1,5 +1,5 @@
 /*
- * logind SOCKET CONFIG: a logind, and a systemd as far as it is told to reload logind, on the bus at SOCKET, for tests. It speaks D-Bus
+ * logind SOCKET CONFIG: a logind, and a systemd as far as it is asked to reload logind, on the bus at SOCKET, for tests. It speaks D-Bus
  * itself, with no library. SIGUSR1 begins a shutdown, SIGUSR2 cancels it. A reload reads InhibitDelayMaxSec from the file CONFIG. Prints:
  * `ready`, `inhibited`, `released`, `reloaded`.
  */

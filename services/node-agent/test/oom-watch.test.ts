@@ -42,10 +42,10 @@ test('a kill for lack of memory of the machine is an event of the node, unless i
   records = [last];
   await clock.advance(5_000);
   await settled();
-  const told = broker.said.flatMap(({ headers, data }) =>
+  const reported = broker.said.flatMap(({ headers, data }) =>
     Object.values(headers).includes('node.event.recorded/1') ? [JSON.parse(data) as NodeEvent] : [],
   );
-  expect(told).toMatchObject([
+  expect(reported).toMatchObject([
     { type: 'Warning', reason: 'SystemOOM', message: 'System OOM encountered, victim process: t, pid: 7' },
   ]);
   watch.stop();

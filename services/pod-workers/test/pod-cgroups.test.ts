@@ -153,11 +153,11 @@ describe('what is enforced at the start', () => {
 
   test('is that of all pods, and of the cgroups of the system', async () => {
     for (const mount of await cgroupHierarchies()) mkdirSync(join(mount, root, 'system'), { recursive: true });
-    const told = await reports(
+    const reported = await reports(
       { enforce: ['pods', 'system-reserved-compressible'], systemCgroup: `${root}/system` },
       2,
     );
-    expect(told.sort()).toEqual([
+    expect(reported.sort()).toEqual([
       'Normal NodeAllocatableEnforced: Updated Node Allocatable limit across pods',
       `Normal NodeAllocatableEnforced: Updated limits on system reserved cgroup ${root}/system`,
     ]);
@@ -167,12 +167,12 @@ describe('what is enforced at the start', () => {
 
   test('is tried again each minute', async () => {
     const missing = { enforce: ['kube-reserved'] as const, kubeCgroup: `${root}/none` };
-    const told = await reports({ ...missing }, 3, async (all) => {
+    const reported = await reports({ ...missing }, 3, async (all) => {
       while (all.length < 2) await new Promise((resolve) => setImmediate(resolve));
       for (const mount of await cgroupHierarchies()) mkdirSync(join(mount, root, 'none'), { recursive: true });
       await clock.advance(MINUTE);
     });
-    expect(told.filter((line) => !line.includes('across pods'))).toEqual([
+    expect(reported.filter((line) => !line.includes('across pods'))).toEqual([
       expect.stringContaining(
         `Warning FailedNodeAllocatableEnforcement: Failed to enforce Kube Reserved Cgroup Limits on "${root}/none": `,
       ),

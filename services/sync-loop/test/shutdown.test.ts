@@ -31,7 +31,7 @@ test('pods end group by group, and the machine is let go when the last have had 
   const pods = [podOf('plain', 0), podOf('critical', 2_000_000_000)];
   const { loop } = await startLoop(broker, clock, pods, { shutdown: shutdownGroups });
   const kinds = () => ['plain', 'critical'].map((uid) => works.get(uid)?.work);
-  // The node agent has not told yet whether the machine is shutting down.
+  // The node agent has not published yet whether the machine is shutting down.
   expect([works.size, loop.ready]).toEqual([0, false]);
 
   shutdown.put(NODE, { active: false, since: SINCE });

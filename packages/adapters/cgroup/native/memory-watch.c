@@ -29,11 +29,11 @@ static int watch(int usage, int control, long long more) {
   ssize_t length = pread(usage, text, sizeof text - 1, 0);
   if (length < 0) return -1;
   text[length] = 0;
-  int told = eventfd(0, EFD_CLOEXEC);
-  if (told < 0) return -1;
-  length = snprintf(text, sizeof text, "%d %d %lld", told, usage, atoll(text) + more);
-  if (write(control, text, length) == length) return told;
-  close(told);
+  int notified = eventfd(0, EFD_CLOEXEC);
+  if (notified < 0) return -1;
+  length = snprintf(text, sizeof text, "%d %d %lld", notified, usage, atoll(text) + more);
+  if (write(control, text, length) == length) return notified;
+  close(notified);
   return -1;
 }
 
@@ -46,18 +46,18 @@ int main(int argc, char **argv) {
   int control = openat(folder, "cgroup.event_control", O_WRONLY | O_CLOEXEC);
   if (control < 0) return fail("cgroup.event_control");
 
-  int told = -1;
+  int notified = -1;
   size_t filled = 0;
   char line[32];
   for (;;) {
     /* A negative descriptor is passed over. */
-    struct pollfd polled[] = {{.fd = 0, .events = POLLIN}, {.fd = told, .events = POLLIN}};
+    struct pollfd polled[] = {{.fd = 0, .events = POLLIN}, {.fd = notified, .events = POLLIN}};
     if (poll(polled, 2, -1) < 0 && errno != EINTR) return fail("poll");
     if (polled[1].revents & POLLIN) {
       uint64_t times;
-      if (read(told, &times, sizeof times) != sizeof times || write(1, "\n", 1) != 1) return 0;
-      close(told);
-      told = -1;
+      if (read(notified, &times, sizeof times) != sizeof times || write(1, "\n", 1) != 1) return 0;
+      close(notified);
+      notified = -1;
     }
     if (!polled[0].revents) continue;
     char next;
@@ -69,8 +69,8 @@ int main(int argc, char **argv) {
     }
     line[filled] = 0;
     filled = 0;
-    if (told >= 0) close(told);
-    told = watch(usage, control, atoll(line));
-    if (told < 0) return fail("the watch");
+    if (notified >= 0) close(notified);
+    notified = watch(usage, control, atoll(line));
+    if (notified < 0) return fail("the watch");
   }
 }

@@ -47,27 +47,27 @@ ofV1('with cgroup v1', () => {
     };
   }
 
-  test('usage that grows by what was set is told once; after that nothing, until it is set again', async () => {
+  test('usage that grows by what was set is reported once; after that nothing, until it is set again', async () => {
     const failures: string[] = [];
-    let told = Promise.withResolvers<undefined>();
+    let reported = Promise.withResolvers<undefined>();
     let times = 0;
     const watch = new MemoryWatch({
       ...{ program, folder, failed: (message) => failures.push(message) },
       reached: () => {
         times += 1;
-        told.resolve(undefined);
+        reported.resolve(undefined);
       },
     });
     const MI = 2n ** 20n;
     watch.set(1_000n * MI);
     watch.set(20n * MI);
     const stopFirst = await taker(40);
-    await told.promise;
+    await reported.promise;
     expect(times).toBe(1);
-    told = Promise.withResolvers();
+    reported = Promise.withResolvers();
     watch.set(20n * MI);
     const stopSecond = await taker(40);
-    await told.promise;
+    await reported.promise;
     expect([times, failures]).toEqual([2, []]);
     watch.stop();
     await stopFirst();

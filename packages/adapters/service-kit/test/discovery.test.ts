@@ -30,12 +30,12 @@ test('an instance says who it is to command line programs only, and overwrites n
   answerDiscovery(launcher, { ...info, stats: () => ({ requests: 0, errors: 0 }) }, systemClock);
   await launcher.flush();
   const people = await connection('cli-0');
-  const told: string[] = [];
+  const published: string[] = [];
   const answered = Promise.withResolvers<undefined>();
   for (const subject of [`kubus.${NODE}.>`, '_INBOX.cli-0.>'])
     people.subscribe(subject, {
       callback: (_error, message) => {
-        told.push(message.subject);
+        published.push(message.subject);
         if (message.subject.endsWith('.last')) answered.resolve(undefined);
       },
     });
@@ -46,5 +46,5 @@ test('an instance says who it is to command line programs only, and overwrites n
   await answered.promise;
   await launcher.flush();
   await people.flush();
-  expect(told).toEqual([inbox]);
+  expect(published).toEqual([inbox]);
 });

@@ -35,7 +35,7 @@ const { ExecSync } = criCommands;
 
 const server = new TestNatsServer();
 const open: NatsConnection[] = [];
-/** What services were told, and believed. */
+/** What services received, and believed. */
 const believed: string[] = [];
 let streams: NatsConnection;
 

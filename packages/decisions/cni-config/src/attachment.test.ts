@@ -315,9 +315,9 @@ describe('advance', () => {
     ],
     ['CHECK of an attachment that does not exist fails', absent, [check(1)], [' | 1: 3'], 'absent'],
   ])('%s', (_, from, inputs, steps, phase) => {
-    const told = story(from, ...inputs);
-    expect(told.steps).toEqual(steps);
-    expect(told.state.phase).toBe(phase);
+    const outcome = story(from, ...inputs);
+    expect(outcome.steps).toEqual(steps);
+    expect(outcome.state.phase).toBe(phase);
   });
 
   test.each([

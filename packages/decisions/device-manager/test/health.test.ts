@@ -15,9 +15,9 @@ test('deviceHealth lists each container’s devices and their health, as far as 
     { name: 'two', resources: [{ resource: 'example.com/gpu', devices: [{ id: 'c' }] }] },
   ];
   const devices = [device('a', true), device('b', false), device('c', true), device('free', false)];
-  const told = deviceHealth({ containers }, (name) => (name === 'example.com/gpu' ? { devices } : undefined));
+  const health = deviceHealth({ containers }, (name) => (name === 'example.com/gpu' ? { devices } : undefined));
   const [Healthy, Unhealthy] = ['Healthy', 'Unhealthy'];
-  expect([...told]).toEqual([
+  expect([...health]).toEqual([
     [
       'one',
       [

@@ -40,7 +40,7 @@ test('of a disk, layers and logs count together, and a container without a reque
   });
 });
 
-test('a pod within its requests is told no more than what the node lacks', () => {
+test('a pod within its requests is named no more than what the node lacks', () => {
   const pod = candidate('web', { request: { memory: '64Mi' }, memory: 64 * MI });
   expect(pressureFailure('memory', pod, met)).toMatchObject({
     message: 'The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ',

@@ -99,19 +99,19 @@ describe('resources in the status', () => {
   test('include devices with their health, and keep them when they are not reported any more', () => {
     const one = pod({ initContainers: [{ name: 'init' }], containers: [{ name: 'c' }, { name: 'other' }] });
     const health = [{ name: 'example.com/device', resources: [{ resourceID: 'a', health: 'Unhealthy' }] }];
-    const told = status({
+    const reported = status({
       pod: one,
       devices: new Map([
         ['c', health],
         ['init', health],
       ]),
     });
-    expect(told.containerStatuses?.map(({ allocatedResourcesStatus }) => allocatedResourcesStatus)).toEqual([
+    expect(reported.containerStatuses?.map(({ allocatedResourcesStatus }) => allocatedResourcesStatus)).toEqual([
       health,
       undefined,
     ]);
-    expect(told.initContainerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
-    const later = status({ pod: one, previous: told });
+    expect(reported.initContainerStatuses?.[0]).not.toHaveProperty('allocatedResourcesStatus');
+    const later = status({ pod: one, previous: reported });
     expect(later.containerStatuses?.[0]?.allocatedResourcesStatus).toEqual(health);
   });
 

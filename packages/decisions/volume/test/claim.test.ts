@@ -244,9 +244,9 @@ describe('a volume of a CSI driver', () => {
 
   test('is mounted as its CSIDriver specifies', () => {
     const tokenRequests = [{ audience: 'vault', expirationSeconds: 600 }];
-    const told = { ...driver, podInfoOnMount: true, requiresRepublish: true, tokenRequests };
+    const configured = { ...driver, podInfoOnMount: true, requiresRepublish: true, tokenRequests };
     const of = pod(undefined, { ...pod().spec, serviceAccountName: 'robot' });
-    expect(planned(facts({ driver: told }), of)).toMatchObject({
+    expect(planned(facts({ driver: configured }), of)).toMatchObject({
       step: { tellPod: true, requiresRepublish: true, tokens: tokenRequests, pod: { serviceAccount: 'robot' } },
     });
     expect(planned({ ...facts(), driver: undefined })).toMatchObject({

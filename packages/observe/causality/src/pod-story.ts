@@ -37,10 +37,10 @@ export function podTimeline(
   const notes = story.own.flatMap(({ brief, note }): AskedPod['notes'] =>
     note === undefined ? [] : [{ brief, note }],
   );
-  const told = { pod: summaryOf(uid, story), messages: shown, spans: story.spans, paths: pathsOf(story) };
+  const parts = { pod: summaryOf(uid, story), messages: shown, spans: story.spans, paths: pathsOf(story) };
   return {
-    ...told,
-    answer: podAnswer({ ...told, notes, explained: explainedBy(story.own), starts }),
+    ...parts,
+    answer: podAnswer({ ...parts, notes, explained: explainedBy(story.own), starts }),
     // Messages that only led to the pod do not count as services of the pod.
     services: [...new Set([...own, ...shown].map(({ service }) => service))],
   };

@@ -8,20 +8,20 @@ import { REF, Story, heardAt, tellPod } from './story.ts';
 const kinds = (messages: Iterable<StoredMessage>) =>
   [...checkCausality(messages, serviceContracts)].map(({ kind }) => kind);
 
-function told(): Story {
+function exampleStory(): Story {
   const story = new Story();
   tellPod(story);
   return story;
 }
 
 test('a complete recording has no violations, in any order of messages and with duplicates', () => {
-  const { messages } = told();
+  const { messages } = exampleStory();
   expect(kinds(messages)).toEqual([]);
   expect(kinds([...messages.toReversed(), ...messages])).toEqual([]);
 });
 
 test('every removed cause and every missing message is found', () => {
-  const { messages } = told();
+  const { messages } = exampleStory();
   fc.assert(
     fc.property(fc.nat({ max: messages.length - 1 }), (index) => {
       const cut = messages.map((stored, at) =>

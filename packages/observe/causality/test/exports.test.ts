@@ -16,7 +16,7 @@ const official = otlp as unknown as {
 };
 
 /** A pod's life, a plugin run in it, a command that has failed, and a message with causes of two traces. */
-function told(): Story {
+function exampleStory(): Story {
   const story = new Story();
   tellPod(story);
   const run = story.say('cni-bridge-0', 20, [], {
@@ -56,7 +56,7 @@ const values = (attributes: readonly z.infer<typeof attribute>[]) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
 describe('OTLP', () => {
-  const story = told();
+  const story = exampleStory();
   const lines = [...otlpOf(story.messages)];
   const spans = lines
     .flatMap((line) => requestSchema.parse(JSON.parse(line)).resourceSpans)
@@ -146,7 +146,7 @@ describe('a Chrome trace', () => {
       .object({ traceEvents: z.array(eventSchema) })
       .parse(JSON.parse([...chromeTraceOf(story.messages)].join('')))
       .traceEvents.map((event) => ({ ...event, tid: event.tid ?? 0, ts: event.ts ?? 0, dur: event.dur ?? 0 }));
-  const story = told();
+  const story = exampleStory();
   const events = read(story);
 
   test('has a process for each service and a slice for each message, without overlaps in a track', () => {
@@ -187,7 +187,7 @@ describe('a Chrome trace', () => {
 });
 
 test('JSON lines have every message with its parsed payload', () => {
-  const story = told();
+  const story = exampleStory();
   const lines = [...jsonLinesOf(story.messages)].map((line): unknown => JSON.parse(line));
   expect(lines).toHaveLength(story.messages.length);
   expect(lines[1]).toMatchObject({ seq: 2, stored: 1.5, payload: { operation: 'ADD' } });

@@ -228,8 +228,9 @@ inChromium('the page in Chromium', (rig) => {
     await rows(page, 'Steps of both sides').first().waitFor();
     await page.getByLabel('only what differs').check();
     await rows(page, 'Steps of both sides').filter({ hasText: '= same' }).waitFor({ state: 'detached' });
-    const told = (await rows(page, 'Steps of both sides').allTextContents()).join('\n');
-    for (const words of ['▲ slower +', '− missing on the right', '+ added on the right']) expect(told).toContain(words);
+    const shown = (await rows(page, 'Steps of both sides').allTextContents()).join('\n');
+    for (const words of ['▲ slower +', '− missing on the right', '+ added on the right'])
+      expect(shown).toContain(words);
     await page.getByRole('button', { name: 'Swap' }).click();
     await rows(page, 'Steps of both sides').filter({ hasText: '▼ faster' }).first().waitFor();
   });

@@ -38,7 +38,7 @@ export function* podLives({ pods, parallel, between, filling = 0 }: LivesOptions
     seq += 1;
     const at = LIVES_BEGAN + seq;
     const heard = cause && cause.stored - 0.5 + 0.2 + ((seq * 7919) % 700) / 1000;
-    const told: Record<string, string> = {
+    const headers: Record<string, string> = {
       [HEADER.type]: type,
       [HEADER.source]: source,
       [HEADER.epoch]: '1',
@@ -57,7 +57,7 @@ export function* podLives({ pods, parallel, between, filling = 0 }: LivesOptions
     return {
       seq,
       stored: at + 0.5,
-      message: { subject: `kubus.node0.${type}.${pod ?? '-'}`, headers: told, data: payload },
+      message: { subject: `kubus.node0.${type}.${pod ?? '-'}`, headers, data: payload },
     };
   };
   for (const service of ['config-sources', 'sync-loop', 'pod-workers', 'cri-bridge', 'prober']) {

@@ -15,12 +15,12 @@ const { programs: everyProgram, programsOf } = (await import(join(scripts, 'prog
 const build = `
   import { bundlePrograms } from ${JSON.stringify(bundler)};
   const [programs, wanted] = process.argv.slice(1).map((text) => JSON.parse(text));
-  const told = [];
-  const { bundled, left } = await bundlePrograms(process.cwd(), programs, wanted, (...one) => told.push(one));
-  const missed = bundled.filter((one) => !told.some(([folder]) => folder === one));
-  const numbers = told.map(([, count, all]) => count + '/' + all).join();
+  const progress = [];
+  const { bundled, left } = await bundlePrograms(process.cwd(), programs, wanted, (...one) => progress.push(one));
+  const missed = bundled.filter((one) => !progress.some(([folder]) => folder === one));
+  const numbers = progress.map(([, count, all]) => count + '/' + all).join();
   const expected = bundled.map((_, index) => (index + 1) + '/' + bundled.length).join();
-  if (missed.length > 0 || numbers !== expected) throw new Error('progress was ' + JSON.stringify(told));
+  if (missed.length > 0 || numbers !== expected) throw new Error('progress was ' + JSON.stringify(progress));
   console.log([bundled.join(), ...(left.length > 0 ? ['left: ' + left.join()] : [])].join(' '));
 `;
 

@@ -12,7 +12,7 @@ export class EvictionWatch {
 
   readonly #note: (text: string) => void;
 
-  /** @param note told about each eviction, for people */
+  /** @param note called with each eviction, for people */
   constructor(memory: NodeMemory, note: (text: string) => void) {
     this.#memory = memory;
     this.#note = note;

@@ -152,8 +152,8 @@ describe('a changed payload', () => {
   ];
 
   test.each(changes)('%s', (_what, before, now, found) => {
-    const told = incompatibilities(contract(before), contract(now)).map(({ kind, field }) => `${kind}: ${field}`);
-    expect(told.sort()).toEqual([...found].sort());
+    const reported = incompatibilities(contract(before), contract(now)).map(({ kind, field }) => `${kind}: ${field}`);
+    expect(reported.sort()).toEqual([...found].sort());
   });
 });
 
@@ -174,8 +174,8 @@ describe('a changed contract', () => {
   ];
 
   test.each(changes)('%s', (_what, now, found) => {
-    const told = incompatibilities(before, contract(payload, now)).map(({ kind, of }) => `${kind}: ${of}`);
-    expect(told).toEqual(found);
+    const reported = incompatibilities(before, contract(payload, now)).map(({ kind, of }) => `${kind}: ${of}`);
+    expect(reported).toEqual(found);
   });
 
   test('a command that is no longer served is incompatible; one that is no longer called is not', () => {
@@ -194,8 +194,8 @@ describe('a changed contract', () => {
       };
       return contract({}, { components: { messages: {}, schemas } });
     };
-    const told = incompatibilities(tree(string), tree({ type: 'number' }));
-    expect(told.map(({ kind, of, field }) => [kind, of, field])).toEqual([
+    const reported = incompatibilities(tree(string), tree({ type: 'number' }));
+    expect(reported.map(({ kind, of, field }) => [kind, of, field])).toEqual([
       ['refused by the later', 'Tree', 'leaf'],
       ['refused by the earlier', 'Tree', 'leaf'],
     ]);
@@ -307,8 +307,8 @@ describe('this version and the previous one', () => {
     const records = JSON.parse(keptContract(recordsContract())) as ComparedContract;
     expect(incompatibilities(records, recordsContract())).toEqual([]);
     const text = JSON.stringify(kept).replace('"terminating","terminated"', '"terminated"');
-    const told = incompatibilities(JSON.parse(text) as ComparedContract, present);
-    expect(told.map(describeIncompatibility)).toEqual([
+    const reported = incompatibilities(JSON.parse(text) as ComparedContract, present);
+    expect(reported.map(describeIncompatibility)).toEqual([
       'refused by the earlier: worker.fact.state.v1 state: may be "terminating", and has to be one of "syncing", "terminated", "finished"',
     ]);
     const older = JSON.stringify(records).replace('"terminating","terminated"', '"terminated"');

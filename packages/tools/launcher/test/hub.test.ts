@@ -165,19 +165,19 @@ async function take(reader: NatsConnection): Promise<(count: number) => Promise<
 /** What the hub has and gets of events, as it comes by this subject. */
 async function hear(reader: NatsConnection, subject: string): Promise<(count: number) => Promise<string[]>> {
   const heard: string[] = [];
-  let told = Promise.withResolvers<undefined>();
+  let noticed = Promise.withResolvers<undefined>();
   reader.subscribe(subject, {
     callback: (_error, message) => {
       heard.push(message.subject);
-      told.resolve(undefined);
+      noticed.resolve(undefined);
     },
   });
   const config = { deliver_subject: subject, deliver_policy: 'all', ack_policy: 'none' };
   await ask(reader, '$JS.API.CONSUMER.CREATE.EVENTS', { stream_name: 'EVENTS', config });
   return async (count) => {
     while (heard.length < count) {
-      await told.promise;
-      told = Promise.withResolvers();
+      await noticed.promise;
+      noticed = Promise.withResolvers();
     }
     return [...heard];
   };
@@ -214,8 +214,8 @@ describe('a node connected to a hub', () => {
     expect(await taken(2)).toEqual([event('before'), event('after')]);
     await reader.flush();
     const ofHub = /^(\$JS\.(node_example\.)?API\.|\$JS\.EVENT\.|\$JSC\.R\.|_INBOX\.|kubus-hub\.|taken$)/;
-    const told = [event('before'), event('after')];
-    expect(overheard.filter((subject) => !ofHub.test(subject) && !told.includes(subject))).toEqual([]);
+    const announced = [event('before'), event('after')];
+    expect(overheard.filter((subject) => !ofHub.test(subject) && !announced.includes(subject))).toEqual([]);
   });
 
   test('receives no messages of the hub, and serves only its requests for the stream', async () => {

@@ -100,7 +100,7 @@ describe('the processes of a node', () => {
     expect([processOf('prober-0', left), processOf('sync-loop-0', left)]).toEqual(['services-two', 'sync-loop-0']);
   });
 
-  test('are told from others by their names', () => {
+  test('are distinguished from others by their names', () => {
     const names = ['services', 'services-control', 'prober-1', 'launcher', 'nats-server', 'containerd'];
     expect(names.filter(runsServices)).toEqual(['services', 'services-control', 'prober-1']);
   });

@@ -1,4 +1,4 @@
-// Serves its health at a port that it writes to a file, says in another one when it has answered, and is stuck as it is told: `loop`, `sick` (its checks fail) or not at all.
+// Serves its health at a port that it writes to a file, says in another one when it has answered, and is stuck in the way that its argument names: `loop`, `sick` (its checks fail) or not at all.
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -41,7 +41,7 @@ export interface ExclusiveThingsOptions {
 }
 
 /**
- * The node's ledger of CPUs and memory that containers have for themselves. It is on the disk before anybody is told of a change, in the
+ * The node's ledger of CPUs and memory that containers have for themselves. It is on the disk before any change is published, in the
  * reference kubelet's checkpoints.
  */
 export class ExclusiveThings {

@@ -99,8 +99,8 @@ export class Eviction {
     const { resource } = SIGNALS[threshold.signal];
     logger.info({ resourceName: resource }, 'Eviction manager: attempting to reclaim');
     const message = `Attempting to reclaim ${resource}`;
-    const told = events.record({ type: 'Warning', reason: 'EvictionThresholdMet', message }, [need.cause]);
-    const causes = [...(told === undefined ? [] : [told]), need.cause];
+    const recorded = events.record({ type: 'Warning', reason: 'EvictionThresholdMet', message }, [need.cause]);
+    const causes = [...(recorded === undefined ? [] : [recorded]), need.cause];
     const reclaimable = reclaimableFor(threshold.signal, need.disks);
     for (const what of reclaimable) {
       if (what === 'containers') await this.#removeEnded(need);

@@ -14,7 +14,7 @@ describe('the probe results of a pod', () => {
     expect(memory.learn({ containers: { a: { readiness: 'success' } } })).toEqual(['readiness']);
   });
 
-  test('are dropped only when told so', () => {
+  test('are dropped only when asked to', () => {
     const results: Record<string, ContainerProbes> = { b: { startup: 'failure' }, c: { startup: 'success' } };
     const memory = new ProbeMemory({ a: { startup: 'success' }, ...results });
     memory.keepOnly(undefined, { containers: {} });

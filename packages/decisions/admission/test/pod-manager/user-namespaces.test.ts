@@ -135,8 +135,8 @@ test('whatever happens, pods on the node never share ids, and keep their ids', (
         const ranges = [...running.values()].map(({ hostId }) => hostId);
         expect(new Set(ranges).size).toBe(ranges.length);
         for (const [there, range] of running) {
-          const told = one.works.get(there);
-          if (told?.work === 'sync') expect(told.userNamespace).toEqual(range);
+          const assigned = one.works.get(there);
+          if (assigned?.work === 'sync') expect(assigned.userNamespace).toEqual(range);
         }
       }
     }),

@@ -39,8 +39,8 @@ test('an Event is about the pod, or one of its containers', () => {
 });
 
 test('an Event about the node is in the default namespace', () => {
-  const told: NodeEvent = { ...series, node: 'n' };
-  const { namespace, object } = apiEvent(told, 'n');
+  const recorded: NodeEvent = { ...series, node: 'n' };
+  const { namespace, object } = apiEvent(recorded, 'n');
   expect(namespace).toBe('default');
   expect(object).toMatchObject({ involvedObject: { apiVersion: 'v1', kind: 'Node', name: 'n' } });
 });

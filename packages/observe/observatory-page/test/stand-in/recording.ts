@@ -8,7 +8,7 @@ import type {
   RecordingDocument,
 } from '@kubus/contracts/observatory';
 import { podLife } from './pod-life.ts';
-import { type Story, type Told, namesOf, pace, storyOf, uidOf } from './story.ts';
+import { type Story, type StoryMessage, namesOf, pace, storyOf, uidOf } from './story.ts';
 import { summaryOf, timelineOf, wholeMessage } from './story-documents.ts';
 
 export interface RecordingOptions {
@@ -56,7 +56,7 @@ export class StandInRecording {
     for (let pod = 0; pod < options.pods; pod++) {
       const began = this.#begin(pod);
       this.#index.set(uidOf(pod), pod);
-      for (const told of paces[pod % pace]?.told ?? []) at[pod * steps + told.step] = began + told.at;
+      for (const sent of paces[pod % pace]?.sent ?? []) at[pod * steps + sent.step] = began + sent.at;
     }
     this.#order = Uint32Array.from({ length: total }, (_, index) => index).sort((a, b) => (at[a] ?? 0) - (at[b] ?? 0));
     this.#rank = new Uint32Array(total);
@@ -116,8 +116,8 @@ export class StandInRecording {
   }
 
   message(seq: number): MessageDocument | undefined {
-    const found = this.#told(seq);
-    return found && wholeMessage(found.story, found.told, this.numbered(found.story));
+    const found = this.#messageAt(seq);
+    return found && wholeMessage(found.story, found.sent, this.numbered(found.story));
   }
 
   page(query: MessageQuery): MessagePage {
@@ -132,8 +132,8 @@ export class StandInRecording {
       if (query.kind !== undefined && life?.kind !== query.kind) continue;
       if (query.source !== undefined && ![life?.service, `${life?.service ?? ''}-0`].includes(query.source)) continue;
       if (messages.length === query.limit) return { messages, next: messages.at(-1)?.seq ?? 0 };
-      const found = this.#told(rank + 1);
-      if (found !== undefined) messages.push(this.numbered(found.story)(found.told));
+      const found = this.#messageAt(rank + 1);
+      if (found !== undefined) messages.push(this.numbered(found.story)(found.sent));
     }
     return { messages };
   }
@@ -156,19 +156,19 @@ export class StandInRecording {
   }
 
   /** Sets the sequence numbers of a story's messages in the recording. */
-  numbered(story: Story): (told: Told) => MessageBrief {
+  numbered(story: Story): (sent: StoryMessage) => MessageBrief {
     return ({ step, busMs: _bus, queueMs: _queue, workMs: _work, ...brief }) => ({
       seq: (this.#rank[story.index * steps + step] ?? 0) + 1,
       ...brief,
     });
   }
 
-  #told(seq: number): { story: Story; told: Told } | undefined {
+  #messageAt(seq: number): { story: Story; sent: StoryMessage } | undefined {
     const place = this.#order[seq - 1];
     if (place === undefined || seq > this.size) return undefined;
     const story = this.#story(Math.floor(place / steps));
-    const told = story.told[place % steps];
-    return told && { story, told };
+    const sent = story.sent[place % steps];
+    return sent && { story, sent };
   }
 
   #timeOf(rank: number): number {

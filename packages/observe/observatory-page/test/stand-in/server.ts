@@ -207,8 +207,8 @@ export class StandIn {
     const live = this.#recording('~live');
     const tick = (): void => {
       const at = Date.now();
-      const stories = live.stories().filter(({ told }) => (told.at(-1)?.at ?? 0) > at - 500);
-      const recent = stories.flatMap(({ told }) => told).filter((told) => told.at > at - 2000 && told.at <= at);
+      const stories = live.stories().filter(({ sent }) => (sent.at(-1)?.at ?? 0) > at - 500);
+      const recent = stories.flatMap(({ sent }) => sent).filter((sent) => sent.at > at - 2000 && sent.at <= at);
       const rates: Record<string, number> = {};
       for (const { service } of podLife) rates[service] ??= 0;
       for (const { service } of recent) rates[service] = (rates[service] ?? 0) + 0.5;

@@ -9,28 +9,28 @@ import type {
   WorkSpan,
 } from '@kubus/contracts/observatory';
 import { measured, podLife } from './pod-life.ts';
-import type { Story, Told } from './story.ts';
+import type { Story, StoryMessage } from './story.ts';
 
-type Numbered = (told: Told) => MessageBrief;
+type Numbered = (sent: StoryMessage) => MessageBrief;
 
 export function summaryOf(story: Story, until: number): PodSummary {
-  const told = story.told.filter(({ at }) => at <= until);
+  const sent = story.sent.filter(({ at }) => at <= until);
   const said = (step: string): boolean => (story.byStep.get(step)?.at ?? Infinity) <= until;
   const lasted = ([first, last]: readonly [string, string]): number | undefined =>
     said(last) ? (story.byStep.get(last)?.at ?? 0) - (story.byStep.get(first)?.at ?? 0) : undefined;
   const startMs = lasted(measured.start);
   const stopMs = lasted(measured.stop);
   const phase = said('succeeded') ? 'Succeeded' : said('running') ? 'Running' : said('pending') ? 'Pending' : undefined;
-  const workers = told.filter(({ type }) => type === 'worker.fact.state/1');
+  const workers = sent.filter(({ type }) => type === 'worker.fact.state/1');
   const worker = workers.length === 0 ? undefined : (workers.at(-1)?.summary ?? 'syncing');
   const end = said('ready') ? endOf(story) : undefined;
   return {
     uid: story.uid,
     namespace: story.namespace,
     name: story.name,
-    firstAt: story.told[0]?.at ?? 0,
-    lastAt: Math.max(...told.map(({ at }) => at)),
-    messages: told.length,
+    firstAt: story.sent[0]?.at ?? 0,
+    lastAt: Math.max(...sent.map(({ at }) => at)),
+    messages: sent.length,
     ...saidOf(end ?? { phase, worker, ready: said('ready') && !said('stop.worker') }),
     ...(startMs !== undefined && { startMs }),
     ...(stopMs !== undefined && { stopMs }),
@@ -46,9 +46,9 @@ function endOf({ index }: Story) {
 
 export function pathOf(story: Story, what: 'start' | 'stop', brief: Numbered): CriticalPath {
   const [first, last] = measured[what];
-  const byId = new Map(story.told.map((told) => [told.id, told]));
+  const byId = new Map(story.sent.map((sent) => [sent.id, sent]));
   const segments: Segment[] = [];
-  for (let effect = told(story, last); effect.id !== story.byStep.get(first)?.id;) {
+  for (let effect = messageOfStep(story, last); effect.id !== story.byStep.get(first)?.id;) {
     const cause = byId.get(effect.causes[0] ?? '');
     if (cause === undefined) break;
     const ms = effect.at - cause.at;
@@ -71,8 +71,8 @@ export function pathOf(story: Story, what: 'start' | 'stop', brief: Numbered): C
     segments.reduce((total, segment) => total + segment[time], 0);
   return {
     what,
-    from: brief(told(story, first)),
-    to: brief(told(story, last)),
+    from: brief(messageOfStep(story, first)),
+    to: brief(messageOfStep(story, last)),
     ms: sum('ms'),
     busMs: sum('busMs'),
     queueMs: sum('queueMs'),
@@ -82,7 +82,7 @@ export function pathOf(story: Story, what: 'start' | 'stop', brief: Numbered): C
 }
 
 export function timelineOf(story: Story, until: number, brief: Numbered): PodTimeline {
-  const messages = story.told
+  const messages = story.sent
     .filter(({ at }) => at <= until)
     .map(brief)
     .sort((a, b) => a.at - b.at);
@@ -138,7 +138,7 @@ function spansOf(story: Story, until: number): WorkSpan[] {
     }
     const end = story.byStep.get(`${name}.done`);
     if (end === undefined || end.at > until) return [];
-    const begin = told(story, name);
+    const begin = messageOfStep(story, name);
     return [
       {
         name: begin.summary,
@@ -152,8 +152,8 @@ function spansOf(story: Story, until: number): WorkSpan[] {
   });
 }
 
-export function wholeMessage(story: Story, message: Told, brief: Numbered): MessageDocument {
-  const byId = new Map(story.told.map((one) => [one.id, one]));
+export function wholeMessage(story: Story, message: StoryMessage, brief: Numbered): MessageDocument {
+  const byId = new Map(story.sent.map((one) => [one.id, one]));
   const [, epoch = '3', number = '1'] = /\.(\d+)\.(\d+)$/.exec(message.id) ?? [];
   return {
     ...brief(message),
@@ -170,11 +170,11 @@ export function wholeMessage(story: Story, message: Told, brief: Numbered): Mess
     },
     payload: payloadOf(story, message),
     causedBy: message.causes.flatMap((id) => byId.get(id) ?? []).map(brief),
-    caused: story.told.filter(({ causes }) => causes.includes(message.id)).map(brief),
+    caused: story.sent.filter(({ causes }) => causes.includes(message.id)).map(brief),
   };
 }
 
-function payloadOf(story: Story, message: Told): unknown {
+function payloadOf(story: Story, message: StoryMessage): unknown {
   return {
     ref: { uid: story.uid, namespace: story.namespace, name: story.name },
     says: message.summary,
@@ -193,12 +193,12 @@ function payloadOf(story: Story, message: Told): unknown {
   };
 }
 
-function told(story: Story, step: string): Told {
+function messageOfStep(story: Story, step: string): StoryMessage {
   const found = story.byStep.get(step);
   if (found === undefined) throw new Error(`no step ${step}`);
   return found;
 }
 
-function bare(message: Told): string {
+function bare(message: StoryMessage): string {
   return message.type.replace(/\/\d+$/, '');
 }

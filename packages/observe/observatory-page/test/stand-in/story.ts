@@ -3,7 +3,7 @@ import { Random } from '@kubus/ports';
 import { begins, podLife } from './pod-life.ts';
 
 /** A message of one pod with the data for its path. `seq` is filled in by the recording. */
-export interface Told extends Omit<MessageBrief, 'seq'> {
+export interface StoryMessage extends Omit<MessageBrief, 'seq'> {
   readonly step: number;
   readonly busMs: number;
   readonly queueMs: number;
@@ -15,9 +15,9 @@ export interface Story {
   readonly uid: string;
   readonly namespace: string;
   readonly name: string;
-  readonly told: readonly Told[];
+  readonly sent: readonly StoryMessage[];
   /** Messages by the names of their steps. */
-  readonly byStep: ReadonlyMap<string, Told>;
+  readonly byStep: ReadonlyMap<string, StoryMessage>;
 }
 
 const namespaces = ['default', 'shop', 'kube-system', 'batch'];
@@ -35,8 +35,8 @@ export const pace = 200;
 export function storyOf(index: number, began: number, slow = 1): Story {
   const random = new Random((index % pace) * 7919 + 13);
   const { uid, namespace, name } = namesOf(index);
-  const told: Told[] = [];
-  const byStep = new Map<string, Told>();
+  const sent: StoryMessage[] = [];
+  const byStep = new Map<string, StoryMessage>();
   const spread = (): number => 0.55 + random.fraction() * 0.7 + (random.fraction() < 0.06 ? random.fraction() * 3 : 0);
   podLife.forEach((life, step) => {
     const causes = life.after.flatMap((cause) => byStep.get(cause) ?? []);
@@ -54,7 +54,7 @@ export function storyOf(index: number, began: number, slow = 1): Story {
     const ready = Math.max(last?.at ?? free, ...causes.slice(1).map(({ at }) => at));
     const at = micros(last === undefined ? free : ready + times.busMs + times.queueMs + times.workMs);
     const heard = onBus ? micros(at - times.queueMs - times.workMs) : undefined;
-    const message: Told = {
+    const message: StoryMessage = {
       ...times,
       step,
       id: `${source}.3.${index * 1000 + step + 1}`,
@@ -71,10 +71,10 @@ export function storyOf(index: number, began: number, slow = 1): Story {
       summary: life.summary,
       bytes: 180 + Math.floor(random.fraction() * 4200),
     };
-    told.push(message);
+    sent.push(message);
     byStep.set(life.name, message);
   });
-  return { index, uid, namespace, name, told, byStep };
+  return { index, uid, namespace, name, sent, byStep };
 }
 
 function subjectOf(kind: string, type: string, service: string, uid: string): string {

@@ -32,7 +32,7 @@ function witness(name: string, priority?: number): string {
           command: [
             'sh',
             '-c',
-            `trap 'echo ${name} asked >>/story/told; sleep 2; echo ${name} ended >>/story/told; exit 0' TERM; sleep 360000 & wait`,
+            `trap 'echo ${name} asked >>/story/log; sleep 2; echo ${name} ended >>/story/log; exit 0' TERM; sleep 360000 & wait`,
           ],
           volumeMounts: [{ name: 'story', mountPath: '/story' }],
         },
@@ -71,8 +71,8 @@ export const shutdownGroup: Group = {
     });
     await guest.reboot();
     await checks.check('ordinary pods ended before critical ones were asked, and all in their own time', async () => {
-      const told = (await guest.run(`cat ${STORY}/told`)).trim();
-      expectSame('story', 'ordinary asked\nordinary ended\ncritical asked\ncritical ended', told);
+      const log = (await guest.run(`cat ${STORY}/log`)).trim();
+      expectSame('story', 'ordinary asked\nordinary ended\ncritical asked\ncritical ended', log);
     });
     await checks.check('all pods are Ready after the next boot', () => podsReady(guest, 2));
     await checks.check('the agent’s stop was clean', async () => {

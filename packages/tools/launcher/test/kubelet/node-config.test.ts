@@ -65,7 +65,7 @@ describe('the configuration of the services', () => {
     expect(config.reserved.qosMemoryPercent).toBeUndefined();
   });
 
-  test.each<[file: string, args: string[], told: object]>([
+  test.each<[file: string, args: string[], expected: object]>([
     [
       'staticPodPath: /etc/kubernetes/manifests\nfileCheckFrequency: 5s',
       [],
@@ -193,8 +193,8 @@ describe('the configuration of the services', () => {
       },
     ],
     ['eventRecordQPS: 0\neventBurst: 7', [], { events: { qps: 0, burst: 7 } }],
-  ])('of file %j and flags %j is %j', (file, args, told) => {
-    expect(configOf(file, ...args)).toMatchObject(told);
+  ])('of file %j and flags %j is %j', (file, args, expected) => {
+    expect(configOf(file, ...args)).toMatchObject(expected);
   });
 
   test('gives pods no swap where the kernel cannot limit it', () => {
