@@ -1,4 +1,4 @@
 import { KubusError } from '@kubus/ports';
 
-/** A checkpoint of the CPU or the memory manager cannot be used: what the reference kubelet says about it. */
+/** Thrown when a checkpoint of the CPU or the memory manager cannot be used; the message has the reference kubelet's words. */
 export class ExclusiveStateError extends KubusError {}

@@ -1,4 +1,4 @@
 import { KubusError } from '@kubus/ports';
 
-/** A file of the kernel is missing, or is not what its documentation says. */
+/** Thrown when a file of the kernel is missing, or is not what its documentation says. */
 export class MachineError extends KubusError {}

@@ -50,7 +50,7 @@ export class CniError extends KubusError {
   }
 }
 
-/** The program of a plugin is in none of the plugin folders: it was not run, so there is nothing to undo. */
+/** Thrown when the program of a plugin is in none of the plugin folders: it was not run, so there is nothing to undo. */
 export class PluginMissing extends CniError {
   constructor(type: string, folders: readonly string[]) {
     super(CniCode.ioFailure, `failed to find plugin "${type}" in path [${folders.join(' ')}]`);

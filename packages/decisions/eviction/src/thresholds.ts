@@ -3,7 +3,7 @@ import { parseGoDuration } from '@kubus/pod';
 import { KubusError } from '@kubus/ports';
 import { type Observation, type Signal, isSignal } from './signals.ts';
 
-/** A settings' value cannot be used; the message has the reference's words. */
+/** Thrown when the value of a setting cannot be used; the message has the reference's words. */
 export class ThresholdError extends KubusError {}
 
 /** An amount, or a share of the capacity (0.1 for `10%`, in single precision as in the reference). */

@@ -3,7 +3,7 @@ import { keyElement, valueElement } from './path-element.ts';
 import type { PathElement } from './path-element.ts';
 import type { Schema } from './schema.ts';
 
-/** An item that a list of its kind cannot have: the message says why. */
+/** Thrown when an item is none that a list of its kind can have; the message says why. */
 export class ItemError extends Error {}
 
 /**

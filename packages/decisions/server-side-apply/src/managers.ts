@@ -19,7 +19,7 @@ export interface Manager {
 /** Managers by their identity. */
 export type Managers = ReadonlyMap<string, Manager>;
 
-/** managedFields that are none; the message is the reference's. */
+/** Thrown when managedFields cannot be read; the message is the reference's. */
 export class ManagedFieldsError extends Error {}
 
 /** What tells one manager from another: an applier stays the same one when it changes its version. */

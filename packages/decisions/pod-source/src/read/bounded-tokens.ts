@@ -6,7 +6,7 @@ const MAX_TOKENS = 300_000;
 /** More aliases than any manifest needs: the cost of each grows with the file. */
 const MAX_ALIASES = 1_000;
 
-/** A file exceeds a limit at this offset. */
+/** Thrown when a file exceeds a limit at this offset. */
 export class ManifestLimit extends Error {
   readonly offset: number;
 
