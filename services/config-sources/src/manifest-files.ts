@@ -60,7 +60,11 @@ export function failFile(
 export function reportOf({ report: read, pods }: ReadFile, duplicates: Duplicates | undefined): ManifestReport {
   if (duplicates === undefined) return read;
   const used = pods.filter((pod) => !duplicates.pods.has(pod));
-  return { ...read, pods: used.map(podRef), errors: [...read.errors, ...duplicates.errors] };
+  const errors = [...read.errors, ...duplicates.errors];
+  const unused = duplicates.unused.map(({ pod, field, other, path }) => {
+    return { pod: podRef(pod), field, other: podRef(other), path };
+  });
+  return { ...read, pods: used.map(podRef), errors, unused };
 }
 
 function missingFrom(pods: readonly Pod[], before: readonly Pod[]): Pod[] {

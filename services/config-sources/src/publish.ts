@@ -3,6 +3,7 @@ import {
   type ManifestReport,
   type PodUpdate,
   type SourceName,
+  type UnusedPod,
   configEvent,
   configNodeEvent,
   configuredSources,
@@ -14,6 +15,7 @@ import type { Rate } from '@kubus/flow';
 import type { Clock, Logger } from '@kubus/ports';
 import { EventRecorder, type NodeEvents, type PodEvents } from '@kubus/service-kit';
 import { type ConfigOutput, SourceMerge } from './source-merge.ts';
+import { UnusedPods } from './unused-pods.ts';
 
 /** Merges the sources and publishes them: each pod is a fact of its source, each manifest file a report. */
 export function publishSources(options: {
@@ -40,6 +42,7 @@ class SourcesOnBus implements ConfigOutput {
   readonly #sources: FactOwner<{ sources: SourceName[] }>;
   /** By path of a manifest: the UIDs of its pods. */
   readonly #uids = new Map<string, readonly string[]>();
+  readonly #unused = new UnusedPods();
   /** By UID of a pod: the last message about its manifest. */
   readonly #causes = new Map<string, Cause>();
 
@@ -81,6 +84,7 @@ class SourcesOnBus implements ConfigOutput {
   manifest(path: string, report: ManifestReport): void {
     const cause = this.#manifests.put(path, report);
     this.#caused(path, cause);
+    this.#setUnused(path, report.unused ?? [], cause);
     const uids = report.pods.map(({ uid }) => uid);
     this.#uids.set(path, uids);
     for (const uid of uids) this.#causes.set(uid, cause);
@@ -90,12 +94,25 @@ class SourcesOnBus implements ConfigOutput {
 
   manifestGone(path: string): void {
     const cause = this.#manifests.remove(path);
-    if (cause !== undefined) this.#caused(path, cause);
+    if (cause !== undefined) {
+      this.#caused(path, cause);
+      this.#setUnused(path, [], cause);
+    }
     this.#uids.delete(path);
   }
 
-  event({ pod, ...event }: Parameters<ConfigOutput['event']>[0]): void {
-    this.#events.record({ ref: pod, ...event }, this.#causesOf(pod.uid));
+  event({ pod, message, ...event }: Parameters<ConfigOutput['event']>[0]): void {
+    const files = this.#unused.filesOf(pod.uid);
+    this.#events.record({ ref: pod, ...event, message: `${message}${files}` }, this.#causesOf(pod.uid));
+  }
+
+  #setUnused(path: string, unused: readonly UnusedPod[], cause: Cause): void {
+    // A pod with the UID of the one that is run keeps the causes of that one.
+    const uidsOf = (all: readonly UnusedPod[]) =>
+      all.flatMap(({ pod, other }) => (pod.uid === other.uid ? [] : [pod.uid]));
+    for (const uid of uidsOf(this.#unused.of(path))) this.#causes.delete(uid);
+    for (const uid of uidsOf(unused)) this.#causes.set(uid, cause);
+    for (const event of this.#unused.set(path, unused)) this.#events.record(event, [cause]);
   }
 
   /** A message is the cause of what follows for the pods that the manifest has had until now. */

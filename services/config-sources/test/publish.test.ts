@@ -1,6 +1,6 @@
 import { HEADER } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
-import { configNodeEvent, desiredPods, manifest, typeOf } from '@kubus/contracts';
+import { configEvent, configNodeEvent, desiredPods, manifest, podEventSchema, typeOf } from '@kubus/contracts';
 import { ManualClock, MemoryRecords } from '@kubus/ports/testing';
 import { expect, test } from '@jest/globals';
 import { ConfigSources } from '../src/index.ts';
@@ -62,4 +62,41 @@ test('a faulty manifest is a Kubernetes event of the node; thousands are a few',
   folder.changed();
   await clock.advance(60_000);
   expect(messages().length).toBeLessThan(40);
+});
+
+test('of two manifests that are one pod, the events of both pods name the file that is run', async () => {
+  const folder = new ScriptedFolder();
+  folder.files.set('/m/a.yaml', manifestOf('x'));
+  folder.files.set('/m/b.yaml', manifestOf('x', 'j'));
+  const { said, clock } = await begin(folder);
+  const events = () =>
+    said(typeOf(configEvent)).map(({ data, headers }) => {
+      const { ref, type, reason, message } = podEventSchema.parse(JSON.parse(data));
+      const report = said(typeOf(manifest)).find((one) => idOf(one) === headers[HEADER.causes]);
+      const path = /"path":"([^"]*)"/.exec(report?.data ?? '')?.[1];
+      return { uid: ref.uid, said: `${type} ${reason}: ${message.replace(ref.uid, 'UID')}`, by: path };
+    });
+  const uids = said(typeOf(desiredPods.file)).map(({ headers }) => headers[HEADER.pod]);
+  const [atFirst, dropped] = events();
+  expect(atFirst).toEqual({
+    uid: uids[0],
+    said: 'Warning DuplicatePod: /m/a.yaml has this pod; another with its name in /m/b.yaml is not run',
+    by: '/m/b.yaml',
+  });
+  expect(dropped).toMatchObject({
+    said: 'Warning FailedValidation: Error validating pod x-n_default(UID) from file due to duplicate pod name "x-n", ignoring the pod of /m/b.yaml: that of /m/a.yaml runs',
+    by: '/m/b.yaml',
+  });
+  expect(uids).not.toContain(dropped?.uid);
+  for (const name of ['c', 'd', 'e']) folder.files.set(`/m/${name}.yaml`, manifestOf('x', name));
+  folder.changed();
+  await clock.advance(5);
+  const lastOf = (uid: string | undefined) => events().findLast((event) => event.uid === uid)?.said;
+  expect(lastOf(uids[0])).toMatch(
+    /another with its name in \/m\/b.yaml, \/m\/c.yaml, \/m\/d.yaml and 1 more is not run$/,
+  );
+  for (const name of ['b', 'c', 'd', 'e']) folder.files.delete(`/m/${name}.yaml`);
+  folder.changed();
+  await clock.advance(5);
+  expect(lastOf(uids[0])).toBe('Normal DuplicatePod: no manifest has another pod any more that is not run');
 });

@@ -17,7 +17,12 @@ export interface AskedPod extends Omit<PodTimeline, 'answer' | 'services'> {
   /** What its own messages say, in the order of their publication. */
   readonly notes: readonly { readonly brief: MessageBrief; readonly note: PodNote }[];
   /** What it waits for or why it failed, and the message that says so; undefined: its messages do not tell. */
-  readonly explained: (Pick<Explanation, 'state' | 'text'> & { readonly said: MessageBrief | undefined }) | undefined;
+  readonly explained:
+    | (Pick<Explanation, 'state' | 'text'> & {
+        readonly notice: string | undefined;
+        readonly said: MessageBrief | undefined;
+      })
+    | undefined;
   /** How long the last starts of other pods took, in milliseconds. */
   readonly starts: readonly number[];
 }
@@ -26,7 +31,13 @@ export interface AskedPod extends Omit<PodTimeline, 'answer' | 'services'> {
 export function podAnswer(asked: AskedPod): PodAnswer {
   const { state } = asked.pod;
   const why = troubled.has(state) ? failureOf(asked) : undefined;
-  return { state, sentence: sentenceOf(asked), ...(why !== undefined && { why }), next: nextOf(asked, why) };
+  const notice = asked.explained?.notice;
+  return {
+    ...{ state, sentence: sentenceOf(asked) },
+    ...(notice !== undefined && { notice }),
+    ...(why !== undefined && { why }),
+    next: nextOf(asked, why),
+  };
 }
 
 /** The states in which something is wrong. */
@@ -39,9 +50,10 @@ function lastWarning(notes: AskedPod['notes']) {
 }
 
 function failureOf({ notes, messages, explained }: AskedPod): PodFailure | undefined {
-  const said = explained?.said;
-  if (said === undefined) return undefined;
   const event = lastWarning(notes);
+  // A pod that its source does not pass on has nothing but its event.
+  const said = explained === undefined ? event?.brief : explained.said;
+  if (said === undefined) return undefined;
   return {
     said,
     chain: chainTo(said, messages),
@@ -74,7 +86,7 @@ function sentenceOf(asked: AskedPod): string {
     case 'succeeded':
       return pod.startMs === undefined ? 'Succeeded.' : `Succeeded; started in ${timesOf(asked)}.`;
     case 'failed':
-      return explained?.text ?? 'Failed.';
+      return explained?.text ?? lastWarning(asked.notes)?.warning.text ?? 'Failed.';
     case 'failing':
     case 'unready':
       return explained?.text ?? (pod.phase === 'Running' ? 'Running, but not ready.' : 'Not ready.');

@@ -1,4 +1,4 @@
-import { bareType, podStatus, podWorker, typeOf } from '@kubus/contracts';
+import { bareType, configEvent, podStatus, podWorker, typeOf } from '@kubus/contracts';
 import { troubleOf } from './pod-trouble.ts';
 import { textAt, valueAt } from './summary.ts';
 
@@ -13,28 +13,37 @@ export interface PodSigns {
   readonly worker?: string;
   /** The reason of {@link troubleOf}; empty where nothing is wrong. */
   readonly trouble?: string;
+  /** Of a pod that its source does not pass on, since another has its name or UID; null: it does. */
+  readonly refused?: { readonly namespace?: string; readonly name?: string } | null;
   /** Its worker's last sync failed, and is tried again. */
   readonly retried?: boolean;
 }
 
 const status = bareType(typeOf(podStatus));
 const worker = bareType(typeOf(podWorker));
+const sourceEvent = bareType(typeOf(configEvent));
+
+/** The reason of the event about a pod that its source does not pass on. */
+export const REFUSED = 'FailedValidation';
 
 /** The facts of the sources about one pod. */
 const ofSource = /^config\.fact\.(file|http|api)$/;
 
-/** Whether a fact's signs contain more than the pod's name. */
+/** Whether the signs of a message contain more than the pod's name. */
 export function hasSigns(type: string): boolean {
-  return type === status || type === worker || ofSource.test(type);
+  return type === status || type === worker || type === sourceEvent || ofSource.test(type);
 }
 
-/** Of a fact; undefined for one without them. `type`: without its version. `removed`: the fact was removed. */
+/** Of a fact or an event; undefined for one without them. `type`: without its version. `removed`: the fact was removed. */
 export function signsOf(type: string, removed: boolean, payload: unknown): PodSigns | undefined {
   if (ofSource.test(type)) {
     const leaves = removed || textAt(payload, 'pod.metadata.deletionTimestamp') !== undefined;
-    return { wanted: !leaves, ...named(valueAt(payload, 'pod.metadata')) };
+    return { wanted: !leaves, refused: null, ...named(valueAt(payload, 'pod.metadata')) };
   }
   if (removed) return undefined;
+  if (type === sourceEvent) {
+    return textAt(payload, 'reason') === REFUSED ? { refused: named(valueAt(payload, 'ref')) } : undefined;
+  }
   const ref = named(valueAt(payload, 'ref'));
   if (type === worker) {
     return { ...ref, ...optional('worker', textAt(payload, 'state')), retried: textAt(payload, 'error') !== undefined };

@@ -1,11 +1,20 @@
 import type { PodState, PodSummary } from '@kubus/contracts/observatory';
-import type { PodSigns } from './pod-signs.ts';
+import { type PodSigns, REFUSED } from './pod-signs.ts';
 
 /** What a pod's last messages say about it: the part of its signs that its state depends on. */
-type PodSaid = { readonly [Name in 'phase' | 'ready' | 'worker' | 'trouble' | 'retried']?: PodSigns[Name] | undefined };
+type PodSaid = {
+  readonly [Name in 'phase' | 'ready' | 'worker' | 'trouble' | 'retried' | 'refused']?: PodSigns[Name] | undefined;
+};
+
+/** Whether the node has nothing of a pod, since its source does not pass it on. */
+function isRefused({ refused, phase, worker }: PodSaid): boolean {
+  return (refused ?? null) !== null && phase === undefined && worker === undefined;
+}
 
 /** How a pod is doing. What is removed from the node is deleted, whatever its last status said. */
-export function podStateOf({ phase, ready, worker, trouble = '', retried }: PodSaid): PodState {
+export function podStateOf(said: PodSaid): PodState {
+  const { phase, ready, worker, trouble = '', retried } = said;
+  if (isRefused(said)) return 'failed';
   if (worker === 'finished') return 'deleted';
   if (phase === 'Succeeded') return 'succeeded';
   if (phase === 'Failed') return 'failed';
@@ -17,7 +26,8 @@ export function podStateOf({ phase, ready, worker, trouble = '', retried }: PodS
 
 /** The fields of a summary that say how the pod is doing. */
 export function saidOf(said: PodSaid): Pick<PodSummary, 'phase' | 'ready' | 'worker' | 'state' | 'reason'> {
-  const { phase, ready, worker, trouble = '' } = said;
+  const { phase, ready, worker } = said;
+  const trouble = isRefused(said) ? REFUSED : (said.trouble ?? '');
   const state = podStateOf(said);
   return {
     ...(phase !== undefined && { phase }),

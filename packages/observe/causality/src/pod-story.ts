@@ -51,8 +51,8 @@ function explainedBy(own: Story['own']): AskedPod['explained'] {
   const messages = own.map(({ stored }) => stored);
   const known = recordedPod(messages);
   if (known === undefined) return undefined;
-  const { state, text, says } = explain({ ...known, nodeProblems: [], now: undefined });
-  return { state, text, said: evidenceOf(messages, says) };
+  const { state, text, notice, says } = explain({ ...known, nodeProblems: [], now: undefined });
+  return { state, text, notice, said: evidenceOf(messages, says) };
 }
 
 /** The first part of {@link podTimeline}, from the messages with the pod's UID alone. */
@@ -88,7 +88,7 @@ function readStory(uid: string, messages: Iterable<StoredMessage>): Story {
     known.set(brief.id, {
       stored,
       brief,
-      signs: ofPod ? factSigns(read) : undefined,
+      signs: ofPod ? signsIn(read) : undefined,
       note: ofPod ? noteOf(read) : undefined,
     });
     if (ofPod && before === undefined) spans.add(read);
@@ -119,16 +119,17 @@ function summaryOf(uid: string, story: Story): PodSummary {
   const paths = pathsOf(story);
   const ms = (what: CriticalPath['what']) => paths.find((path) => path.what === what)?.ms;
   const [startMs, stopMs] = [ms('start'), ms('stop')];
+  const refused = last('refused');
   return {
     uid,
-    namespace: last('namespace') ?? '',
-    name: last('name') ?? '',
+    namespace: last('namespace') ?? refused?.namespace ?? '',
+    name: last('name') ?? refused?.name ?? '',
     firstAt: own[0]?.brief.at ?? 0,
     lastAt: own.at(-1)?.brief.at ?? 0,
     messages: own.length,
     ...saidOf({
       ...{ phase: last('phase'), ready: last('ready'), worker: last('worker') },
-      ...{ trouble: last('trouble'), retried: last('retried') },
+      ...{ trouble: last('trouble'), retried: last('retried'), refused },
     }),
     ...(startMs !== undefined && { startMs }),
     ...(stopMs !== undefined && { stopMs }),
@@ -158,7 +159,7 @@ function lastWays(own: readonly StoryMessage[]): { start?: Way<MessageBrief>; st
   return ways;
 }
 
-function factSigns({ brief, recorded, payload }: ReadMessage): PodSigns | undefined {
-  if (brief.kind !== 'fact') return undefined;
+function signsIn({ brief, recorded, payload }: ReadMessage): PodSigns | undefined {
+  if (brief.kind !== 'fact' && brief.kind !== 'event') return undefined;
   return signsOf(bareType(brief.type), recorded.message.headers[HEADER.removed] !== undefined, payload);
 }

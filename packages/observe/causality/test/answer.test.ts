@@ -166,8 +166,45 @@ test('a pod that waits for a command names it, and a removed one is deleted what
   });
 });
 
+test('a pod that its source does not pass on has failed, with its name and what the event says', () => {
+  const story = new Story();
+  const read = story.say('config-sources-0', 0, [], { type: 'config.fact.manifest/1' });
+  const message = 'due to duplicate pod name "web-n", ignoring the pod of /m/b.yaml: that of /m/a.yaml runs';
+  story.say('config-sources-0', 1, [read], {
+    ...{ type: 'config.event.recorded/1', pod: REF.uid },
+    payload: { ref, ...warning('FailedValidation', message) },
+  });
+  const { pod, answer } = podTimeline(REF.uid, story.messages);
+  expect(pod).toMatchObject({ ...REF, state: 'failed', reason: 'FailedValidation' });
+  expect(answer).toMatchObject({ state: 'failed', sentence: message });
+  expect(answer.why?.chain.map(({ type }) => type)).toEqual(['config.fact.manifest/1', 'config.event.recorded/1']);
+  // The other file is gone: it is a pod as any other.
+  story.say('config-sources-0', 2, [read], {
+    ...{ type: 'config.fact.file/1', pod: REF.uid },
+    payload: { operation: 'ADD', source: 'file', pod: { metadata: ref } },
+  });
+  expect(podTimeline(REF.uid, story.messages).pod).toMatchObject({ ...REF, state: 'starting' });
+});
+
+test('a pod of which another manifest has a second one says so, until that is gone', () => {
+  const message = '/m/a.yaml has this pod; another with its name in /m/b.yaml is not run';
+  const say = (...said: ['Warning' | 'Normal', string][]) =>
+    answerOf((tell) => {
+      said.forEach(([type, text], index) => {
+        const at = new Date(index).toISOString();
+        const more = { type, firstTimestamp: at, lastTimestamp: at, series: text };
+        tell(110 + index, 'config.event.recorded/1', { ...warning('DuplicatePod', text), ...more });
+      });
+    });
+  expect(say(['Warning', message])).toMatchObject({ state: 'ready', notice: `${message}.` });
+  expect(say(['Warning', message], ['Normal', 'no other'])).not.toHaveProperty('notice');
+  expect(say()).not.toHaveProperty('notice');
+});
+
 test.each([
   [{}, 'starting'],
+  [{ refused: {} }, 'failed'],
+  [{ refused: {}, phase: 'Running', ready: true, worker: 'syncing' }, 'ready'],
   [{ phase: 'Pending', ready: false, worker: 'syncing' }, 'starting'],
   [{ phase: 'Pending', ready: false, retried: true }, 'failing'],
   [{ phase: 'Running', ready: true, worker: 'syncing' }, 'ready'],

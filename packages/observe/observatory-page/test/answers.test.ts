@@ -46,6 +46,15 @@ inChromium('answers of the page in Chromium', (rig) => {
       .waitFor();
   });
 
+  test('of a pod that two manifests have, its page says which one is run', async () => {
+    const uid = ((await rig.ask('GET', '/recordings/before/pods')) as Pod[])[3]?.uid ?? '';
+    const { page } = await rig.open(`/before/pods/${uid}`);
+    await page
+      .getByRole('region', { name: 'In short' })
+      .getByText('/m/a.yaml has this pod; another with its name in /m/b.yaml is not run.')
+      .waitFor();
+  });
+
   test('a pod that is gone is not shown as ready, and the legend lists the pods of one state', async () => {
     const { page } = await rig.open('/before/pods');
     const legend = page.getByRole('list', { name: 'States of the pods' });

@@ -59,7 +59,9 @@ export function summaryOf(
   counted: Pick<PodSummary, 'uid' | 'firstAt' | 'lastAt' | 'messages'>,
 ): PodSummary {
   return {
-    ...{ ...counted, namespace, name },
+    ...counted,
+    namespace: namespace === '' ? (said.refused?.namespace ?? '') : namespace,
+    name: name === '' ? (said.refused?.name ?? '') : name,
     ...saidOf(said),
     ...(start !== undefined && { startMs: start.ms }),
     ...(stop !== undefined && { stopMs: stop.ms }),

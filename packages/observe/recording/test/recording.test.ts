@@ -276,6 +276,16 @@ describe('a pod in lists', () => {
   });
 });
 
+test('a pod of which there is only the event that its source does not pass it on has its name in the list', () => {
+  const writer = create();
+  const ref = { namespace: 'default', name: 'web', uid: 'u1' };
+  const data = { ref, type: 'Warning', reason: 'FailedValidation', message: 'due to duplicate pod name' };
+  writer.append([made({ seq: 1, number: 1, pod: 'u1', type: 'config.event.recorded/1', data })]);
+  writer.close();
+  const listed = { ...ref, state: 'failed', reason: 'FailedValidation', messages: 1 };
+  expect(read(writer.path, (reader) => reader.pods())).toMatchObject([listed]);
+});
+
 describe('the oldest messages are dropped', () => {
   const filled = () => {
     const writer = create();

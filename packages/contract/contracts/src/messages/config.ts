@@ -41,12 +41,24 @@ const manifestIssueSchema = z.object({
   line: z.int().positive().optional(),
 });
 
+const unusedPodSchema = z.object({
+  pod: podRefSchema,
+  /** The field that another pod has, too. */
+  field: z.enum(['metadata.name', 'metadata.uid']),
+  /** The pod that is run, and its manifest. */
+  other: podRefSchema,
+  path: z.string(),
+});
+export type UnusedPod = z.infer<typeof unusedPodSchema>;
+
 export const manifestReportSchema = z.object({
   path: z.string(),
   readAt: z.string(),
   pods: z.array(podRefSchema),
   errors: z.array(manifestIssueSchema),
   warnings: z.array(manifestIssueSchema),
+  /** Pods of the manifest that are not run, since other pods have their names or UIDs. */
+  unused: z.array(unusedPodSchema).optional(),
 });
 export type ManifestReport = z.infer<typeof manifestReportSchema>;
 

@@ -72,6 +72,8 @@ export interface PodAnswer {
   readonly state: PodState;
   /** One sentence: how it is, how long that took or why, and what to make of it. */
   readonly sentence: string;
+  /** That manifests have other pods with its name or UID, which are not run, and which manifest is used. */
+  readonly notice?: string;
   /** Of a pod that failed or is not ready for a known reason. */
   readonly why?: PodFailure;
   /** What to look at next, the most useful first. */

@@ -1,5 +1,5 @@
 import type { Pod } from '@kubus/contracts';
-import { type ManifestNote, Notes } from '../read/notes.ts';
+import { MAX_NOTES, type ManifestNote, Notes } from '../read/notes.ts';
 import { type DroppedPod, uniquePods } from './merge.ts';
 
 /** Where pods come from. */
@@ -12,6 +12,8 @@ interface PodsOfFile {
 export interface Duplicates {
   readonly pods: ReadonlySet<Pod>;
   readonly errors: readonly ManifestNote[];
+  /** The first of them, each with the file whose pod is used. */
+  readonly unused: readonly (DroppedPod & { readonly path: string })[];
 }
 
 /**
@@ -22,15 +24,17 @@ export interface Duplicates {
 export function duplicatePods(files: Iterable<PodsOfFile>, source: string): ReadonlyMap<string, Duplicates> {
   const places = new Map<Pod, string>();
   for (const { path, pods } of files) for (const pod of pods) places.set(pod, path);
-  const found = new Map<string, { pods: Set<Pod>; notes: Notes }>();
+  const found = new Map<string, { pods: Set<Pod>; notes: Notes; unused: Duplicates['unused'][number][] }>();
   for (const dropped of uniquePods([...places.keys()], source).dropped) {
     const path = places.get(dropped.pod) ?? '';
-    const { pods, notes } = found.get(path) ?? { pods: new Set(), notes: new Notes() };
+    const ofOther = places.get(dropped.other) ?? '';
+    const { pods, notes, unused } = found.get(path) ?? { pods: new Set(), notes: new Notes(), unused: [] };
     pods.add(dropped.pod);
-    notes.add({ document: 0, field: dropped.field, message: messageOf(dropped, places.get(dropped.other) ?? '') });
-    found.set(path, { pods, notes });
+    notes.add({ document: 0, field: dropped.field, message: messageOf(dropped, ofOther) });
+    if (unused.length < MAX_NOTES) unused.push({ ...dropped, path: ofOther });
+    found.set(path, { pods, notes, unused });
   }
-  return new Map([...found].map(([path, { pods, notes }]) => [path, { pods, errors: notes.list() }]));
+  return new Map([...found].map(([path, { notes, ...rest }]) => [path, { ...rest, errors: notes.list() }]));
 }
 
 /** As the API server reports a value that must be unique. */

@@ -13,7 +13,7 @@ export interface ManifestNote {
   readonly line?: number;
 }
 
-const MAX_NOTES = 50;
+export const MAX_NOTES = 50;
 const MAX_MESSAGE_LENGTH = 1000;
 
 /**

@@ -42,6 +42,12 @@ export interface WhyInput {
 
 /** What a pod waits for, or why it failed or ended, in one paragraph. */
 export function explain(input: WhyInput): Explanation {
+  const last = input.events.findLast(({ reason }) => reason === DUPLICATE);
+  const explanation = explainState(input);
+  return last?.type === 'Warning' ? { ...explanation, notice: stop(joined('', last.message)) } : explanation;
+}
+
+function explainState(input: WhyInput): Explanation {
   const { work, status, now, events } = input;
   const { name } = work.ref;
   if (work.source === 'runtime' && work.work === 'sync') {
@@ -124,6 +130,9 @@ function explainStart({ work, status, worker, volumes, events, nodeProblems }: W
   const text = `${name} waits: its last sync failed and is tried again: ${stop(joined('', worker.error))}`;
   return { state: 'waiting', text, says: { type: WORKER, text: worker.error } };
 }
+
+/** The reason of the event about other pods with its name or UID; of the type Normal when there are none any more. */
+const DUPLICATE = 'DuplicatePod';
 
 /** The condition that its sandbox, and so its network, exists. */
 const SANDBOX = 'PodReadyToStartContainers';

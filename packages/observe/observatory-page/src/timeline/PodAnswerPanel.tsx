@@ -12,7 +12,7 @@ import './answer.css';
 
 /** What a pod is opened for: how it is in one sentence, why, and what to look at next. */
 export function PodAnswerPanel({ answer }: { readonly answer: PodAnswer }): ReactNode {
-  const { state, sentence, why, next } = answer;
+  const { state, sentence, notice, why, next } = answer;
   return (
     <section className={`answer answer-${state}`} aria-label="In short">
       <p className="answer-sentence">
@@ -21,6 +21,7 @@ export function PodAnswerPanel({ answer }: { readonly answer: PodAnswer }): Reac
         </span>
         <strong>{sentence}</strong>
       </p>
+      {notice === undefined ? null : <p className="answer-notice">{notice}</p>}
       {next.length === 0 ? null : (
         <ul className="answer-next" aria-label="What to look at next" onKeyDown={walkRows}>
           {next.map((look) => (

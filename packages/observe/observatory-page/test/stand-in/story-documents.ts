@@ -98,15 +98,29 @@ export function timelineOf(story: Story, until: number, brief: Numbered): PodTim
   };
   return {
     ...document,
-    answer: podAnswer({ ...document, ...(pod.reason === undefined ? well : failureOf(messages, pod.reason)), starts }),
+    answer: podAnswer({
+      ...document,
+      ...(pod.reason === undefined ? wellOf(story) : failureOf(messages, pod.reason)),
+      starts,
+    }),
     services: [...new Set(messages.map(({ service }) => service))],
   };
 }
 
-const well: Pick<AskedPod, 'notes' | 'explained'> = { notes: [], explained: undefined };
+type Said = Pick<AskedPod, 'notes' | 'explained'>;
+
+/** What is said about a pod that is well: of one, two manifests are there. */
+function wellOf({ index, name }: Story): Said {
+  const notice = `/m/a.yaml has this pod; another with its name in /m/b.yaml is not run.`;
+  const explained = { state: 'ready', text: `${name} runs and is ready.`, notice, said: undefined } as const;
+  return { notes: [], explained: index === TWICE ? explained : undefined };
+}
+
+/** The pod of which there are two manifests. */
+const TWICE = 3;
 
 /** What a failed pod's last status and its warning say. */
-function failureOf(messages: readonly MessageBrief[], reason: string): typeof well {
+function failureOf(messages: readonly MessageBrief[], reason: string): Said {
   const text = 'The pod has failed: container web exited with code 3 and left "the database does not answer".';
   const warning = {
     reason: 'Unhealthy',
@@ -119,7 +133,10 @@ function failureOf(messages: readonly MessageBrief[], reason: string): typeof we
   });
   return {
     notes,
-    explained: { state: 'failed', text, said: notes.find(({ note }) => note.trouble !== undefined)?.brief },
+    explained: {
+      ...{ state: 'failed', text, notice: undefined },
+      said: notes.find(({ note }) => note.trouble !== undefined)?.brief,
+    },
   };
 }
 

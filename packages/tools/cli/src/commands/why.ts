@@ -86,9 +86,13 @@ function show(explanation: Explanation, { uid, messages }: PodRecord, { output }
     ...{ id: found.id, type: bareType(found.type), source: found.source },
     time: new Date(found.at).toISOString(),
   };
-  const { state, text } = explanation;
-  if (output !== undefined) printKubusDocument('PodExplanation', { uid, state, text, message }, output);
-  else print(message === undefined ? text : `${text} ${sourceOf(message)}`);
+  const { state, text, notice } = explanation;
+  if (output !== undefined) {
+    printKubusDocument('PodExplanation', { uid, state, text, notice, message }, output);
+    return;
+  }
+  print(message === undefined ? text : `${text} ${sourceOf(message)}`);
+  if (notice !== undefined) print(notice);
 }
 
 function sourceOf({

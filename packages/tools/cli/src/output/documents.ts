@@ -56,6 +56,7 @@ export const documents = {
       uid: 'of the pod',
       state: 'waiting, failed, ending, ended, unready or ready',
       text: 'one paragraph for people',
+      notice: 'that manifests have other pods with its name or UID, which are not run',
       message: 'the message that says so: id, type, source, time',
     },
   },
