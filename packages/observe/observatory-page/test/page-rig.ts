@@ -63,7 +63,7 @@ export class PageRig {
   }
 
   /** Serves the page with another stand-in. Returns its address. */
-  async serve(options: Pick<StandInOptions, 'millionPods' | 'shows'>): Promise<string> {
+  async serve(options: Pick<StandInOptions, 'millionPods' | 'shows' | 'holds'>): Promise<string> {
     const standIn = new StandIn({ page: this.#folder, token, contract: standInContract, ...options });
     this.#standIns.push(standIn);
     return standIn.listen(0);

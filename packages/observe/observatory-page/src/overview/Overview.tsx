@@ -30,7 +30,7 @@ export function Overview(): ReactNode {
   const rates = route.recording === live ? tick?.rates : undefined;
   if (recording.data?.messages === 0) {
     return (
-      <EmptyState title="Nothing has been recorded yet">
+      <EmptyState whole title="Nothing has been recorded yet">
         Messages appear here as soon as the node publishes them. Start a pod: put a manifest into the folder that{' '}
         <code>./kubus up --manifests PATH</code> named.
       </EmptyState>

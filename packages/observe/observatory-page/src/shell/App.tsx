@@ -63,7 +63,7 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
   const needed = !ownWay.includes(route.view);
   if (needed && recordings.length === 0) {
     return (
-      <EmptyState title="No recording to show">
+      <EmptyState whole title="No recording to show">
         Open one with <code>./kubus observatory FILE</code>, import one under Recordings, or start a node with{' '}
         <code>./kubus up --observatory</code>.
       </EmptyState>
@@ -71,7 +71,7 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
   }
   if (needed && recordings.every(({ name }) => name !== route.recording)) {
     return (
-      <EmptyState title={`There is no recording ${route.recording}`}>
+      <EmptyState whole title={`There is no recording ${route.recording}`}>
         It has been deleted, or was in a file that is not open now. Choose another one above.
       </EmptyState>
     );

@@ -17,6 +17,8 @@ export interface StandInOptions {
   readonly contract: () => object;
   /** Default: a node with faults; others: a node without faults, or files without a node. */
   readonly shows?: 'node-without-faults' | 'files';
+  /** Default: a node with pods, and three recordings more; others: a node that has published nothing, or no recording. */
+  readonly holds?: 'no-messages' | 'no-recordings';
 }
 
 const files: Readonly<Record<string, string>> = {
@@ -47,16 +49,18 @@ export class StandIn {
 
   constructor(options: StandInOptions) {
     this.#options = options;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
     const now = Date.now();
-    const live = { name: '~live', pods: 3000, began: now - 240_000, everyMs: 2500 };
+    if (options.holds === 'no-recordings') return;
+    const live = { name: '~live', pods: options.holds === undefined ? 3000 : 0, began: now - 240_000, everyMs: 2500 };
     this.#add(new StandInRecording(live, 'live', () => Date.now()));
+    if (options.holds !== undefined) return;
     const before = { name: 'before', pods: 100, began: now - 7_200_000, everyMs: 1500 };
     this.#add(new StandInRecording(before, 'complete'));
     const slow = { name: 'slow-disk', pods: 100, began: now - 3_600_000, everyMs: 1500, slow: 1.5 };
     this.#add(new StandInRecording({ ...slow, completeness: { ...whole, neverStored: 12 } }, 'imported'));
     const million = { name: 'million', pods: options.millionPods, began: now - 86_400_000, everyMs: 800 };
     this.#add(new StandInRecording(million, 'complete'));
-    this.#server = createServer((request, response) => void this.#answer(request, response));
   }
 
   /** Starts to listen on the loopback address. Returns the address of the page. */
@@ -204,15 +208,15 @@ export class StandIn {
 
   #live(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const live = this.#recording('~live');
+    const live = this.#recordings.get('~live');
     const tick = (): void => {
       const at = Date.now();
-      const stories = live.stories().filter(({ sent }) => (sent.at(-1)?.at ?? 0) > at - 500);
+      const stories = (live?.stories() ?? []).filter(({ sent }) => (sent.at(-1)?.at ?? 0) > at - 500);
       const recent = stories.flatMap(({ sent }) => sent).filter((sent) => sent.at > at - 2000 && sent.at <= at);
       const rates: Record<string, number> = {};
       for (const { service } of podLife) rates[service] ??= 0;
       for (const { service } of recent) rates[service] = (rates[service] ?? 0) + 0.5;
-      const document: LiveTick = { at, seq: live.size, rates, pods: stories.map(({ uid }) => uid) };
+      const document: LiveTick = { at, seq: live?.size ?? 0, rates, pods: stories.map(({ uid }) => uid) };
       response.write(`data: ${JSON.stringify(document)}\n\n`);
     };
     tick();
