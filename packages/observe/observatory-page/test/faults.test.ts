@@ -65,7 +65,7 @@ inChromium('faults on the page in Chromium', (rig) => {
     await page.getByLabel('Subject').fill('probe.>');
     await page.getByLabel('About pod').selectOption({ index: 1 });
     const pod = await page.getByLabel('About pod').locator('option').nth(1).textContent();
-    await page.getByLabel('Which').selectOption('nth');
+    await page.getByLabel('Applies to').selectOption('nth');
     const numbers = page.getByLabel('Numbers, from 1 on');
     await numbers.fill('0');
     const disturb = page.getByRole('button', { name: 'Inject', exact: true });
