@@ -343,8 +343,8 @@ describe('the query', () => {
     ({ bus } = broker.join('cli', clock));
   });
 
-  const query = async (signal?: string) => {
-    const answer = bus.call(readPressure, NAME, { ...(signal !== undefined && { signal }) });
+  const query = async (signal?: string, readings = false) => {
+    const answer = bus.call(readPressure, NAME, { readings, ...(signal !== undefined && { signal }) });
     await settled();
     return (await answer).result;
   };
@@ -375,6 +375,17 @@ describe('the query', () => {
     expect(await query()).toMatchObject({ signals: [{ signal: 'memory.available' }, {}], thresholds: [] });
     expect(await query()).not.toHaveProperty('ranking');
     expect((await query('pid.available')).ranking?.pods.map(({ ref }) => ref.name)).toEqual(['web']);
+    watching.stop();
+  });
+
+  test('has the readings where they are asked for, also of a node without thresholds', async () => {
+    const watching = watch({});
+    expect(await query()).not.toHaveProperty('readings');
+    left.memory = 900;
+    await pass(10_000);
+    const { readings, signals } = await query(undefined, true);
+    expect(readings?.map(({ available }) => available['memory.available'])).toEqual([1000 * MI, 900 * MI]);
+    expect(signals[0]).toMatchObject({ perSecond: -10 * MI });
     watching.stop();
   });
 

@@ -6,8 +6,17 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { addFaults } from './fault-routes.ts';
 import type { Faults } from './faults.ts';
+import type { ReadPressure } from './node-pressure.ts';
 import { addPage } from './page-files.ts';
-import { compareQuery, densityQuery, latencyQuery, messagesQuery, parsed, traceQuery } from './queries.ts';
+import {
+  compareQuery,
+  densityQuery,
+  latencyQuery,
+  messagesQuery,
+  parsed,
+  pressureQuery,
+  traceQuery,
+} from './queries.ts';
 import { type Recordings, RequestError } from './recordings.ts';
 import type { Side, TraceFormat } from './tasks.ts';
 import { type Text, type Threads, bytesOf } from './threads.ts';
@@ -26,6 +35,8 @@ export interface AppOptions {
   readonly contract?: string | undefined;
   /** Controls of the faults, on a node that was started with them. */
   readonly faults?: Faults | undefined;
+  /** Undefined: there is no node, only files. */
+  readonly pressure?: ReadPressure | undefined;
   readonly ids: Ids;
   readonly logger: Logger;
 }
@@ -46,6 +57,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addMessages(app, recordings, threads);
   addAnalysis(app, recordings, threads, about.faults);
   addFaults(app, { root: ROOT, node, faults, ids });
+  app.get(`${ROOT}/pressure`, (request) => {
+    const { signal } = parsed(pressureQuery, request.query);
+    if (options.pressure !== undefined) return options.pressure(signal);
+    throw new RequestError(
+      404,
+      'no-node',
+      'these recordings are files; there is no node that could be short of anything',
+    );
+  });
   app.get(`${ROOT}/live`, (request, reply) => streamTicks(recordings, request, reply));
   app.get(`${ROOT}/contract`, async (_request, reply) => {
     const text = options.contract === undefined ? undefined : await readFile(options.contract).catch(() => undefined);

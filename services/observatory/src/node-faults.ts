@@ -1,17 +1,16 @@
-import { type Bus, CommandFailed, type CommandResult, type StoredMessage } from '@kubus/bus';
+import type { Bus, CommandResult, StoredMessage } from '@kubus/bus';
 import { type ActiveFault, type FaultRule, type ServiceFault, disturbService } from '@kubus/contracts';
 import { type FaultDocument, type FaultsDocument, LIVE } from '@kubus/contracts/observatory';
 import { describeRule } from '@kubus/experiment';
 import { FaultRules } from '@kubus/faults';
 import type { Clock } from '@kubus/ports';
 import { RecordingReader } from '@kubus/recording';
+import { answered } from './answered.ts';
 import { FaultTally } from './fault-tally.ts';
 import type { Faults } from './faults.ts';
 import type { NodeRecordings } from './node-recordings.ts';
-import { RequestError } from './recordings.ts';
 
-/** How long the launcher may take to answer before the request fails, in milliseconds. */
-const ANSWER_MS = 20_000;
+const NO_ANSWER = 'the launcher of the node does not answer; it may still apply the fault: see the list';
 
 export interface NodeFaultsOptions {
   readonly bus: Bus;
@@ -65,25 +64,9 @@ export class NodeFaults implements Faults {
     return { rule, text: describeRule(rule), since, ...(ends !== undefined && { ends }), ...acted };
   }
 
-  /** A command waits as long as it takes; the user of a page does not. */
-  async #answered<T>(asked: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const cancel = this.#options.clock.after(ANSWER_MS, () => late.reject(noAnswer()));
-    try {
-      return await Promise.race([asked, late.promise]);
-    } catch (error) {
-      if (error instanceof RequestError) throw error;
-      if (error instanceof CommandFailed) throw new RequestError(409, error.code, error.message, error);
-      throw noAnswer(error);
-    } finally {
-      cancel();
-    }
+  #answered<T>(asked: Promise<T>): Promise<T> {
+    return answered(asked, this.#options.clock, NO_ANSWER);
   }
-}
-
-function noAnswer(cause?: unknown): RequestError {
-  const message = 'the launcher of the node does not answer; it may still apply the fault: see the list';
-  return new RequestError(503, 'no-answer', message, cause);
 }
 
 /** The messages of one type that have been recorded since a time. */

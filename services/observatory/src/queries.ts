@@ -29,6 +29,8 @@ export const traceQuery = z.strictObject({
   pod: z.string().min(1).optional(),
 });
 
+export const pressureQuery = z.strictObject({ signal: z.string().min(1).max(100).optional() });
+
 /** Throws a RequestError that names the invalid field. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value ?? {});

@@ -9,6 +9,7 @@ import {
   version,
 } from '@kubus/service-kit';
 import { createApp } from './app.ts';
+import { nodePressureReader } from './node-pressure.ts';
 import { NodeRecordings } from './node-recordings.ts';
 import { Threads } from './threads.ts';
 
@@ -36,7 +37,8 @@ export const observatory: ServiceDefinition = {
     const faults = config.faults
       ? new (await import('./node-faults.ts')).NodeFaults({ bus, clock, recordings })
       : undefined;
-    const app = await createApp({ recordings, threads, version, page, contract, faults, ids, logger });
+    const pressure = nodePressureReader(bus, clock);
+    const app = await createApp({ recordings, threads, version, page, contract, faults, pressure, ids, logger });
     const listening = await servePrivately(
       app,
       socket,

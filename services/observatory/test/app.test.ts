@@ -96,6 +96,7 @@ describe('refuses', () => {
     [`${live}/trace?format=x`, 400, 'bad-request'],
     ['/api/v1/compare?left=~live', 400, 'bad-request'],
     ['/api/v1/compare?left=~live&right=~live/none', 404, 'no-pod'],
+    ['/api/v1/pressure', 404, 'no-node'],
     ['/api/v1/contract', 404, 'no-contract'],
     ['/api/v1/none', 404, 'no-path'],
   ])('%s with %i %s', async (url, status, code) => {
@@ -113,6 +114,24 @@ describe('refuses', () => {
     const text = await app.inject({ method: 'POST', url: '/api/v1/recordings', headers, payload: '{' });
     expect([text.statusCode, text.json<{ error: { code: string } }>().error.code]).toEqual([400, 'bad-request']);
   });
+});
+
+test('what the node has left is asked of the node, for the signal of the request', async () => {
+  const asked: (string | undefined)[] = [];
+  const pressure = (signal: string | undefined) => {
+    asked.push(signal);
+    return Promise.resolve({ conditions: ['PIDPressure'], transitionSeconds: 300, signals: [] });
+  };
+  const of = { recordings, threads, version: '1', pressure, ids: systemIds, logger: silentLogger };
+  const having = await createApp(of);
+  try {
+    expect(await get('/api/v1/pressure', having)).toMatchObject({ status: 200, body: { conditions: ['PIDPressure'] } });
+    await get('/api/v1/pressure?signal=pid.available', having);
+    expect(asked).toEqual([undefined, 'pid.available']);
+    expect(await get('/api/v1/pressure?sort=1', having)).toMatchObject({ status: 400 });
+  } finally {
+    await having.close();
+  }
 });
 
 /** Every route about faults. */

@@ -270,7 +270,7 @@ export const serviceContracts: Readonly<Record<ServiceName, ServiceContract>> = 
     owns: [],
     reads: [],
     serves: [],
-    calls: [],
+    calls: [readPressure],
     publishes: [],
     hears: [],
   },

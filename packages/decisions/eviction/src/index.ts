@@ -1,7 +1,7 @@
 export { decisionOf } from './decision.ts';
 export { type Disks, withContainerFs } from './disks.ts';
 export { type OomUnderWay, kernelRecord, stepOom, systemOomMessage } from './oom-kills.ts';
-export { nearestSignal, signalsSeen, thresholdsAhead } from './outlook.ts';
+export { nearestSignal, readingsOf, signalsSeen, thresholdsAhead } from './outlook.ts';
 export type { Candidate, PodUse } from './pod-use.ts';
 export { type PressureState, assess, noPressure, thresholdsMet } from './pressure.ts';
 export { type Ranked, inOrder, rank, rankingOf } from './rank.ts';

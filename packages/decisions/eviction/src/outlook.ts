@@ -1,4 +1,4 @@
-import type { NodeSignal, NodeThreshold } from '@kubus/contracts';
+import type { NodeSignal, NodeThreshold, PressureReading } from '@kubus/contracts';
 import { type PressureState, thresholdsMet } from './pressure.ts';
 import { type Observation, type Observations, type Signal, SIGNALS } from './signals.ts';
 import { type Threshold, amountOf, amountText, thresholdKey } from './thresholds.ts';
@@ -11,15 +11,33 @@ const SPAN_MS = 5_000;
 const signals = Object.keys(SIGNALS) as Signal[];
 const timeOf = (ms: number): string => new Date(ms).toISOString();
 
-/** What the node has left, and how that has changed over these readings, the newest last. */
+/** The longest time before the newest reading from which a slope is computed, in milliseconds. */
+const SLOPE_MS = 60_000;
+
+/** What the node has left, and how that has changed over the last minute of these readings, the newest last. */
 export function signalsSeen(readings: readonly Observations[]): NodeSignal[] {
   return signals.flatMap((signal) => {
     const seen = readings.flatMap((one) => one[signal] ?? []);
     const newest = seen.at(-1);
     if (newest === undefined) return [];
     const { available, capacity, atMs } = newest;
-    const perSecond = slopeOf(seen);
+    const perSecond = slopeOf(seen.filter((one) => atMs - one.atMs <= SLOPE_MS));
     return [{ signal, available, capacity, readAt: timeOf(atMs), ...(perSecond !== undefined && { perSecond }) }];
+  });
+}
+
+/** What was left at each of these readings, as messages contain it. */
+export function readingsOf(readings: readonly Observations[]): PressureReading[] {
+  return readings.flatMap((reading) => {
+    const seen = signals.flatMap((signal) => {
+      const observed = reading[signal];
+      return observed === undefined ? [] : [{ signal, ...observed }];
+    });
+    if (seen.length === 0) return [];
+    return {
+      readAt: timeOf(Math.max(...seen.map(({ atMs }) => atMs))),
+      available: Object.fromEntries(seen.map(({ signal, available }) => [signal, available])),
+    };
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { type Observations, noPressure, parseThresholds } from '../src/index.ts';
-import { nearestSignal, signalsSeen, thresholdsAhead } from '../src/outlook.ts';
+import { nearestSignal, readingsOf, signalsSeen, thresholdsAhead } from '../src/outlook.ts';
 
 const MI = 1024 * 1024;
 const START = Date.UTC(2030, 0, 1);
@@ -21,6 +21,14 @@ test('the slope is that of the straight line through the readings, and one readi
   expect(signalsSeen(readings(500, 400, 300))[0]?.perSecond).toBeCloseTo(-10 * MI);
   expect(signalsSeen(readings(500, 380, 320))[0]?.perSecond).toBeCloseTo(-9 * MI);
   expect(signalsSeen([])).toEqual([]);
+});
+
+test('readings of more than a minute ago are kept, but have no part in the slope', () => {
+  const all = readings(900, 900, 900, 500, 500, 500, 500, 500, 500, 500);
+  expect(signalsSeen(all)[0]?.perSecond).toBe(0);
+  const shown = readingsOf([{}, ...all]);
+  expect(shown).toHaveLength(10);
+  expect(shown[0]).toEqual({ readAt: '2030-01-01T00:00:00.000Z', available: { 'memory.available': 900 * MI } });
 });
 
 test.each([

@@ -104,6 +104,11 @@ export async function goTo(page: Page, key: string, address: RegExp): Promise<vo
   }
 }
 
+/** All data of the view is loaded; several documents may be under way at once. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(() => document.querySelector('.main .waiting') === null);
+}
+
 export function grid(page: Page, name: string): Locator {
   return page.getByRole('grid', { name, exact: true });
 }

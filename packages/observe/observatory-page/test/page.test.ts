@@ -1,12 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { violations, visit } from './chromium.ts';
-import { goTo, grid, inChromium, rows } from './page-rig.ts';
+import { goTo, grid, inChromium, rows, settled } from './page-rig.ts';
 
 inChromium('the page in Chromium', (rig) => {
-  /** All data of the view is loaded. */
-  const settled = (page: Page): Promise<void> => page.locator('.main .waiting').waitFor({ state: 'detached' });
-
   async function podOf(recording: string, index: number): Promise<{ uid: string; name: string }> {
     const pods = (await rig.ask('GET', `/recordings/${recording}/pods`)) as { uid: string; name: string }[];
     const pod = pods[index];
@@ -22,6 +18,7 @@ inChromium('the page in Chromium', (rig) => {
       ['/~live/map', 'Messages between services'],
       ['/before/latency', 'Steps of the path'],
       ['/before/compare?right=slow-disk', 'Steps of both sides'],
+      ['/~live/pressure', 'Pods that would go'],
       ['/before/contract?type=worker.fact.status/1', 'Types of messages'],
     ])('%s opens without console errors or foreign requests, and is accessible', async (route, list) => {
       const { page, complaints, abroad } = await rig.open(route, theme);
@@ -109,6 +106,7 @@ inChromium('the page in Chromium', (rig) => {
       ['a', 'map'],
       ['l', 'latency'],
       ['c', 'compare'],
+      ['e', 'pressure'],
       ['r', 'recordings'],
       ['t', 'contract'],
       ['o', 'overview'],

@@ -1,7 +1,7 @@
 // Every view on a telephone, a tablet and a large screen, light and dark.
 import { expect, test } from '@jest/globals';
 import { violations } from './chromium.ts';
-import { inChromium, rows } from './page-rig.ts';
+import { inChromium, rows, settled } from './page-rig.ts';
 
 const widths = [
   [420, 860],
@@ -25,11 +25,12 @@ inChromium('the views', (rig) => {
       ['/before/map', 'Messages between services'],
       ['/before/latency', 'Steps of the path'],
       ['/before/compare?right=slow-disk', 'Steps of both sides'],
+      ['/before/pressure', 'Pods that would go'],
       ['/before/contract?type=worker.fact.status/1', 'Types of messages'],
     ] as const) {
       await page.goto(new URL(`#${route}`, rig.address).href);
       await rows(page, list).first().waitFor();
-      await page.locator('.main .waiting').waitFor({ state: 'detached' });
+      await settled(page);
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       expect([route, wider]).toEqual([route, 0]);
       const map = page.locator('.service-graph');

@@ -1,6 +1,6 @@
 import type { Bus } from '@kubus/bus';
 import { type EvictionRanking, type PressureReport, readPressure } from '@kubus/contracts';
-import { isSignal, nearestSignal, rankingOf, signalsSeen, thresholdsAhead } from '@kubus/eviction';
+import { isSignal, nearestSignal, rankingOf, readingsOf, signalsSeen, thresholdsAhead } from '@kubus/eviction';
 import { KubusError } from '@kubus/ports';
 import type { Eviction } from './eviction.ts';
 import type { PressureView } from './pressure-watch.ts';
@@ -21,10 +21,17 @@ export class PressureQuery {
 
   constructor(options: PressureQueryOptions) {
     this.#options = options;
-    options.bus.serve(readPressure, ({ request: { signal } }) => this.#answer(signal));
+    options.bus.serve(readPressure, ({ request: { signal, readings } }) => this.#answer(signal, readings === true));
   }
 
-  #answer(signal = ''): Promise<PressureReport> {
+  async #answer(signal: string | undefined, withReadings: boolean): Promise<PressureReport> {
+    const report = await this.#measured(signal ?? '');
+    if (!withReadings) return report;
+    const { readings } = await this.#options.view();
+    return { ...report, readings: readingsOf(readings.map(({ observations }) => observations)) };
+  }
+
+  #measured(signal: string): Promise<PressureReport> {
     if (signal !== '' && !isSignal(signal)) {
       const message = `${JSON.stringify(signal.slice(0, 100))} is no signal of evictions`;
       return Promise.reject(new KubusError('unknown-signal', message));

@@ -1,5 +1,5 @@
 import type { Bus, Cause, FactOwner } from '@kubus/bus';
-import { type NodePressure, type PressureCondition, nodePressure } from '@kubus/contracts';
+import { type NodePressure, type PressureCondition, READINGS_MOST, nodePressure } from '@kubus/contracts';
 import {
   type Observations,
   type PressureState,
@@ -16,9 +16,6 @@ import type { Eviction, Need } from './eviction.ts';
 /** How often the signals are read, in milliseconds (behaviour:eviction, loop), and the least time between two readings that are asked for. */
 const EVERY_MS = 10_000;
 const LEAST_MS = 1_000;
-
-/** How many readings are kept, to see how the signals change: those of the last minute. */
-const KEPT = 7;
 
 export interface PressureWatchOptions {
   readonly bus: Bus;
@@ -54,6 +51,8 @@ export class PressureWatch {
   #thresholds: readonly Threshold[];
   #state = noPressure;
   #readings: readonly SignalReading[] = [];
+  /** When the last one was kept. */
+  #readAt = 0;
   #conditions: readonly PressureCondition[] | undefined;
   /** No container of a pod that has ended is to be kept. */
   #removesEnded = false;
@@ -76,10 +75,18 @@ export class PressureWatch {
     return { memory: has('MemoryPressure'), disk: has('DiskPressure'), pid: has('PIDPressure') };
   }
 
-  /** What is known of the signals. A node without thresholds reads them only when it is asked. */
+  /** What is known of the signals. A node without thresholds reads them only when it is asked, and remembers these readings. */
   async view(): Promise<PressureView> {
-    const readings = this.#readings.length > 0 ? this.#readings : [await this.#options.read()];
+    const { thresholds, read, clock } = this.#options;
+    const isDue = this.#readings.length === 0 || (thresholds.length === 0 && clock.now() - this.#readAt >= LEAST_MS);
+    if (isDue) this.#keep(await read());
+    const readings = this.#readings;
     return { readings, thresholds: this.#thresholds, state: this.#state, conditions: this.#conditions ?? [] };
+  }
+
+  #keep(reading: SignalReading): void {
+    this.#readAt = this.#options.clock.now();
+    this.#readings = [...this.#readings, reading].slice(-READINGS_MOST);
   }
 
   stop(): void {
@@ -125,7 +132,7 @@ export class PressureWatch {
     const { signal } = this.#stopping;
     if (thresholds.length === 0) return (await enforceLimits?.(async () => (await read()).disks, signal)) === true;
     const reading = await read();
-    this.#readings = [...this.#readings, reading].slice(-KEPT);
+    this.#keep(reading);
     const assessed = this.#assess(reading);
     waitFor?.(reading.observations, thresholds);
     if ((await enforceLimits?.(() => Promise.resolve(reading.disks), signal)) === true) return true;

@@ -79,6 +79,17 @@ export const nodeThresholdSchema = z.object({
 });
 export type NodeThreshold = z.infer<typeof nodeThresholdSchema>;
 
+/** What was left at one time, by signal, in bytes, inodes or processes. */
+export const pressureReadingSchema = z.object({
+  /** RFC 3339. */
+  readAt: z.string(),
+  available: z.record(z.string(), z.number()),
+});
+export type PressureReading = z.infer<typeof pressureReadingSchema>;
+
+/** How many readings are kept: those of ten minutes. */
+export const READINGS_MOST = 61;
+
 export const pressureReportSchema = z.object({
   signals: z.array(nodeSignalSchema),
   thresholds: z.array(nodeThresholdSchema),
@@ -87,6 +98,8 @@ export const pressureReportSchema = z.object({
   transitionSeconds: z.number().nonnegative(),
   /** Missing: no pod is evicted for lack of anything, because there is no threshold. */
   ranking: evictionRankingSchema.optional(),
+  /** The last readings, the newest last. Missing: they were not asked for. */
+  readings: z.array(pressureReadingSchema).max(READINGS_MOST).optional(),
 });
 export type PressureReport = z.infer<typeof pressureReportSchema>;
 
@@ -99,6 +112,8 @@ export const readPressure = command({
   request: z.object({
     /** Of which the pods are ranked. Default: the signal that is nearest to its threshold. */
     signal: z.string().optional(),
+    /** With the readings of the last minutes. */
+    readings: z.boolean().optional(),
   }),
   result: pressureReportSchema,
   about:

@@ -33,3 +33,11 @@ export type {
   WorkSpan,
 } from './pod.ts';
 export type { DensityDocument, LiveTick, MapEdge, MapService, ObservatoryDocument, ServiceMap } from './node.ts';
+export type {
+  CurvePoint,
+  PressureDocument,
+  RankedPodDocument,
+  RankingDocument,
+  SignalDocument,
+  ThresholdDocument,
+} from './pressure.ts';

@@ -8,10 +8,11 @@ import type {
   ObservatoryDocument,
   PodSummary,
   PodTimeline,
+  PressureDocument,
   RecordingDocument,
   ServiceMap,
 } from '@kubus/contracts/observatory';
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, keepPreviousData, useQuery } from '@tanstack/react-query';
 import { address } from './address.ts';
 import { useApi } from './api-context.ts';
 
@@ -23,6 +24,9 @@ export const liveEveryMs = 2000;
 
 /** How often the faults are read again: the mark of active faults must not be late. */
 const faultsEveryMs = 1000;
+
+/** How often the node reads its signals, and the page them. */
+const pressureEveryMs = 10_000;
 
 export type What = 'start' | 'stop';
 
@@ -86,6 +90,20 @@ export function useFaults(): UseQueryResult<FaultsDocument> {
     queryFn: ({ signal }) => api.get<FaultsDocument>('/faults', signal),
     enabled: observatory?.faults === true,
     refetchInterval: faultsEveryMs,
+  });
+}
+
+/** What the node has left; the pods are ranked for `signal`, or for the nearest to its threshold. Not read without a node. */
+export function usePressure(signal: string | undefined): UseQueryResult<PressureDocument> {
+  const api = useApi();
+  const observatory = useObservatory().data;
+  const path = address(['pressure'], { signal });
+  return useQuery<PressureDocument>({
+    queryKey: [path],
+    queryFn: ({ signal: ended }) => api.get<PressureDocument>(path, ended),
+    enabled: observatory?.node !== undefined,
+    refetchInterval: pressureEveryMs,
+    placeholderData: keepPreviousData,
   });
 }
 

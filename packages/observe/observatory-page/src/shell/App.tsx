@@ -11,6 +11,7 @@ import { MapView } from '../map/MapView.tsx';
 import { MessagesView } from '../messages/MessagesView.tsx';
 import { Overview } from '../overview/Overview.tsx';
 import { PodsView } from '../overview/PodsView.tsx';
+import { PressureView } from '../pressure/PressureView.tsx';
 import { RecordingsView } from '../recordings/RecordingsView.tsx';
 import type { Route, View } from '../route/route.ts';
 import { go, inspect, useRoute } from '../route/use-route.ts';
@@ -56,7 +57,7 @@ export function App(): ReactNode {
 }
 
 /** Views that do not depend on the chosen recording. */
-const ownWay: readonly View[] = ['recordings', 'faults', 'contract', 'compare'];
+const ownWay: readonly View[] = ['pressure', 'recordings', 'faults', 'contract', 'compare'];
 
 function ViewOf({ route }: { readonly route: Route }): ReactNode {
   const recordings = useRecordings().data ?? [];
@@ -89,6 +90,8 @@ function ViewOf({ route }: { readonly route: Route }): ReactNode {
       return <LatencyView />;
     case 'compare':
       return <CompareView />;
+    case 'pressure':
+      return <PressureView />;
     case 'recordings':
       return <RecordingsView />;
     case 'faults':

@@ -6,6 +6,7 @@ import { FaultMark } from '../faults/FaultMark.tsx';
 import { count, rate } from '../format/quantity.ts';
 import { type ZoneChoice, chooseZone, useZoneChoice, zoneAt, zoneChoices } from '../format/zone.ts';
 import { type ThemeChoice, chooseTheme, themeChoices, useThemeChoice } from '../theme/theme.ts';
+import { formatRoute } from '../route/route.ts';
 import { go, useRoute } from '../route/use-route.ts';
 
 /** The node, the recording, the state of the connection, and the theme. */
@@ -24,7 +25,7 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
         <span className="dim">files only</span>
       ) : (
         <span>
-          node <strong>{observatory.node}</strong>
+          node <NodeLink node={observatory.node} />
         </span>
       )}
       {observatory?.node === undefined ? null : <LiveMark />}
@@ -52,6 +53,16 @@ export function Header({ onHelp }: { readonly onHelp: () => void }): ReactNode {
         ?
       </button>
     </header>
+  );
+}
+
+/** Leads to what the node has left. */
+function NodeLink({ node }: { readonly node: string }): ReactNode {
+  const { recording } = useRoute();
+  return (
+    <a href={formatRoute({ recording, view: 'pressure', query: {} })} title="What the node has left">
+      <strong>{node}</strong>
+    </a>
   );
 }
 

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
-import type { LiveTick, ObservatoryDocument } from '@kubus/contracts/observatory';
+import type { LiveTick, ObservatoryDocument, PressureDocument } from '@kubus/contracts/observatory';
 import { BadFault, StandInFaults } from './faults.ts';
 import { comparisonOf, latencyOf, mapOf } from './node-documents.ts';
+import { pressureOf } from './pressure.ts';
 import { podLife } from './pod-life.ts';
 import { StandInRecording } from './recording.ts';
 
@@ -123,6 +124,8 @@ export class StandIn {
         return this.#faults.list();
       case 'services':
         return this.#faults.disturb(path[1] ?? '', body);
+      case 'pressure':
+        return this.#pressure(query.get('signal'));
       case 'contract':
         return this.#options.contract();
       case 'compare':
@@ -132,6 +135,13 @@ export class StandIn {
       default:
         throw new Refused(404, 'no-path', `there is no ${path.join('/')}`);
     }
+  }
+
+  #pressure(signal: string | null): PressureDocument {
+    const { shows } = this.#options;
+    if (shows === 'files') throw new Refused(404, 'no-node', 'these recordings are files');
+    const pods = this.#recording('~live').pods().slice(0, 120);
+    return pressureOf({ pods, signal, thresholds: shows !== 'node-without-faults' });
   }
 
   #about(): ObservatoryDocument {
