@@ -1,6 +1,6 @@
 // Evictions as the other services see them; pods, signals and figures are the test's, and no container runs.
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Bus, FactOwner } from '@kubus/bus';
+import { type Bus, type FactOwner, HEADER } from '@kubus/bus';
 import { LocalBroker } from '@kubus/bus/testing';
 import {
   type EvictionDecision,
@@ -70,7 +70,7 @@ beforeEach(() => {
   bridge.serve(freeImages, () => {
     removals += 1;
     left.disk += 10;
-    return Promise.resolve({ images: 1, bytes: 10 });
+    return Promise.resolve({ images: 1, bytes: 4096 });
   });
 });
 
@@ -323,7 +323,11 @@ test('the request to end a pod says what was short, what was removed before, and
     {
       ...{ signal: 'nodefs.available', threshold: '10%', amount: 10, graceSeconds: 0, available: -5, capacity: 100 },
       readAt: '2030-01-01T00:00:00.000Z',
-      reclaimed: ['containers', 'images'],
+      // The runtime reports 4096 bytes: what the file system has more of it counts.
+      reclaimed: [
+        { what: 'containers', before: -5, after: -5 },
+        { what: 'images', before: -5, after: 5 },
+      ],
       ranking: {
         ...{ signal: 'nodefs.available', leftOut: 0 },
         pods: [
@@ -333,6 +337,9 @@ test('the request to end a pod says what was short, what was removed before, and
       },
     },
   ]);
+  // The only message of cri-bridge is its answer.
+  const request = broker.said.find(({ headers }) => headers[HEADER.type] === 'sync.cmd.evict/1');
+  expect(request?.headers[HEADER.causes]).toMatch(/^cri-bridge-0\./);
   watching.stop();
 });
 

@@ -1,5 +1,4 @@
-import type { EvictionDecision, EvictionRanking } from '@kubus/contracts';
-import type { Reclaimable } from './reclaim.ts';
+import type { EvictionDecision, EvictionRanking, Reclaimed } from '@kubus/contracts';
 import type { Observations } from './signals.ts';
 import { type Threshold, amountOf, amountText } from './thresholds.ts';
 
@@ -7,7 +6,7 @@ import { type Threshold, amountOf, amountText } from './thresholds.ts';
 export function decisionOf(
   { signal, value, graceMs }: Threshold,
   observations: Observations,
-  { reclaimed, ranking }: { readonly reclaimed: readonly Reclaimable[]; readonly ranking: EvictionRanking },
+  { reclaimed, ranking }: { readonly reclaimed: readonly Reclaimed[]; readonly ranking: EvictionRanking },
 ): EvictionDecision | undefined {
   const observed = observations[signal];
   if (observed === undefined) return undefined;

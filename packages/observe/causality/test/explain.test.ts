@@ -69,8 +69,12 @@ const decision: EvictionDecision = {
   },
 };
 const ofDisk: EvictionDecision = {
-  ...{ ...decision, signal: 'pid.available', threshold: '10%', available: 3, reclaimed: ['containers', 'images'] },
-  ranking: { signal: 'pid.available', pods: [{ ...ranked, exceeds: false, priority: 2, used: 7 }], leftOut: 0 },
+  ...{ ...decision, signal: 'nodefs.inodesFree', threshold: '10%', available: 3 },
+  reclaimed: [
+    { what: 'containers', before: 3, after: 45 },
+    { what: 'images', before: 45, after: 44 },
+  ],
+  ranking: { signal: 'nodefs.inodesFree', pods: [{ ...ranked, exceeds: false, priority: 2, used: 7 }], leftOut: 0 },
 };
 
 const cases: readonly (readonly [string, WhyInput, string, string])[] = [
@@ -100,7 +104,7 @@ const cases: readonly (readonly [string, WhyInput, string, string])[] = [
     'evicted, after something else was removed',
     input({ work: { work: 'evict', failure: low }, rest: { decision: ofDisk } }),
     'failed',
-    'web has failed: it was evicted: Evicted: The node was low on resource: memory. pid.available was 3 at 00:09:48, its threshold is 10%. Before, ended containers and unused images were removed, which was not enough. It was the only pod that could go: it uses 7 at priority 2.',
+    'web has failed: it was evicted: Evicted: The node was low on resource: memory. nodefs.inodesFree was 3 at 00:09:48, its threshold is 10%. Before, ended containers (42) and unused images (which freed nothing) were removed, which was not enough. It was the only pod that could go: it uses 7 at priority 2.',
   ],
   [
     'evicted, and its containers exited with 0',

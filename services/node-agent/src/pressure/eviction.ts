@@ -1,12 +1,19 @@
 import type { Bus, Cause } from '@kubus/bus';
-import { type EvictionDecision, type Pod, type PodFailure, evictPod, freeImages, podRefOf } from '@kubus/contracts';
+import {
+  type EvictionDecision,
+  type Pod,
+  type PodFailure,
+  type Reclaimed,
+  evictPod,
+  freeImages,
+  podRefOf,
+} from '@kubus/contracts';
 import {
   type Candidate,
   type Disks,
   type Observations,
   type PodUse,
   type Ranked,
-  type Reclaimable,
   SIGNALS,
   type Threshold,
   type Signal,
@@ -17,6 +24,7 @@ import {
   rank,
   rankingOf,
   reclaimableFor,
+  reclaimedOf,
   storageExcess,
 } from '@kubus/eviction';
 import { Tally } from '@kubus/metrics';
@@ -54,8 +62,8 @@ export interface Need {
   readonly due: readonly Threshold[];
   readonly observations: Observations;
   readonly disks: Disks;
-  /** Reads again whether any threshold is met, its minimum reclaim included. */
-  readonly isMetStill: () => Promise<boolean>;
+  /** Reads again what is left, and whether any threshold is met, its minimum reclaim included. */
+  readonly look: () => Promise<{ readonly observations: Observations; readonly isMet: boolean }>;
   /** Publishes that pods that have ended keep no containers, until that has happened. */
   readonly withoutEnded: (removed: () => Promise<void>) => Promise<void>;
   /** The message that said so. */
@@ -101,14 +109,10 @@ export class Eviction {
     const message = `Attempting to reclaim ${resource}`;
     const recorded = events.record({ type: 'Warning', reason: 'EvictionThresholdMet', message }, [need.cause]);
     const causes = [...(recorded === undefined ? [] : [recorded]), need.cause];
-    const reclaimable = reclaimableFor(threshold.signal, need.disks);
-    for (const what of reclaimable) {
-      if (what === 'containers') await this.#removeEnded(need);
-      else await this.#removeImages(causes, need.signal);
-    }
-    if (reclaimable.length > 0 && !(await need.isMetStill())) {
+    const { reclaimed, isMet, removals } = await this.#reclaim(threshold.signal, need, causes);
+    if (!isMet) {
       logger.info(
-        { resourceName: resource },
+        { resourceName: resource, reclaimed },
         'Eviction manager: able to reduce resource pressure without evicting pods',
       );
       return false;
@@ -117,7 +121,7 @@ export class Eviction {
       logger.error({}, 'Eviction manager: eviction thresholds have been met, but no pods are active to evict');
       return false;
     }
-    return this.#evictOne(threshold, need, { causes, reclaimed: reclaimable });
+    return this.#evictOne(threshold, need, { causes: [...removals, ...causes], reclaimed });
   }
 
   /**
@@ -161,6 +165,30 @@ export class Eviction {
     return false;
   }
 
+  /** Removes what nobody needs, and measures what each step has freed: what is still in use by others, or written meanwhile, frees nothing. */
+  async #reclaim(
+    signal: Signal,
+    need: Need,
+    causes: readonly Cause[],
+  ): Promise<{
+    readonly reclaimed: readonly Reclaimed[];
+    readonly isMet: boolean;
+    /** The answers to the requests for it. */
+    readonly removals: readonly Cause[];
+  }> {
+    const reclaimed: Reclaimed[] = [];
+    const removals: Cause[] = [];
+    let seen = { observations: need.observations, isMet: true };
+    for (const what of reclaimableFor(signal, need.disks)) {
+      if (what === 'containers') await this.#removeEnded(need);
+      else removals.push(...(await this.#removeImages(causes, need.signal)));
+      const before = seen.observations;
+      seen = await need.look();
+      reclaimed.push(reclaimedOf(what, signal, { before, after: seen.observations }));
+    }
+    return { reclaimed, isMet: seen.isMet, removals };
+  }
+
   async #removeEnded({ withoutEnded, signal }: Need): Promise<void> {
     const { clock, minContainerAgeMs, pods } = this.#options;
     await withoutEnded(() =>
@@ -181,7 +209,8 @@ export class Eviction {
     }
   }
 
-  async #removeImages(causes: readonly Cause[], signal: AbortSignal): Promise<void> {
+  /** Resolves with the answer to the request, if it came in time. */
+  async #removeImages(causes: readonly Cause[], signal: AbortSignal): Promise<readonly Cause[]> {
     const { bus, clock, logger } = this.#options;
     const enough = new AbortController();
     try {
@@ -190,12 +219,15 @@ export class Eviction {
         freed,
         sleep(clock, RECLAIM_MS, AbortSignal.any([signal, enough.signal])).then(() => undefined),
       ]);
-      if (answer !== undefined) logger.info(answer.result, 'Eviction manager: removed unused images');
+      if (answer === undefined) return [];
+      logger.info(answer.result, 'Eviction manager: removed unused images');
+      return [answer.cause];
     } catch (error) {
       logger.warn(
         { err: toError(error) },
         'Eviction manager: unexpected error when attempting to reduce resource pressure',
       );
+      return [];
     } finally {
       enough.abort();
     }
@@ -205,7 +237,7 @@ export class Eviction {
   async #evictOne(
     threshold: Threshold,
     need: Need,
-    { causes, reclaimed }: { causes: readonly Cause[]; reclaimed: readonly Reclaimable[] },
+    { causes, reclaimed }: { causes: readonly Cause[]; reclaimed: readonly Reclaimed[] },
   ): Promise<boolean> {
     const { logger, maxPodGraceSeconds } = this.#options;
     const { uses, ranked } = await this.rank(threshold.signal, need.disks);

@@ -158,7 +158,10 @@ export class PressureWatch {
     return this.#options.relieve({
       ...{ due, observations, disks: disks ?? 'one', cause: this.#cause, signal: this.#stopping.signal },
       withoutEnded: (removed) => this.#withoutEnded(removed),
-      isMetStill: async () => this.#isMet((await read()).observations),
+      look: async () => {
+        const { observations: present } = await read();
+        return { observations: present, isMet: this.#isMet(present) };
+      },
     });
   }
 

@@ -30,6 +30,17 @@ export const evictionRankingSchema = z.object({
 });
 export type EvictionRanking = z.infer<typeof evictionRankingSchema>;
 
+/** What a node can do without. */
+const reclaimables = ['containers', 'images'] as const;
+
+const reclaimedSchema = z.object({
+  what: z.enum(reclaimables),
+  /** What was left of the signal, in bytes or inodes, as read before and after. Missing: it could not be read. */
+  before: z.number().optional(),
+  after: z.number().optional(),
+});
+export type Reclaimed = z.infer<typeof reclaimedSchema>;
+
 /** Why the node needs a pod to go, and why this one. */
 export const evictionDecisionSchema = z.object({
   signal: z.string(),
@@ -43,8 +54,8 @@ export const evictionDecisionSchema = z.object({
   capacity: z.number(),
   /** RFC 3339: when that was read. */
   readAt: z.string(),
-  /** What was removed before, which was not enough. */
-  reclaimed: z.array(z.enum(['containers', 'images'])),
+  /** What was removed before, in this order, which was not enough. */
+  reclaimed: z.array(reclaimedSchema),
   ranking: evictionRankingSchema,
 });
 export type EvictionDecision = z.infer<typeof evictionDecisionSchema>;

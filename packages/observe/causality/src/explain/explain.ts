@@ -72,7 +72,7 @@ function explainRefusal({ work: { work, ref, failure }, status, decision }: WhyI
   // A pod whose containers exit with 0 when they are stopped has not failed.
   const hasSucceeded = work === 'evict' && status?.phase === 'Succeeded';
   const how = hasSucceeded ? 'has ended well, every container exited with 0, but' : 'has failed:';
-  const why = decision === undefined ? '' : whyThisPod(decision, ref.uid);
+  const why = decision === undefined ? '' : ` ${whyThisPod(decision, ref.uid)}`;
   const text = `${ref.name} ${how} it ${what}: ${stop(joined(reason, message))}${why}`;
   return {
     state: hasSucceeded ? 'ended' : 'failed',

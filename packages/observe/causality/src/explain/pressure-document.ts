@@ -52,7 +52,8 @@ function thresholdDocument(
   };
 }
 
-function rankingDocument({ signal, pods, leftOut }: EvictionRanking): RankingDocument {
+/** A ranking for people: the pods in their order, with the numbers that decide it. */
+export function rankingDocument({ signal, pods, leftOut }: EvictionRanking): RankingDocument {
   const going = pods.filter(({ critical }) => !critical);
   return { signal, leftOut, pods: pods.map((one) => rankedDocument(signal, one, going.indexOf(one))) };
 }

@@ -12,6 +12,7 @@ import {
   causalTree,
   chromeTraceOf,
   criticalPaths,
+  decisionIn,
   jsonLinesOf,
   otlpOf,
   type RestartPath,
@@ -27,6 +28,7 @@ import { connectNode } from '../node/node-link.ts';
 import { programInNode } from '../node/program-in-node.ts';
 import { type PodRecord, readPodRecord, readRecordedPod } from '../pods/pod-record.ts';
 import { withRecording } from '../pods/recording-file.ts';
+import { evictionText } from '../pressure/ranking-text.ts';
 import { sendSpans } from '../pods/send-spans.ts';
 import { formatTable } from '../output/table.ts';
 import { UserError } from '../user-error.ts';
@@ -205,6 +207,8 @@ function printTree({ uid, messages }: PodRecord): void {
     '   since    after    bus  queue  (milliseconds: since the first message; after the cause; of that: on the bus, and queued)',
   );
   for (const root of causalTree(story)) printNode(root, 0, first?.at ?? 0);
+  const decision = decisionIn(messages, uid);
+  if (decision !== undefined) print(`\n${evictionText(decision, uid)}`);
 }
 
 function printNode({ message, children }: CausalNode, depth: number, start: number, cause?: MessageBrief): void {

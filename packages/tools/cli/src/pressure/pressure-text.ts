@@ -2,13 +2,13 @@ import { pressureDocument } from '@kubus/causality';
 import type { PressureReport } from '@kubus/contracts';
 import type {
   PressureDocument,
-  RankedPodDocument,
   RankingDocument,
   SignalDocument,
   ThresholdDocument,
 } from '@kubus/contracts/observatory';
 import { formatAge } from '@kubus/pod';
 import { formatTable } from '../output/table.ts';
+import { rankingTable } from './ranking-text.ts';
 
 const NONE = '-';
 
@@ -51,17 +51,8 @@ function reached({ since, secondsLeft }: ThresholdDocument): string {
   return secondsLeft === undefined ? 'no' : `in ${formatAge(secondsLeft * 1000)}`;
 }
 
-function rankingText({ signal, pods, leftOut }: RankingDocument): string {
+function rankingText(ranking: RankingDocument): string {
+  const { signal, pods } = ranking;
   if (pods.length === 0) return `No pod runs that could be evicted for ${signal}.`;
-  const rows = pods.map(rankedRow);
-  const table = formatTable(['ORDER', 'NAMESPACE', 'NAME', 'ABOVE REQUEST', 'PRIORITY', 'USES', 'REQUESTS'], rows);
-  const more = leftOut === 0 ? '' : `\n... and ${leftOut} more`;
-  return `For ${signal} would go:\n\n${table}${more}`;
-}
-
-function rankedRow({ order, namespace, name, aboveRequest, priority, uses, requests }: RankedPodDocument): string[] {
-  return [
-    ...[order === undefined ? 'never' : String(order), namespace, name, aboveRequest ? 'yes' : 'no', String(priority)],
-    ...[uses ?? 'unknown', requests ?? NONE],
-  ];
+  return `For ${signal} would go:\n\n${rankingTable(ranking)}`;
 }
