@@ -106,15 +106,8 @@ function watch(evictionHard: Record<string, string>, soft: Record<string, string
   const { bus } = broker.join('node-agent', clock);
   const pods = new ActivePods(bus);
   const eviction = new Eviction({
-    ...{
-      bus,
-      clock,
-      logger: silentLogger,
-      pods,
-      maxPodGraceSeconds: 7,
-      minContainerAgeMs: 0,
-      usage: () => Promise.resolve(usage),
-    },
+    ...{ bus, clock, logger: silentLogger, pods, maxPodGraceSeconds: 7, minContainerAgeMs: 0 },
+    usage: () => Promise.resolve(usage),
     events: new EventRecorder({ bus, clock }).ofNode(nodeAgentEvent),
   });
   const periods = Object.fromEntries(Object.keys(soft).map((signal) => [signal, '15s']));

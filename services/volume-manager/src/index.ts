@@ -43,6 +43,7 @@ export const volumeManager: ServiceDefinition = {
       objects,
       settings: { root, memory: BigInt(totalmem()), noSwap: hasNoSwap(release()) },
       ...(config.apiServer === undefined && { allocatable: nodeResources(config) }),
+      sizeLimits: config.eviction.storageLimits,
       eventRate: config.events,
     });
     csi.onRegistered(() => manager.tryAgain());

@@ -36,6 +36,8 @@ export interface VolumeManagerOptions {
   readonly allocatable?: ResourceList;
   /** CSI volumes that are, or may be, mounted; default: none. */
   readonly csiUses?: () => readonly CsiUse[];
+  /** Volumes that exceed their size limit cost their pod its life. Default: true. */
+  readonly sizeLimits?: boolean;
   /** See {@link EventRecorder}. */
   readonly eventRate?: EventRecorderOptions['rate'];
 }
@@ -61,11 +63,11 @@ export class VolumeManager {
 
   private constructor(options: VolumeManagerOptions) {
     const { bus, clock, csiUses = () => [], eventRate, objects: reader = noObjects, settings, ...rest } = options;
-    const { allocatable, ...deps } = rest;
+    const { allocatable, sizeLimits = true, ...deps } = rest;
     this.#facts = bus.owner(podVolumes);
     this.#settings = settings;
     const events = new EventRecorder({ bus, clock, rate: eventRate }).ofPods(volumeEvent);
-    this.#deps = { ...deps, clock, events, facts: this.#facts };
+    this.#deps = { ...deps, clock, events, sizeLimits, facts: this.#facts };
     const changed = (concerns: (pod: Pod) => boolean, cause: Cause) => this.#updateThose(concerns, cause);
     this.#known = new KnownFacts(bus, { changed, allocatable });
     this.#inUse = new InUse({ bus, uses: csiUses, known: this.#known });

@@ -41,6 +41,7 @@ function start(over: Partial<VolumeHost> = {}): {
         ...over,
       },
       facts: broker.join('volume-manager', clock).bus.owner(podVolumes),
+      sizeLimits: true,
       events: { record: () => undefined, forget: () => undefined },
     },
     { recorded: false, onRest: () => undefined },

@@ -100,8 +100,9 @@ export class ScriptedNode {
     objects?: ObjectReader;
     values?: Values;
     logger?: Logger;
+    sizeLimits?: boolean;
   }): Promise<void> {
-    const { root, host, records, objects, values, logger = silentLogger } = parts;
+    const { root, host, records, objects, values, logger = silentLogger, sizeLimits = true } = parts;
     const member = this.broker.join('volume-manager', this.#clock, ++this.#epoch);
     const { bus } = member;
     const csi =
@@ -116,6 +117,7 @@ export class ScriptedNode {
       host: typeof host === 'function' && csi !== undefined ? host(csi.volumes) : (host as VolumeHost),
       csiUses: () => csi?.volumes.uses ?? [],
       objects,
+      sizeLimits,
       settings: { root, memory: 1024n ** 3n, noSwap: false },
     });
     csi?.onRegistered(() => manager.tryAgain());

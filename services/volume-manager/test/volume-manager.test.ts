@@ -234,6 +234,18 @@ describe('a pod', () => {
     await node.untilRemoved('a');
   });
 
+  test('is not measured where size limits are not enforced', async () => {
+    const measured: string[] = [];
+    const counting = { ...host, usage: (folder: string) => (measured.push(folder), host.usage(folder)) };
+    await node.start({ root, host: counting, records, sizeLimits: false });
+    node.want(podWith('a', [{ name: 'disk', emptyDir: { sizeLimit: '1' } }]));
+    await node.untilReady('a');
+    writeFileSync(join(volume('a', 'disk'), 'file'), Buffer.alloc(2 ** 16));
+    await clock.advance(20_000);
+    await settled();
+    expect(measured).toEqual([]);
+  });
+
   test('with a hanging volume delays neither other pods nor its own volumes, and is removed when the volume returns', async () => {
     let release = () => {};
     const hanging = new Promise<void>((resolve) => (release = resolve));

@@ -16,6 +16,6 @@ export const evictionSchema = z.strictObject({
   maxPodGraceSeconds: z.int().nonnegative().default(0),
   /** The native program that waits for the kernel to say that memory is short (kernelMemcgNotification). Omitted: nothing does. */
   memoryWatch: z.string().optional(),
-  /** Pods that exceed their limits of ephemeral-storage are evicted (localStorageCapacityIsolation). */
+  /** Pods that exceed their limits of ephemeral-storage, or the size limits of their volumes, are evicted, and the node has that resource (localStorageCapacityIsolation). */
   storageLimits: z.boolean().default(true),
 });

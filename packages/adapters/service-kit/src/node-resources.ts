@@ -17,18 +17,20 @@ export function architecture(): string {
 }
 
 /** The resources of the machine (behaviour:node-object, Capacity). */
-export function nodeCapacity({ pods }: Pick<NodeConfig, 'pods'>): ResourceList {
+export function nodeCapacity({ pods, eviction }: Pick<NodeConfig, 'pods' | 'eviction'>): ResourceList {
   return {
     cpu: String(cpus().length),
     memory: kibibytes(BigInt(totalmem())),
-    'ephemeral-storage': kibibytes(storageOf(pods.root)),
+    ...(eviction.storageLimits && { 'ephemeral-storage': kibibytes(storageOf(pods.root)) }),
     pods: String(pods.max),
     ...hugepages(),
   };
 }
 
 /** The node's resources for pods: those of the machine, minus what is reserved. */
-export function nodeResources(config: Pick<NodeConfig, 'pods'> & { readonly reserved: Reserved }): ResourceList {
+export function nodeResources(
+  config: Pick<NodeConfig, 'pods' | 'eviction'> & { readonly reserved: Reserved },
+): ResourceList {
   return allocatableOf(nodeCapacity(config), config.reserved);
 }
 

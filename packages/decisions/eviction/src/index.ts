@@ -5,7 +5,7 @@ export { nearestSignal, readingsOf, signalsSeen, thresholdsAhead } from './outlo
 export type { Candidate, PodUse } from './pod-use.ts';
 export { type PressureState, assess, noPressure, thresholdsMet } from './pressure.ts';
 export { type Ranked, inOrder, rank, rankingOf } from './rank.ts';
-export { type Reclaimable, reclaimableFor, reclaimedOf } from './reclaim.ts';
+export { reclaimableFor, reclaimedOf } from './reclaim.ts';
 export { type Observation, type Observations, SIGNALS, type Signal, isSignal } from './signals.ts';
 export { hasStorageLimit, storageExcess } from './storage-limits.ts';
 export { type Threshold, type ThresholdSettings, ThresholdError, parseThresholds, roomFor } from './thresholds.ts';

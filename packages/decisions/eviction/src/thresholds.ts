@@ -1,5 +1,5 @@
 import { type Quantity, formatQuantity, parseQuantity } from '@kubus/contracts';
-import { parseGoDuration } from '@kubus/pod';
+import { goDurationError, parseGoDuration } from '@kubus/pod';
 import { KubusError } from '@kubus/ports';
 import { type Observation, type Signal, isSignal } from './signals.ts';
 
@@ -117,7 +117,7 @@ function thresholdValues(texts: Readonly<Record<string, string>>): Map<Signal, T
 
 function gracePeriod(_signal: Signal, text: string): number {
   const ms = parseGoDuration(text);
-  if (ms === undefined) throw new ThresholdError('bad-threshold', `time: invalid duration ${JSON.stringify(text)}`);
+  if (ms === undefined) throw new ThresholdError('bad-threshold', goDurationError(text));
   if (ms >= 0) return ms;
   throw new ThresholdError(
     'bad-threshold',

@@ -79,6 +79,8 @@ describe('settings that cannot be used are refused with the words of the referen
     [soft('1Mi'), 'grace period must be specified for the soft eviction threshold memory.available'],
     [soft('1Mi', '-30s'), 'invalid eviction grace period specified: -30s, must be a positive value'],
     [soft('1Mi', 'soon'), 'time: invalid duration "soon"'],
+    [soft('1Mi', '30'), 'time: missing unit in duration "30"'],
+    [soft('1Mi', '1d'), 'time: unknown unit "d" in duration "1d"'],
     [{ evictionSoftGracePeriod: { 'mem.available': '1s' } }, 'unsupported eviction signal mem.available'],
     [reclaim('memory.available', '-300Mi'), 'negative eviction minimum reclaim specified for memory.available'],
     [reclaim('memory.available', '0%'), 'eviction percentage minimum reclaim memory.available must be positive: 0%'],

@@ -143,7 +143,7 @@ export const fieldTable = {
   allowedUnsafeSysctls: plain(strings, [], honoured),
   volumePluginDir: plain(string, '/usr/libexec/kubernetes/kubelet-plugins/volume/exec/', noEffect),
   providerID: plain(string, '', honoured),
-  kernelMemcgNotification: plain(bool, false, partly('with cgroup v1; with v2 the signals are read every 10 s')),
+  kernelMemcgNotification: plain(bool, false, honoured),
   logging: {
     format: plain(string, 'text', honoured),
     flushFrequency: plain(duration, 5 * SECOND, partly('every line is written at once')),
@@ -171,11 +171,7 @@ export const fieldTable = {
   registerWithTaints: plain(taints, [], honoured),
   registerNode: pointer(bool, true, honoured),
   tracing: optional(tracing, noEffect),
-  localStorageCapacityIsolation: pointer(
-    bool,
-    true,
-    partly('the sizeLimit of an emptyDir is enforced in any case, and ephemeral-storage stays a resource of the node'),
-  ),
+  localStorageCapacityIsolation: pointer(bool, true, honoured),
   containerRuntimeEndpoint: plain(string, 'unix:///run/containerd/containerd.sock', honoured),
   imageServiceEndpoint: plain(string, '', refused(oneRuntime)),
   failCgroupV1: pointer(bool, true, honoured),

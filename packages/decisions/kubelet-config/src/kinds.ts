@@ -1,5 +1,5 @@
 import { parseQuantity } from '@kubus/contracts';
-import { formatGoDuration, parseGoDuration } from '@kubus/pod';
+import { formatGoDuration, goDurationError, parseGoDuration } from '@kubus/pod';
 import { toError } from '@kubus/ports';
 import { configError } from './errors.ts';
 import { type Json, isObject } from './merge-patch.ts';
@@ -95,7 +95,7 @@ export const duration: Kind<number> = {
 
 function toDuration(text: string, where = ''): number {
   const ms = parseGoDuration(text);
-  if (ms === undefined) throw configError(`${where}time: invalid duration ${JSON.stringify(text)}`);
+  if (ms === undefined) throw configError(`${where}${goDurationError(text)}`);
   return ms;
 }
 

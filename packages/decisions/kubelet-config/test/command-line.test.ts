@@ -82,7 +82,7 @@ describe('a command line', () => {
       ['--fail-swap-on=maybe'],
       'invalid argument "maybe" for "--fail-swap-on" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
     ],
-    [['--sync-frequency=5'], 'invalid argument "5" for "--sync-frequency" flag: time: invalid duration "5"'],
+    [['--sync-frequency=5'], 'invalid argument "5" for "--sync-frequency" flag: time: missing unit in duration "5"'],
     [
       ['--kube-reserved=cpu'],
       'invalid argument "cpu" for "--kube-reserved" flag: malformed pair, expect string=string',

@@ -184,7 +184,10 @@ describe('a refused configuration', () => {
       { file: 'syncFrequency: 5' },
       `${inFile}json: cannot unmarshal number into Go struct field KubeletConfiguration.syncFrequency of type string`,
     ],
-    [{ file: 'syncFrequency: 5x' }, `${inFile}KubeletConfiguration.syncFrequency: time: invalid duration "5x"`],
+    [
+      { file: 'syncFrequency: 5x' },
+      `${inFile}KubeletConfiguration.syncFrequency: time: unknown unit "x" in duration "5x"`,
+    ],
     [
       { file: 'containerLogMaxSize: big' },
       `${inFile}KubeletConfiguration.containerLogMaxSize: "big" is not a quantity`,

@@ -31,6 +31,30 @@ export function parseGoDuration(text: string): number | undefined {
   return sign === '-' && ms !== 0 ? -ms : ms;
 }
 
+/** What Go says of a text that {@link parseGoDuration} does not accept (package time, ParseDuration). */
+export function goDurationError(text: string): string {
+  const invalid = `time: invalid duration ${quoted(text)}`;
+  for (let rest = text.replace(/^[+-]/, ''); rest !== '';) {
+    const amount = /^(?:\d+\.?\d*|\.\d+)/.exec(rest)?.[0];
+    if (amount === undefined) return invalid;
+    const unit = /^[^.\d]*/.exec(rest.slice(amount.length))?.[0] ?? '';
+    if (unit === '') return `time: missing unit in duration ${quoted(text)}`;
+    if (!Object.hasOwn(units, unit)) return `time: unknown unit ${quoted(unit)} in duration ${quoted(text)}`;
+    rest = rest.slice(amount.length + unit.length);
+  }
+  return invalid;
+}
+
+/** As Go quotes a duration: bytes that are not printable ASCII in hexadecimal. */
+function quoted(text: string): string {
+  const escaped = Array.from(new TextEncoder().encode(text), (byte) => {
+    const character = String.fromCodePoint(byte);
+    if (character === '"' || character === '\\') return `\\${character}`;
+    return byte >= 0x20 && byte < 0x80 ? character : `\\x${byte.toString(16).padStart(2, '0')}`;
+  });
+  return `"${escaped.join('')}"`;
+}
+
 /** A duration in Go's notation: `1m30s`, `1.5s`, `100ms`, `0s`. */
 export function formatGoDuration(ms: number): string {
   const sign = ms < 0 ? '-' : '';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { formatGoDuration, parseGoDuration } from '../src/index.ts';
+import { formatGoDuration, goDurationError, parseGoDuration } from '../src/index.ts';
 
 describe('durations in the notation of Go', () => {
   test.each([
@@ -35,6 +35,24 @@ describe('durations in the notation of Go', () => {
       expect(parseGoDuration(text)).toBeUndefined();
     },
   );
+
+  test.each([
+    ['', 'time: invalid duration ""'],
+    ['-', 'time: invalid duration "-"'],
+    ['soon', 'time: invalid duration "soon"'],
+    ['.s', 'time: invalid duration ".s"'],
+    ['1s-', 'time: unknown unit "s-" in duration "1s-"'],
+    ['5', 'time: missing unit in duration "5"'],
+    ['1m30', 'time: missing unit in duration "1m30"'],
+    ['1.5.5s', 'time: missing unit in duration "1.5.5s"'],
+    ['1 s', 'time: unknown unit " s" in duration "1 s"'],
+    ['1d2h', 'time: unknown unit "d" in duration "1d2h"'],
+    ['1toString', 'time: unknown unit "toString" in duration "1toString"'],
+    ['9999999999h', 'time: invalid duration "9999999999h"'],
+    ['1\u00e4"', 'time: unknown unit "\\xc3\\xa4\\"" in duration "1\\xc3\\xa4\\""'],
+  ])('of %j Go says %s', (text, error) => {
+    expect([parseGoDuration(text), goDurationError(text)]).toEqual([undefined, error]);
+  });
 
   test('a formatted duration is parsed as the same value', () => {
     fc.assert(

@@ -8,7 +8,7 @@ const USUAL_NODES = 8;
 
 /** The settings of the CPU, memory and topology managers of a node that is configured like this. */
 export function exclusiveSettings(
-  config: Pick<NodeConfig, 'devices' | 'exclusive' | 'pods' | 'reserved'>,
+  config: Pick<NodeConfig, 'devices' | 'eviction' | 'exclusive' | 'pods' | 'reserved'>,
 ): ExclusiveSettings {
   const { devices, exclusive } = config;
   const { system, kube } = config.reserved;

@@ -31,7 +31,7 @@ export interface Cpuset {
 }
 
 export interface ExclusiveThingsOptions {
-  readonly config: Pick<NodeConfig, 'devices' | 'exclusive' | 'node' | 'pods' | 'reserved'>;
+  readonly config: Pick<NodeConfig, 'devices' | 'eviction' | 'exclusive' | 'node' | 'pods' | 'reserved'>;
   readonly pool: FactOwner<CpuPool>;
   readonly logger: Logger;
   /** The kubelet's root folder, which exists. */

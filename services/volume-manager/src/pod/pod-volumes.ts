@@ -16,6 +16,8 @@ export interface PodVolumesDeps {
   readonly host: VolumeHost;
   readonly facts: FactOwner<PodVolumesFact>;
   readonly events: PodEvents;
+  /** Volumes are measured that have a size limit (localStorageCapacityIsolation). */
+  readonly sizeLimits: boolean;
 }
 
 /** One volume of a pod that can be made, and where it is mounted, if it is. */
@@ -175,7 +177,7 @@ export class PodVolumes {
   async #reconcile(): Promise<void> {
     const { goal, plans = [] } = this.#desired;
     const isMade = goal === 'make' && Array.isArray(plans) && this.#excess === undefined;
-    this.#sizes.watch(isMade ? limitedFolders(plans) : []);
+    this.#sizes.watch(isMade && this.#deps.sizeLimits ? limitedFolders(plans) : []);
     if (goal === 'remove') return this.#remove();
     if (plans instanceof Error) throw plans;
     if (this.#removing) {
