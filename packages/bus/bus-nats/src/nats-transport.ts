@@ -7,17 +7,18 @@ import {
   type WireMessage,
 } from '@kubus/bus';
 import { subjectMatches } from '@kubus/contracts';
-import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type Cancel, type Clock, type Ids, type Logger, toError } from '@kubus/ports';
 import {
+  InvalidArgumentError,
   type Msg,
   type MsgHdrs,
+  MsgHdrsImpl,
   type NatsConnection,
   type Subscription,
-  headers as natsHeaders,
 } from '@nats-io/nats-core';
 import { loadStored } from './loader.ts';
 import { STREAMS_API, bucketStream, inboxPrefix, nodeSubject, storeSubject } from './names.ts';
+import { StoreAnswers } from './store-answers.ts';
 import { StoredKeys } from './stored-keys.ts';
 
 /** How long a store or a consumer request may take before it counts as lost, in milliseconds. */
@@ -50,7 +51,7 @@ export interface NatsTransportOptions {
  */
 export class NatsTransport implements Transport {
   readonly #connection: NatsConnection;
-  readonly #jetstream: JetStreamClient;
+  readonly #store: StoreAnswers;
   readonly #node: string;
   readonly #instance: string;
   readonly #clock: Clock;
@@ -70,7 +71,7 @@ export class NatsTransport implements Transport {
     this.#clock = options.clock;
     this.#ids = options.ids;
     this.#logger = options.logger;
-    this.#jetstream = jetstream(options.connection, { timeout: REQUEST_MS });
+    this.#store = new StoreAnswers({ ...options, timeoutMs: REQUEST_MS });
     this.#keys = new StoredKeys(options);
     this.#compareMs = options.compareMs ?? COMPARE_MS;
     void this.#follow();
@@ -117,7 +118,7 @@ export class NatsTransport implements Transport {
   async storeFact(key: string, { data, headers }: FactMessage): Promise<void> {
     const subject = storeSubject(this.#node, key);
     this.#checkSize({ subject, data, headers });
-    await this.#jetstream.publish(subject, data, { headers: toNats(headers), timeout: REQUEST_MS });
+    await this.#store.store(subject, data, toNats(headers));
     this.#keys.set(subject, headers[HEADER.removed] !== undefined);
   }
 
@@ -221,7 +222,8 @@ export class NatsTransport implements Transport {
 
   #checkSize({ subject, data, headers }: WireMessage): void {
     const limit = this.#connection.info?.max_payload ?? Number.POSITIVE_INFINITY;
-    const length = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 0);
+    let length = 0;
+    for (const [name, value] of Object.entries(headers)) length += name.length + value.length + 4;
     if (length > MAX_HEADERS) throw tooLarge(subject, 'headers', length, MAX_HEADERS);
     // Only a long text can be too large: UTF-8 has at most three bytes per UTF-16 unit.
     if (data.length * 3 < limit) return;
@@ -240,19 +242,27 @@ function tooLarge(subject: string, what: 'message' | 'headers', bytes: number, l
   return new MessageTooLarge('too-large', message, { context: { subject, bytes, limit } });
 }
 
+/**
+ * Headers with one value each. The library's `set` looks through all headers for each one.
+ *
+ * @throws InvalidArgumentError for a value that would end its line
+ */
 function toNats(headers: Readonly<Record<string, string>>): MsgHdrs {
-  const converted = natsHeaders();
-  for (const [name, value] of Object.entries(headers)) converted.set(name, value);
-  return converted;
+  const values: Record<string, string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (/[\r\n]/.test(value)) throw new InvalidArgumentError(`the header ${name} has a line break`);
+    values[name] = [value];
+  }
+  return MsgHdrsImpl.fromRecord(values);
 }
 
 /** A message without the broker's own headers. */
 export function fromNats(message: Msg): WireMessage {
   const headers: Record<string, string> = {};
   if (message.headers !== undefined) {
-    for (const name of message.headers.keys()) {
+    for (const [name, [value]] of message.headers) {
       // The broker adds its own headers to stored and republished messages.
-      if (!name.startsWith('Nats-')) headers[name] = message.headers.get(name);
+      if (value !== undefined && !name.startsWith('Nats-')) headers[name] = value;
     }
   }
   return {

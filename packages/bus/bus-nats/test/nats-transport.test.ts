@@ -1,6 +1,15 @@
-import { Bus } from '@kubus/bus';
+import { Bus, type WireMessage } from '@kubus/bus';
 import { announceServer } from '@kubus/bus/testing';
-import { type ServiceContract, type ServiceName, command, event, fact, factKey, serviceNames } from '@kubus/contracts';
+import {
+  type ServiceContract,
+  type ServiceName,
+  command,
+  event,
+  fact,
+  factKey,
+  factPattern,
+  serviceNames,
+} from '@kubus/contracts';
 import { KubusError, silentLogger } from '@kubus/ports';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type NatsConnection, headers } from '@nats-io/nats-core';
@@ -70,6 +79,7 @@ async function join(service: ServiceName, epoch = 1, more: { compareMs?: number 
   const contract = contracts[service];
   return {
     nats,
+    transport,
     bus: new Bus({ node: 'n', service, instance, epoch, contract, transport, clock, ids, logger: silentLogger }),
   };
 }
@@ -295,6 +305,24 @@ describe('commands and events over NATS', () => {
     expect(client.bus.refused).toBe(1);
   });
 
+  test('a header arrives as it was; one with a line break is refused, as it would add headers', async () => {
+    const { transport } = await join('config-sources');
+    const connected = awaiting<boolean>((is) => is);
+    transport.onConnection(connected.push);
+    connected.push(transport.connected);
+    await connected.found;
+    const seen = awaiting<WireMessage>(({ subject }) => subject.endsWith('.sky'));
+    (await join('pod-workers')).transport.watchFacts(factPattern(color), {
+      message: seen.push,
+      present: () => undefined,
+    });
+    const key = factKey(color, 'sky');
+    await expect(transport.storeFact(key, { data: '"x"', headers: { 'Kubus-A': 'a\r\nKubus-B: b' } })).rejects.toThrow(
+      'the header Kubus-A has a line break',
+    );
+    await transport.storeFact(key, { data: '"x"', headers: { 'Kubus-A': 'a: b' } });
+    expect((await seen.found).headers).toEqual({ 'Kubus-A': 'a: b' });
+  });
   test('a message above 8 MiB fails with its size and the limit', async () => {
     const client = await join('pod-workers', 6);
     const { bus } = await join('cri-bridge', 6);

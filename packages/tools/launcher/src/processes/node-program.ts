@@ -15,9 +15,9 @@ export const nodeFlags = [
 
 /**
  * The same for a process that several services share: under load its young generation may be larger, and at rest it gives the memory back
- * (`collectAtRest`). V8 takes the last of equal flags.
+ * (`collectAtRest`). With --optimize-for-size it would never grow. V8 takes the last of equal flags.
  */
-const sharedNodeFlags = [...nodeFlags, '--max-semi-space-size=16'];
+export const sharedNodeFlags = [...nodeFlags, '--max-semi-space-size=16', '--no-optimize-for-size'];
 
 /** Environment of the same programs: one malloc arena for all threads, since each further one keeps some megabytes. */
 export const nodeProgramEnv: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: '1' };
