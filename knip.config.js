@@ -10,6 +10,7 @@ const programsOf = {
   'packages/adapters/cri': ['scripts/*.mjs'],
   'packages/adapters/kube-server': ['test/store-writer.ts'],
   'packages/adapters/service-kit': ['test/{ending-process,journal-writer,probe-service,record-writer,slot-holder}.ts'],
+  'packages/testing/kube-fixture': ['test/server-process.ts'],
   'packages/observe/recording': ['test/endless-writer.ts'],
   'packages/testing/harness': ['src/*-process.ts', 'src/tunnel-inside.ts', 'test/killed-test.ts'],
   'packages/testing/fuzz': ['src/{main,worker}.ts', 'test/planted-process.ts'],

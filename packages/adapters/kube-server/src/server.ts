@@ -31,6 +31,7 @@ import { readBody } from './request-body.ts';
 import { RequestBounds } from './request-bounds.ts';
 import { answerReview } from './reviews.ts';
 import { type TokenIssuer, answerTokenRequest } from './service-account-token.ts';
+import { StoreError } from './store-error.ts';
 import { type TableRequest, asTable, tableRequest } from './table-request.ts';
 import { Watch, type WatchEvent } from './watch.ts';
 
@@ -261,11 +262,13 @@ async function strike(fault: Fault, response: ServerResponse): Promise<boolean> 
 }
 
 function errorAnswer(error: unknown): Answer {
-  const { status } =
-    error instanceof StatusError
-      ? error
-      : failure(500, 'InternalError', `Internal error occurred: ${toError(error).message}`);
+  const { status } = error instanceof StatusError ? error : internalError(toError(error));
   return { code: status.code, body: status };
+}
+
+function internalError(error: Error): StatusError {
+  const isFull = error instanceof StoreError && error.code === 'DiskFull';
+  return failure(isFull ? 507 : 500, 'InternalError', `Internal error occurred: ${error.message}`);
 }
 
 function send(response: ServerResponse, { code, body }: Answer, fault: Fault | undefined): void {

@@ -31,6 +31,8 @@ export class SqliteStore implements Store {
   readonly #sealed: SealedObjects;
   readonly #insert: StatementSync;
   readonly #keep: number;
+  /** Changes in the history at which it is compacted. */
+  #compactAt: number;
 
   /**
    * Opens the file, or creates it with mode 0600.
@@ -41,6 +43,7 @@ export class SqliteStore implements Store {
   constructor(path: string, sealed: SealedObjects, keep = HISTORY) {
     this.#sealed = sealed;
     this.#keep = keep;
+    this.#compactAt = 2 * keep;
     this.#database = openFile(path);
     try {
       this.#insert = this.#database.prepare('INSERT INTO changes VALUES (?, ?, ?, ?, ?)');
@@ -91,10 +94,21 @@ export class SqliteStore implements Store {
     this.#database.close();
   }
 
-  /** Before the change is visible to anyone. @throws when the disk is full, or fails: then nothing has changed. */
+  /** Before the change is visible to anyone. @throws StoreError `DiskFull`, `WriteFailed`: then nothing has changed. */
   #write({ version, type, resource, key, object }: Change): void {
-    this.#insert.run(version, type, resource, key, this.#sealed.close(resource, object));
-    if (this.#memory.history > 2 * this.#keep) this.#compactTo(version - this.#keep);
+    try {
+      this.#insert.run(version, type, resource, key, this.#sealed.close(resource, object));
+    } catch (error) {
+      throw writeError(error);
+    }
+    if (this.#memory.history <= this.#compactAt) return;
+    try {
+      this.#compactTo(version - this.#keep);
+      this.#compactAt = 2 * this.#keep;
+    } catch {
+      // The change is stored. A disk without space for the compaction gets another try after as many changes.
+      this.#compactAt = this.#memory.history + this.#keep;
+    }
   }
 
   #compactTo(version: number): void {
@@ -108,7 +122,7 @@ export class SqliteStore implements Store {
         .run(version, version);
       this.#database.exec('COMMIT');
     } catch (error) {
-      this.#database.exec('ROLLBACK');
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
       throw error;
     }
     this.#memory.compactTo(version);
@@ -160,6 +174,17 @@ function openFile(path: string): DatabaseSync {
     const message = `${path}: cannot be read (${toError(error).message})`;
     throw new StoreError('NotAStore', message, { cause: error, context: { path } });
   }
+}
+
+/** SQLite's result code for a disk without space (SQLITE_FULL). */
+const FULL = 13;
+
+function writeError(error: unknown): StoreError {
+  const isFull = typeof error === 'object' && error !== null && 'errcode' in error && error.errcode === FULL;
+  const { message } = toError(error);
+  return isFull
+    ? new StoreError('DiskFull', `the disk of the objects is full: ${message}`, { cause: error })
+    : new StoreError('WriteFailed', `the objects cannot be written: ${message}`, { cause: error });
 }
 
 /** SQLite creates its other files with the mode of this one. @returns whether it did not exist. */

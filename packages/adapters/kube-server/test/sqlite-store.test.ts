@@ -4,13 +4,14 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createInterface } from 'node:readline';
 import type { KubeObject } from '@kubus/kube-objects';
 import { SealedObjects, SqliteStore } from '../src/index.ts';
 
 const KEY = Buffer.alloc(32, 7);
 /** How often a writer is killed. */
-const KILLS = 5;
+const KILLS = 3;
 
 const mounts: string[] = [];
 let folder: string;
@@ -104,6 +105,14 @@ describe('the file', () => {
     writeFileSync(path, 'this is a text and no database, however long it is');
     expect(open).toThrow(`${path}: cannot be read`);
   });
+
+  test('of another version is refused with what to do', () => {
+    open().close();
+    const database = new DatabaseSync(path);
+    database.exec('PRAGMA user_version = 2');
+    database.close();
+    expect(open).toThrow(`${path}: has version 2; this Kubus reads version 1: use the Kubus that wrote it, or remove`);
+  });
 });
 
 test('a full disk refuses the write and loses nothing', () => {
@@ -113,12 +122,32 @@ test('a full disk refuses the write and loses nothing', () => {
   store.put('configmaps', 'a', object('a'));
   const { version } = store;
   const large = object('b', { data: { x: 'x'.repeat(1_000_000) } });
-  expect(() => store.put('configmaps', 'b', large)).toThrow('full');
+  expect(() => store.put('configmaps', 'b', large)).toThrow(
+    'the disk of the objects is full: database or disk is full',
+  );
   expect(store.version).toBe(version);
   expect(store.get('configmaps', 'b')).toBeUndefined();
   store.close();
   const again = open();
   expect(again.list('configmaps')).toHaveLength(1);
+  again.close();
+});
+
+test('a compaction that fails loses no change, and is tried again', () => {
+  const store = open(10);
+  const put = (count: number) => store.put('configmaps', 'a', object('a', { data: { x: String(count) } }));
+  // Refuses what a full disk would: only the deletion of old rows.
+  const database = new DatabaseSync(path);
+  database.exec("CREATE TRIGGER full BEFORE DELETE ON changes BEGIN SELECT RAISE(ABORT, 'full'); END");
+  for (let count = 0; count < 35; count++) put(count);
+  expect(store.changesAfter('configmaps', 1)).toHaveLength(35);
+  database.exec('DROP TRIGGER full');
+  database.close();
+  for (let count = 35; count < 60; count++) put(count);
+  expect(store.changesAfter('configmaps', 1)).toBeUndefined();
+  store.close();
+  const again = open(10);
+  expect(again.list('configmaps')).toMatchObject([{ data: { x: '59' }, metadata: { resourceVersion: '61' } }]);
   again.close();
 });
 

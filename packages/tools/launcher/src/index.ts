@@ -41,6 +41,7 @@ export {
 } from './processes/process-record.ts';
 export { cleanStopped } from './node/clean-stopped.ts';
 export { type ListedNode, listNodes, nodeNames } from './node/list-nodes.ts';
+export { hasKeptApi, takeKeptApi } from './node/kept-api.ts';
 export { removeNode } from './node/remove-node.ts';
 export { shimSocket } from './runtime/runtime-removal.ts';
 export { type StartedProcess, startProcess } from './processes/start-process.ts';

@@ -1,4 +1,4 @@
-import { nodeDir, nodeNames, takeDown } from '@kubus/launcher';
+import { hasKeptApi, nodeDir, nodeNames, takeDown } from '@kubus/launcher';
 import { type Command, InvalidArgumentError } from 'commander';
 import { existsSync } from 'node:fs';
 import { printKubusDocument } from '../output/documents.ts';
@@ -11,11 +11,19 @@ export function addDown(program: Command): void {
     .command('down')
     .description('stop a node and remove everything it has on this machine; also after a crash')
     .option('--grace <seconds>', 'grace period of the containers in seconds', seconds, 3)
+    .option('--keep', 'keep the objects of the node’s Kubernetes API for the next "up --api" of this name')
     .addOption(outputOption())
-    .action(async (options: { grace: number; output?: 'json' | 'yaml' }, command: Command) => {
+    .action(async (options: DownOptions, command: Command) => {
       const { node } = command.optsWithGlobals<{ node: string }>();
-      await down(node, options.grace, options.output);
+      await down(node, options);
     });
+}
+
+export interface DownOptions {
+  /** Of the containers, in seconds. */
+  readonly grace: number;
+  readonly keep?: boolean;
+  readonly output?: 'json' | 'yaml';
 }
 
 /**
@@ -23,16 +31,17 @@ export function addDown(program: Command): void {
  *
  * @throws UserError when there is no such node.
  */
-export async function down(node: string, graceSeconds: number, output?: 'json' | 'yaml'): Promise<void> {
+export async function down(node: string, { grace, keep = false, output }: DownOptions): Promise<void> {
   requireRoot('down');
   const dir = nodeDir(node);
-  if (!existsSync(dir.root) && !existsSync(dir.run)) {
+  if (!existsSync(dir.root) && !existsSync(dir.run) && (keep || !hasKeptApi(dir))) {
     if (output !== undefined) printKubusDocument('NodeRemoval', { node, found: false, problems: [] }, output);
     throw new UserError(`node ${node} does not exist on this machine: ${others(await nodeNames())}`);
   }
   const problems: string[] = [];
   await takeDown(dir, {
-    graceSeconds,
+    graceSeconds: grace,
+    keepsApi: keep,
     onStep: (step) => {
       if (output === undefined) print(`kubus: ${step}`);
     },

@@ -1,4 +1,12 @@
-import { type NodeDir, type NodeSettings, cleanStopped, findProcesses, nodeDir, readSettings } from '@kubus/launcher';
+import {
+  type NodeDir,
+  type NodeSettings,
+  cleanStopped,
+  findProcesses,
+  hasKeptApi,
+  nodeDir,
+  readSettings,
+} from '@kubus/launcher';
 import type { Command } from 'commander';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,6 +46,7 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
   const progress = new Progress(options.quiet === true ? undefined : stream, options.verbose);
   const signal = abortedBySignal();
   const existed = existsSync(dir.root) || existsSync(dir.run);
+  const keepsApi = hasKeptApi(dir);
   const kept = await readSettings(dir);
   const begin =
     kept === undefined
@@ -46,7 +55,7 @@ async function up(node: string, options: UpOptions, given: GivenSettings): Promi
         ? startAgain(dir, { kept, options, given }, progress)
         : await startStopped(dir, { kept, options, given }, { progress, isLeft: processes.length > 0 });
   await begin?.(dir, options, { progress, signal }).catch(async (thrown: unknown) => {
-    throw await undoStart(dir, { existed, signal, thrown });
+    throw await undoStart(dir, { existed, keepsApi, signal, thrown });
   });
   // A config-sources that the user runs may be started later.
   if (!options.elsewhere.includes('config-sources')) {
@@ -154,7 +163,7 @@ async function stay(dir: NodeDir, signal: AbortSignal): Promise<void> {
     await once(child, 'exit');
   }
   print('');
-  await down(dir.node, 3);
+  await down(dir.node, { grace: 3 });
 }
 
 function printNextSteps(node: string): void {

@@ -7,16 +7,20 @@ import { checkout } from '../nats-option.ts';
 import { printError } from '../output/output.ts';
 import { UserError } from '../user-error.ts';
 
+interface FailedStart {
+  /** Whether the node existed before; then it stays as it is. */
+  readonly existed: boolean;
+  /** Whether the state of a Kubernetes API was kept for it; then it still is. */
+  readonly keepsApi: boolean;
+  readonly signal: AbortSignal;
+  readonly thrown: unknown;
+}
+
 /**
  * Removes what a failed start has left of a node that did not exist before, and returns the error to report. The logs of the node are kept
  * in the checkout, unless the start was interrupted.
- *
- * @param existed whether the node existed before; then it stays as it is
  */
-export async function undoStart(
-  dir: NodeDir,
-  { existed, signal, thrown }: { existed: boolean; signal: AbortSignal; thrown: unknown },
-): Promise<Error> {
+export async function undoStart(dir: NodeDir, { existed, keepsApi, signal, thrown }: FailedStart): Promise<Error> {
   const kubus = `./kubus --node ${dir.node}`;
   const error = signal.aborted ? new UserError('interrupted') : toError(thrown);
   const and = (text: string, message = error.message) => new UserError(`${message}\nkubus: ${text}`, { cause: thrown });
@@ -25,11 +29,11 @@ export async function undoStart(
   printError(`kubus: removing what was started of node ${dir.node}`);
   const logs = signal.aborted ? undefined : await keepLogs(dir);
   try {
-    await takeDown(dir, { graceSeconds: 0 });
+    await takeDown(dir, { graceSeconds: 0, keepsApi });
   } catch (problem) {
     return and(`it cannot be removed (${toError(problem).message}): run "${kubus} down"`);
   }
-  const nothing = `nothing of node ${dir.node} is left`;
+  const nothing = `nothing of node ${dir.node} is left${keepsApi ? ' but the objects that its API has kept' : ''}`;
   if (logs === undefined) return and(nothing);
   return and(`${nothing}; its logs are in ${logs}`, error.message.replaceAll(dir.logs, logs));
 }

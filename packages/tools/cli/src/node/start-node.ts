@@ -31,6 +31,7 @@ import {
   readHub,
   startProcess,
   takeIdentities,
+  takeKeptApi,
   writeSettings,
 } from '@kubus/launcher';
 import { stat } from 'node:fs/promises';
@@ -132,7 +133,10 @@ async function launch(
   const before = (await findProcesses(dir.root, dir.processes)).filter(({ what }) => what === 'launcher');
   await endProcesses(before, LAUNCHER_MS);
   signal.throwIfAborted();
-  if (apiPort !== undefined) await writeApiCredentials(dir, apiPort);
+  if (apiPort !== undefined) {
+    await takeKeptApi(dir);
+    await writeApiCredentials(dir, apiPort);
+  }
   await writeSettings(dir, settings);
   const log = join(dir.logs, 'launcher.log');
   const from = await stat(log).then(

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { findContainerd } from '../runtime/containerd-programs.ts';
 import { leaveNats } from '../nats/external-nats.ts';
 import { natsCaOf } from '../nats/nats-relay.ts';
+import { keepApi, removeKeptApi } from './kept-api.ts';
 import type { NodeDir } from './node-dir.ts';
 import { identitiesFolder, readSettings } from './node-settings.ts';
 import { type ProcessRecord, endProcesses, findProcesses } from '../processes/process-record.ts';
@@ -24,12 +25,18 @@ const PODS_AT_ONCE = 8;
  * Also removes the node's streams from an external NATS server. Must be called in the machine's network.
  *
  * @param options.graceSeconds grace period of the containers
+ * @param options.keepsApi keeps the state of the node's own Kubernetes API for the next node of its name; otherwise also what was kept before goes
  * @param options.onStep called before each step
  * @param options.onProblem called with what could not be removed outside of the machine
  */
 export async function takeDown(
   dir: NodeDir,
-  options: { graceSeconds: number; onStep?: (what: string) => void; onProblem?: (what: string) => void },
+  options: {
+    graceSeconds: number;
+    keepsApi?: boolean;
+    onStep?: (what: string) => void;
+    onProblem?: (what: string) => void;
+  },
 ): Promise<void> {
   const step = options.onStep ?? (() => undefined);
   const processes = () => findProcesses(dir.root, dir.processes);
@@ -50,6 +57,8 @@ export async function takeDown(
       options.onProblem?.(`the streams of node ${dir.node} were not removed: ${toError(error).message}`);
     });
   }
+  if (options.keepsApi === true) await keepApi(dir);
+  else await removeKeptApi(dir);
   step('removing the node');
   const runc = await findContainerd().then(
     (programs) => programs.runc,
