@@ -26,6 +26,11 @@ export function attributesOf(info: RequestInfo, user: User): AccessAttributes {
   return { user, verb, group, resource: plural, subresource, namespace, name };
 }
 
+/** The error for a denied request that is not about objects. */
+export function deniedPath({ path, method }: RequestInfo, { username }: User): StatusError {
+  return failure(403, 'Forbidden', `forbidden: User "${username}" cannot ${method.toLowerCase()} path "${path}"`, {});
+}
+
 /** The error for a denied request. Source: k8s.io/apiserver/pkg/endpoints/handlers/responsewriters. */
 export function denied(
   { user, verb, group, resource, subresource, namespace, name }: AccessAttributes,

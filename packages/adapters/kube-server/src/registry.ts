@@ -15,6 +15,7 @@ import {
   type Json,
   type JsonObject,
   keyOf,
+  metadataProblem,
   type KubeObject,
   notFound,
   plainJson,
@@ -355,6 +356,10 @@ const otherName = (given: string, asked: string) =>
 function checkType(resource: Resource, body: JsonObject): void {
   const { kind, apiVersion } = typeOf(resource);
   const [givenKind = kind, givenVersion = apiVersion] = [body['kind'], body['apiVersion']];
+  const problem = metadataProblem(asObject(body['metadata']));
+  if (problem !== undefined) {
+    throw badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${problem}`);
+  }
   if (givenKind === kind && givenVersion === apiVersion) return;
   throw badRequest(
     `${kind} in version "${resource.version}" cannot be handled as a ${kind}: the object provided is a ${asText(givenKind)} of ${asText(givenVersion)}`,

@@ -29,7 +29,9 @@ export function servedBy({ group, plural }: RequestInfo): { resource?: Resource;
 
 /** @param url path and query. @throws StatusError 400 for one that cannot be decoded. */
 export function requestInfo(method: string, url: string): RequestInfo {
-  const { pathname: path, searchParams: query } = new URL(`http://server${url}`);
+  const parsed = URL.parse(`http://server${url}`);
+  if (parsed === null || !url.startsWith('/')) throw badRequest('the path of the request cannot be read');
+  const { pathname: path, searchParams: query } = parsed;
   const none: RequestInfo = {
     method,
     path,

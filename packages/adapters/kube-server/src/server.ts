@@ -14,13 +14,15 @@ import {
   StatusError,
   unauthorized,
 } from '@kubus/kube-objects';
+import { EXPOSITION_TYPE, exposition } from '@kubus/metrics';
 import { toError } from '@kubus/ports';
 import { type HttpLimits, httpLimits, httpServer, httpsServer } from '@kubus/service-kit';
 import { parse } from 'yaml';
 import { type Answer, type Payload, answerObjects } from './api.ts';
 import type { Authority } from '@kubus/certificates';
-import { type Authorizer, attributesOf, denied } from './authorization.ts';
+import { type Authorizer, attributesOf, denied, deniedPath } from './authorization.ts';
 import { discover } from './discovery.ts';
+import { healthText } from './health.ts';
 import { type Identities, type User } from './identity.ts';
 import type { Fault, Injection, Outcome } from './injection.ts';
 import { openApi } from './openapi.ts';
@@ -29,6 +31,7 @@ import type { Registry } from './registry.ts';
 import { type RequestInfo, requestInfo, servedBy } from './request-info.ts';
 import { readBody } from './request-body.ts';
 import { RequestBounds } from './request-bounds.ts';
+import { RequestMetrics } from './request-metrics.ts';
 import { answerReview } from './reviews.ts';
 import { type TokenIssuer, answerTokenRequest } from './service-account-token.ts';
 import { StoreError } from './store-error.ts';
@@ -62,9 +65,13 @@ interface Request {
 
 const UNTIMED: HttpLimits = { ...httpLimits, requestTimeout: 0 };
 
+/** How much of a watch its client may leave unread, in bytes. */
+const UNREAD_BYTES = 16 * 1024 * 1024;
+
 /** The HTTP server: authentication, bounds, injected faults, and routing. */
 export class ApiHttpServer {
   readonly watches = new Set<Watch>();
+  readonly metrics = new RequestMetrics();
   readonly #bounds = new RequestBounds();
   readonly #parts: ServerParts;
   readonly #server: Server;
@@ -131,7 +138,11 @@ export class ApiHttpServer {
       const user = this.#parts.identities.userOf(request);
       const release = this.#bounds.enter(user?.username ?? '', info.verb === 'watch');
       response.once('close', release);
-      const body = await readBody(request);
+      whenClosed(response, began, ({ status = 0, durationMs }) => {
+        this.metrics.done(info, servedBy(info).resource, status, durationMs / 1000);
+      });
+      // Nothing is read from a stranger.
+      const body = user === undefined ? Buffer.alloc(0) : await readBody(request);
       const { injection } = this.#parts;
       if (injection !== undefined) {
         const attributed = { ...info, user: user?.username ?? '', groups: user?.groups ?? [] };
@@ -144,6 +155,8 @@ export class ApiHttpServer {
       const payload = () => payloadOf(request.headers, body);
       await this.#serve({ info, payload, table, fault }, user, response);
     } catch (error) {
+      // What is left of the request is not read.
+      if (!request.complete) response.shouldKeepAlive = false;
       send(response, errorAnswer(error), fault);
     }
   }
@@ -155,6 +168,8 @@ export class ApiHttpServer {
       const info = requestInfo(request.method ?? 'GET', request.url ?? '/');
       const user = this.#parts.identities.userOf(request);
       if (user === undefined) throw unauthorized();
+      const release = this.#bounds.enter(user.username, true);
+      socket.once('close', release);
       if (!isPodStream(info)) throw badRequest('nothing here can be upgraded');
       const attributes = { ...attributesOf(info, user), verb: 'create' };
       const reason = this.#parts.authorize(attributes);
@@ -171,11 +186,18 @@ export class ApiHttpServer {
 
   async #serve(request: Request, user: User | undefined, response: ServerResponse): Promise<void> {
     const { info, payload, fault } = request;
-    if (['/healthz', '/livez', '/readyz'].includes(info.path)) {
-      response.writeHead(200, { 'content-type': 'text/plain' }).end('ok');
+    const health = healthText(info);
+    if (health !== undefined) {
+      response.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(health);
       return;
     }
     if (user === undefined) throw unauthorized();
+    if (info.path === '/metrics') {
+      if (!user.groups.includes('system:masters')) throw deniedPath(info, user);
+      const families = this.metrics.families(this.#parts.registry.store, this.watches.size);
+      response.writeHead(200, { 'content-type': EXPOSITION_TYPE }).end(exposition(families));
+      return;
+    }
     const { resource, review } = servedBy(info);
     if (resource === undefined && review === undefined) {
       const body = discover(info) ?? openApi(info.path);
@@ -219,11 +241,15 @@ export class ApiHttpServer {
     const shown = ({ type, object }: WatchEvent): Json =>
       type === 'ERROR' ? { type, object } : { type, object: asTable(resource.kind, object, table, now()) };
     const output = {
-      send: (event: WatchEvent) => void response.write(`${JSON.stringify(shown(event))}\n`),
+      send: (event: WatchEvent) => {
+        response.write(`${JSON.stringify(shown(event))}\n`);
+        // A client that does not read continues from where it was, when it reads again.
+        if (response.writableLength > UNREAD_BYTES) watch.cut();
+      },
       end: () => void response.end(),
       reset: () => void response.destroy(),
     };
-    const watch = new Watch({ store, resource, info, user: user.username, output });
+    const watch: Watch = new Watch({ store, resource, info, user: user.username, output });
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
     const seconds = Number(info.query.get('timeoutSeconds') ?? 0);
     const timer = seconds > 0 ? setTimeout(() => watch.end(), seconds * 1000) : undefined;

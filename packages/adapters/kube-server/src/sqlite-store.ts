@@ -58,6 +58,12 @@ export class SqliteStore implements Store {
     return this.#memory.version;
   }
 
+  /** Of the pages in use. */
+  get sizeBytes(): number {
+    const read = (name: string) => Number(this.#database.prepare(`PRAGMA ${name}`).get()?.[name]);
+    return read('page_count') * read('page_size');
+  }
+
   get(resource: string, key: string): KubeObject | undefined {
     return this.#memory.get(resource, key);
   }

@@ -19,6 +19,8 @@ export interface Change {
  */
 export interface Store {
   readonly version: number;
+  /** On the disk, in bytes; 0 of one in memory. */
+  readonly sizeBytes: number;
   get(resource: string, key: string): KubeObject | undefined;
   /** In the order of their keys. */
   list(resource: string): KubeObject[];
@@ -41,6 +43,7 @@ export interface Store {
  * since it was last compacted, as etcd has them. It is independent of kinds: its callers decide what may be stored.
  */
 export class MemoryStore implements Store {
+  readonly sizeBytes = 0;
   readonly #tables = new Map<string, Map<string, KubeObject>>();
   readonly #history: Change[] = [];
   readonly #listeners = new Set<(change: Change) => void>();

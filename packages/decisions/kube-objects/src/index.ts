@@ -14,6 +14,7 @@ export {
   plainJson,
   sameJson,
 } from './json.ts';
+export { metadataProblem } from './metadata-shape.ts';
 export { taintsOf } from './node-taints.ts';
 export { type KubeObject, isReady } from './object.ts';
 export { jsonPatch } from './patch/json-patch.ts';

@@ -43,23 +43,32 @@ export function labelSelector(text: string): Selector {
   return (object) => checks.every((check) => check(object.metadata.labels ?? {}));
 }
 
+/** A label's key may not be anything that the language gives every object. */
+const KEY = '([A-Za-z0-9][-A-Za-z0-9_./]*)';
+const SET = new RegExp(`^${KEY}\\s+(in|notin)\\s*\\(([^)]*)\\)$`);
+const EQUALITY = new RegExp(`^${KEY}\\s*(!=|==|=)\\s*([^\\s=!]*)$`);
+const EXISTENCE = new RegExp(`^(!?)\\s*${KEY}$`);
+
 function labelRequirement(part: string): (labels: Readonly<Record<string, string>>) => boolean {
-  const set = /^(\S+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(part);
+  const set = SET.exec(part);
   if (set) {
     const [, key = '', operator = '', list = ''] = set;
     const values = new Set(list.split(',').map((value) => value.trim()));
     return (labels) => {
-      const value = labels[key];
+      const value = valueOf(labels, key);
       return operator === 'in' ? value !== undefined && values.has(value) : value === undefined || !values.has(value);
     };
   }
-  const equality = /^([^\s=!]+)\s*(!=|==|=)\s*([^\s=!]*)$/.exec(part);
+  const equality = EQUALITY.exec(part);
   if (equality) {
     const [, key = '', operator = '', value = ''] = equality;
-    return (labels) => (operator === '!=' ? labels[key] !== value : labels[key] === value);
+    return (labels) => (operator === '!=' ? valueOf(labels, key) !== value : valueOf(labels, key) === value);
   }
-  const existence = /^(!?)\s*([^\s=!]+)$/.exec(part);
+  const existence = EXISTENCE.exec(part);
   if (!existence) throw badRequest(`unable to parse requirement: ${part}`);
   const [, absent = '', key = ''] = existence;
-  return (labels) => (labels[key] === undefined) === (absent === '!');
+  return (labels) => (valueOf(labels, key) === undefined) === (absent === '!');
 }
+
+const valueOf = (labels: Readonly<Record<string, string>>, key: string) =>
+  Object.hasOwn(labels, key) ? labels[key] : undefined;
